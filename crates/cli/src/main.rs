@@ -1,0 +1,3 @@
+//! The warploom command.
+#![forbid(unsafe_code)]
+fn main() {}

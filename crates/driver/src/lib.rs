@@ -1,0 +1,2 @@
+//! CUDA objects: devices, contexts, modules, memory, streams, events. No C types, no unsafe code.
+#![forbid(unsafe_code)]

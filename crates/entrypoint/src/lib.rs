@@ -1,0 +1,1 @@
+//! Loads any CUDA driver and looks its functions up by name and version.

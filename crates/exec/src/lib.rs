@@ -1,0 +1,1 @@
+//! Device memory, worker pool, grids and traps.

@@ -1,0 +1,2 @@
+//! The warp interpreter.
+#![forbid(unsafe_code)]

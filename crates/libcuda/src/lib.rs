@@ -1,0 +1,1 @@
+//! The C border: libcuda.so.1.

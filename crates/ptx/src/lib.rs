@@ -1,0 +1,2 @@
+//! PTX text to verified module, with diagnostics.
+#![forbid(unsafe_code)]
