@@ -1,0 +1,71 @@
+# warploom: build, demo, tests, benchmarks, installation. See README.md.
+
+CARGO   ?= cargo
+PREFIX  ?= /usr/local
+DESTDIR ?=
+LIBDIR   = $(DESTDIR)$(PREFIX)/lib/warploom
+TARGET   = $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
+RELEASE  = $(TARGET)/release
+BUILD    = build
+
+.PHONY: all demo test lint unit sweep suite bench install clean
+
+all: release
+
+.PHONY: release
+release:
+	@scripts/need.sh cc
+	$(CARGO) build --release --package warploom-libcuda --package warploom-cli
+	@ln -sf libcuda.so $(RELEASE)/libcuda.so.1
+
+# The main job: the guide's vector addition, 10 million elements, verified.
+demo: release
+	@mkdir -p $(BUILD)
+	$(CC) -std=c11 -O2 -Wall -Iinclude -o $(BUILD)/vector_add demo/vector_add/vector_add.c -ldl
+	$(RELEASE)/warploom run -- $(BUILD)/vector_add demo/vector_add/vector_add.ptx
+
+test: lint unit sweep suite
+
+lint:
+	@scripts/need.sh cc
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps
+	$(CARGO) xtask codegen --check
+
+unit:
+	@scripts/need.sh cc c++ nm clang-19 python3-venv
+	$(CARGO) build --package warploom-libcuda --package warploom-cli
+	$(CARGO) test --workspace
+
+# What an H200 computed for thousands of PTX instructions, against ours.
+sweep: release
+	@scripts/need.sh python3-numpy
+	SWEEP_LIBCUDA=$(abspath $(RELEASE))/libcuda.so.1 /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
+	  --jobs 2 --filter '$(SWEEP_FAMILIES)'
+SWEEP_FAMILIES = ^(int|int-cc|float|half|cmp|logic|cvt|mov|warp|atomic|memory|control|special|abort)$$
+
+# Every benchmark kernel at full size, results compared with native code.
+suite: release $(BUILD)/suite/bench
+	BENCH_LIBCUDA=$(abspath $(RELEASE))/libcuda.so.1 $(BUILD)/suite/bench --dir benches/suite --verify --no-opencl --no-cold --no-latency --no-limits
+
+$(BUILD)/suite/bench: $(wildcard benches/suite/*.cpp benches/suite/*.h benches/suite/kernels/*.cu) benches/suite/tools/make_ptx.sh benches/suite/tools/cuda_device.h
+	@scripts/need.sh clang++-19 libomp-19 g++
+	sh benches/suite/tools/make_ptx.sh
+	@mkdir -p $(@D)
+	$(MAKE) --no-print-directory -C benches/suite BUILD=$(abspath $(@D))
+
+bench: release $(BUILD)/suite/bench
+	$(CARGO) bench --workspace
+	BENCH_LIBCUDA=$(abspath $(RELEASE))/libcuda.so.1 $(BUILD)/suite/bench --dir benches/suite $(BENCH_ARGS)
+
+install: release
+	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR) $(DESTDIR)$(PREFIX)/include/warploom
+	install -m 755 $(RELEASE)/warploom $(DESTDIR)$(PREFIX)/bin/warploom
+	install -m 755 $(RELEASE)/libcuda.so $(LIBDIR)/libcuda.so.1
+	ln -sf libcuda.so.1 $(LIBDIR)/libcuda.so
+	install -m 644 include/*.h $(DESTDIR)$(PREFIX)/include/warploom
+
+clean:
+	$(CARGO) clean
+	rm -rf $(BUILD) benches/suite/ptx
