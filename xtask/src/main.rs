@@ -1,3 +1,44 @@
 //! Development tasks: code generation from the registry and its checks.
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod codegen;
+mod output;
+mod registry;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Development tasks of warploom")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Write everything that is generated from registry/
+    Codegen {
+        /// Only compare: fail and name each file that is not current
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> Result<()> {
+    let root = workspace_root()?;
+    match Cli::parse().task {
+        Task::Codegen { check } => {
+            let outputs = codegen::generate(&root)?;
+            if check { output::check(&root, &outputs) } else { output::write(&root, &outputs) }
+        }
+    }
+}
+
+/// The folder of the workspace: the parent of this package's.
+fn workspace_root() -> Result<PathBuf> {
+    let parent = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    Ok(parent.context("xtask lies in the workspace's folder")?.to_path_buf())
+}

@@ -1,0 +1,19 @@
+//! What is generated, one module for each kind of output.
+
+mod error_code;
+mod names;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::output::Output;
+use crate::registry::Registry;
+
+/// Generates every output from the registry and the sources of the workspace in `root`.
+pub(crate) fn generate(root: &Path) -> Result<Vec<Output>> {
+    let registry = Registry::load(root)?;
+    let mut outputs = Vec::new();
+    error_code::generate(root, &registry, &mut outputs)?;
+    Ok(outputs)
+}
