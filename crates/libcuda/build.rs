@@ -1,5 +1,7 @@
-//! Gives the shared library the name that the dynamic linker looks for.
+//! Gives the shared library the name that the dynamic linker looks for, and keeps it loaded once it is: worker threads and
+//! the hooks for fork and exit outlive a `dlclose`.
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }

@@ -1,0 +1,59 @@
+//! Driver entry point access: `cuGetProcAddress`.
+use warploom_abi::CUdriverProcAddressQueryResult;
+use warploom_driver::{DriverError, ErrorCode};
+
+use crate::border::{ApiResult, HostPtr, InStr, Out};
+use crate::lookup::{self, Found, LONGEST_NAME, Refused};
+use crate::settings::Settings;
+
+/// What both versions share. Where a recorded driver crashes (a NULL symbol), this answers `CUDA_ERROR_INVALID_VALUE`.
+#[inline]
+fn look_up(symbol: &InStr<'_>, version: i32, flags: u64) -> Result<Found, DriverError> {
+    if symbol.is_null() {
+        return Err(DriverError::invalid_value("symbol is NULL"));
+    }
+    let driver = Settings::get().cuda_version;
+    let name = symbol.up_to(LONGEST_NAME).unwrap_or_default();
+    lookup::find(name, version, flags, driver).map_err(|refused| match refused {
+        Refused::Flags => DriverError::invalid_value(format!("flags {flags} are outside 0 to 3")),
+        Refused::Version => {
+            DriverError::invalid_value(format!("version {version} is above that of the driver, {driver}"))
+        }
+    })
+}
+
+/// The first ABI has no query result: what is not there is an error, and leaves `pfn` alone.
+pub(crate) fn cuGetProcAddress(symbol: InStr<'_>, pfn: Out<'_, HostPtr>, cudaVersion: i32, flags: u64) -> ApiResult {
+    let pfn = pfn.required("pfn")?;
+    match look_up(&symbol, cudaVersion, flags)? {
+        Found::Symbol(version) => pfn.set(HostPtr::new(version.address.addr())),
+        Found::Unknown => {
+            return Err(DriverError::new(ErrorCode::NotFound, "the driver has no entry point of this name"));
+        }
+        Found::VersionNotSufficient => {
+            return Err(DriverError::new(ErrorCode::NotFound, "the entry point is newer than the version asked for"));
+        }
+    }
+    Ok(())
+}
+
+/// The second ABI answers success with NULL and a query result for what is not there.
+pub(crate) fn cuGetProcAddress_v2(
+    symbol: InStr<'_>,
+    pfn: Out<'_, HostPtr>,
+    cudaVersion: i32,
+    flags: u64,
+    symbolStatus: Out<'_, CUdriverProcAddressQueryResult>,
+) -> ApiResult {
+    let pfn = pfn.required("pfn")?;
+    let (address, status) = match look_up(&symbol, cudaVersion, flags)? {
+        Found::Symbol(version) => (version.address.addr(), CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SUCCESS),
+        Found::Unknown => (0, CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND),
+        Found::VersionNotSufficient => (0, CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT),
+    };
+    pfn.set(HostPtr::new(address));
+    if let Some(place) = symbolStatus.optional() {
+        place.set(status);
+    }
+    Ok(())
+}

@@ -1,0 +1,14 @@
+//! The C border: how a call comes in and an answer goes out. Raw C pointers are looked at here and nowhere else.
+//!
+//! The generated exports call [`enter`] with a handler of [`crate::api`], whose parameters are the argument objects of this
+//! module. What flags and values mean is the handlers' business; objects are the driver crate's.
+
+mod args;
+mod call;
+pub(crate) mod log;
+pub(crate) mod state;
+mod trace;
+
+pub(crate) use args::{DefaultStream, HostPtr, In, InArray, InOut, InStr, Out, OutArray, OutCStr, OutStr, Place, arg};
+pub(crate) use call::{ApiResult, Call, enter, not_supported};
+pub(crate) use trace::{Trace, TraceArg, trace_through_debug};

@@ -1,0 +1,218 @@
+//! The `WARPLOOM_*` environment, read once, at the first call of the process. Nothing else reads it.
+//!
+//! A value that cannot be understood is reported on standard error, and the default holds: a driver cannot refuse to load.
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::sync::OnceLock;
+
+/// How this driver is asked to behave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// The CUDA version whose driver this is, as `1000 * major + 10 * minor` (`WARPLOOM_CUDA_VERSION=12.4`).
+    pub(crate) cuda_version: i32,
+    /// Compute capability, `10 * major + minor` (`WARPLOOM_DEVICE=sm_90`).
+    pub(crate) compute_capability: u32,
+    /// How many devices there are (`WARPLOOM_DEVICE_COUNT`).
+    pub(crate) device_count: u32,
+    /// How many threads run kernels; None for one a core that the process may use (`WARPLOOM_THREADS`).
+    pub(crate) threads: Option<u32>,
+    /// What is logged (`WARPLOOM_LOG=calls,errors`).
+    pub(crate) log: LogSettings,
+    /// Which stages of a module are printed (`WARPLOOM_DUMP=ast,ir`).
+    pub(crate) dump: Vec<String>,
+}
+
+/// What `WARPLOOM_LOG` asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LogSettings {
+    /// Every call.
+    pub(crate) calls: bool,
+    /// Every call that fails.
+    pub(crate) errors: bool,
+}
+
+impl LogSettings {
+    /// Whether any call is printed.
+    pub(crate) fn traces(self) -> bool {
+        self.calls || self.errors
+    }
+}
+
+/// The oldest driver that can be emulated: the one that brought `cuGetProcAddress`.
+pub(crate) const OLDEST_VERSION: i32 = 11_030;
+
+/// The compute capabilities whose attributes are known.
+pub(crate) const COMPUTE_CAPABILITIES: [u32; 8] = [75, 80, 86, 89, 90, 100, 103, 120];
+
+/// The stages that can be printed.
+const DUMPS: [&str; 4] = ["ast", "ir", "decoded", "info"];
+
+impl Settings {
+    /// The settings of this process.
+    pub(crate) fn get() -> &'static Settings {
+        static SETTINGS: OnceLock<Settings> = OnceLock::new();
+        SETTINGS.get_or_init(|| {
+            let (settings, complaints) = Settings::read(|name| std::env::var_os(name));
+            for complaint in complaints {
+                eprintln!("warploom: {complaint}");
+            }
+            settings
+        })
+    }
+
+    /// Reads the variables through `variable`, and says what it could not use.
+    fn read(variable: impl Fn(&str) -> Option<OsString>) -> (Settings, Vec<String>) {
+        let mut reader = Reader { variable, complaints: Vec::new() };
+        let newest = crate::lookup::NEWEST_VERSION;
+        let settings = Settings {
+            cuda_version: reader.one("WARPLOOM_CUDA_VERSION", newest, |text| parse_version(text, newest)),
+            compute_capability: reader.one("WARPLOOM_DEVICE", 90, parse_device),
+            device_count: reader.one("WARPLOOM_DEVICE_COUNT", 1, |text| parse_count(text, 0, 64)),
+            threads: reader.one("WARPLOOM_THREADS", None, |text| parse_count(text, 1, 4096).map(Some)),
+            log: reader.one("WARPLOOM_LOG", LogSettings::default(), parse_log),
+            dump: reader.one("WARPLOOM_DUMP", Vec::new(), parse_dump),
+        };
+        (settings, reader.complaints)
+    }
+}
+
+struct Reader<F> {
+    variable: F,
+    complaints: Vec<String>,
+}
+
+impl<F: Fn(&str) -> Option<OsString>> Reader<F> {
+    /// The variable `name`, or `default` where it is not set, empty or wrong.
+    fn one<T>(&mut self, name: &str, default: T, parse: impl FnOnce(&str) -> Result<T, String>) -> T {
+        let Some(value) = (self.variable)(name) else { return default };
+        let text = value.to_string_lossy();
+        let text = text.trim();
+        if text.is_empty() {
+            return default;
+        }
+        parse(text).unwrap_or_else(|why| {
+            self.complaints.push(format!("{name}={text} is ignored: {why}"));
+            default
+        })
+    }
+}
+
+/// `12.4` is 12040.
+fn parse_version(text: &str, newest: i32) -> Result<i32, String> {
+    let number = |part: &str| part.parse::<u16>().ok().map(i32::from);
+    let version = text
+        .split_once('.')
+        .and_then(|(major, minor)| Some(number(major)? * 1000 + number(minor).filter(|minor| *minor < 100)? * 10))
+        .ok_or_else(|| format!("a CUDA version such as {} is expected", dotted(newest)))?;
+    if version < OLDEST_VERSION || version > newest {
+        return Err(format!("versions from {} to {} are known", dotted(OLDEST_VERSION), dotted(newest)));
+    }
+    Ok(version)
+}
+
+/// 12040 is `12.4`.
+fn dotted(version: i32) -> impl Display {
+    format!("{}.{}", version / 1000, version % 1000 / 10)
+}
+
+fn parse_device(text: &str) -> Result<u32, String> {
+    let number = text.strip_prefix("sm_").and_then(|digits| digits.parse().ok());
+    number.filter(|capability| COMPUTE_CAPABILITIES.contains(capability)).ok_or_else(|| {
+        let known: Vec<String> = COMPUTE_CAPABILITIES.iter().map(|capability| format!("sm_{capability}")).collect();
+        format!("one of {} is expected", known.join(", "))
+    })
+}
+
+fn parse_count(text: &str, least: u32, most: u32) -> Result<u32, String> {
+    text.parse()
+        .ok()
+        .filter(|count| (least..=most).contains(count))
+        .ok_or_else(|| format!("a number from {least} to {most} is expected"))
+}
+
+fn parse_log(text: &str) -> Result<LogSettings, String> {
+    let mut log = LogSettings::default();
+    for part in text.split(',').map(str::trim) {
+        match part {
+            "calls" => log.calls = true,
+            "errors" => log.errors = true,
+            _ => return Err("calls, errors, or both with a comma are expected".to_owned()),
+        }
+    }
+    Ok(log)
+}
+
+fn parse_dump(text: &str) -> Result<Vec<String>, String> {
+    text.split(',')
+        .map(str::trim)
+        .map(|part| {
+            if DUMPS.contains(&part) {
+                Ok(part.to_owned())
+            } else {
+                Err(format!("stages from {} with commas are expected", DUMPS.join(", ")))
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> (Settings, Vec<String>) {
+        Settings::read(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into()))
+    }
+
+    #[test]
+    fn defaults_hold_without_variables_and_with_empty_ones() {
+        let (settings, complaints) = read(&[]);
+        assert_eq!(complaints, Vec::<String>::new());
+        assert_eq!(settings.cuda_version, crate::lookup::NEWEST_VERSION);
+        assert_eq!((settings.compute_capability, settings.device_count, settings.threads), (90, 1, None));
+        assert_eq!(read(&[("WARPLOOM_DEVICE", ""), ("WARPLOOM_CUDA_VERSION", " ")]), (settings, Vec::new()));
+    }
+
+    #[test]
+    fn values_are_understood() {
+        let (settings, complaints) = read(&[
+            ("WARPLOOM_CUDA_VERSION", "12.4"),
+            ("WARPLOOM_DEVICE", "sm_120"),
+            ("WARPLOOM_DEVICE_COUNT", "0"),
+            ("WARPLOOM_THREADS", "3"),
+            ("WARPLOOM_LOG", "calls"),
+            ("WARPLOOM_DUMP", "ast,ir"),
+        ]);
+        assert_eq!(complaints, Vec::<String>::new());
+        let expected = Settings {
+            cuda_version: 12_040,
+            compute_capability: 120,
+            device_count: 0,
+            threads: Some(3),
+            log: LogSettings { calls: true, errors: false },
+            dump: vec!["ast".into(), "ir".into()],
+        };
+        assert_eq!(settings, expected);
+    }
+
+    #[test]
+    fn wrong_values_are_reported_and_ignored() {
+        let wrong = [
+            ("WARPLOOM_CUDA_VERSION", "11.2"),
+            ("WARPLOOM_CUDA_VERSION", "12"),
+            ("WARPLOOM_CUDA_VERSION", "99.0"),
+            ("WARPLOOM_DEVICE", "sm_70"),
+            ("WARPLOOM_DEVICE", "90"),
+            ("WARPLOOM_DEVICE_COUNT", "-1"),
+            ("WARPLOOM_THREADS", "0"),
+            ("WARPLOOM_LOG", "everything"),
+            ("WARPLOOM_DUMP", "llvm"),
+        ];
+        let (default, _) = read(&[]);
+        for (name, value) in wrong {
+            let (settings, complaints) = read(&[(name, value)]);
+            assert_eq!(settings, default, "{name}={value}");
+            assert_eq!(complaints.len(), 1, "{name}={value}");
+            assert!(complaints[0].starts_with(&format!("{name}={value} is ignored: ")), "{}", complaints[0]);
+        }
+    }
+}
