@@ -1,1 +1,18 @@
-//! Device memory, worker pool, grids and traps.
+//! The device: memory, worker pool, grids and faults.
+//!
+//! - [`address`]: the generic address space.
+//! - [`memory`]: the memory window, its allocator, and checked access.
+//! - [`fault`]: what ends a kernel early, and the report of it.
+//! - [`kernel`]: the seam between executors and grids.
+//! - [`grid`]: launches.
+//! - [`heap`], [`output`]: `malloc` and `printf` of kernels.
+//!
+//! Nothing here knows PTX or CUDA's API.
+
+pub mod address;
+pub mod fault;
+pub mod grid;
+pub mod heap;
+pub mod kernel;
+pub mod memory;
+pub mod output;

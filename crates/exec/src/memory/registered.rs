@@ -1,0 +1,117 @@
+//! Host pages that a program has registered for access by kernels.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+use super::table::Extent;
+
+/// A range of host memory that its owner has promised to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostRange {
+    address: u64,
+    len: u64,
+}
+
+impl HostRange {
+    /// States that `len` bytes at `address` may be read, and written if the use made of the range writes.
+    ///
+    /// # Safety
+    /// The bytes stay mapped and accessible until the last use of the range: until the copy that takes it has ended, or
+    /// until it is unregistered and no kernel that may access it runs any more. Other threads may access them meanwhile
+    /// as a C program's threads may.
+    pub unsafe fn new(address: u64, len: u64) -> HostRange {
+        HostRange { address, len }
+    }
+
+    /// First address.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Bytes.
+    pub fn size(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether the range holds no byte.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The part from `offset` with `len` bytes, if the range has it.
+    pub fn part(&self, offset: u64, len: u64) -> Option<HostRange> {
+        let end = offset.checked_add(len)?;
+        (end <= self.len).then(|| HostRange { address: self.address + offset, len })
+    }
+}
+
+/// Why pages cannot be registered or taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegisterError {
+    /// The range is empty or wraps around the address space.
+    Invalid,
+    /// It lies in the memory window: device, managed or pinned memory already.
+    InWindow,
+    /// It overlaps a registered range.
+    AlreadyRegistered,
+    /// Nothing is registered at that address.
+    NotRegistered,
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RegisterError::Invalid => "the range is empty or wraps around",
+            RegisterError::InWindow => "the range is device memory",
+            RegisterError::AlreadyRegistered => "the range overlaps one that is registered",
+            RegisterError::NotRegistered => "nothing is registered there",
+        })
+    }
+}
+
+impl std::error::Error for RegisterError {}
+
+/// The side table: ranges by first address, with whether they are read-only.
+#[derive(Default)]
+pub(super) struct Registered {
+    ranges: RwLock<BTreeMap<u64, (HostRange, bool)>>,
+    count: AtomicUsize,
+}
+
+impl Registered {
+    pub(super) fn add(&self, range: HostRange, read_only: bool) -> Result<(), RegisterError> {
+        let end = range.address.checked_add(range.len).filter(|_| range.len > 0).ok_or(RegisterError::Invalid)?;
+        let mut ranges = self.ranges.write().unwrap_or_else(PoisonError::into_inner);
+        let overlaps = ranges.range(..end).next_back().is_some_and(|(_, (r, _))| r.address + r.len > range.address);
+        if overlaps {
+            return Err(RegisterError::AlreadyRegistered);
+        }
+        ranges.insert(range.address, (range, read_only));
+        self.count.store(ranges.len(), Ordering::Release);
+        Ok(())
+    }
+
+    pub(super) fn remove(&self, address: u64) -> Result<HostRange, RegisterError> {
+        let mut ranges = self.ranges.write().unwrap_or_else(PoisonError::into_inner);
+        let (range, _) = ranges.remove(&address).ok_or(RegisterError::NotRegistered)?;
+        self.count.store(ranges.len(), Ordering::Release);
+        Ok(range)
+    }
+
+    pub(super) fn at(&self, address: u64) -> Option<(HostRange, bool)> {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let ranges = self.ranges.read().unwrap_or_else(PoisonError::into_inner);
+        let (_, (range, read_only)) = ranges.range(..=address).next_back()?;
+        (address - range.address < range.len).then_some((*range, *read_only))
+    }
+
+    /// `epoch` must have been read before the call, so that a later removal makes the extent invalid.
+    pub(super) fn extent(&self, address: u64, epoch: u64) -> Option<Extent> {
+        let (range, read_only) = self.at(address)?;
+        Some(Extent { start: range.address, span: range.len, epoch, read_only })
+    }
+}

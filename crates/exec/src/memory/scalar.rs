@@ -1,0 +1,156 @@
+//! The machine types in which memory is read and written.
+//!
+//! Kernels race with each other and with host threads as they please, so plain accesses are relaxed atomic ones: on
+//! every host they cost what a plain load or store costs.
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use portable_atomic::AtomicU128;
+
+mod sealed {
+    pub trait Raw: Copy + Default + Eq + Send + Sync + 'static {
+        const SIZE: u64;
+
+        /// Reads. Each byte is what some thread has written; values up to 8 bytes are not torn.
+        ///
+        /// # Safety
+        /// `address` is mapped for `SIZE` bytes and a multiple of `SIZE`.
+        unsafe fn read(address: u64) -> Self;
+
+        /// Writes.
+        ///
+        /// # Safety
+        /// As for `read`, and writable.
+        unsafe fn write(address: u64, value: Self);
+    }
+
+    pub trait RawAtomic: Raw {
+        /// # Safety
+        /// As for `Raw::write`.
+        unsafe fn load(address: u64, order: super::Ordering) -> Self;
+        /// # Safety
+        /// As for `Raw::write`.
+        unsafe fn store(address: u64, value: Self, order: super::Ordering);
+        /// # Safety
+        /// As for `Raw::write`.
+        unsafe fn swap(address: u64, value: Self, order: super::Ordering) -> Self;
+        /// The old value, whether or not it was replaced.
+        ///
+        /// # Safety
+        /// As for `Raw::write`.
+        unsafe fn compare_exchange(address: u64, expected: Self, new: Self, order: super::Ordering) -> Self;
+    }
+}
+
+pub(super) use sealed::{Raw, RawAtomic};
+
+/// A value of 1, 2, 4, 8 or 16 bytes: `u8`, `u16`, `u32`, `u64`, `u128`.
+pub trait Scalar: sealed::Raw {}
+
+/// A value that can be accessed atomically: `u8`, `u16`, `u32`, `u64`, `u128`.
+pub trait Atomic: Scalar + sealed::RawAtomic {}
+
+macro_rules! scalar {
+    ($($int:ty, $atomic:ty;)*) => {$(
+        impl Scalar for $int {}
+        impl Atomic for $int {}
+
+        impl RawAtomic for $int {
+            #[inline(always)]
+            unsafe fn load(address: u64, order: Ordering) -> $int {
+                let order = match order {
+                    Ordering::Release => Ordering::Relaxed,
+                    Ordering::AcqRel => Ordering::Acquire,
+                    order => order,
+                };
+                // SAFETY: the caller's.
+                unsafe { <$atomic>::from_ptr(address as *mut $int) }.load(order)
+            }
+
+            #[inline(always)]
+            unsafe fn store(address: u64, value: $int, order: Ordering) {
+                let order = match order {
+                    Ordering::Acquire => Ordering::Relaxed,
+                    Ordering::AcqRel => Ordering::Release,
+                    order => order,
+                };
+                // SAFETY: the caller's.
+                unsafe { <$atomic>::from_ptr(address as *mut $int) }.store(value, order)
+            }
+
+            #[inline(always)]
+            unsafe fn swap(address: u64, value: $int, order: Ordering) -> $int {
+                // SAFETY: the caller's.
+                unsafe { <$atomic>::from_ptr(address as *mut $int) }.swap(value, order)
+            }
+
+            #[inline(always)]
+            unsafe fn compare_exchange(address: u64, expected: $int, new: $int, order: Ordering) -> $int {
+                let failure = match order {
+                    Ordering::Release => Ordering::Relaxed,
+                    Ordering::AcqRel => Ordering::Acquire,
+                    order => order,
+                };
+                // SAFETY: the caller's.
+                let cell = unsafe { <$atomic>::from_ptr(address as *mut $int) };
+                cell.compare_exchange(expected, new, order, failure).unwrap_or_else(|old| old)
+            }
+        }
+    )*};
+}
+
+scalar! {
+    u8, AtomicU8;
+    u16, AtomicU16;
+    u32, AtomicU32;
+    u64, AtomicU64;
+    u128, AtomicU128;
+}
+
+macro_rules! plain {
+    ($($int:ty, $atomic:ty;)*) => {$(
+        impl Raw for $int {
+            const SIZE: u64 = size_of::<$int>() as u64;
+
+            #[inline(always)]
+            unsafe fn read(address: u64) -> $int {
+                // SAFETY: the caller's.
+                unsafe { <$atomic>::from_ptr(address as *mut $int) }.load(Ordering::Relaxed)
+            }
+
+            #[inline(always)]
+            unsafe fn write(address: u64, value: $int) {
+                // SAFETY: the caller's.
+                unsafe { <$atomic>::from_ptr(address as *mut $int) }.store(value, Ordering::Relaxed)
+            }
+        }
+    )*};
+}
+
+plain! {
+    u8, AtomicU8;
+    u16, AtomicU16;
+    u32, AtomicU32;
+    u64, AtomicU64;
+}
+
+/// A plain access of 16 bytes is two of 8: PTX promises no more for a weak one.
+impl Raw for u128 {
+    const SIZE: u64 = 16;
+
+    #[inline(always)]
+    unsafe fn read(address: u64) -> u128 {
+        // SAFETY: the caller's.
+        let (low, high) = unsafe { (u64::read(address), u64::read(address + 8)) };
+        u128::from(low) | u128::from(high) << 64
+    }
+
+    #[inline(always)]
+    unsafe fn write(address: u64, value: u128) {
+        // SAFETY: the caller's.
+        unsafe {
+            u64::write(address, value as u64);
+            u64::write(address + 8, (value >> 64) as u64);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Small allocations: slots of equal size in chunks, one list of free slots for each size class.
+//!
+//! A free slot waits in a queue before it is used again, so that a late access to it is still told as one to freed
+//! memory. Each slot is longer than the allocation by a granule or more that belongs to nobody.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use super::table::{Head, Table, free_error};
+use super::{ALIGNMENT, AllocError, AllocationInfo, FreeError, GRANULE, lock};
+
+/// Slots up to this size, with their gap, are slab slots; what is larger is a run of chunks.
+const LARGEST_SLOT: u64 = 512 << 10;
+/// Slots of free memory that wait before reuse, at most so many and so many bytes.
+const WAITING_SLOTS: u64 = 64;
+const WAITING_BYTES: u64 = 4 << 20;
+/// Empty slabs of a class that keep their pages.
+const EMPTY_SLABS: u32 = 2;
+
+/// All size classes.
+pub(super) struct Slabs {
+    classes: Vec<Class>,
+}
+
+struct Class {
+    stride: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    slabs: Vec<Slab>,
+    /// Slabs that have slots never used so far: only the last one.
+    unused: u32,
+    free: VecDeque<(u32, u32)>,
+    /// Slabs without a live allocation that still hold pages.
+    resident_empty: u32,
+}
+
+struct Slab {
+    head: Arc<Head>,
+    /// The allocation that is, or was last, in each slot used so far.
+    last: Vec<AllocationInfo>,
+    live: u32,
+    discarded: bool,
+}
+
+impl Slabs {
+    pub(super) fn new() -> Slabs {
+        let mut classes = Vec::new();
+        let mut stride = ALIGNMENT;
+        while stride <= LARGEST_SLOT {
+            classes.push(Class { stride, state: Mutex::default() });
+            // Eight classes for each doubling: at most an eighth of a slot is lost.
+            stride +=
+                (stride.next_power_of_two() / 2 / 8 * if stride.is_power_of_two() { 2 } else { 1 }).max(ALIGNMENT);
+        }
+        Slabs { classes }
+    }
+
+    /// The class for allocations of `rounded` bytes (a multiple of the granule), `None` if they are too large for slabs.
+    pub(super) fn class_of(&self, rounded: u64) -> Option<usize> {
+        let need = rounded + GRANULE;
+        if need > LARGEST_SLOT {
+            return None;
+        }
+        Some(self.classes.partition_point(|class| class.stride < need))
+    }
+
+    /// Takes a slot, fills `info.base`.
+    pub(super) fn alloc(
+        &self,
+        class: usize,
+        info: &mut AllocationInfo,
+        new_chunk: impl FnOnce() -> Result<u64, AllocError>,
+        table: &Table,
+    ) -> Result<(), AllocError> {
+        let Class { stride, state } = &self.classes[class];
+        let waiting = (WAITING_BYTES / stride).clamp(1, WAITING_SLOTS) as usize;
+        let mut state = lock(state);
+        let state = &mut *state;
+        let (number, slot) = if state.free.len() >= waiting || (state.unused == 0 && !state.free.is_empty()) {
+            state.free.pop_front().expect("the queue is not empty")
+        } else {
+            if state.unused == 0 {
+                let number = state.slabs.len() as u32;
+                let head = table.add_slab(new_chunk()?, *stride, class as u32, number);
+                state.unused = head.slots();
+                state.slabs.push(Slab { head, last: Vec::new(), live: 0, discarded: true });
+            }
+            state.unused -= 1;
+            let slab = state.slabs.last().expect("a slab with unused slots is there");
+            (state.slabs.len() as u32 - 1, slab.last.len() as u32)
+        };
+        let slab = &mut state.slabs[number as usize];
+        if slab.live == 0 {
+            if slab.discarded {
+                slab.discarded = false;
+            } else {
+                state.resident_empty -= 1;
+            }
+        }
+        slab.live += 1;
+        info.base = slab.head.slot_base(slot);
+        if slot as usize == slab.last.len() {
+            slab.last.push(*info);
+        } else {
+            slab.last[slot as usize] = *info;
+        }
+        slab.head.publish(slot, info.size);
+        Ok(())
+    }
+
+    /// Frees the allocation that starts at `base` in a slot. `discard` is called with the first address of a slab whose
+    /// pages can go, while nobody can allocate in it.
+    pub(super) fn free(
+        &self,
+        (class, number, slot): (u32, u32, u32),
+        base: u64,
+        table: &Table,
+        discard: impl FnOnce(u64),
+    ) -> Result<AllocationInfo, FreeError> {
+        let mut state = lock(&self.classes[class as usize].state);
+        let state = &mut *state;
+        let slab = &mut state.slabs[number as usize];
+        let last = slab.last.get(slot as usize).copied();
+        let live = last.filter(|_| slab.head.size(slot) != 0);
+        let Some(info) = live.filter(|info| info.base == base) else { return Err(free_error(base, live, last)) };
+        table.clear_slot(&slab.head, slot);
+        slab.live -= 1;
+        state.free.push_back((number, slot));
+        if slab.live == 0 {
+            if state.resident_empty >= EMPTY_SLABS {
+                slab.discarded = true;
+                discard(slab.head.slot_base(0));
+            } else {
+                state.resident_empty += 1;
+            }
+        }
+        Ok(info)
+    }
+
+    /// The live allocation in a slot.
+    pub(super) fn live(&self, (class, number, slot): (u32, u32, u32)) -> Option<AllocationInfo> {
+        let state = lock(&self.classes[class as usize].state);
+        let slab = state.slabs.get(number as usize)?;
+        slab.last.get(slot as usize).copied().filter(|_| slab.head.size(slot) != 0)
+    }
+
+    /// The live allocations before and after an address, and a freed one that held it.
+    pub(super) fn neighbours(&self, (class, number, slot): (u32, u32, u32), address: u64) -> super::Neighbours {
+        let state = lock(&self.classes[class as usize].state);
+        let mut found = super::Neighbours::default();
+        let Some(slab) = state.slabs.get(number as usize) else { return found };
+        let live = |slot: u32| slab.last.get(slot as usize).copied().filter(|_| slab.head.size(slot) != 0);
+        found.before = live(slot).or_else(|| slot.checked_sub(1).and_then(live));
+        found.after = live(slot + 1);
+        if live(slot).is_none() {
+            found.freed = slab.last.get(slot as usize).copied().filter(|last| address - last.base < last.size);
+        }
+        found
+    }
+
+    /// All live allocations.
+    pub(super) fn each_live(&self, mut visit: impl FnMut(AllocationInfo)) {
+        for class in &self.classes {
+            for slab in &lock(&class.state).slabs {
+                for (slot, info) in slab.last.iter().enumerate() {
+                    if slab.head.size(slot as u32) != 0 {
+                        visit(*info);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_waste_little_and_keep_a_gap() {
+        let slabs = Slabs::new();
+        for class in &slabs.classes {
+            assert_eq!(class.stride % ALIGNMENT, 0);
+        }
+        for rounded in (GRANULE..LARGEST_SLOT).step_by(GRANULE as usize) {
+            let Some(class) = slabs.class_of(rounded) else {
+                assert!(rounded + GRANULE > LARGEST_SLOT);
+                continue;
+            };
+            let stride = slabs.classes[class].stride;
+            assert!(stride >= rounded + GRANULE);
+            assert!(stride <= (rounded + GRANULE) * 9 / 8 + ALIGNMENT, "{rounded} bytes in a slot of {stride}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! From an address to its allocation, without a lock.
+//!
+//! One entry for each chunk of the window points to a [`Head`]: a slab of equal slots, or a run of chunks that is one
+//! allocation. Heads are never freed while the table lives, only reused; a reader notices reuse by the epoch, which
+//! every free advances (a sequence lock: what was read counts only if the epoch has not moved meanwhile).
+
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Mutex};
+
+use super::lock;
+use super::window::CHUNK;
+use super::{FreeError, GRANULE};
+
+/// `Head::class` of a run.
+const RUN: u32 = u32::MAX;
+
+/// What one or more chunks hold.
+pub(super) struct Head {
+    base: AtomicU64,
+    stride: u64,
+    /// Size of the allocation in each slot, 0 where there is none.
+    sizes: Box<[AtomicU64]>,
+    class: u32,
+    number: u32,
+}
+
+impl Head {
+    pub(super) fn slots(&self) -> u32 {
+        self.sizes.len() as u32
+    }
+
+    pub(super) fn slot_base(&self, slot: u32) -> u64 {
+        self.base.load(Ordering::Relaxed) + u64::from(slot) * self.stride
+    }
+
+    pub(super) fn size(&self, slot: u32) -> u64 {
+        self.sizes[slot as usize].load(Ordering::Acquire)
+    }
+
+    pub(super) fn publish(&self, slot: u32, size: u64) {
+        self.sizes[slot as usize].store(size, Ordering::Release);
+    }
+}
+
+/// A range that may be accessed, as of `epoch`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    pub(super) start: u64,
+    pub(super) span: u64,
+    pub(super) epoch: u64,
+    pub(super) read_only: bool,
+}
+
+impl Extent {
+    pub(super) const NONE: Extent = Extent { start: 0, span: 0, epoch: 0, read_only: true };
+
+    #[inline(always)]
+    pub(super) fn holds(&self, address: u64, len: u64) -> bool {
+        let offset = address.wrapping_sub(self.start);
+        offset < self.span && len <= self.span - offset
+    }
+}
+
+/// The chunk table.
+pub(super) struct Table {
+    base: u64,
+    entries: Box<[AtomicPtr<Head>]>,
+    epoch: AtomicU64,
+    heads: Mutex<Heads>,
+}
+
+/// Owners of all heads that the entries can point to.
+#[derive(Default)]
+struct Heads {
+    all: Vec<Arc<Head>>,
+    spare_runs: Vec<Arc<Head>>,
+}
+
+impl Table {
+    pub(super) fn new(base: u64, chunks: u64) -> Table {
+        Table { base, entries: zeroed_entries(chunks as usize), epoch: AtomicU64::new(1), heads: Mutex::default() }
+    }
+
+    #[inline(always)]
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Makes every extent found so far invalid.
+    pub(super) fn forget(&self) {
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn head(&self, address: u64) -> Option<&Head> {
+        let entry = self.entries.get((address.wrapping_sub(self.base) / CHUNK) as usize)?;
+        let head = entry.load(Ordering::Acquire);
+        // SAFETY: entries hold null or a pointer from an `Arc` in `self.heads.all`, which only grows while `self` lives.
+        unsafe { head.as_ref() }
+    }
+
+    /// The extent of the allocation in whose slot `address` lies; it need not hold the address.
+    pub(super) fn extent(&self, address: u64) -> Option<Extent> {
+        loop {
+            let epoch = self.epoch();
+            let head = self.head(address)?;
+            let base = head.base.load(Ordering::Acquire);
+            let slot = address.wrapping_sub(base) / head.stride;
+            let size = head.sizes.get(slot as usize).map_or(0, |size| size.load(Ordering::Acquire));
+            fence(Ordering::Acquire);
+            if self.epoch.load(Ordering::Relaxed) == epoch {
+                if size == 0 {
+                    return None;
+                }
+                let start = base + slot * head.stride;
+                return Some(Extent { start, span: size.next_multiple_of(GRANULE), epoch, read_only: false });
+            }
+        }
+    }
+
+    /// Size class, number and slot of the slab slot in which `address` lies.
+    pub(super) fn slab_at(&self, address: u64) -> Option<(u32, u32, u32)> {
+        let head = self.head(address).filter(|head| head.class != RUN)?;
+        let slot = (address - head.base.load(Ordering::Relaxed)) / head.stride;
+        Some((head.class, head.number, slot as u32))
+    }
+
+    /// Enters a slab: the chunk, the distance of its slots, and where it stands in its class.
+    pub(super) fn add_slab(&self, chunk: u64, stride: u64, class: u32, number: u32) -> Arc<Head> {
+        let slots = CHUNK / stride;
+        let head = Arc::new(Head {
+            base: AtomicU64::new(self.base + chunk * CHUNK),
+            stride,
+            sizes: (0..slots).map(|_| AtomicU64::new(0)).collect(),
+            class,
+            number,
+        });
+        lock(&self.heads).all.push(head.clone());
+        self.entries[chunk as usize].store(Arc::as_ptr(&head).cast_mut(), Ordering::Release);
+        head
+    }
+
+    /// Enters a run of chunks as one allocation.
+    pub(super) fn add_run(&self, first: u64, chunks: u64, base: u64, size: u64) -> Arc<Head> {
+        let mut heads = lock(&self.heads);
+        let head = heads.spare_runs.pop().unwrap_or_else(|| {
+            let head = Arc::new(Head {
+                base: AtomicU64::new(0),
+                stride: u64::MAX,
+                sizes: Box::new([AtomicU64::new(0)]),
+                class: RUN,
+                number: 0,
+            });
+            heads.all.push(head.clone());
+            head
+        });
+        head.base.store(base, Ordering::Release);
+        head.publish(0, size);
+        for entry in &self.entries[first as usize..(first + chunks) as usize] {
+            entry.store(Arc::as_ptr(&head).cast_mut(), Ordering::Release);
+        }
+        head
+    }
+
+    /// Takes a run out again.
+    pub(super) fn remove_run(&self, first: u64, chunks: u64, head: Arc<Head>) {
+        head.publish(0, 0);
+        for entry in &self.entries[first as usize..(first + chunks) as usize] {
+            entry.store(std::ptr::null_mut(), Ordering::Release);
+        }
+        self.forget();
+        lock(&self.heads).spare_runs.push(head);
+    }
+
+    /// Takes the allocation out of a slab slot. Error: it holds none, or `base` is not its start.
+    pub(super) fn clear_slot(&self, head: &Head, slot: u32) {
+        head.publish(slot, 0);
+        self.forget();
+    }
+}
+
+/// Null entries on pages that the host has not had to fill yet: creating the table costs no time.
+fn zeroed_entries(count: usize) -> Box<[AtomicPtr<Head>]> {
+    let layout =
+        std::alloc::Layout::array::<AtomicPtr<Head>>(count).expect("a table of pointers fits the address space");
+    assert!(count > 0);
+    // SAFETY: the layout has a size; zero bytes are null pointers, so every element is initialised; a `Box` of that slice
+    // has the same layout and allocator.
+    unsafe {
+        let start = std::alloc::alloc_zeroed(layout).cast::<AtomicPtr<Head>>();
+        if start.is_null() {
+            std::alloc::handle_alloc_error(layout);
+        }
+        Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, count))
+    }
+}
+
+/// What a free of an address in a slab that is not the start of a live allocation answers.
+pub(super) fn free_error(
+    base: u64,
+    live: Option<super::AllocationInfo>,
+    last: Option<super::AllocationInfo>,
+) -> FreeError {
+    match (live, last) {
+        (Some(live), _) if base - live.base < live.size => FreeError::NotTheStart(live),
+        (None, Some(last)) if last.base == base => FreeError::AlreadyFreed(last),
+        _ => FreeError::NotAllocated,
+    }
+}

@@ -1,0 +1,139 @@
+//! The reservation behind the memory window.
+//!
+//! One range of addresses is reserved at creation and given back when the window is dropped, never in between. Parts of
+//! it become readable and writable on first use ("committed") and stay so: a kernel that races with `cuMemFree` reads
+//! zeroes or old bytes, it cannot crash the process, and no fault handler is needed. What is freed is given back to the
+//! host by discarding the pages, not by taking the mapping away.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::address::MEMORY_WINDOW_HINT;
+
+/// The unit of commitment and of large allocations; also the huge page size of x86-64 and of most AArch64 hosts.
+pub(crate) const CHUNK: u64 = 2 << 20;
+
+/// A reserved address range with committed parts.
+pub(crate) struct Window {
+    base: u64,
+    chunks: u64,
+    /// One bit per chunk: committed.
+    committed: Box<[AtomicU64]>,
+}
+
+impl Window {
+    /// Reserves `size` bytes, or half of it, and so on down to 1 GiB, where the host's limits (`ulimit -v`, a small
+    /// address space) refuse more.
+    pub(crate) fn reserve(size: u64) -> io::Result<Window> {
+        let mut size = size.next_multiple_of(CHUNK);
+        loop {
+            match map(size + CHUNK) {
+                Ok(start) => {
+                    let base = start.next_multiple_of(CHUNK);
+                    let chunks = size / CHUNK;
+                    let words = chunks.div_ceil(64) as usize;
+                    let committed = (0..words).map(|_| AtomicU64::new(0)).collect();
+                    trim(start, base, size);
+                    return Ok(Window { base, chunks, committed });
+                }
+                Err(error) if size <= 1 << 30 => return Err(error),
+                Err(_) => size = (size / 2).next_multiple_of(CHUNK),
+            }
+        }
+    }
+
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.chunks * CHUNK
+    }
+
+    pub(crate) fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
+    /// Makes `count` chunks from `first` readable and writable. Error: the host refuses (strict overcommit).
+    pub(crate) fn commit(&self, first: u64, count: u64) -> io::Result<()> {
+        assert!(first + count <= self.chunks);
+        let mut at = first;
+        while at < first + count {
+            if self.is_committed(at) {
+                at += 1;
+                continue;
+            }
+            let mut end = at + 1;
+            while end < first + count && !self.is_committed(end) {
+                end += 1;
+            }
+            // SAFETY: the range lies in the reservation, which this object owns; making it accessible invalidates nothing.
+            let failed = unsafe {
+                libc::mprotect(
+                    (self.base + at * CHUNK) as *mut libc::c_void,
+                    ((end - at) * CHUNK) as usize,
+                    libc::PROT_READ | libc::PROT_WRITE,
+                )
+            } != 0;
+            if failed {
+                return Err(io::Error::last_os_error());
+            }
+            for chunk in at..end {
+                self.committed[(chunk / 64) as usize].fetch_or(1 << (chunk % 64), Ordering::Release);
+            }
+            at = end;
+        }
+        Ok(())
+    }
+
+    fn is_committed(&self, chunk: u64) -> bool {
+        self.committed[(chunk / 64) as usize].load(Ordering::Acquire) >> (chunk % 64) & 1 != 0
+    }
+
+    /// Gives the pages of committed chunks back to the host; they read as zero afterwards.
+    pub(crate) fn discard(&self, first: u64, count: u64) {
+        assert!(first + count <= self.chunks);
+        // SAFETY: the range lies in the reservation and holds an anonymous private mapping of plain bytes.
+        unsafe {
+            libc::madvise(
+                (self.base + first * CHUNK) as *mut libc::c_void,
+                (count * CHUNK) as usize,
+                libc::MADV_DONTNEED,
+            );
+        }
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        // SAFETY: the reservation is this object's, and `Memory`, its only owner, hands out no references into it.
+        unsafe { libc::munmap(self.base as *mut libc::c_void, self.size() as usize) };
+    }
+}
+
+fn map(size: u64) -> io::Result<u64> {
+    let size = usize::try_from(size).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    // SAFETY: a new anonymous mapping at an address of the kernel's choice (the hint is not MAP_FIXED).
+    let start = unsafe {
+        libc::mmap(
+            MEMORY_WINDOW_HINT as *mut libc::c_void,
+            size,
+            libc::PROT_NONE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if start == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(start as u64) }
+}
+
+/// Unmaps what alignment left over on both sides of `base .. base + size` in a mapping of `size + CHUNK` bytes.
+fn trim(start: u64, base: u64, size: u64) {
+    let (end, mapped_end) = (base + size, start + size + CHUNK);
+    for (from, to) in [(start, base), (end, mapped_end)] {
+        if to > from {
+            // SAFETY: part of the mapping just made, which nobody else knows yet.
+            unsafe { libc::munmap(from as *mut libc::c_void, (to - from) as usize) };
+        }
+    }
+}

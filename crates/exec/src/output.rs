@@ -1,0 +1,76 @@
+//! What kernels print.
+
+use std::io::Write;
+use std::sync::Mutex;
+
+/// Where the bytes of `vprintf` and of assertion messages go.
+pub trait DeviceOutput: Send + Sync {
+    /// Takes bytes of one CTA, in the order in which it wrote them. Bytes of one call stay together.
+    fn write(&self, bytes: &[u8]);
+
+    /// Passes on what is held back: called when a stream, an event or a context is synchronised.
+    fn flush(&self);
+}
+
+/// Holds output back until it is flushed, as a GPU's buffer is: a host program's own output keeps its place. What does
+/// not fit the limit is passed on early; nothing is lost.
+pub struct Buffered<S: Sink> {
+    held: Mutex<Vec<u8>>,
+    limit: usize,
+    sink: S,
+}
+
+/// The end of the way.
+pub trait Sink: Send + Sync {
+    /// Writes all bytes; errors have nobody to go to.
+    fn put(&self, bytes: &[u8]);
+}
+
+impl<S: Sink> Buffered<S> {
+    /// Holds back up to `limit` bytes (`CU_LIMIT_PRINTF_FIFO_SIZE`).
+    pub fn new(limit: usize, sink: S) -> Buffered<S> {
+        Buffered { held: Mutex::new(Vec::new()), limit, sink }
+    }
+
+    /// The end of the way.
+    pub fn sink(&self) -> &S {
+        &self.sink
+    }
+}
+
+impl<S: Sink> DeviceOutput for Buffered<S> {
+    fn write(&self, bytes: &[u8]) {
+        let mut held = self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        held.extend_from_slice(bytes);
+        if held.len() > self.limit {
+            self.sink.put(&held);
+            held.clear();
+        }
+    }
+
+    fn flush(&self) {
+        let mut held = self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !held.is_empty() {
+            self.sink.put(&held);
+            held.clear();
+        }
+    }
+}
+
+/// The C library's `stdout`: device output keeps its order with a C program's `printf`.
+pub struct CStdout;
+
+unsafe extern "C" {
+    static stdout: *mut libc::FILE;
+}
+
+impl Sink for CStdout {
+    fn put(&self, bytes: &[u8]) {
+        // SAFETY: `stdout` is the C library's stream, which is there as long as the process; `fwrite` locks it.
+        let written = unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), stdout) };
+        if written < bytes.len() {
+            // The stream is in error or closed; the descriptor may still take the rest.
+            let _ = std::io::stdout().write_all(&bytes[written..]);
+        }
+    }
+}
