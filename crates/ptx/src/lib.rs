@@ -1,2 +1,4 @@
 //! PTX text to verified module, with diagnostics.
 #![forbid(unsafe_code)]
+
+pub mod ir;

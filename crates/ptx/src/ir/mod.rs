@@ -1,0 +1,35 @@
+//! Typed IR: what executors read.
+//!
+//! Registers are virtual and typed, control flow is basic blocks in reverse post order, names are resolved, modifiers are enums,
+//! constants are bit patterns of the operand's type. The IR owns all it needs; it does not refer to the source text.
+//! Computed facts (uniformity, strides, decoded code) live with their consumers, not here.
+
+mod cfg;
+mod matrix;
+mod module;
+mod op;
+mod operand;
+mod sync;
+mod texture;
+mod types;
+mod video;
+
+pub use cfg::Cfg;
+pub use matrix::{BitOp, Fragment, Layout, MatrixOp, Product, Shape};
+pub use module::{
+    Block, Body, Builtin, Directives, Formal, Function, FunctionKind, Global, Inst, Linkage, LocId, Module, Param,
+    Prototype, PrototypeId, RegDecl, Relocation, RelocationTarget, SharedLayout, SourceLoc, Storage, Target,
+    Terminator, TerminatorKind, UnsupportedUse,
+};
+pub use op::{CacheHint, FloatBinaryOp, FloatUnaryOp, HintOp, IntBinaryOp, IntUnaryOp, LogicOp, Op, ShiftDirection};
+pub use operand::{
+    Address, AddressTarget, Base, BlockId, CallArg, CallTarget, FunctionId, GlobalId, Operand, Operands, Predicate,
+    Reg, Regs,
+};
+pub use sync::{AsyncOp, BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp};
+pub use texture::{Geometry, MipLevel, OpaqueRef, Query, SurfaceClamp, TextureOp};
+pub use types::{
+    AtomicOp, BoolOp, CacheOp, ClampMode, Compare, MulMode, PrmtMode, ReduxOp, Rounding, ScalarType, Scope, Semantics,
+    ShflMode, Space, SpecialReg, TestpOp, TypeClass, VoteMode,
+};
+pub use video::{Selector, VideoKind, VideoOp, VideoSecond};

@@ -1,0 +1,100 @@
+//! Texture and surface instructions (PTX ISA 9.7.10, 9.7.11).
+
+use super::types::keywords;
+use super::{AtomicOp, Operand, Operands, Predicate, Reg, Regs, ScalarType};
+
+keywords! {
+    /// Shape of a texture or surface access.
+    Geometry {
+        D1 = "1d", D2 = "2d", D3 = "3d", A1 = "a1d", A2 = "a2d", Cube = "cube", ACube = "acube", D2ms = "2dms", A2ms = "a2dms",
+    }
+}
+
+keywords! {
+    /// What a surface access outside the bounds does.
+    SurfaceClamp { Trap = "trap", Clamp = "clamp", Zero = "zero", }
+}
+
+/// The texture, surface or sampler that an instruction names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpaqueRef {
+    /// A 64-bit handle (`.u64` register), as from `cuTexObjectCreate`.
+    Handle(Reg),
+    /// A module variable of an opaque type, or an element of an array of them.
+    Global(super::GlobalId),
+    /// A kernel parameter of an opaque type, by its offset.
+    Param(u32),
+}
+
+/// How `tex` chooses the mip level.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum MipLevel {
+    /// The plain form.
+    Base,
+    Level(Operand),
+    Gradient {
+        x: Operands,
+        y: Operands,
+    },
+}
+
+/// A texture or surface instruction.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum TextureOp {
+    /// `tex` and, with `gather` (component 0 to 3), `tld4`.
+    Tex {
+        geometry: Geometry,
+        gather: Option<u8>,
+        dst_ty: ScalarType,
+        coord_ty: ScalarType,
+        /// Four elements; two for `.v2.f16x2`.
+        dst: Regs,
+        /// Set where the texel is resident.
+        resident: Option<Reg>,
+        texture: OpaqueRef,
+        sampler: Option<OpaqueRef>,
+        coords: Operands,
+        level: MipLevel,
+        offset: Option<Operands>,
+        depth_compare: Option<Operand>,
+    },
+    /// `txq` and `suq`
+    Query { query: Query, dst: Reg, object: OpaqueRef, level: Option<Operand> },
+    /// `suld.b`
+    Load { geometry: Geometry, clamp: SurfaceClamp, ty: ScalarType, dst: Regs, surface: OpaqueRef, coords: Operands },
+    /// `sust.b` and (with `formatted`) `sust.p`
+    Store {
+        formatted: bool,
+        geometry: Geometry,
+        clamp: SurfaceClamp,
+        ty: ScalarType,
+        src: Operands,
+        surface: OpaqueRef,
+        coords: Operands,
+    },
+    /// `sured.b` and (with `formatted`) `sured.p`
+    Reduce {
+        formatted: bool,
+        op: AtomicOp,
+        geometry: Geometry,
+        clamp: SurfaceClamp,
+        ty: ScalarType,
+        src: Operand,
+        surface: OpaqueRef,
+        coords: Operands,
+    },
+    /// `istypep`: which kind of opaque object an address is.
+    IsType { ty: ScalarType, dst: Reg, a: Operand, negated: Option<Predicate> },
+}
+
+keywords! {
+    /// What `txq` and `suq` ask for.
+    Query {
+        Width = "width", Height = "height", Depth = "depth", ChannelDataType = "channel_data_type",
+        ChannelOrder = "channel_order", NormalizedCoords = "normalized_coords", ForceUnnormalizedCoords = "force_unnormalized_coords",
+        FilterMode = "filter_mode", AddrMode0 = "addr_mode_0", AddrMode1 = "addr_mode_1", AddrMode2 = "addr_mode_2",
+        ArraySize = "array_size", NumMipmapLevels = "num_mipmap_levels", NumSamples = "num_samples", MemoryLayout = "memory_layout",
+    }
+}
