@@ -1,7 +1,10 @@
 //! What is generated, one module for each kind of output.
 
+mod abi;
 mod error_code;
+mod layout;
 mod names;
+mod rust_type;
 
 use std::path::Path;
 
@@ -15,5 +18,6 @@ pub(crate) fn generate(root: &Path) -> Result<Vec<Output>> {
     let registry = Registry::load(root)?;
     let mut outputs = Vec::new();
     error_code::generate(root, &registry, &mut outputs)?;
+    abi::generate(root, &registry, &mut outputs)?;
     Ok(outputs)
 }

@@ -1,7 +1,9 @@
 //! Development tasks: code generation from the registry and its checks.
 #![forbid(unsafe_code)]
 
+mod c;
 mod codegen;
+mod header;
 mod output;
 mod registry;
 

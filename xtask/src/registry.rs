@@ -1,6 +1,9 @@
-//! The facts in registry/, as read from its files.
+//! The facts in registry/, as read from its files. Nothing here knows what is generated from them.
 
+mod entry_points;
 mod errors;
+mod left_out;
+mod types;
 
 use std::fs;
 use std::path::Path;
@@ -8,19 +11,40 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::de::DeserializeOwned;
 
+pub(crate) use entry_points::{Abi, Direction, EntryPoint, Group, Param};
 pub(crate) use errors::ErrorCode;
+pub(crate) use left_out::{LeftOut, Omission};
+pub(crate) use types::{Item, Kind, Topic, by_name};
 
 /// All facts.
 pub(crate) struct Registry {
     /// Result codes in ascending order of value.
     pub(crate) errors: Vec<ErrorCode>,
+    /// Groups of entry points in the order of the manual.
+    pub(crate) groups: Vec<Group>,
+    /// Types and constants.
+    pub(crate) topics: Vec<Topic>,
+    pub(crate) left_out: LeftOut,
 }
 
 impl Registry {
     /// Reads the registry of the workspace in `root`.
     pub(crate) fn load(root: &Path) -> Result<Registry> {
         let folder = root.join("registry");
-        Ok(Registry { errors: errors::load(&folder)? })
+        let groups = entry_points::load(&folder)?;
+        let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+        Ok(Registry {
+            errors: errors::load(&folder)?,
+            topics: types::load(&folder, &names)?,
+            left_out: left_out::load(&folder)?,
+            groups,
+        })
+    }
+
+    /// The newest CUDA version that an entry point came with.
+    pub(crate) fn newest_version(&self) -> u32 {
+        let abis = self.groups.iter().flat_map(|group| &group.entry_points).flat_map(|entry| &entry.abis);
+        abis.map(|abi| abi.since).max().unwrap_or_default()
     }
 }
 

@@ -1,0 +1,38 @@
+//! crates/abi: types, constants, function-pointer types and the facts of each entry point.
+
+mod aggregates;
+mod entries;
+mod types;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::rust_type::RustTypes;
+use crate::output::Output;
+use crate::registry::Registry;
+
+const FOLDER: &str = "crates/abi/src/generated";
+
+pub(super) fn generate(root: &Path, registry: &Registry, outputs: &mut Vec<Output>) -> Result<()> {
+    let types = RustTypes::new(&registry.topics);
+    types::generate(root, registry, &types, outputs)?;
+    entries::generate(root, registry, &types, outputs)?;
+    let body = "//! Generated from the registry.\n\npub mod entry;\npub mod facts;\npub mod pfn;\npub mod types;\n";
+    outputs.push(Output::rust(root, format!("{FOLDER}.rs"), body)?);
+    Ok(())
+}
+
+/// A module that takes in the items of its children.
+fn parent_module(root: &Path, name: &str, doc: &str, children: &[&str], outputs: &mut Vec<Output>) -> Result<()> {
+    let mut body = format!("//! {doc}\n\n");
+    for child in children {
+        body += &format!("mod {child};\n");
+    }
+    body += "\n";
+    for child in children {
+        body += &format!("pub use {child}::*;\n");
+    }
+    outputs.push(Output::rust(root, format!("{FOLDER}/{name}.rs"), &body)?);
+    Ok(())
+}

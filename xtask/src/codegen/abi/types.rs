@@ -1,0 +1,146 @@
+//! Types and constants.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::super::rust_type::RustTypes;
+use super::{FOLDER, aggregates, parent_module};
+use crate::c::{Enumeration, Type, tokens};
+use crate::output::Output;
+use crate::registry::{ErrorCode, Item, Kind, Registry, by_name};
+
+pub(super) fn generate(root: &Path, registry: &Registry, types: &RustTypes, outputs: &mut Vec<Output>) -> Result<()> {
+    let items = by_name(&registry.topics);
+    let mut modules = Vec::new();
+    for topic in &registry.topics {
+        let mut text = String::new();
+        for item in &topic.items {
+            write_item(&mut text, item, types, &items).with_context(|| item.name.clone())?;
+        }
+        let own: Vec<&str> = topic.items.iter().map(|item| item.name.as_str()).collect();
+        let foreign = |word: &&str| (items.contains_key(word) || *word == "CUresult") && !own.contains(word);
+        let siblings = if words(&text).any(|word| foreign(&word)) { "use super::*;\n" } else { "" };
+        let body = format!(
+            "//! Types and constants of `registry/types/{}.toml`.\n\n{siblings}{}\n{text}",
+            topic.name,
+            macros_used(&text)
+        );
+        outputs.push(Output::rust(root, format!("{FOLDER}/types/{}.rs", topic.name), &body)?);
+        modules.push(topic.name.as_str());
+    }
+    outputs.push(Output::rust(root, format!("{FOLDER}/types/result.rs"), &result(&registry.errors)?)?);
+    modules.push("result");
+    modules.sort_unstable();
+    parent_module(root, "types", "C types and constants, by topic.", &modules, outputs)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+}
+
+/// The import of the macros that `text` calls.
+fn macros_used(text: &str) -> String {
+    let used: Vec<&str> = ["c_enum", "callback", "handle", "opaque_debug"]
+        .into_iter()
+        .filter(|name| text.lines().any(|line| line.starts_with(&format!("{name}!"))))
+        .collect();
+    if used.is_empty() { String::new() } else { format!("use crate::define::{{{}}};\n", used.join(", ")) }
+}
+
+fn write_item(
+    text: &mut String,
+    item: &Item,
+    types: &RustTypes,
+    items: &HashMap<&str, &Item>,
+) -> Result<()> {
+    let name = &item.name;
+    match &item.kind {
+        Kind::Handle { tag } => {
+            writeln!(text, "handle! {{\n/// `struct {tag} *` in C.\n{name}\n}}\n")?;
+        }
+        Kind::Alias { of, .. } => {
+            writeln!(text, "/// Another name for [`{0}`].\npub type {name} = {0};\n", types.name(of))?;
+        }
+        Kind::Foreign { of, defined_in, .. } => {
+            let of = match of {
+                Type::Name(void) if void == "void" => "core::ffi::c_void".to_owned(),
+                of => types.name(of),
+            };
+            writeln!(text, "/// Defined in `{defined_in}`.\npub type {name} = {of};\n")?;
+        }
+        Kind::Enum(enumeration) => write_enum(text, name, enumeration)?,
+        Kind::Callback { returns, params } => {
+            let function = types.function(returns, params.iter());
+            writeln!(text, "callback! {{\n/// A pointer to a function of the application.\n{name}: {function}\n}}\n")?;
+        }
+        Kind::Constant(value) => write_constant(text, name, value)?,
+        Kind::Aggregate { aggregate, .. } => aggregates::write(text, name, aggregate, types, items)?,
+    }
+    Ok(())
+}
+
+fn write_enum(text: &mut String, name: &str, enumeration: &Enumeration) -> Result<()> {
+    let signed = enumeration.values.iter().any(|(_, value)| *value < 0);
+    let tag = enumeration.tag.as_ref().map_or("an enum without a tag".to_owned(), |tag| format!("`enum {tag}`"));
+    writeln!(text, "c_enum! {{\n/// {tag} in C.\n{name}: {} {{", if signed { "i32" } else { "u32" })?;
+    for (constant, value) in &enumeration.values {
+        writeln!(text, "{constant} = {value},")?;
+    }
+    writeln!(text, "}}\n}}\n")?;
+    Ok(())
+}
+
+/// A macro's value is a number, a number cast to a type, or the name of an enumerator.
+fn write_constant(text: &mut String, name: &str, value: &str) -> Result<()> {
+    let inner = value.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(value);
+    let (ty, value) = match inner.strip_prefix('(').and_then(|cast| cast.split_once(')')) {
+        Some(("void*", constant)) => ("usize", constant.to_owned() + " as usize"),
+        Some(("CUstream", number)) => ("CUstream", format!("CUstream({number})")),
+        Some((ty, number)) => (ty, number.to_owned()),
+        None if inner.starts_with("CU_") => ("CUlaunchAttributeID", format!("CUlaunchAttributeID::{inner}")),
+        None if inner.starts_with('-') => ("i32", inner.to_owned()),
+        None if inner == "~0u" => ("u32", "!0".to_owned()),
+        None => ("u32", inner.to_owned()),
+    };
+    tokens(&value).context("the value of a constant")?;
+    writeln!(text, "/// `{inner}` in C.\npub const {name}: {ty} = {value};\n")?;
+    Ok(())
+}
+
+/// `CUresult` and what the API says about each code.
+fn result(errors: &[ErrorCode]) -> Result<String> {
+    let (mut constants, mut names, mut texts) = (String::new(), String::new(), String::new());
+    for code in errors {
+        writeln!(constants, "{} = {},", code.name, code.value)?;
+        writeln!(names, "{} => c{:?},", code.value, code.name)?;
+        writeln!(texts, "{} => c{:?},", code.value, code.text)?;
+    }
+    Ok(format!(
+        "//! `CUresult`.
+
+use core::ffi::CStr;
+
+use crate::define::*;
+
+c_enum! {{
+/// `enum cudaError_enum` in C: how a call went.
+CUresult: u32 {{ {constants} }}
+}}
+
+impl CUresult {{
+    /// The name of the constant, as `cuGetErrorName` returns it; none for a value that is no result code.
+    pub const fn name(self) -> Option<&'static CStr> {{
+        Some(match self.0 {{ {names} _ => return None }})
+    }}
+
+    /// The text that `cuGetErrorString` returns.
+    pub const fn text(self) -> Option<&'static CStr> {{
+        Some(match self.0 {{ {texts} _ => return None }})
+    }}
+}}
+"
+    ))
+}

@@ -1,0 +1,229 @@
+//! Types and constants: registry/types/TOPIC.toml.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::c::{Aggregate, Declaration, Enumeration, Parser, Type, Variable, tokens};
+
+/// The types and constants of one file.
+pub(crate) struct Topic {
+    pub(crate) name: String,
+    /// The header that declares them.
+    pub(crate) header: String,
+    pub(crate) items: Vec<Item>,
+}
+
+/// One type or constant.
+pub(crate) struct Item {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+}
+
+/// What an item is.
+pub(crate) enum Kind {
+    /// An opaque pointer to a struct with this tag.
+    Handle {
+        tag: String,
+    },
+    Alias {
+        of: Type,
+        /// Headers older than the version mean another type.
+        before: Option<(u32, String)>,
+    },
+    Enum(Enumeration),
+    Aggregate {
+        aggregate: Aggregate,
+        /// The macro that says that another header has defined it.
+        guard: Option<String>,
+    },
+    /// A pointer to a function.
+    Callback {
+        returns: Type,
+        params: Vec<Variable>,
+    },
+    /// A macro: the text of its value.
+    Constant(String),
+    /// A type of another project.
+    Foreign {
+        of: Type,
+        defined_in: String,
+        /// The declaration, where it is not `of NAME`.
+        declaration: Option<String>,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default = "main_header")]
+    header: String,
+    #[serde(default)]
+    handle: Vec<RawHandle>,
+    #[serde(default)]
+    alias: Vec<RawAlias>,
+    #[serde(default, rename = "enum")]
+    enumeration: Vec<RawEnum>,
+    #[serde(default, rename = "struct")]
+    structure: Vec<RawAggregate>,
+    #[serde(default)]
+    union: Vec<RawAggregate>,
+    #[serde(default)]
+    callback: Vec<RawCallback>,
+    #[serde(default)]
+    constant: Vec<RawConstant>,
+    #[serde(default)]
+    foreign: Vec<RawForeign>,
+}
+
+fn main_header() -> String {
+    "cuda.h".to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawHandle {
+    name: String,
+    tag: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAlias {
+    name: String,
+    of: String,
+    before: Option<RawBefore>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawBefore {
+    version: u32,
+    of: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawEnum {
+    name: String,
+    tag: Option<String>,
+    values: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAggregate {
+    name: String,
+    tag: Option<String>,
+    align: Option<u64>,
+    guard: Option<String>,
+    fields: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCallback {
+    name: String,
+    returns: Option<String>,
+    params: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawConstant {
+    name: String,
+    value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawForeign {
+    name: String,
+    of: String,
+    defined_in: String,
+    declaration: Option<String>,
+}
+
+/// Every topic, in the order of `groups` with those that are no group's first.
+pub(super) fn load(folder: &Path, groups: &[&str]) -> Result<Vec<Topic>> {
+    let folder = folder.join("types");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            names.extend(path.file_stem().and_then(|stem| stem.to_str()).map(str::to_owned));
+        }
+    }
+    names.sort_by_key(|name| (groups.iter().position(|group| group == name), name.clone()));
+    names.into_iter().map(|name| topic(&folder, name)).collect()
+}
+
+fn topic(folder: &Path, name: String) -> Result<Topic> {
+    let file: File = super::read_toml(&folder.join(format!("{name}.toml")))?;
+    let mut items = Vec::new();
+    let mut push = |name: String, kind: Result<Kind>| -> Result<()> {
+        let kind = kind.with_context(|| name.clone())?;
+        items.push(Item { name, kind });
+        Ok(())
+    };
+    for raw in file.foreign {
+        let kind = ty(&raw.of).map(|of| Kind::Foreign { of, defined_in: raw.defined_in, declaration: raw.declaration });
+        push(raw.name, kind)?;
+    }
+    for raw in file.constant {
+        push(raw.name, Ok(Kind::Constant(raw.value)))?;
+    }
+    for raw in file.handle {
+        push(raw.name, Ok(Kind::Handle { tag: raw.tag }))?;
+    }
+    for raw in file.alias {
+        let before = raw.before.map(|before| (before.version, before.of));
+        push(raw.name, ty(&raw.of).map(|of| Kind::Alias { of, before }))?;
+    }
+    for raw in file.enumeration {
+        let kind = enumeration(raw.tag, &raw.values).map(Kind::Enum);
+        push(raw.name, kind)?;
+    }
+    for (raw, is_union) in file.structure.into_iter().map(|raw| (raw, false)).chain(file.union.into_iter().map(|raw| (raw, true)))
+    {
+        let fields = tokens(&raw.fields).and_then(|tokens| Parser::new(tokens).fields());
+        let kind = fields.map(|(fields, _)| Kind::Aggregate {
+            aggregate: Aggregate { is_union, tag: raw.tag, align: raw.align, fields },
+            guard: raw.guard,
+        });
+        push(raw.name, kind)?;
+    }
+    for raw in file.callback {
+        let kind = callback(raw.returns.as_deref().unwrap_or("void"), &raw.params);
+        push(raw.name, kind)?;
+    }
+    Ok(Topic { name, header: file.header, items })
+}
+
+fn ty(text: &str) -> Result<Type> {
+    Ok(Parser::new(tokens(text)?).variable()?.ty)
+}
+
+fn callback(returns: &str, params: &[String]) -> Result<Kind> {
+    let params: Result<Vec<Variable>> = params.iter().map(|param| Parser::new(tokens(param)?).variable()).collect();
+    Ok(Kind::Callback { returns: ty(returns)?, params: params? })
+}
+
+/// The enum, read as C.
+fn enumeration(tag: Option<String>, values: &[String]) -> Result<Enumeration> {
+    let source = format!("typedef enum {{ {} }} e;", values.join(", "));
+    match Parser::new(tokens(&source)?).declaration()? {
+        Some(Declaration::Typedef(Variable { ty: Type::Enum(read), .. })) => {
+            Ok(Enumeration { tag, values: read.values })
+        }
+        _ => anyhow::bail!("not the values of an enum"),
+    }
+}
+
+/// Items by name, over all topics.
+pub(crate) fn by_name(topics: &[Topic]) -> HashMap<&str, &Item> {
+    topics.iter().flat_map(|topic| &topic.items).map(|item| (item.name.as_str(), item)).collect()
+}
