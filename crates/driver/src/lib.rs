@@ -1,8 +1,15 @@
 //! CUDA objects: devices, contexts, modules, memory, streams, events. No C types, no unsafe code.
 #![forbid(unsafe_code)]
 
+pub mod context;
+pub mod device;
+mod driver;
 mod error;
+mod fault;
 mod generated;
+pub mod handle;
 
+pub use driver::{Driver, DriverOptions};
 pub use error::{DriverError, DriverResult};
 pub use generated::ErrorCode;
+pub use handle::{Handle, HandleTable, Kind};

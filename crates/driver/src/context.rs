@@ -1,0 +1,141 @@
+//! Contexts: who owns modules, memory and streams, and which one a thread works in.
+mod lifetime;
+mod limits;
+mod primary;
+mod stack;
+
+pub use limits::{Limit, Limits};
+pub use primary::PrimaryState;
+
+pub(crate) use primary::Primary;
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::handle::Handle;
+use crate::{DriverError, DriverResult};
+
+/// The flags of `cuCtxCreate` and `cuDevicePrimaryCtxSetFlags` (`CUctx_flags`).
+#[expect(missing_docs, reason = "the names of CUctx_flags say it")]
+pub mod context_flags {
+    pub const SCHEDULE_MASK: u32 = 0x07;
+    pub const MAP_HOST: u32 = 0x08;
+    pub const KNOWN: u32 = 0xff;
+}
+
+/// The API version that contexts answer: that of the newest `cuCtxCreate` that changed what a context is, as recorded.
+const API_VERSION: u32 = 3020;
+
+/// One context, from its creation to its destruction. A primary context that comes to life again is a new one under the
+/// same handle.
+pub struct Context {
+    handle: Handle,
+    id: u64,
+    ordinal: u32,
+    primary: bool,
+    flags: AtomicU32,
+    /// `cuCtxAttach` and `cuCtxDetach`; `cuCtxDestroy` does not ask.
+    usage: AtomicU32,
+    destroyed: AtomicBool,
+    limits: Mutex<Limits>,
+    cache_config: AtomicU32,
+    shared_config: AtomicU32,
+}
+
+impl Context {
+    /// Its handle.
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// A number that no other context of the process has or had.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The ordinal of its device.
+    pub fn ordinal(&self) -> u32 {
+        self.ordinal
+    }
+
+    /// Whether it is a device's primary context.
+    pub fn is_primary(&self) -> bool {
+        self.primary
+    }
+
+    /// `CUctx_flags`.
+    pub fn flags(&self) -> u32 {
+        self.flags.load(Ordering::Relaxed)
+    }
+
+    /// Changes the flags.
+    ///
+    /// # Errors
+    /// `InvalidValue` for flags that do not exist.
+    pub fn set_flags(&self, flags: u32) -> DriverResult {
+        self.flags.store(check_flags(flags)?, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// What `cuCtxGetApiVersion` answers.
+    pub fn api_version(&self) -> u32 {
+        API_VERSION
+    }
+
+    /// Whether it has been destroyed, perhaps while it is current somewhere.
+    #[inline]
+    pub fn is_destroyed(&self) -> bool {
+        self.destroyed.load(Ordering::Acquire)
+    }
+
+    /// The preferred split of cache and shared memory (`CUfunc_cache`): kept, without effect on a CPU.
+    pub fn cache_config(&self) -> u32 {
+        self.cache_config.load(Ordering::Relaxed)
+    }
+
+    /// Keeps a preferred split of cache and shared memory.
+    ///
+    /// # Errors
+    /// `InvalidValue` for anything but the four values of `CUfunc_cache`.
+    pub fn set_cache_config(&self, config: u32) -> DriverResult {
+        if config > 3 {
+            return Err(DriverError::invalid_value(format!("{config} is no cache configuration")));
+        }
+        self.cache_config.store(config, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The width of shared memory banks (`CUsharedconfig`): kept, without effect since compute capability 5.0.
+    pub fn shared_config(&self) -> u32 {
+        self.shared_config.load(Ordering::Relaxed)
+    }
+
+    /// Keeps a width of shared memory banks.
+    ///
+    /// # Errors
+    /// `InvalidValue` for anything but the three values of `CUsharedconfig`.
+    pub fn set_shared_config(&self, config: u32) -> DriverResult {
+        if config > 2 {
+            return Err(DriverError::invalid_value(format!("{config} is no shared memory configuration")));
+        }
+        self.shared_config.store(config, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The limits of its kernels.
+    pub fn limits(&self) -> &Mutex<Limits> {
+        &self.limits
+    }
+}
+
+/// The flags, if they exist and name at most one way of waiting.
+fn check_flags(flags: u32) -> DriverResult<u32> {
+    if flags & !context_flags::KNOWN != 0 {
+        return Err(DriverError::invalid_value(format!("flags {flags:#x} has bits that are no context flags")));
+    }
+    if !matches!(flags & context_flags::SCHEDULE_MASK, 0 | 1 | 2 | 4) {
+        return Err(DriverError::invalid_value(format!("flags {flags:#x} names several ways of waiting")));
+    }
+    Ok(flags)
+}

@@ -1,0 +1,119 @@
+//! Limits of a context (`CUlimit`).
+use crate::{DriverError, DriverResult, ErrorCode};
+
+/// What can be limited, by its number in `CUlimit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Bytes of local memory and call frames of a thread.
+    StackSize,
+    /// Bytes of the `printf` buffer.
+    PrintfFifoSize,
+    /// Bytes of the heap of `malloc` in kernels.
+    MallocHeapSize,
+    /// Launches of kernels by kernels that may be pending.
+    DevRuntimePendingLaunchCount,
+    /// Granularity of fetches into the L2 cache: a hint, from 0 to 128.
+    MaxL2FetchGranularity,
+    /// Bytes of L2 cache for persisting accesses.
+    PersistingL2CacheSize,
+    /// Most shared memory of a CTA; cannot be set.
+    SharedMemorySize,
+    /// Whether compute in graphics is on; cannot be set.
+    CigEnabled,
+}
+
+impl Limit {
+    /// The limit with this number.
+    ///
+    /// # Errors
+    /// `UnsupportedLimit` for those that the device does not have, `InvalidValue` for other numbers, as recorded.
+    pub fn from_number(number: u32) -> DriverResult<Limit> {
+        Ok(match number {
+            0 => Limit::StackSize,
+            1 => Limit::PrintfFifoSize,
+            2 => Limit::MallocHeapSize,
+            4 => Limit::DevRuntimePendingLaunchCount,
+            5 => Limit::MaxL2FetchGranularity,
+            6 => Limit::PersistingL2CacheSize,
+            7 => Limit::SharedMemorySize,
+            8 => Limit::CigEnabled,
+            3 | 9 => {
+                let reason = format!("the device does not have limit {number}");
+                return Err(DriverError::new(ErrorCode::UnsupportedLimit, reason));
+            }
+            _ => return Err(DriverError::invalid_value(format!("{number} is no limit"))),
+        })
+    }
+}
+
+/// The limits of a context. The defaults are those recorded on real hardware.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of local memory and call frames of a thread.
+    pub stack_size: u64,
+    /// Bytes of the `printf` buffer.
+    pub printf_fifo_size: u64,
+    /// Bytes of the heap of `malloc` in kernels.
+    pub malloc_heap_size: u64,
+    pending_launches: u64,
+    l2_fetch_granularity: u64,
+    persisting_l2: u64,
+    shared_size: u64,
+}
+
+/// Most bytes of local memory that a thread can have (CUDA programming guide, "Compute Capabilities").
+const MOST_LOCAL: u64 = 512 << 10;
+
+impl Limits {
+    /// The defaults on a device whose CTAs can have `shared_size` bytes of shared memory.
+    pub(super) fn new(shared_size: u64) -> Limits {
+        Limits {
+            stack_size: 1024,
+            printf_fifo_size: 8_650_752,
+            malloc_heap_size: 8_388_608,
+            pending_launches: 2048,
+            l2_fetch_granularity: 64,
+            persisting_l2: 0,
+            shared_size,
+        }
+    }
+
+    /// A limit's value.
+    pub fn get(&self, limit: Limit) -> u64 {
+        match limit {
+            Limit::StackSize => self.stack_size,
+            Limit::PrintfFifoSize => self.printf_fifo_size,
+            Limit::MallocHeapSize => self.malloc_heap_size,
+            Limit::DevRuntimePendingLaunchCount => self.pending_launches,
+            Limit::MaxL2FetchGranularity => self.l2_fetch_granularity,
+            Limit::PersistingL2CacheSize => self.persisting_l2,
+            Limit::SharedMemorySize => self.shared_size,
+            Limit::CigEnabled => 0,
+        }
+    }
+
+    /// Changes a limit. The driver may round up; a program reads back what holds.
+    ///
+    /// # Errors
+    /// `InvalidValue` for a value out of range, `UnsupportedLimit` for a limit that cannot be set.
+    pub fn set(&mut self, limit: Limit, value: u64) -> DriverResult {
+        match limit {
+            Limit::StackSize if value > MOST_LOCAL => {
+                return Err(DriverError::invalid_value(format!("a stack of {value} bytes is above {MOST_LOCAL}")));
+            }
+            Limit::StackSize => self.stack_size = value.next_multiple_of(16),
+            Limit::PrintfFifoSize => self.printf_fifo_size = value,
+            Limit::MallocHeapSize => self.malloc_heap_size = value,
+            Limit::DevRuntimePendingLaunchCount => self.pending_launches = value,
+            Limit::MaxL2FetchGranularity if value > 128 => {
+                return Err(DriverError::invalid_value(format!("a fetch granularity of {value} is above 128")));
+            }
+            Limit::MaxL2FetchGranularity => self.l2_fetch_granularity = value,
+            Limit::PersistingL2CacheSize => self.persisting_l2 = 0,
+            Limit::SharedMemorySize | Limit::CigEnabled => {
+                return Err(DriverError::new(ErrorCode::UnsupportedLimit, format!("{limit:?} cannot be set")));
+            }
+        }
+        Ok(())
+    }
+}

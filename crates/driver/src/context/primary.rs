@@ -1,0 +1,113 @@
+//! Primary contexts: one a device, shared by all who retain it.
+use std::sync::Arc;
+
+use super::{Context, check_flags};
+use crate::device::Device;
+use crate::driver::Driver;
+use crate::{DriverError, DriverResult, ErrorCode};
+
+/// What a device keeps of its primary context between lives.
+#[derive(Default)]
+pub(crate) struct Primary {
+    retained: u32,
+    flags: u32,
+}
+
+/// What `cuDevicePrimaryCtxGetState` answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrimaryState {
+    /// `CUctx_flags`, of the living context or of the next.
+    pub flags: u32,
+    /// Whether it lives.
+    pub active: bool,
+}
+
+impl Driver {
+    /// Counts one more user of a device's primary context, which is created for the first.
+    ///
+    /// # Errors
+    /// `InvalidDevice`, and the sticky error.
+    pub fn retain_primary(&self, ordinal: i32) -> DriverResult<Arc<Context>> {
+        let device = self.device(ordinal)?;
+        self.sticky.check()?;
+        let mut primary = device.primary.lock();
+        let handle = device.primary_handle();
+        let context = match self.contexts.get(handle) {
+            Some(context) => context,
+            None => {
+                let context = Arc::new(self.new_context(handle, device, primary.flags, true));
+                self.contexts.restore(handle, Arc::clone(&context));
+                context
+            }
+        };
+        primary.retained += 1;
+        Ok(context)
+    }
+
+    /// Counts one user less; the last destroys the context.
+    ///
+    /// # Errors
+    /// `InvalidDevice`; `InvalidContext` if nobody uses it.
+    pub fn release_primary(&self, ordinal: i32) -> DriverResult {
+        let device = self.device(ordinal)?;
+        let mut primary = device.primary.lock();
+        match primary.retained {
+            0 => Err(DriverError::new(ErrorCode::InvalidContext, "the primary context is not retained")),
+            1 => {
+                primary.retained = 0;
+                drop(primary);
+                self.end_primary(device);
+                Ok(())
+            }
+            _ => {
+                primary.retained -= 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// Destroys a device's primary context, however many use it. Its users may retain it again.
+    ///
+    /// # Errors
+    /// `InvalidDevice`.
+    pub fn reset_primary(&self, ordinal: i32) -> DriverResult {
+        let device = self.device(ordinal)?;
+        device.primary.lock().retained = 0;
+        self.end_primary(device);
+        Ok(())
+    }
+
+    fn end_primary(&self, device: &Device) {
+        if let Some(context) = self.contexts.suspend(device.primary_handle()) {
+            self.end(&context);
+        }
+    }
+
+    /// Flags and whether the context lives.
+    ///
+    /// # Errors
+    /// `InvalidDevice`.
+    pub fn primary_state(&self, ordinal: i32) -> DriverResult<PrimaryState> {
+        let device = self.device(ordinal)?;
+        let flags = device.primary.lock().flags;
+        let context = self.contexts.get(device.primary_handle());
+        Ok(PrimaryState {
+            flags: context.as_ref().map_or(flags, |context| context.flags()),
+            active: context.is_some(),
+        })
+    }
+
+    /// Sets the flags of the living context, and of those to come.
+    ///
+    /// # Errors
+    /// `InvalidDevice`; `InvalidValue` for flags that do not exist.
+    pub fn set_primary_flags(&self, ordinal: i32, flags: u32) -> DriverResult {
+        let device = self.device(ordinal)?;
+        let mut primary = device.primary.lock();
+        primary.flags = check_flags(flags)?;
+        if let Some(context) = self.contexts.get(device.primary_handle()) {
+            context.set_flags(flags)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! The stack of contexts that each thread has. Its top is the thread's current context.
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::Context;
+use crate::driver::Driver;
+use crate::handle::Handle;
+use crate::{DriverError, DriverResult, ErrorCode};
+
+thread_local! {
+    static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The thread's stack; a thread that is ending has none.
+fn with_stack<T>(use_stack: impl FnOnce(&mut Vec<Arc<Context>>) -> T) -> DriverResult<T> {
+    STACK
+        .try_with(|stack| use_stack(&mut stack.borrow_mut()))
+        .map_err(|_| DriverError::new(ErrorCode::InvalidContext, "the thread is ending"))
+}
+
+/// What the thread's top of stack is in for.
+enum Top {
+    None,
+    Live(Arc<Context>),
+    Destroyed(Handle, bool),
+}
+
+impl Driver {
+    /// The calling thread's context, for a call that works in it.
+    ///
+    /// # Errors
+    /// `InvalidContext` without one, `ContextIsDestroyed` if another thread destroyed it, and the sticky error.
+    #[inline]
+    pub fn current(&self) -> DriverResult<Arc<Context>> {
+        let context = self.current_unless_destroyed()?;
+        self.sticky.check()?;
+        Ok(context)
+    }
+
+    /// As [`Driver::current`], for the few calls that work after a kernel has faulted.
+    ///
+    /// # Errors
+    /// `InvalidContext` without one, `ContextIsDestroyed` if another thread destroyed it.
+    #[inline]
+    pub fn current_unless_destroyed(&self) -> DriverResult<Arc<Context>> {
+        let top = with_stack(|stack| match stack.last() {
+            None => Top::None,
+            Some(top) if !top.is_destroyed() => Top::Live(Arc::clone(top)),
+            Some(top) => Top::Destroyed(top.handle(), top.is_primary()),
+        })?;
+        match top {
+            Top::Live(context) => Ok(context),
+            Top::None => Err(no_context()),
+            Top::Destroyed(handle, primary) => self.revived(handle, primary),
+        }
+    }
+
+    /// A primary context that was destroyed while current is current again once it lives again.
+    #[cold]
+    fn revived(&self, handle: Handle, primary: bool) -> DriverResult<Arc<Context>> {
+        let Some(context) = self.contexts.get(handle).filter(|_| primary) else {
+            let reason = "the calling thread's context has been destroyed";
+            return Err(DriverError::new(ErrorCode::ContextIsDestroyed, reason));
+        };
+        with_stack(|stack| {
+            if let Some(top) = stack.last_mut() {
+                *top = Arc::clone(&context);
+            }
+        })?;
+        Ok(context)
+    }
+
+    /// The handle of the calling thread's context, destroyed or not; NULL without one.
+    pub fn current_handle(&self) -> Handle {
+        with_stack(|stack| stack.last().map(|top| top.handle())).ok().flatten().unwrap_or(Handle::NULL)
+    }
+
+    /// The context of `handle`, or for NULL the calling thread's.
+    ///
+    /// # Errors
+    /// `InvalidContext` for a stale or foreign handle, or without a current context.
+    pub fn context_or_current(&self, handle: Handle) -> DriverResult<Arc<Context>> {
+        if handle.is_null() { self.current_unless_destroyed() } else { self.contexts.lookup(handle) }
+    }
+
+    /// Makes a context the calling thread's, above those it had.
+    ///
+    /// # Errors
+    /// `InvalidContext` for NULL, stale and foreign handles.
+    pub fn push_current(&self, handle: Handle) -> DriverResult {
+        let context = self.contexts.lookup(handle)?;
+        with_stack(|stack| stack.push(context))
+    }
+
+    /// Takes the calling thread's context from its stack.
+    ///
+    /// # Errors
+    /// `InvalidContext` without one.
+    pub fn pop_current(&self) -> DriverResult<Handle> {
+        with_stack(|stack| stack.pop())?.map(|context| context.handle()).ok_or_else(no_context)
+    }
+
+    /// Replaces the calling thread's context; NULL takes it away.
+    ///
+    /// # Errors
+    /// `InvalidContext` for stale and foreign handles.
+    pub fn set_current(&self, handle: Handle) -> DriverResult {
+        let context = if handle.is_null() { None } else { Some(self.contexts.lookup(handle)?) };
+        with_stack(|stack| {
+            stack.pop();
+            stack.extend(context);
+        })
+    }
+
+    /// Takes a context that is being destroyed from the top of the calling thread's stack.
+    pub(super) fn leave(&self, context: &Arc<Context>) {
+        // A thread that is ending has no stack to leave.
+        let _ = with_stack(|stack| stack.pop_if(|top| Arc::ptr_eq(top, context)));
+    }
+
+    pub(super) fn enter(&self, context: Arc<Context>) -> DriverResult {
+        with_stack(|stack| stack.push(context))
+    }
+}
+
+fn no_context() -> DriverError {
+    DriverError::new(ErrorCode::InvalidContext, "no context is current to the calling thread")
+}

@@ -1,0 +1,90 @@
+//! Devices: what the CPU says of itself as a CUDA device.
+mod attributes;
+mod host;
+
+pub use attributes::attribute;
+
+use std::ffi::CString;
+
+use parking_lot::Mutex;
+
+use crate::context::Primary;
+use crate::driver::DriverOptions;
+use crate::handle::Handle;
+
+/// One device. All devices of a process run on the same cores and the same memory.
+pub struct Device {
+    ordinal: u32,
+    name: CString,
+    uuid: [u8; 16],
+    attributes: Box<[Option<i32>]>,
+    total_memory: u64,
+    primary_handle: Handle,
+    pub(crate) primary: Mutex<Primary>,
+}
+
+impl Device {
+    pub(crate) fn new(ordinal: u32, options: &DriverOptions, total_memory: u64, primary_handle: Handle) -> Device {
+        let host = host::Host::get();
+        Device {
+            ordinal,
+            name: CString::new(format!("warploom ({})", host.model)).unwrap_or_default(),
+            uuid: host::uuid(&host.model, ordinal),
+            attributes: attributes::of(ordinal, options, host, total_memory),
+            total_memory,
+            primary_handle,
+            primary: Mutex::new(Primary::default()),
+        }
+    }
+
+    /// Its number, from 0.
+    pub fn ordinal(&self) -> u32 {
+        self.ordinal
+    }
+
+    /// `warploom (CPU model)`.
+    pub fn name(&self) -> &CString {
+        &self.name
+    }
+
+    /// The same in every process on this machine.
+    pub fn uuid(&self) -> [u8; 16] {
+        self.uuid
+    }
+
+    /// `dddd:bb:dd.f`, an address in a domain that hosts do not use.
+    pub fn pci_bus_id(&self) -> String {
+        let part = |number| self.attribute(number).unwrap_or_default();
+        format!(
+            "{:04x}:{:02x}:{:02x}.0",
+            part(attribute::PCI_DOMAIN_ID),
+            part(attribute::PCI_BUS_ID),
+            part(attribute::PCI_DEVICE_ID)
+        )
+    }
+
+    /// Most bytes that may be allocated.
+    pub fn total_memory(&self) -> u64 {
+        self.total_memory
+    }
+
+    /// A `CUdevice_attribute` by its number; None if the driver does not know it.
+    pub fn attribute(&self, number: i32) -> Option<i32> {
+        *self.attributes.get(usize::try_from(number).ok()?)?
+    }
+
+    /// An attribute that every device has, as the unsigned number that it means.
+    pub(crate) fn limit(&self, number: i32) -> u32 {
+        self.attribute(number).and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
+    }
+
+    /// Compute capability, `10 * major + minor`.
+    pub fn capability(&self) -> u32 {
+        10 * self.limit(attribute::COMPUTE_CAPABILITY_MAJOR) + self.limit(attribute::COMPUTE_CAPABILITY_MINOR)
+    }
+
+    /// The handle that its primary context has for life.
+    pub(crate) fn primary_handle(&self) -> Handle {
+        self.primary_handle
+    }
+}

@@ -1,0 +1,363 @@
+//! Handles: what a program holds instead of an object, and the tables that turn one into the other.
+//!
+//! A handle is a slot's index, the slot's generation and the kind of object; it is never an address. A stale handle, one of
+//! another kind, or a number that was never a handle is found out by comparing, and answers an error. Values are multiples
+//! of 16 above 64 KiB and stay below 2^47, since clients mark low bits and mix handles with pointers.
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::{Mutex, RwLock};
+
+use crate::{DriverError, DriverResult, ErrorCode};
+
+/// What a handle stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// A context.
+    Context = 1,
+    /// A module.
+    Module,
+    /// A kernel of a module.
+    Function,
+    /// A library.
+    Library,
+    /// A kernel of a library, valid where a function is.
+    Kernel,
+    /// A linker in use.
+    Linker,
+    /// A stream.
+    Stream,
+    /// An event.
+    Event,
+    /// An array.
+    Array,
+    /// A texture object.
+    Texture,
+    /// A surface object.
+    Surface,
+    /// A texture reference of a module.
+    TextureReference,
+    /// A surface reference of a module.
+    SurfaceReference,
+    /// A pool of stream-ordered memory.
+    MemoryPool,
+}
+
+impl Kind {
+    /// What a NULL, stale or foreign handle of this kind answers.
+    pub fn error(self) -> ErrorCode {
+        match self {
+            Kind::Context => ErrorCode::InvalidContext,
+            Kind::TextureReference | Kind::SurfaceReference | Kind::Texture | Kind::Surface | Kind::MemoryPool => {
+                ErrorCode::InvalidValue
+            }
+            _ => ErrorCode::InvalidHandle,
+        }
+    }
+
+    /// The kind in words.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Kind::Context => "context",
+            Kind::Module => "module",
+            Kind::Function => "function",
+            Kind::Library => "library",
+            Kind::Kernel => "kernel",
+            Kind::Linker => "linker",
+            Kind::Stream => "stream",
+            Kind::Event => "event",
+            Kind::Array => "array",
+            Kind::Texture => "texture object",
+            Kind::Surface => "surface object",
+            Kind::TextureReference => "texture reference",
+            Kind::SurfaceReference => "surface reference",
+            Kind::MemoryPool => "memory pool",
+        }
+    }
+}
+
+const KIND_SHIFT: u32 = 4;
+const KIND_BITS: u32 = 5;
+const INDEX_SHIFT: u32 = KIND_SHIFT + KIND_BITS;
+const INDEX_BITS: u32 = 22;
+const GENERATION_SHIFT: u32 = INDEX_SHIFT + INDEX_BITS;
+const GENERATION_BITS: u32 = 16;
+const LAST_GENERATION: u32 = (1 << GENERATION_BITS) - 1;
+
+/// The value that stands for an object outside the driver; 0 is NULL.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Handle(usize);
+
+impl Handle {
+    /// No object.
+    pub const NULL: Handle = Handle(0);
+
+    /// Takes a number from outside for a handle; whether it is one is found out at lookup.
+    pub const fn from_raw(raw: usize) -> Handle {
+        Handle(raw)
+    }
+
+    /// The number that goes out.
+    pub const fn raw(self) -> usize {
+        self.0
+    }
+
+    /// Whether it is NULL.
+    pub const fn is_null(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether its bits say that it is of `kind`; it may be stale all the same.
+    pub const fn claims(self, kind: Kind) -> bool {
+        (self.0 >> KIND_SHIFT) & ((1 << KIND_BITS) - 1) == kind as usize
+    }
+
+    fn new(kind: Kind, index: u32, generation: u32) -> Handle {
+        Handle(
+            (generation as usize) << GENERATION_SHIFT
+                | (index as usize) << INDEX_SHIFT
+                | (kind as usize) << KIND_SHIFT,
+        )
+    }
+
+    /// Index and generation, if all the other bits are right for `kind`.
+    fn decode(self, kind: Kind) -> Option<(u32, u32)> {
+        let index = (self.0 >> INDEX_SHIFT) as u32 & ((1 << INDEX_BITS) - 1);
+        let generation = (self.0 >> GENERATION_SHIFT) as u32 & LAST_GENERATION;
+        (Handle::new(kind, index, generation) == self).then_some((index, generation))
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+/// Slots come in chunks that are never moved: chunk k has `FIRST_CHUNK << k` of them.
+const FIRST_CHUNK: u32 = 64;
+const CHUNKS: usize = (INDEX_BITS - FIRST_CHUNK.ilog2()) as usize;
+
+struct Slot<T> {
+    entry: RwLock<Entry<T>>,
+}
+
+struct Entry<T> {
+    generation: u32,
+    value: Option<Arc<T>>,
+}
+
+#[derive(Default)]
+struct Unused {
+    /// Slots that were used before, each with the generation that comes next.
+    recycled: Vec<(u32, u32)>,
+    /// The first index that was never used.
+    fresh: u32,
+}
+
+/// All live objects of one kind.
+///
+/// A lookup takes one read lock of the slot itself, nothing that other objects share.
+pub struct HandleTable<T> {
+    kind: Kind,
+    chunks: [OnceLock<Box<[Slot<T>]>>; CHUNKS],
+    unused: Mutex<Unused>,
+}
+
+impl<T> HandleTable<T> {
+    /// An empty table.
+    pub fn new(kind: Kind) -> Self {
+        HandleTable { kind, chunks: [const { OnceLock::new() }; CHUNKS], unused: Mutex::new(Unused::default()) }
+    }
+
+    /// Makes an object that knows its handle, and keeps it.
+    ///
+    /// # Errors
+    /// `OutOfMemory` with four million live objects.
+    pub fn insert(&self, make: impl FnOnce(Handle) -> T) -> DriverResult<Arc<T>> {
+        let handle = self.reserve()?;
+        let value = Arc::new(make(handle));
+        self.restore(handle, Arc::clone(&value));
+        Ok(value)
+    }
+
+    /// Takes a handle that stands for nothing yet: a primary context has one for life.
+    ///
+    /// # Errors
+    /// `OutOfMemory` with four million live objects.
+    pub fn reserve(&self) -> DriverResult<Handle> {
+        let mut unused = self.unused.lock();
+        let (index, generation) = match unused.recycled.pop() {
+            Some(slot) => slot,
+            None if unused.fresh < 1 << INDEX_BITS => {
+                unused.fresh += 1;
+                (unused.fresh - 1, 1)
+            }
+            None => {
+                let what = format!("there are too many live objects of the kind {}", self.kind.noun());
+                return Err(DriverError::new(ErrorCode::OutOfMemory, what));
+            }
+        };
+        drop(unused);
+        let (chunk, place) = Self::position(index);
+        let slots = self.chunks.get(chunk).map(|chunk| chunk.get_or_init(|| Self::new_chunk(chunk_len(index))));
+        if let Some(slot) = slots.and_then(|slots| slots.get(place)) {
+            slot.entry.write().generation = generation;
+        }
+        Ok(Handle::new(self.kind, index, generation))
+    }
+
+    /// Gives a reserved handle an object.
+    pub fn restore(&self, handle: Handle, value: Arc<T>) {
+        if let Some((slot, generation)) = self.slot(handle) {
+            let mut entry = slot.entry.write();
+            if entry.generation == generation {
+                entry.value = Some(value);
+            }
+        }
+    }
+
+    /// Takes the object from its handle, which stays reserved.
+    pub fn suspend(&self, handle: Handle) -> Option<Arc<T>> {
+        let (slot, generation) = self.slot(handle)?;
+        let mut entry = slot.entry.write();
+        if entry.generation == generation { entry.value.take() } else { None }
+    }
+
+    /// The object of a handle, if it lives.
+    #[inline]
+    pub fn get(&self, handle: Handle) -> Option<Arc<T>> {
+        let (slot, generation) = self.slot(handle)?;
+        let entry = slot.entry.read();
+        if entry.generation == generation { entry.value.clone() } else { None }
+    }
+
+    /// The object of a handle.
+    ///
+    /// # Errors
+    /// [`Kind::error`] for NULL, stale and foreign handles.
+    #[inline]
+    pub fn lookup(&self, handle: Handle) -> DriverResult<Arc<T>> {
+        self.get(handle).ok_or_else(|| self.unknown(handle))
+    }
+
+    /// Ends a handle for good, and gives its object.
+    ///
+    /// # Errors
+    /// [`Kind::error`] for NULL, stale and foreign handles.
+    pub fn remove(&self, handle: Handle) -> DriverResult<Arc<T>> {
+        self.take(handle).ok_or_else(|| self.unknown(handle))
+    }
+
+    /// What an unknown handle answers.
+    #[cold]
+    pub fn unknown(&self, handle: Handle) -> DriverError {
+        let noun = self.kind.noun();
+        let reason = if handle.is_null() {
+            format!("the {noun} is NULL")
+        } else if handle.decode(self.kind).is_some() {
+            format!("{handle:?} belonged to a {noun} that has been destroyed")
+        } else {
+            format!("{handle:?} is not a {noun}")
+        };
+        DriverError::new(self.kind.error(), reason)
+    }
+
+    fn take(&self, handle: Handle) -> Option<Arc<T>> {
+        let (slot, generation) = self.slot(handle)?;
+        let mut entry = slot.entry.write();
+        if entry.generation != generation {
+            return None;
+        }
+        let value = entry.value.take()?;
+        entry.generation = 0;
+        drop(entry);
+        // A slot whose generations are used up is never used again: no handle value comes twice.
+        if let Some((index, _)) = handle.decode(self.kind).filter(|_| generation < LAST_GENERATION) {
+            self.unused.lock().recycled.push((index, generation + 1));
+        }
+        Some(value)
+    }
+
+    #[inline]
+    fn slot(&self, handle: Handle) -> Option<(&Slot<T>, u32)> {
+        let (index, generation) = handle.decode(self.kind)?;
+        let (chunk, place) = Self::position(index);
+        Some((self.chunks.get(chunk)?.get()?.get(place)?, generation))
+    }
+
+    /// Chunk and place in it: indices are shifted by the size of the first chunk, so the highest bit says which chunk.
+    #[inline]
+    fn position(index: u32) -> (usize, usize) {
+        let shifted = index + FIRST_CHUNK;
+        let top = shifted.ilog2();
+        ((top - FIRST_CHUNK.ilog2()) as usize, (shifted - (1 << top)) as usize)
+    }
+
+    fn new_chunk(len: usize) -> Box<[Slot<T>]> {
+        (0..len).map(|_| Slot { entry: RwLock::new(Entry { generation: 0, value: None }) }).collect()
+    }
+}
+
+/// The number of slots in the chunk that holds `index`.
+fn chunk_len(index: u32) -> usize {
+    1 << (index + FIRST_CHUNK).ilog2()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn handles_are_multiples_of_16_above_64_kib_and_never_come_twice() {
+        let table = HandleTable::new(Kind::Event);
+        let mut seen = HashSet::new();
+        for round in 0..70_000 {
+            let handle = table.insert(|handle| (handle, round)).unwrap().0;
+            assert!(handle.raw() % 16 == 0 && handle.raw() > 0x10000 && handle.raw() < 1 << 47);
+            assert!(seen.insert(handle));
+            assert_eq!(table.remove(handle).unwrap().1, round);
+        }
+    }
+
+    #[test]
+    fn stale_foreign_and_null_handles_are_found_out() {
+        let events = HandleTable::new(Kind::Event);
+        let contexts = HandleTable::new(Kind::Context);
+        let event = events.insert(|handle| handle).unwrap();
+        let context = contexts.insert(|handle| handle).unwrap();
+        assert_eq!(events.lookup(*event).unwrap(), event);
+        let code = |result: DriverResult<Arc<Handle>>| result.unwrap_err();
+        assert_eq!(code(events.lookup(*context)).code(), ErrorCode::InvalidHandle);
+        assert_eq!(code(contexts.lookup(*event)).code(), ErrorCode::InvalidContext);
+        assert_eq!(code(events.lookup(Handle::NULL)).reason(), "the event is NULL");
+        for bit in 0..64 {
+            assert!(events.get(Handle::from_raw(event.raw() ^ (1 << bit))).is_none());
+        }
+        events.remove(*event).unwrap();
+        assert!(code(events.lookup(*event)).reason().ends_with("belonged to a event that has been destroyed"));
+        assert_eq!(code(events.remove(*event)).code(), ErrorCode::InvalidHandle);
+    }
+
+    #[test]
+    fn many_objects_live_at_once() {
+        let table = HandleTable::new(Kind::Stream);
+        let handles: Vec<Handle> = (0..5000).map(|_| *table.insert(|handle| handle).unwrap()).collect();
+        assert!(handles.iter().all(|handle| *table.get(*handle).unwrap() == *handle));
+    }
+
+    #[test]
+    fn a_reserved_handle_comes_back() {
+        let table = HandleTable::new(Kind::Context);
+        let handle = table.reserve().unwrap();
+        assert!(table.get(handle).is_none());
+        table.restore(handle, Arc::new(1));
+        assert_eq!(table.suspend(handle), Some(Arc::new(1)));
+        assert!(table.get(handle).is_none());
+        table.restore(handle, Arc::new(2));
+        assert_eq!(table.get(handle), Some(Arc::new(2)));
+    }
+}
