@@ -44,7 +44,7 @@ impl Driver {
         })?;
         let contexts = HandleTable::new(Kind::Context);
         let devices = (0..options.device_count)
-            .map(|ordinal| Device::new(ordinal, &options, memory.capacity(), contexts.reserve()?))
+            .map(|ordinal| Ok(Device::new(ordinal, &options, memory.capacity(), contexts.reserve()?)))
             .collect::<DriverResult<_>>()?;
         Ok(Driver {
             options,

@@ -2,7 +2,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use warploom_exec::Fault;
+use warploom_exec::fault::Fault;
 
 use crate::{DriverError, DriverResult, ErrorCode};
 

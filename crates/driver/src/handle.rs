@@ -115,9 +115,7 @@ impl Handle {
 
     fn new(kind: Kind, index: u32, generation: u32) -> Handle {
         Handle(
-            (generation as usize) << GENERATION_SHIFT
-                | (index as usize) << INDEX_SHIFT
-                | (kind as usize) << KIND_SHIFT,
+            (generation as usize) << GENERATION_SHIFT | (index as usize) << INDEX_SHIFT | (kind as usize) << KIND_SHIFT,
         )
     }
 

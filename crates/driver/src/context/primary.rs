@@ -91,10 +91,7 @@ impl Driver {
         let device = self.device(ordinal)?;
         let flags = device.primary.lock().flags;
         let context = self.contexts.get(device.primary_handle());
-        Ok(PrimaryState {
-            flags: context.as_ref().map_or(flags, |context| context.flags()),
-            active: context.is_some(),
-        })
+        Ok(PrimaryState { flags: context.as_ref().map_or(flags, |context| context.flags()), active: context.is_some() })
     }
 
     /// Sets the flags of the living context, and of those to come.

@@ -41,7 +41,7 @@ fn max_clock_khz() -> Option<i32> {
 
 fn last_cache() -> Option<i32> {
     let size = |index| fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size")).ok();
-    let text = (0..8).filter_map(size).last()?;
+    let text = (0..8).filter_map(size).next_back()?;
     let text = text.trim();
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let scale: i64 = match unit {
