@@ -18,6 +18,7 @@
 
 mod atomics;
 mod capacity;
+mod copy;
 mod registered;
 mod run;
 mod scalar;
@@ -31,6 +32,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use atomics::{AtomicOp, Order};
+pub use copy::copy_host;
 pub use registered::{HostRange, RegisterError};
 pub use scalar::{Atomic, Scalar};
 pub use view::View;
