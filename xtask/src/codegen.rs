@@ -3,6 +3,7 @@
 mod abi;
 mod error_code;
 mod layout;
+mod libcuda;
 mod names;
 mod rust_type;
 
@@ -19,5 +20,6 @@ pub(crate) fn generate(root: &Path) -> Result<Vec<Output>> {
     let mut outputs = Vec::new();
     error_code::generate(root, &registry, &mut outputs)?;
     abi::generate(root, &registry, &mut outputs)?;
+    libcuda::generate(root, &registry, &mut outputs)?;
     Ok(outputs)
 }

@@ -11,5 +11,6 @@ mod generated;
 
 pub use define::Callback;
 pub use entry_point::{AbiVersion, EntryPoint, EntryPointFacts};
+pub use facts::CUDA_VERSION;
 pub use generated::{entry, facts, pfn, types};
 pub use types::*;

@@ -74,6 +74,8 @@ pub(crate) enum Direction {
 pub(crate) struct Param {
     pub(crate) variable: Variable,
     pub(crate) direction: Direction,
+    /// Whether the pointer is to several values.
+    pub(crate) array: bool,
     /// Whether NULL is allowed.
     pub(crate) optional: bool,
 }
@@ -166,7 +168,9 @@ fn convert_abi(raw: RawAbi) -> Result<Abi> {
 
 fn param(text: &str) -> Result<Param> {
     let (word, rest) = text.split_once(' ').context("a parameter has a type and a name")?;
-    let direction = match word.trim_end_matches('?') {
+    let (pointer, optional) = word.strip_suffix('?').map_or((word, false), |pointer| (pointer, true));
+    let (plain, array) = pointer.strip_suffix("[]").map_or((pointer, false), |plain| (plain, true));
+    let direction = match plain {
         "in" => Direction::In,
         "out" => Direction::Out,
         "inout" => Direction::InOut,
@@ -178,7 +182,7 @@ fn param(text: &str) -> Result<Param> {
     if is_pointer != (direction != Direction::Value) {
         bail!("pointers, and only they, have a direction");
     }
-    Ok(Param { variable, direction, optional: word.ends_with('?') })
+    Ok(Param { variable, direction, array, optional })
 }
 
 impl Abi {

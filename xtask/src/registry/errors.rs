@@ -12,6 +12,9 @@ pub(crate) struct ErrorCode {
     /// As in C: `CUDA_ERROR_INVALID_VALUE`.
     pub(crate) name: String,
     pub(crate) value: u32,
+    /// The CUDA version that added it; 0 for those that are older than any driver that can be emulated.
+    #[serde(default)]
+    pub(crate) since: u32,
     /// What `cuGetErrorString` returns.
     pub(crate) text: String,
     /// Whether the text was recorded from a real driver.

@@ -4,8 +4,8 @@
 
 use crate::{AbiVersion, EntryPointFacts};
 
-/// The newest CUDA version that an entry point came with.
-pub const NEWEST_VERSION: i32 = 13050;
+/// The newest CUDA version whose API is here.
+pub const CUDA_VERSION: i32 = 13050;
 
 /// Every entry point that a driver for this platform has, by name.
 pub static ENTRY_POINTS: &[EntryPointFacts] = &[

@@ -112,8 +112,8 @@ fn facts(root: &Path, registry: &Registry, outputs: &mut Vec<Output>) -> Result<
 
 use crate::{{AbiVersion, EntryPointFacts}};
 
-/// The newest CUDA version that an entry point came with.
-pub const NEWEST_VERSION: i32 = {};
+/// The newest CUDA version whose API is here.
+pub const CUDA_VERSION: i32 = {};
 
 /// Every entry point that a driver for this platform has, by name.
 pub static ENTRY_POINTS: &[EntryPointFacts] = &[\n{rows}];\n",

@@ -112,11 +112,14 @@ fn write_constant(text: &mut String, name: &str, value: &str) -> Result<()> {
 
 /// `CUresult` and what the API says about each code.
 fn result(errors: &[ErrorCode]) -> Result<String> {
-    let (mut constants, mut names, mut texts) = (String::new(), String::new(), String::new());
+    let (mut constants, mut names, mut texts, mut since) = (String::new(), String::new(), String::new(), String::new());
     for code in errors {
         writeln!(constants, "{} = {},", code.name, code.value)?;
         writeln!(names, "{} => c{:?},", code.value, code.name)?;
         writeln!(texts, "{} => c{:?},", code.value, code.text)?;
+        if code.since > 0 {
+            writeln!(since, "{} => {},", code.value, code.since)?;
+        }
     }
     Ok(format!(
         "//! `CUresult`.
@@ -139,6 +142,11 @@ impl CUresult {{
     /// The text that `cuGetErrorString` returns.
     pub const fn text(self) -> Option<&'static CStr> {{
         Some(match self.0 {{ {texts} _ => return None }})
+    }}
+
+    /// The CUDA version that added the code; 0 for those older than 11.3.
+    pub const fn since(self) -> i32 {{
+        match self.0 {{ {since} _ => 0 }}
     }}
 }}
 "
