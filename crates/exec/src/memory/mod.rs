@@ -18,7 +18,6 @@
 
 mod atomics;
 mod capacity;
-mod copy;
 mod registered;
 mod run;
 mod scalar;
@@ -32,7 +31,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use atomics::{AtomicOp, Order};
-pub use copy::copy_host;
 pub use registered::{HostRange, RegisterError};
 pub use scalar::{Atomic, Scalar};
 pub use view::View;
