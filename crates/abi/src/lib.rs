@@ -8,6 +8,7 @@
 mod define;
 mod entry_point;
 mod generated;
+pub mod settings;
 
 pub use define::Callback;
 pub use entry_point::{AbiVersion, EntryPoint, EntryPointFacts};

@@ -1,3 +1,44 @@
-//! The warploom command.
+//! The `warploom` command: runs programs on the CPU driver, and answers questions about CUDA entry points, devices and PTX.
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod entry_point;
+mod entry_points;
+mod info;
+mod library;
+mod run;
+mod version;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Run CUDA programs on the CPU, and ask CUDA drivers what they have.
+#[derive(Debug, Parser)]
+#[command(name = "warploom", version, arg_required_else_help = true, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Run),
+    EntryPoint(entry_point::EntryPoint),
+    EntryPoints(entry_points::EntryPoints),
+    Info(info::Info),
+}
+
+/// 0: done. 1: the answer is no (nothing of this name, PTX with errors). 2: wrong usage, or something broke. `run` exits as its
+/// program does, with 126 and 127 as a shell for a program that cannot be started.
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Run(command) => command.execute(),
+        Command::EntryPoint(command) => command.execute(),
+        Command::EntryPoints(command) => command.execute(),
+        Command::Info(command) => command.execute(),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("warploom: {error:#}");
+        ExitCode::from(2)
+    })
+}

@@ -1,11 +1,15 @@
 //! The handlers: one safe function for each symbol, in the groups of the manual. They say what flags and values mean and leave
 //! the work to the driver's objects.
 //!
-//! A handler is called like its ELF symbol, so that it is found by searching for what a caller calls.
+//! A handler and its parameters are called as in the manual, so that it is found by searching for what a caller calls.
 #![allow(non_snake_case)]
 #![forbid(unsafe_code)]
 
+pub(crate) mod context;
+pub(crate) mod context_deprecated;
+pub(crate) mod device;
 pub(crate) mod entry_point;
 pub(crate) mod error;
 pub(crate) mod init;
+pub(crate) mod primary_context;
 pub(crate) mod version;

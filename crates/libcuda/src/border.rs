@@ -5,10 +5,12 @@
 
 mod args;
 mod call;
+mod identity;
 pub(crate) mod log;
 pub(crate) mod state;
 mod trace;
 
 pub(crate) use args::{DefaultStream, HostPtr, In, InArray, InOut, InStr, Out, OutArray, OutCStr, OutStr, Place, arg};
 pub(crate) use call::{ApiResult, Call, enter, not_supported};
+pub(crate) use identity::{IDENTITY_TABLE, identity_table};
 pub(crate) use trace::{Trace, TraceArg, trace_through_debug};

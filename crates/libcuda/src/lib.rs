@@ -1,7 +1,11 @@
-//! The C border: libcuda.so.1.
+//! libcuda.so.1: the C border of the driver.
+//!
+//! [`generated`] holds one export a symbol, [`border`] takes the call in, [`api`] says what it means, [`lookup`] finds entry
+//! points by name and version.
 
 mod api;
 mod border;
 mod generated;
 mod lookup;
+mod process;
 mod settings;

@@ -13,7 +13,7 @@ use crate::generated::entry_points::ENTRY_POINTS;
 use index::Index;
 
 /// The CUDA version whose driver this is unless the environment says otherwise.
-pub(crate) const NEWEST_VERSION: i32 = warploom_abi::CUDA_VERSION;
+pub(crate) use warploom_abi::CUDA_VERSION as NEWEST_VERSION;
 
 static INDEX: Index = Index::of(&ENTRY_POINTS);
 

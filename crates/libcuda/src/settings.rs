@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::sync::OnceLock;
 
+use warploom_abi::settings::{COMPUTE_CAPABILITIES, OLDEST_CUDA_VERSION};
+
 /// How this driver is asked to behave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
@@ -37,12 +39,6 @@ impl LogSettings {
         self.calls || self.errors
     }
 }
-
-/// The oldest driver that can be emulated: the one that brought `cuGetProcAddress`.
-pub(crate) const OLDEST_VERSION: i32 = 11_030;
-
-/// The compute capabilities whose attributes are known.
-pub(crate) const COMPUTE_CAPABILITIES: [u32; 8] = [75, 80, 86, 89, 90, 100, 103, 120];
 
 /// The stages that can be printed.
 const DUMPS: [&str; 4] = ["ast", "ir", "decoded", "info"];
@@ -104,8 +100,8 @@ fn parse_version(text: &str, newest: i32) -> Result<i32, String> {
         .split_once('.')
         .and_then(|(major, minor)| Some(number(major)? * 1000 + number(minor).filter(|minor| *minor < 100)? * 10))
         .ok_or_else(|| format!("a CUDA version such as {} is expected", dotted(newest)))?;
-    if version < OLDEST_VERSION || version > newest {
-        return Err(format!("versions from {} to {} are known", dotted(OLDEST_VERSION), dotted(newest)));
+    if version < OLDEST_CUDA_VERSION || version > newest {
+        return Err(format!("versions from {} to {} are known", dotted(OLDEST_CUDA_VERSION), dotted(newest)));
     }
     Ok(version)
 }

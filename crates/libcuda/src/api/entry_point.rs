@@ -1,8 +1,8 @@
-//! Driver entry point access: `cuGetProcAddress`.
-use warploom_abi::CUdriverProcAddressQueryResult;
+//! Driver entry point access: `cuGetProcAddress`, and export tables.
+use warploom_abi::{CUdriverProcAddressQueryResult, CUuuid};
 use warploom_driver::{DriverError, ErrorCode};
 
-use crate::border::{ApiResult, HostPtr, InStr, Out};
+use crate::border::{ApiResult, HostPtr, IDENTITY_TABLE, In, InStr, Out, identity_table};
 use crate::lookup::{self, Found, LONGEST_NAME, Refused};
 use crate::settings::Settings;
 
@@ -55,5 +55,16 @@ pub(crate) fn cuGetProcAddress_v2(
     if let Some(place) = symbolStatus.optional() {
         place.set(status);
     }
+    Ok(())
+}
+
+/// Other drivers' tables are private to their makers' programs, which check for the error and do without.
+pub(crate) fn cuGetExportTable(ppExportTable: Out<'_, HostPtr>, pExportTableId: In<'_, CUuuid>) -> ApiResult {
+    let place = ppExportTable.required("ppExportTable")?;
+    let id = pExportTableId.required("pExportTableId")?;
+    if id.bytes.map(|byte| byte as u8) != IDENTITY_TABLE {
+        return Err(DriverError::invalid_value("this driver has no such export table"));
+    }
+    place.set(identity_table());
     Ok(())
 }

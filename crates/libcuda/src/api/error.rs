@@ -5,16 +5,11 @@ use warploom_abi::CUresult;
 use warploom_driver::DriverError;
 
 use crate::border::{ApiResult, OutCStr};
-use crate::settings::Settings;
 
-/// Hands out `text` of a code that the emulated driver knows; for others NULL goes out with the error, as recorded.
+/// Hands out `text`; for a number that is no code NULL goes out along with the error, as recorded.
 fn describe(error: CUresult, text: Option<&'static CStr>, out: &OutCStr<'_>) -> ApiResult {
-    let known = text.filter(|_| error.since() <= Settings::get().cuda_version);
-    out.set("pStr", known)?;
-    if known.is_none() {
-        return Err(DriverError::invalid_value(format!("{} is no result code", error.0)));
-    }
-    Ok(())
+    out.set("pStr", text)?;
+    text.map(|_| ()).ok_or_else(|| DriverError::invalid_value(format!("{} is no result code", error.0)))
 }
 
 pub(crate) fn cuGetErrorName(error: CUresult, pStr: OutCStr<'_>) -> ApiResult {

@@ -1,8 +1,8 @@
 //! Initialisation.
-use warploom_driver::{DriverError, ErrorCode};
+use warploom_driver::DriverError;
 
 use crate::border::{ApiResult, state};
-use crate::settings::Settings;
+use crate::process;
 
 /// Any number of calls; none but the first that succeeds does anything.
 pub(crate) fn cuInit(Flags: u32) -> ApiResult {
@@ -16,12 +16,5 @@ pub(crate) fn cuInit(Flags: u32) -> ApiResult {
     if phase.is_over() {
         return phase.require_initialized();
     }
-    if Settings::get().device_count == 0 {
-        return Err(DriverError::new(
-            ErrorCode::NoDevice,
-            "WARPLOOM_DEVICE_COUNT=0 asks for a machine without devices",
-        ));
-    }
-    state::initialized();
-    Ok(())
+    process::initialize()
 }

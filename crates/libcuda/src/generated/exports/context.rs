@@ -4,28 +4,43 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxCreate(pctx: *mut CUcontext, flags: u32, dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuCtxCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pctx", pctx) };
-        trace.arg("flags", &flags);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxCreate(arg(pctx), arg(flags), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pctx", pctx) };
+            trace.arg("flags", &flags);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxCreate_v2(pctx: *mut CUcontext, flags: u32, dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuCtxCreate_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pctx", pctx) };
-        trace.arg("flags", &flags);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxCreate_v2(arg(pctx), arg(flags), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pctx", pctx) };
+            trace.arg("flags", &flags);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -37,14 +52,21 @@ pub(crate) unsafe extern "C" fn cuCtxCreate_v3(
     dev: CUdevice_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuCtxCreate_v3");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pctx", pctx) };
-        trace.arg("paramsArray", &paramsArray);
-        trace.arg("numParams", &numParams);
-        trace.arg("flags", &flags);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxCreate_v3(arg(pctx), arg(paramsArray), arg(numParams), arg(flags), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pctx", pctx) };
+            trace.arg("paramsArray", &paramsArray);
+            trace.arg("numParams", &numParams);
+            trace.arg("flags", &flags);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -55,126 +77,224 @@ pub(crate) unsafe extern "C" fn cuCtxCreate_v4(
     dev: CUdevice,
 ) -> CUresult {
     static CALL: Call = Call::new("cuCtxCreate_v4");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pctx", pctx) };
-        trace.arg("ctxCreateParams", &ctxCreateParams);
-        trace.arg("flags", &flags);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxCreate_v4(arg(pctx), arg(ctxCreateParams), arg(flags), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pctx", pctx) };
+            trace.arg("ctxCreateParams", &ctxCreateParams);
+            trace.arg("flags", &flags);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxDestroy(ctx: CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuCtxDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("ctx", &ctx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxDestroy(arg(ctx)) }
+        },
+        |trace| {
+            trace.arg("ctx", &ctx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxDestroy_v2(ctx: CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuCtxDestroy_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("ctx", &ctx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxDestroy_v2(arg(ctx)) }
+        },
+        |trace| {
+            trace.arg("ctx", &ctx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxPushCurrent(ctx: CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuCtxPushCurrent");
-    not_supported(&CALL, |trace| {
-        trace.arg("ctx", &ctx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxPushCurrent(arg(ctx)) }
+        },
+        |trace| {
+            trace.arg("ctx", &ctx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuCtxPushCurrent_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("ctx", &ctx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxPushCurrent_v2(arg(ctx)) }
+        },
+        |trace| {
+            trace.arg("ctx", &ctx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxPopCurrent(pctx: *mut CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuCtxPopCurrent");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pctx", pctx) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxPopCurrent(arg(pctx)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pctx", pctx) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxPopCurrent_v2(pctx: *mut CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuCtxPopCurrent_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pctx", pctx) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxPopCurrent_v2(arg(pctx)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pctx", pctx) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxSetCurrent(ctx: CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuCtxSetCurrent");
-    not_supported(&CALL, |trace| {
-        trace.arg("ctx", &ctx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxSetCurrent(arg(ctx)) }
+        },
+        |trace| {
+            trace.arg("ctx", &ctx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetCurrent(pctx: *mut CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuCtxGetCurrent");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pctx", pctx) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxGetCurrent(arg(pctx)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pctx", pctx) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetDevice(device: *mut CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuCtxGetDevice");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("device", device) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxGetDevice(arg(device)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("device", device) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetDevice_v2(device: *mut CUdevice, ctx: CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuCtxGetDevice_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("device", device) };
-        trace.arg("ctx", &ctx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxGetDevice_v2(arg(device), arg(ctx)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("device", device) };
+            trace.arg("ctx", &ctx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetFlags(flags: *mut u32) -> CUresult {
     static CALL: Call = Call::new("cuCtxGetFlags");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("flags", flags) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxGetFlags(arg(flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("flags", flags) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxSetFlags(flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuCtxSetFlags");
-    not_supported(&CALL, |trace| {
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxSetFlags(arg(flags)) }
+        },
+        |trace| {
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetId(ctx: CUcontext, ctxId: *mut u64) -> CUresult {
     static CALL: Call = Call::new("cuCtxGetId");
-    not_supported(&CALL, |trace| {
-        trace.arg("ctx", &ctx);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("ctxId", ctxId) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxGetId(arg(ctx), arg(ctxId)) }
+        },
+        |trace| {
+            trace.arg("ctx", &ctx);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("ctxId", ctxId) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -194,47 +314,82 @@ pub(crate) unsafe extern "C" fn cuCtxSynchronize_v2(ctx: CUcontext) -> CUresult 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxSetLimit(limit: CUlimit, value: usize) -> CUresult {
     static CALL: Call = Call::new("cuCtxSetLimit");
-    not_supported(&CALL, |trace| {
-        trace.arg("limit", &limit);
-        trace.arg("value", &value);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxSetLimit(arg(limit), arg(value)) }
+        },
+        |trace| {
+            trace.arg("limit", &limit);
+            trace.arg("value", &value);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit) -> CUresult {
     static CALL: Call = Call::new("cuCtxGetLimit");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pvalue", pvalue) };
-        trace.arg("limit", &limit);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxGetLimit(arg(pvalue), arg(limit)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pvalue", pvalue) };
+            trace.arg("limit", &limit);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetCacheConfig(pconfig: *mut CUfunc_cache) -> CUresult {
     static CALL: Call = Call::new("cuCtxGetCacheConfig");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pconfig", pconfig) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxGetCacheConfig(arg(pconfig)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pconfig", pconfig) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxSetCacheConfig(config: CUfunc_cache) -> CUresult {
     static CALL: Call = Call::new("cuCtxSetCacheConfig");
-    not_supported(&CALL, |trace| {
-        trace.arg("config", &config);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxSetCacheConfig(arg(config)) }
+        },
+        |trace| {
+            trace.arg("config", &config);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut u32) -> CUresult {
     static CALL: Call = Call::new("cuCtxGetApiVersion");
-    not_supported(&CALL, |trace| {
-        trace.arg("ctx", &ctx);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("version", version) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxGetApiVersion(arg(ctx), arg(version)) }
+        },
+        |trace| {
+            trace.arg("ctx", &ctx);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("version", version) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -243,18 +398,25 @@ pub(crate) unsafe extern "C" fn cuCtxGetStreamPriorityRange(
     greatestPriority: *mut i32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuCtxGetStreamPriorityRange");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("leastPriority", leastPriority) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("greatestPriority", greatestPriority) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxGetStreamPriorityRange(arg(leastPriority), arg(greatestPriority)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("leastPriority", leastPriority) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("greatestPriority", greatestPriority) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxResetPersistingL2Cache() -> CUresult {
     static CALL: Call = Call::new("cuCtxResetPersistingL2Cache");
-    not_supported(&CALL, |_| {})
+    enter(&CALL, || api::context::cuCtxResetPersistingL2Cache(), |_| {})
 }
 
 #[unsafe(no_mangle)]
@@ -263,11 +425,18 @@ pub(crate) unsafe extern "C" fn cuCtxGetExecAffinity(
     r#type: CUexecAffinityType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuCtxGetExecAffinity");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pExecAffinity", pExecAffinity) };
-        trace.arg("type", &r#type);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxGetExecAffinity(arg(pExecAffinity), arg(r#type)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pExecAffinity", pExecAffinity) };
+            trace.arg("type", &r#type);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

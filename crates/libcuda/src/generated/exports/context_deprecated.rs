@@ -4,39 +4,68 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxAttach(pctx: *mut CUcontext, flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuCtxAttach");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pctx", pctx) };
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context_deprecated::cuCtxAttach(arg(pctx), arg(flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pctx", pctx) };
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxDetach(ctx: CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuCtxDetach");
-    not_supported(&CALL, |trace| {
-        trace.arg("ctx", &ctx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context_deprecated::cuCtxDetach(arg(ctx)) }
+        },
+        |trace| {
+            trace.arg("ctx", &ctx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetSharedMemConfig(pConfig: *mut CUsharedconfig) -> CUresult {
     static CALL: Call = Call::new("cuCtxGetSharedMemConfig");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pConfig", pConfig) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context_deprecated::cuCtxGetSharedMemConfig(arg(pConfig)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pConfig", pConfig) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxSetSharedMemConfig(config: CUsharedconfig) -> CUresult {
     static CALL: Call = Call::new("cuCtxSetSharedMemConfig");
-    not_supported(&CALL, |trace| {
-        trace.arg("config", &config);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context_deprecated::cuCtxSetSharedMemConfig(arg(config)) }
+        },
+        |trace| {
+            trace.arg("config", &config);
+        },
+    )
 }

@@ -4,55 +4,91 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGet(device: *mut CUdevice_v1, ordinal: i32) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGet");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("device", device) };
-        trace.arg("ordinal", &ordinal);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGet(arg(device), arg(ordinal)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("device", device) };
+            trace.arg("ordinal", &ordinal);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGetCount(count: *mut i32) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetCount");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("count", count) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGetCount(arg(count)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("count", count) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGetName(name: *mut core::ffi::c_char, len: i32, dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetName");
-    not_supported(&CALL, |trace| {
-        trace.arg("name", &name);
-        trace.arg("len", &len);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGetName(arg(name), arg(len), arg(dev)) }
+        },
+        |trace| {
+            trace.arg("name", &name);
+            trace.arg("len", &len);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGetUuid(uuid: *mut CUuuid, dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetUuid");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("uuid", uuid) };
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGetUuid(arg(uuid), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("uuid", uuid) };
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetUuid_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("uuid", uuid) };
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGetUuid_v2(arg(uuid), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("uuid", uuid) };
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -62,32 +98,53 @@ pub(crate) unsafe extern "C" fn cuDeviceGetLuid(
     dev: CUdevice_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetLuid");
-    not_supported(&CALL, |trace| {
-        trace.arg("luid", &luid);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("deviceNodeMask", deviceNodeMask) };
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGetLuid(arg(luid), arg(deviceNodeMask), arg(dev)) }
+        },
+        |trace| {
+            trace.arg("luid", &luid);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("deviceNodeMask", deviceNodeMask) };
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceTotalMem(bytes: *mut u32, dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDeviceTotalMem");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("bytes", bytes) };
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceTotalMem(arg(bytes), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("bytes", bytes) };
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDeviceTotalMem_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("bytes", bytes) };
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceTotalMem_v2(arg(bytes), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("bytes", bytes) };
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -98,13 +155,27 @@ pub(crate) unsafe extern "C" fn cuDeviceGetTexture1DLinearMaxWidth(
     dev: CUdevice_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetTexture1DLinearMaxWidth");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("maxWidthInElements", maxWidthInElements) };
-        trace.arg("format", &format);
-        trace.arg("numChannels", &numChannels);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::device::cuDeviceGetTexture1DLinearMaxWidth(
+                    arg(maxWidthInElements),
+                    arg(format),
+                    arg(numChannels),
+                    arg(dev),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("maxWidthInElements", maxWidthInElements) };
+            trace.arg("format", &format);
+            trace.arg("numChannels", &numChannels);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -114,12 +185,19 @@ pub(crate) unsafe extern "C" fn cuDeviceGetAttribute(
     dev: CUdevice_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetAttribute");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pi", pi) };
-        trace.arg("attrib", &attrib);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGetAttribute(arg(pi), arg(attrib), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pi", pi) };
+            trace.arg("attrib", &attrib);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -188,12 +266,19 @@ pub(crate) unsafe extern "C" fn cuDeviceGetExecAffinitySupport(
     dev: CUdevice,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetExecAffinitySupport");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pi", pi) };
-        trace.arg("type", &r#type);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGetExecAffinitySupport(arg(pi), arg(r#type), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pi", pi) };
+            trace.arg("type", &r#type);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -202,8 +287,15 @@ pub(crate) unsafe extern "C" fn cuFlushGPUDirectRDMAWrites(
     scope: CUflushGPUDirectRDMAWritesScope,
 ) -> CUresult {
     static CALL: Call = Call::new("cuFlushGPUDirectRDMAWrites");
-    not_supported(&CALL, |trace| {
-        trace.arg("target", &target);
-        trace.arg("scope", &scope);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuFlushGPUDirectRDMAWrites(arg(target), arg(scope)) }
+        },
+        |trace| {
+            trace.arg("target", &target);
+            trace.arg("scope", &scope);
+        },
+    )
 }

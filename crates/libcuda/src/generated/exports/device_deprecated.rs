@@ -4,16 +4,24 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGetProperties(prop: *mut CUdevprop_v1, dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetProperties");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("prop", prop) };
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGetProperties(arg(prop), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("prop", prop) };
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -23,11 +31,18 @@ pub(crate) unsafe extern "C" fn cuDeviceComputeCapability(
     dev: CUdevice_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceComputeCapability");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("major", major) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("minor", minor) };
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceComputeCapability(arg(major), arg(minor), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("major", major) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("minor", minor) };
+            trace.arg("dev", &dev);
+        },
+    )
 }

@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGetExportTable(
@@ -12,9 +13,16 @@ pub(crate) unsafe extern "C" fn cuGetExportTable(
     pExportTableId: *const CUuuid,
 ) -> CUresult {
     static CALL: Call = Call::before_init("cuGetExportTable");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("ppExportTable", ppExportTable) };
-        trace.arg("pExportTableId", &pExportTableId);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::entry_point::cuGetExportTable(arg(ppExportTable), arg(pExportTableId)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("ppExportTable", ppExportTable) };
+            trace.arg("pExportTableId", &pExportTableId);
+        },
+    )
 }

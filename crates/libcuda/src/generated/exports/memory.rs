@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemGetInfo(free: *mut u32, total: *mut u32) -> CUresult {
@@ -265,12 +266,19 @@ pub(crate) unsafe extern "C" fn cuDeviceGetByPCIBusId(
     pciBusId: *const core::ffi::c_char,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetByPCIBusId");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dev", dev) };
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("pciBusId", pciBusId) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGetByPCIBusId(arg(dev), arg(pciBusId)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dev", dev) };
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("pciBusId", pciBusId) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -280,11 +288,18 @@ pub(crate) unsafe extern "C" fn cuDeviceGetPCIBusId(
     dev: CUdevice_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetPCIBusId");
-    not_supported(&CALL, |trace| {
-        trace.arg("pciBusId", &pciBusId);
-        trace.arg("len", &len);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGetPCIBusId(arg(pciBusId), arg(len), arg(dev)) }
+        },
+        |trace| {
+            trace.arg("pciBusId", &pciBusId);
+            trace.arg("len", &len);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

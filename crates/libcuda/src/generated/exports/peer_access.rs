@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceCanAccessPeer(
@@ -13,12 +14,19 @@ pub(crate) unsafe extern "C" fn cuDeviceCanAccessPeer(
     peerDev: CUdevice_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceCanAccessPeer");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("canAccessPeer", canAccessPeer) };
-        trace.arg("dev", &dev);
-        trace.arg("peerDev", &peerDev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceCanAccessPeer(arg(canAccessPeer), arg(dev), arg(peerDev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("canAccessPeer", canAccessPeer) };
+            trace.arg("dev", &dev);
+            trace.arg("peerDev", &peerDev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -46,13 +54,20 @@ pub(crate) unsafe extern "C" fn cuDeviceGetP2PAttribute(
     dstDevice: CUdevice_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetP2PAttribute");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("value", value) };
-        trace.arg("attrib", &attrib);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("dstDevice", &dstDevice);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGetP2PAttribute(arg(value), arg(attrib), arg(srcDevice), arg(dstDevice)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("value", value) };
+            trace.arg("attrib", &attrib);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("dstDevice", &dstDevice);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -4,50 +4,86 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDevicePrimaryCtxRetain");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pctx", pctx) };
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::primary_context::cuDevicePrimaryCtxRetain(arg(pctx), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pctx", pctx) };
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxRelease(dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDevicePrimaryCtxRelease");
-    not_supported(&CALL, |trace| {
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::primary_context::cuDevicePrimaryCtxRelease(arg(dev)) }
+        },
+        |trace| {
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDevicePrimaryCtxRelease_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::primary_context::cuDevicePrimaryCtxRelease_v2(arg(dev)) }
+        },
+        |trace| {
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxSetFlags(dev: CUdevice_v1, flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuDevicePrimaryCtxSetFlags");
-    not_supported(&CALL, |trace| {
-        trace.arg("dev", &dev);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::primary_context::cuDevicePrimaryCtxSetFlags(arg(dev), arg(flags)) }
+        },
+        |trace| {
+            trace.arg("dev", &dev);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice_v1, flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuDevicePrimaryCtxSetFlags_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dev", &dev);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::primary_context::cuDevicePrimaryCtxSetFlags_v2(arg(dev), arg(flags)) }
+        },
+        |trace| {
+            trace.arg("dev", &dev);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -57,27 +93,48 @@ pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxGetState(
     active: *mut i32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDevicePrimaryCtxGetState");
-    not_supported(&CALL, |trace| {
-        trace.arg("dev", &dev);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("flags", flags) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("active", active) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::primary_context::cuDevicePrimaryCtxGetState(arg(dev), arg(flags), arg(active)) }
+        },
+        |trace| {
+            trace.arg("dev", &dev);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("flags", flags) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("active", active) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxReset(dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDevicePrimaryCtxReset");
-    not_supported(&CALL, |trace| {
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::primary_context::cuDevicePrimaryCtxReset(arg(dev)) }
+        },
+        |trace| {
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxReset_v2(dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDevicePrimaryCtxReset_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::primary_context::cuDevicePrimaryCtxReset_v2(arg(dev)) }
+        },
+        |trace| {
+            trace.arg("dev", &dev);
+        },
+    )
 }

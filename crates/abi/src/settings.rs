@@ -1,0 +1,7 @@
+//! What the library and the command agree on about the `WARPLOOM_*` environment.
+
+/// The compute capabilities that a device can have, `10 * major + minor`.
+pub const COMPUTE_CAPABILITIES: [u32; 8] = [75, 80, 86, 89, 90, 100, 103, 120];
+
+/// The CUDA version of the oldest driver that can be emulated: the one that brought `cuGetProcAddress`.
+pub const OLDEST_CUDA_VERSION: i32 = 11_030;

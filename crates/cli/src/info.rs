@@ -1,0 +1,123 @@
+//! `warploom info`: the driver, its devices, and the settings in force.
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+use warploom_entrypoint::{DeviceFacts, Driver, Vendor};
+
+use crate::library;
+use crate::version::CudaVersion;
+
+/// Show the driver, its devices and the settings in force.
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+
+    /// Ask this driver library instead of warploom's.
+    #[arg(long, value_name = "PATH")]
+    library: Option<PathBuf>,
+}
+
+/// What is printed. Field names are the JSON interface.
+#[derive(Debug, Serialize)]
+struct Report {
+    driver: DriverReport,
+    devices: Vec<DeviceReport>,
+    /// The `WARPLOOM_*` variables that are set.
+    settings: BTreeMap<String, String>,
+    /// Why there are no devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct DriverReport {
+    vendor: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    cuda: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    library: Option<PathBuf>,
+}
+
+#[derive(Debug, Serialize)]
+struct DeviceReport {
+    ordinal: u32,
+    name: String,
+    compute_capability: String,
+    multiprocessors: i32,
+    memory_bytes: u64,
+    uuid: String,
+}
+
+impl Info {
+    pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
+        let driver = library::open(self.library.as_deref())?;
+        let devices = devices(&driver);
+        let error = devices.as_ref().err().map(|error| error.to_string());
+        let report = Report {
+            driver: driver_report(&driver),
+            devices: devices.unwrap_or_default().into_iter().map(DeviceReport::from).collect(),
+            settings: std::env::vars().filter(|(name, _)| name.starts_with("WARPLOOM_")).collect(),
+            error,
+        };
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&report)?);
+        } else {
+            print(&driver, &report);
+        }
+        Ok(if report.error.is_some() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    }
+}
+
+fn devices(driver: &Driver) -> anyhow::Result<Vec<DeviceFacts>> {
+    driver.init()?;
+    (0..driver.device_count()?).map(|ordinal| Ok(driver.device(ordinal)?)).collect()
+}
+
+fn driver_report(driver: &Driver) -> DriverReport {
+    let identity = driver.identity();
+    let (vendor, version) = match &identity.vendor {
+        Vendor::Warploom { version } => ("warploom", Some(version.clone())),
+        Vendor::Nvidia { version } => ("NVIDIA", version.clone()),
+        Vendor::Unknown => ("unknown", None),
+    };
+    DriverReport { vendor, version, cuda: CudaVersion(identity.version).to_string(), library: identity.path.clone() }
+}
+
+impl From<DeviceFacts> for DeviceReport {
+    fn from(facts: DeviceFacts) -> DeviceReport {
+        let (major, minor) = facts.compute_capability;
+        DeviceReport {
+            ordinal: facts.ordinal,
+            name: facts.name,
+            compute_capability: format!("{major}.{minor}"),
+            multiprocessors: facts.multiprocessors,
+            memory_bytes: facts.memory,
+            uuid: facts.uuid,
+        }
+    }
+}
+
+fn print(driver: &Driver, report: &Report) {
+    println!("driver   {}", driver.identity());
+    for device in &report.devices {
+        println!("device {} {}", device.ordinal, device.name);
+        println!(
+            "         compute capability {}, {} multiprocessors",
+            device.compute_capability, device.multiprocessors
+        );
+        println!("         {:.1} GiB of memory", device.memory_bytes as f64 / f64::from(1 << 30));
+        println!("         UUID {}", device.uuid);
+    }
+    for (name, value) in &report.settings {
+        println!("setting  {name}={value}");
+    }
+    if let Some(error) = &report.error {
+        println!("devices  none: {error}");
+    }
+}

@@ -1,0 +1,87 @@
+//! `warploom run`: starts a program that finds our driver.
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{self, ExitCode};
+
+use clap::Args;
+
+use crate::library;
+use crate::version::CudaVersion;
+
+/// Run a CUDA program on the CPU.
+///
+/// The program finds warploom's libcuda.so.1 before any other, through LD_LIBRARY_PATH, and so do the programs that it starts.
+/// Its exit status is this command's.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  warploom run --device sm_80 -- ./vector_add 1000000")]
+pub(crate) struct Run {
+    /// Behave as the driver of this CUDA version [default: the newest that warploom knows].
+    #[arg(long, value_name = "X.Y")]
+    cuda: Option<CudaVersion>,
+
+    /// Behave as a device of this compute capability [default: sm_90].
+    #[arg(long, value_name = "sm_NN", value_parser = device)]
+    device: Option<String>,
+
+    /// Show this many devices; 0 is a machine without a GPU [default: 1].
+    #[arg(long, value_name = "N")]
+    devices: Option<u32>,
+
+    /// Run kernels on this many threads [default: one for each core that the process may use].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    threads: Option<u32>,
+
+    /// Print calls of the driver on standard error: all of them, or those that fail.
+    #[arg(long, value_name = "WHAT", value_parser = ["calls", "errors"])]
+    log: Option<String>,
+
+    /// The program.
+    #[arg(value_name = "PROGRAM")]
+    program: OsString,
+
+    /// Its arguments.
+    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+fn device(text: &str) -> Result<String, String> {
+    let known = warploom_abi::settings::COMPUTE_CAPABILITIES.map(|capability| format!("sm_{capability}"));
+    if known.iter().any(|name| name == text) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("one of {} is expected", known.join(", ")))
+}
+
+impl Run {
+    pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
+        let mut command = process::Command::new(&self.program);
+        command.args(&self.arguments);
+        command.env("LD_LIBRARY_PATH", search_path(library::folder()?.into_os_string()));
+        let settings = [
+            ("WARPLOOM_CUDA_VERSION", self.cuda.map(|version| version.to_string())),
+            ("WARPLOOM_DEVICE", self.device),
+            ("WARPLOOM_DEVICE_COUNT", self.devices.map(|count| count.to_string())),
+            ("WARPLOOM_THREADS", self.threads.map(|count| count.to_string())),
+            ("WARPLOOM_LOG", self.log),
+        ];
+        for (name, value) in settings {
+            if let Some(value) = value {
+                command.env(name, value);
+            }
+        }
+        // Comes back only if the program could not be started.
+        let error = command.exec();
+        eprintln!("warploom: cannot run {}: {error}", self.program.to_string_lossy());
+        Ok(ExitCode::from(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }))
+    }
+}
+
+/// Our folder first, then what was there.
+fn search_path(mut folders: OsString) -> OsString {
+    if let Some(rest) = std::env::var_os("LD_LIBRARY_PATH").filter(|rest| !rest.is_empty()) {
+        folders.push(":");
+        folders.push(rest);
+    }
+    folders
+}

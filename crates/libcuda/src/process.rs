@@ -1,0 +1,41 @@
+//! The driver of this process: made by the first `cuInit` that succeeds, and never taken down.
+use parking_lot::Mutex;
+use std::sync::OnceLock;
+
+use warploom_driver::{Driver, DriverError, DriverOptions, DriverResult, ErrorCode};
+
+use crate::border::state;
+use crate::settings::Settings;
+
+static DRIVER: OnceLock<Driver> = OnceLock::new();
+
+/// Makes the driver from the settings, once; then the process is initialised.
+///
+/// # Errors
+/// `NoDevice` if the settings ask for a machine without one; what [`Driver::new`] answers.
+pub(crate) fn initialize() -> DriverResult {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock();
+    if DRIVER.get().is_none() {
+        let settings = Settings::get();
+        if settings.device_count == 0 {
+            let reason = "WARPLOOM_DEVICE_COUNT=0 asks for a machine without devices";
+            return Err(DriverError::new(ErrorCode::NoDevice, reason));
+        }
+        let driver = Driver::new(DriverOptions {
+            cuda_version: settings.cuda_version,
+            compute_capability: settings.compute_capability,
+            device_count: settings.device_count,
+            threads: settings.threads,
+        })?;
+        DRIVER.get_or_init(|| driver);
+    }
+    state::initialized();
+    Ok(())
+}
+
+/// The driver. Exports that need `cuInit` are answered before they come here, so it is there.
+#[inline]
+pub(crate) fn driver() -> DriverResult<&'static Driver> {
+    DRIVER.get().ok_or_else(|| DriverError::new(ErrorCode::NotInitialized, "cuInit was not called"))
+}

@@ -1,0 +1,38 @@
+//! What the tests of the library share: where it is, and processes with other settings.
+use std::path::PathBuf;
+use std::process::Command;
+
+use warploom_entrypoint::Driver;
+
+/// The library that cargo built along with this test.
+pub(crate) fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its executable");
+    let folders = test.ancestors().skip(1).take(2);
+    let mut candidates = folders.map(|folder| folder.join("libcuda.so"));
+    candidates.find(|candidate| candidate.exists()).expect("cargo builds libcuda.so before its tests")
+}
+
+/// The driver under test, in this process.
+pub(crate) fn driver() -> Driver {
+    Driver::open(library()).expect("our own library loads")
+}
+
+/// Runs `body` in a process of its own with `settings` in its environment: a driver reads them once. `test` is the name of the
+/// calling test, which the new process runs alone.
+pub(crate) fn with_settings(test: &str, settings: &[(&str, &str)], body: impl FnOnce()) {
+    const MARK: &str = "WARPLOOM_TEST_CHILD";
+    if std::env::var_os(MARK).is_some_and(|name| name == *test) {
+        return body();
+    }
+    let mut command = Command::new(std::env::current_exe().expect("a test knows its executable"));
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(MARK, test);
+    for name in
+        ["WARPLOOM_CUDA_VERSION", "WARPLOOM_DEVICE", "WARPLOOM_DEVICE_COUNT", "WARPLOOM_THREADS", "WARPLOOM_LOG"]
+    {
+        command.env_remove(name);
+    }
+    let output = command.envs(settings.iter().copied()).output().expect("the test starts again");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{test} with {settings:?}:\n{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("1 passed"), "{test} did not run:\n{text}");
+}
