@@ -1,0 +1,82 @@
+//! `filetests [--libcuda PATH] [--bless] FILE...`: runs filetests on any CUDA driver.
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, Result, bail};
+use clap::Parser;
+use warploom_filetests::{FileTest, Outcome, run};
+
+/// Runs PTX files that carry their launch, inputs and expected values.
+#[derive(Parser)]
+struct Arguments {
+    /// The driver library to run them on.
+    #[arg(long, value_name = "PATH", default_value = "libcuda.so.1")]
+    libcuda: PathBuf,
+    /// Write what the driver computes into the files in place of what they expect (for real hardware only).
+    #[arg(long)]
+    bless: bool,
+    /// Files, or folders that hold them.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    match try_main(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("filetests: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn try_main(arguments: &Arguments) -> Result<bool> {
+    let mut files = Vec::new();
+    for path in &arguments.paths {
+        collect(path, &mut files)?;
+    }
+    // A fault is sticky for its process, so more than one file means one process for each.
+    if let [file] = files.as_slice() {
+        return one(file, arguments);
+    }
+    let mut failed = 0;
+    for file in &files {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("--libcuda").arg(&arguments.libcuda).args(arguments.bless.then_some("--bless")).arg(file);
+        failed += usize::from(!command.status()?.success());
+    }
+    println!("{} passed, {failed} failed", files.len() - failed);
+    Ok(failed == 0)
+}
+
+fn one(file: &Path, arguments: &Arguments) -> Result<bool> {
+    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let test = FileTest::parse(&text).with_context(|| file.display().to_string())?;
+    match run(&test, &arguments.libcuda, arguments.bless)? {
+        Outcome::Passed => println!("{}: passed", file.display()),
+        Outcome::Blessed(text) => std::fs::write(file, text)?,
+        Outcome::Failed(why) => {
+            println!("{}: FAILED\n{why}", file.display());
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The `.ptx` files at or below `path`, sorted.
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    if path.is_dir() {
+        let mut entries = std::fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+        entries.sort();
+        for entry in entries.iter().filter(|entry| entry.is_dir() || entry.extension().is_some_and(|ext| ext == "ptx"))
+        {
+            collect(entry, files)?;
+        }
+    } else if path.exists() {
+        files.push(path.to_owned());
+    } else {
+        bail!("{}: no such file", path.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! Every file of `tests/filetests/run` on our `libcuda.so`, or on the driver that `WARPLOOM_TEST_LIBCUDA` names; one process
+//! for each, because a fault is sticky.
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests/run");
+    let mut files = Vec::new();
+    collect(&root, &mut files);
+    assert!(!files.is_empty(), "no filetests under {}", root.display());
+    let libcuda = std::env::var_os("WARPLOOM_TEST_LIBCUDA").map_or_else(built_library, PathBuf::from);
+    let trials = files
+        .into_iter()
+        .map(|file| {
+            let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
+            let libcuda = libcuda.clone();
+            Trial::test(name, move || run(&libcuda, &file))
+        })
+        .collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// The library that `cargo build --package warploom-libcuda` leaves beside the test binaries' folder.
+fn built_library() -> PathBuf {
+    let binary = Path::new(env!("CARGO_BIN_EXE_filetests"));
+    let library = binary.with_file_name("libcuda.so");
+    assert!(library.exists(), "{} is missing: run cargo build --package warploom-libcuda first", library.display());
+    library
+}
+
+fn run(libcuda: &Path, file: &Path) -> Result<(), Failed> {
+    let output = Command::new(env!("CARGO_BIN_EXE_filetests")).arg("--libcuda").arg(libcuda).arg(file).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)).into())
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "ptx") {
+            files.push(path);
+        }
+    }
+    files.sort();
+}
