@@ -28,7 +28,12 @@ pub enum Parameter {
     /// A buffer in device memory, passed by address.
     Buffer(Buffer),
     /// A number, passed by value.
-    Value { ty: ElementType, element: Element },
+    Value {
+        /// Its type.
+        ty: ElementType,
+        /// Its value.
+        element: Element,
+    },
 }
 
 /// A buffer in device memory.

@@ -40,7 +40,7 @@ pub fn run(test: &FileTest, library: &Path, bless: bool) -> Result<Outcome> {
             Parameter::Buffer(buffer) => {
                 let bytes: Vec<u8> = buffer.before.iter().flat_map(|&element| buffer.ty.bytes(element)).collect();
                 let address = device.upload(&bytes)?;
-                parameters.push(address.0.to_le_bytes().to_vec());
+                parameters.push(address.to_le_bytes().to_vec());
                 buffers.push((buffer, address, bytes));
             }
         }

@@ -7,9 +7,17 @@ use crate::format::FormatError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementType {
     /// Unsigned or untyped bits of 1, 2, 4 or 8 bytes (`u8` ... `u64`, `b8` ... `b64`); `b` types print in hexadecimal.
-    Unsigned { bytes: usize, hex: bool },
+    Unsigned {
+        /// Width.
+        bytes: usize,
+        /// Printed in hexadecimal.
+        hex: bool,
+    },
     /// Two's complement of 1, 2, 4 or 8 bytes.
-    Signed { bytes: usize },
+    Signed {
+        /// Width.
+        bytes: usize,
+    },
     /// IEEE binary32.
     F32,
     /// IEEE binary64.
@@ -78,8 +86,8 @@ impl ElementType {
                 .map_err(|_| bad())?;
                 let bits = if negative { magnitude.wrapping_neg() } else { magnitude };
                 let kept = bits & mask(bytes);
-                let sign_extended = if negative { kept | !mask(bytes) } else { kept };
-                if sign_extended != bits {
+                let fits = if negative { magnitude <= (mask(bytes) >> 1) + 1 } else { kept == bits };
+                if !fits {
                     return Err(bad());
                 }
                 kept
