@@ -201,7 +201,8 @@ impl Fault {
             FaultKind::NoSuchCta { .. } | FaultKind::IllegalInstruction(_) => "CUDA_ERROR_ILLEGAL_INSTRUCTION",
             FaultKind::MisalignedInSpace { .. } => "CUDA_ERROR_MISALIGNED_ADDRESS",
             FaultKind::Assert(_) => "CUDA_ERROR_ASSERT",
-            FaultKind::StackOverflow { .. } => "CUDA_ERROR_HARDWARE_STACK_ERROR",
+            // As recorded for endless recursion: the frames run out of the thread's local memory.
+            FaultKind::StackOverflow { .. } => "CUDA_ERROR_ILLEGAL_ADDRESS",
             FaultKind::InvalidPc { .. } => "CUDA_ERROR_INVALID_PC",
             FaultKind::InvalidAddressSpace(_) => "CUDA_ERROR_INVALID_ADDRESS_SPACE",
             FaultKind::Stuck(_) | FaultKind::LaunchTimeout { .. } => "CUDA_ERROR_LAUNCH_TIMEOUT",

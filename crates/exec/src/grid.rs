@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use crate::heap::DeviceHeap;
-use crate::kernel::LoadedKernel;
+use crate::kernel::{LoadedKernel, Worker};
 use crate::memory::Memory;
 use crate::output::DeviceOutput;
 
@@ -50,7 +50,7 @@ pub struct Grid {
     /// `%nsmid`: workers of the pool.
     pub sm_count: u32,
     pub(crate) cancelled: AtomicBool,
-    /// Runnable work that waits for a worker, counted by the pool.
+    /// Entries of the pool's queue: work that waits for a worker.
     pub(crate) waiting: Arc<AtomicU32>,
 }
 
@@ -72,12 +72,12 @@ impl Grid {
         Grid { launch, id, sm_count, cancelled: AtomicBool::new(false), waiting }
     }
 
-    /// Whether to go on. Costs two loads: for every few thousand instructions of a CTA, at backward branches.
+    /// Whether to go on. Mostly two loads: for every few thousand instructions of a CTA, at backward branches.
     #[inline]
-    pub fn poll(&self) -> Poll {
+    pub fn poll(&self, worker: &Worker) -> Poll {
         if self.cancelled.load(Ordering::Relaxed) {
             Poll::Cancel
-        } else if self.waiting.load(Ordering::Relaxed) != 0 {
+        } else if self.waiting.load(Ordering::Relaxed) != 0 && worker.slice_is_over() {
             Poll::Yield
         } else {
             Poll::Continue

@@ -6,6 +6,7 @@
 //! [`Cta::state`], perhaps on another thread.
 
 use std::any::Any;
+use std::time::Instant;
 
 use crate::fault::Fault;
 use crate::grid::Grid;
@@ -88,4 +89,19 @@ pub struct Worker {
     pub index: u32,
     /// Whatever an executor wants to keep on this thread between CTAs.
     pub scratch: Option<Box<dyn Any + Send>>,
+    /// State of a CTA that finished on this thread, for the next one that starts.
+    pub(crate) spare: Option<Box<dyn Any + Send>>,
+    /// When other work may have this thread.
+    pub(crate) slice_end: Option<Instant>,
+}
+
+impl Worker {
+    pub(crate) fn new(index: u32) -> Worker {
+        Worker { index, ..Worker::default() }
+    }
+
+    /// Whether the thread's present work has had its share of time.
+    pub(crate) fn slice_is_over(&self) -> bool {
+        self.slice_end.is_some_and(|end| Instant::now() >= end)
+    }
 }

@@ -5,14 +5,23 @@
 //! - [`fault`]: what ends a kernel early, and the report of it.
 //! - [`kernel`]: the seam between executors and grids.
 //! - [`grid`]: launches.
+//! - [`pool`]: worker threads. [`stream`]: work in order.
+//! - [`copy`]: copies and fills.
 //! - [`heap`], [`output`]: `malloc` and `printf` of kernels.
 //!
 //! Nothing here knows PTX or CUDA's API.
 
 pub mod address;
+mod callback;
+pub mod copy;
 pub mod fault;
+mod float;
 pub mod grid;
 pub mod heap;
 pub mod kernel;
 pub mod memory;
 pub mod output;
+pub mod pool;
+mod run;
+mod signal;
+pub mod stream;

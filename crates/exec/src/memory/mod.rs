@@ -336,6 +336,18 @@ impl Memory {
         self.extent(address, len, kind).map(|_| ())
     }
 
+    /// As [`Memory::check`], against the size that was asked for: the rule for copies and fills of the host.
+    pub fn check_exact(&self, address: u64, len: u64, kind: AccessKind) -> Result<(), Box<AccessFault>> {
+        self.extent(address, len, kind)?;
+        match self.lookup(address) {
+            Some(info) if len > info.base + info.size - address => {
+                Err(self.refuse(address, len, kind, Refusal::Unmapped))
+            }
+            None if self.in_window(address) => Err(self.refuse(address, len, kind, Refusal::Unmapped)),
+            _ => Ok(()),
+        }
+    }
+
     /// The valid extent around an access, or why it is refused.
     fn extent(&self, address: u64, len: u64, kind: AccessKind) -> Result<Extent, Box<AccessFault>> {
         let found = match self.table.extent(address) {

@@ -1,0 +1,78 @@
+//! Threads for the program's own callbacks, which may block for as long as they like.
+//!
+//! A callback gets a thread that waits for one, or a new one: a callback that blocks never keeps another from running.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// An unused thread ends after this time.
+const LINGER: Duration = Duration::from_secs(10);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+pub(crate) struct CallbackThreads {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    idle: usize,
+}
+
+impl CallbackThreads {
+    pub(crate) fn run(&self, job: Job) {
+        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.jobs.push_back(job);
+        if state.jobs.len() <= state.idle {
+            self.shared.arrived.notify_one();
+            return;
+        }
+        drop(state);
+        let shared = self.shared.clone();
+        let spawned = std::thread::Builder::new().name("warploom-callback".to_owned()).spawn(move || shared.serve());
+        if spawned.is_err() {
+            // Without a thread the callback runs here: late in a long queue of work, but it runs.
+            self.shared.drain();
+        }
+    }
+}
+
+impl Shared {
+    fn drain(&self) {
+        loop {
+            let job = self.state.lock().unwrap_or_else(PoisonError::into_inner).jobs.pop_front();
+            match job {
+                Some(job) => job(),
+                None => return,
+            }
+        }
+    }
+
+    fn serve(&self) {
+        loop {
+            self.drain();
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            if !state.jobs.is_empty() {
+                continue;
+            }
+            state.idle += 1;
+            let (mut state, _) = self
+                .arrived
+                .wait_timeout_while(state, LINGER, |state| state.jobs.is_empty())
+                .unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
+            if state.jobs.is_empty() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Copies and fills of whole ranges, for the host side of the API.
+//!
+//! The window's side of a copy is checked like an access of a kernel, the host's side is vouched for by a
+//! [`HostRange`]. Source and destination may overlap.
+
+use crate::fault::{AccessFault, AccessKind};
+use crate::memory::{HostRange, Memory};
+
+/// One side of a copy.
+#[derive(Clone, Copy, Debug)]
+pub enum Side {
+    /// An address that kernels could access: window or registered pages.
+    Device(u64),
+    /// Host memory.
+    Host(HostRange),
+}
+
+impl Memory {
+    /// Copies `len` bytes. A host side must have that many.
+    pub fn copy(&self, to: Side, from: Side, len: u64) -> Result<(), Box<AccessFault>> {
+        let to = self.resolve(to, len, AccessKind::Store)?;
+        let from = self.resolve(from, len, AccessKind::Load)?;
+        // SAFETY: both ranges are mapped for `len` bytes, the first writable: checked, or vouched for. Races with kernels
+        // and host threads make the bytes copied unspecified, as with any memory shared with code that is not Rust.
+        unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len as usize) };
+        Ok(())
+    }
+
+    /// Sets `count` elements of 1, 2 or 4 bytes, at any alignment, to `value` (as `cuMemsetD8`, `D16`, `D32`).
+    pub fn fill(&self, address: u64, element: FillWidth, value: u32, count: u64) -> Result<(), Box<AccessFault>> {
+        let size = element as u64;
+        let len = count.checked_mul(size).unwrap_or(u64::MAX);
+        if len == 0 {
+            return Ok(());
+        }
+        self.check_exact(address, len, AccessKind::Store)?;
+        let [a, b, c, d] = value.to_le_bytes();
+        // Equal bytes are what programs mostly set: the C library's fill is the fastest there is.
+        let same = match element {
+            FillWidth::One => true,
+            FillWidth::Two => a == b,
+            FillWidth::Four => a == b && b == c && c == d,
+        };
+        // SAFETY: checked: mapped and writable for `len` bytes.
+        unsafe {
+            match element {
+                _ if same => std::ptr::write_bytes(address as *mut u8, a, len as usize),
+                FillWidth::Two => fill(address, value as u16, count),
+                FillWidth::One | FillWidth::Four => fill(address, value, count),
+            }
+        }
+        Ok(())
+    }
+
+    fn resolve(&self, side: Side, len: u64, kind: AccessKind) -> Result<u64, Box<AccessFault>> {
+        match side {
+            Side::Device(address) => {
+                if len != 0 {
+                    self.check_exact(address, len, kind)?;
+                }
+                Ok(address)
+            }
+            Side::Host(range) => {
+                assert!(len <= range.size(), "a copy of {len} bytes with {} bytes of host memory", range.size());
+                Ok(range.address())
+            }
+        }
+    }
+}
+
+/// Size of the elements of a fill, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FillWidth {
+    /// 8 bits.
+    One = 1,
+    /// 16 bits.
+    Two = 2,
+    /// 32 bits.
+    Four = 4,
+}
+
+/// # Safety
+/// `address` is mapped and writable for `count` values; it need not be aligned.
+unsafe fn fill<T: Copy>(address: u64, value: T, count: u64) {
+    let start = address as *mut T;
+    for i in 0..count as usize {
+        // SAFETY: the caller's.
+        unsafe { start.add(i).write_unaligned(value) };
+    }
+}

@@ -1,0 +1,318 @@
+//! One grid in flight: which CTAs have been issued, which wait to be resumed, and when all are done.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
+
+use crate::fault::{Fault, FaultKind};
+use crate::grid::Grid;
+use crate::kernel::{Cta, CtaExit, Worker};
+
+/// CTAs that one worker may hold unfinished, as on a GPU: a grid that does not exceed it can wait for itself.
+pub(crate) const RESIDENT_PER_WORKER: u64 = 32;
+/// Most units that are claimed at once.
+const LARGEST_CHUNK: u64 = 64;
+
+/// Called once, with the first fault if there was one.
+pub(crate) type Done = Box<dyn FnOnce(Option<Arc<Fault>>) + Send>;
+
+pub(crate) struct Run {
+    pub(crate) grid: Grid,
+    units: u64,
+    chunk: u64,
+    most_resident: u64,
+    /// The next unit to issue; units are issued in ascending order.
+    next: AtomicU64,
+    /// Units issued and not finished.
+    resident: AtomicU64,
+    finished: AtomicU64,
+    parked: Mutex<VecDeque<Parked>>,
+    parked_count: AtomicUsize,
+    /// Whether the pool's queue holds this run; changed under the queue's lock.
+    pub(crate) queued: AtomicBool,
+    fault: OnceLock<Arc<Fault>>,
+    done: Mutex<Option<Done>>,
+    pub(crate) started: Instant,
+    /// Microseconds after `started` when progress was seen last.
+    last_progress: AtomicU64,
+    reported: AtomicBool,
+}
+
+/// Work that was begun and put aside.
+enum Parked {
+    Cta(Cta),
+    /// Units claimed and not begun.
+    Units(u64, u64),
+}
+
+/// What a stay in [`Run::work`] came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stay {
+    /// Nothing is left that this thread could do.
+    Exhausted,
+    /// Work is left and something else should run first.
+    Interrupted,
+    /// Work is left, but all of it waits.
+    Waiting,
+}
+
+impl Run {
+    pub(crate) fn new(grid: Grid, workers: u32, done: Done) -> Run {
+        let units = grid.units();
+        let workers = u64::from(workers.max(1));
+        let cooperative = grid.launch.cooperative;
+        Run {
+            units,
+            chunk: if cooperative { 1 } else { (units / (8 * workers)).clamp(1, LARGEST_CHUNK) },
+            most_resident: if cooperative { u64::MAX } else { workers * RESIDENT_PER_WORKER },
+            next: AtomicU64::new(0),
+            resident: AtomicU64::new(0),
+            finished: AtomicU64::new(0),
+            parked: Mutex::default(),
+            parked_count: AtomicUsize::new(0),
+            queued: AtomicBool::new(false),
+            fault: OnceLock::new(),
+            done: Mutex::new(Some(done)),
+            started: Instant::now(),
+            last_progress: AtomicU64::new(0),
+            reported: AtomicBool::new(false),
+            grid,
+        }
+    }
+
+    fn parked(&self) -> MutexGuard<'_, VecDeque<Parked>> {
+        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a worker would find something to do.
+    pub(crate) fn has_work(&self) -> bool {
+        self.parked_count.load(Ordering::SeqCst) != 0 || self.can_issue()
+    }
+
+    /// Whether more than one worker would find something to do.
+    pub(crate) fn has_work_for_more(&self) -> bool {
+        self.parked_count.load(Ordering::Relaxed) > 1 || self.next.load(Ordering::Relaxed) + self.chunk < self.units
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.finished.load(Ordering::Acquire) >= self.units
+    }
+
+    fn can_issue(&self) -> bool {
+        self.next.load(Ordering::SeqCst) < self.units && self.resident.load(Ordering::Relaxed) < self.most_resident
+    }
+
+    /// Claims units that nobody has begun.
+    fn claim(&self) -> Option<(u64, u64)> {
+        if !self.can_issue() {
+            return None;
+        }
+        let first = self.next.fetch_add(self.chunk, Ordering::SeqCst);
+        if first >= self.units {
+            return None;
+        }
+        let end = (first + self.chunk).min(self.units);
+        self.resident.fetch_add(end - first, Ordering::Relaxed);
+        Some((first, end))
+    }
+
+    fn unpark(&self) -> Option<Parked> {
+        if self.parked_count.load(Ordering::SeqCst) == 0 {
+            return None;
+        }
+        let mut parked = self.parked();
+        let work = parked.pop_front();
+        self.parked_count.store(parked.len(), Ordering::SeqCst);
+        work
+    }
+
+    fn park(&self, work: Parked) {
+        {
+            let mut parked = self.parked();
+            parked.push_back(work);
+            self.parked_count.store(parked.len(), Ordering::SeqCst);
+        }
+        if self.grid.cancelled.load(Ordering::SeqCst) {
+            self.drop_parked();
+        }
+    }
+
+    /// Runs CTAs until nothing is left, all wait, or `interrupt` says so (asked between CTAs).
+    pub(crate) fn work(&self, worker: &mut Worker, interrupt: impl Fn(&Worker) -> bool) -> Stay {
+        // Fresh CTAs and parked ones take turns, so that neither starves the other.
+        let mut resume_next = false;
+        let mut fruitless = 0;
+        loop {
+            let work = if resume_next {
+                self.unpark().or_else(|| self.claim().map(|(first, end)| Parked::Units(first, end)))
+            } else {
+                self.claim().map(|(first, end)| Parked::Units(first, end)).or_else(|| self.unpark())
+            };
+            resume_next = !resume_next;
+            let progressed = match work {
+                None => return Stay::Exhausted,
+                Some(Parked::Cta(cta)) => self.step(cta, worker),
+                Some(Parked::Units(first, end)) => {
+                    let mut progressed = false;
+                    for unit in first..end {
+                        let id = self.grid.unit_start(unit);
+                        let state = worker.spare.take();
+                        progressed |= self.step(Cta { id, linear: unit, started: false, state }, worker);
+                        if unit + 1 < end && interrupt(worker) {
+                            self.park(Parked::Units(unit + 1, end));
+                            break;
+                        }
+                    }
+                    progressed
+                }
+            };
+            if progressed {
+                fruitless = 0;
+            } else {
+                fruitless += 1;
+                // Everything parked has been asked once, and nothing can be issued: it all waits.
+                if fruitless > self.parked_count.load(Ordering::Relaxed) && !self.can_issue() {
+                    return if self.has_work() { Stay::Waiting } else { Stay::Exhausted };
+                }
+            }
+            if interrupt(worker) {
+                return if self.has_work() { Stay::Interrupted } else { Stay::Exhausted };
+            }
+        }
+    }
+
+    /// Runs one CTA once; whether it got on.
+    fn step(&self, mut cta: Cta, worker: &mut Worker) -> bool {
+        let kernel = &*self.grid.launch.kernel;
+        let exit = if self.grid.cancelled.load(Ordering::Relaxed) {
+            CtaExit::Finished
+        } else {
+            catch_unwind(AssertUnwindSafe(|| kernel.run_cta(&self.grid, &mut cta, worker))).unwrap_or_else(|panic| {
+                // What the panic left half done is not used again.
+                cta.state = None;
+                worker.scratch = None;
+                let fault = Fault::new(FaultKind::Internal(panic_text(&*panic)), kernel.name());
+                CtaExit::Fault(Box::new(Fault { cta: Some(cta.id), ..fault }))
+            })
+        };
+        match exit {
+            CtaExit::Finished => {
+                worker.spare = cta.state.take();
+                self.note_progress();
+                self.finish(1);
+                true
+            }
+            CtaExit::Yielded { progressed } => {
+                if progressed {
+                    self.note_progress();
+                }
+                cta.started = true;
+                self.park(Parked::Cta(cta));
+                progressed
+            }
+            CtaExit::Fault(fault) => {
+                self.cancel(Some(Arc::from(fault)));
+                self.finish(1);
+                true
+            }
+        }
+    }
+
+    /// Ends the grid early: nothing more is issued, what is parked is dropped, what runs is told. The first fault counts.
+    pub(crate) fn cancel(&self, fault: Option<Arc<Fault>>) {
+        if let Some(fault) = fault {
+            // A later one loses: CTAs that run at the same time may fault too.
+            let _ = self.fault.set(fault);
+        }
+        self.grid.cancelled.store(true, Ordering::SeqCst);
+        let issued = self.next.swap(self.units, Ordering::SeqCst).min(self.units);
+        if issued < self.units {
+            self.resident.fetch_add(self.units - issued, Ordering::Relaxed);
+            // The caller's own unit is unfinished, or nothing runs: in that case this completes the grid.
+            self.finish(self.units - issued);
+        }
+        self.drop_parked();
+    }
+
+    fn drop_parked(&self) {
+        let dropped = {
+            let mut parked = self.parked();
+            self.parked_count.store(0, Ordering::SeqCst);
+            std::mem::take(&mut *parked)
+        };
+        let units = dropped.iter().map(|work| match work {
+            Parked::Cta(_) => 1,
+            Parked::Units(first, end) => end - first,
+        });
+        let units = units.sum();
+        if units != 0 {
+            self.finish(units);
+        }
+    }
+
+    fn finish(&self, units: u64) {
+        self.resident.fetch_sub(units, Ordering::Relaxed);
+        if self.finished.fetch_add(units, Ordering::AcqRel) + units == self.units {
+            let done = self.done.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(done) = done {
+                done(self.fault.get().cloned());
+            }
+        }
+    }
+
+    fn note_progress(&self) {
+        // Only grids that once waited are watched; most never come here with anything parked.
+        if self.parked_count.load(Ordering::Relaxed) != 0 {
+            self.last_progress.store(self.started.elapsed().as_micros() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Milliseconds in which no CTA got on.
+    pub(crate) fn stalled_ms(&self) -> u64 {
+        let now = self.started.elapsed().as_micros() as u64;
+        now.saturating_sub(self.last_progress.load(Ordering::Relaxed)) / 1000
+    }
+
+    /// True the first time.
+    pub(crate) fn report_once(&self) -> bool {
+        !self.reported.swap(true, Ordering::Relaxed)
+    }
+
+    /// What the unfinished CTAs do, as far as they are parked: for reports.
+    pub(crate) fn describe(&self) -> String {
+        use std::fmt::Write;
+        const SHOWN: usize = 4;
+        let launch = &self.grid.launch;
+        let mut text = format!(
+            "kernel {}: {} of {} CTAs finished, {} wait",
+            launch.kernel.name(),
+            self.finished.load(Ordering::Relaxed),
+            self.units,
+            self.parked_count.load(Ordering::Relaxed)
+        );
+        let parked = self.parked();
+        let waiting = parked.iter().filter_map(|work| match work {
+            Parked::Cta(cta) => Some(cta),
+            Parked::Units(..) => None,
+        });
+        for cta in waiting.take(SHOWN) {
+            let [x, y, z] = cta.id;
+            let _ = write!(text, "\n  CTA ({x}, {y}, {z})");
+            for line in launch.kernel.describe(cta).lines() {
+                let _ = write!(text, "\n    {line}");
+            }
+        }
+        if parked.len() > SHOWN {
+            let _ = write!(text, "\n  and {} more", parked.len() - SHOWN);
+        }
+        text
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("panic").to_owned()
+}

@@ -1,0 +1,482 @@
+//! Work in order: streams, markers in them, and what waits for what.
+//!
+//! A stream is a queue of operations. At most one of them is in flight; when it ends, whoever ended it (a worker, a host
+//! thread, a callback thread) starts the next: there is no thread for each stream, and an operation on an idle stream
+//! starts on the calling thread at once. A stream never blocks another one: waits are entries in the other stream's list.
+//!
+//! Streams of a [`Group`] keep the order of CUDA's legacy default stream: what is put into the legacy stream comes after
+//! all that its blocking streams hold, and what is put into a blocking stream comes after all that the legacy stream holds.
+//!
+//! No lock is held while a kernel, a task or a callback runs, and never the locks of two streams at once.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use crate::callback::CallbackThreads;
+use crate::fault::Fault;
+use crate::grid::Launch;
+use crate::pool::{Pool, PoolOptions, RunningGrid};
+use crate::signal::{Signal, spin_until};
+
+/// How long a synchronising thread looks for the end before it sleeps.
+const SPIN: Duration = Duration::from_micros(30);
+
+/// Runs all streams of a process.
+pub struct Engine {
+    pool: Pool,
+    callbacks: CallbackThreads,
+    fault: OnceLock<Arc<Fault>>,
+    on_fault: Box<dyn Fn(&Fault) + Send + Sync>,
+}
+
+impl Engine {
+    /// An engine without threads yet. `on_fault` is called once, with the first fault of a kernel, before anybody who
+    /// waits for that kernel is woken.
+    pub fn new(options: PoolOptions, on_fault: Box<dyn Fn(&Fault) + Send + Sync>) -> Arc<Engine> {
+        Arc::new(Engine {
+            pool: Pool::new(options),
+            callbacks: CallbackThreads::default(),
+            fault: OnceLock::new(),
+            on_fault,
+        })
+    }
+
+    /// The worker pool.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The fault that ended all work of the process, if there was one. From then on operations are dropped, and only
+    /// callbacks still run.
+    pub fn fault(&self) -> Option<&Arc<Fault>> {
+        self.fault.get()
+    }
+
+    /// Ends all work as a fault of a kernel does.
+    pub fn fail(&self, fault: Arc<Fault>) {
+        if self.fault.set(fault.clone()).is_ok() {
+            (self.on_fault)(&fault);
+            // Other kernels may wait for what the faulted one will never write.
+            self.pool.cancel_all(&fault);
+        }
+    }
+}
+
+/// How a stream orders itself against the legacy stream of its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamKind {
+    /// The legacy default stream; one for each group.
+    Legacy,
+    /// Ordered against the legacy stream.
+    Blocking,
+    /// Not ordered against any other.
+    NonBlocking,
+}
+
+/// The streams of one context.
+#[derive(Default)]
+pub struct Group {
+    legacy: OnceLock<Weak<Shared>>,
+    blocking: Mutex<Vec<Weak<Shared>>>,
+}
+
+/// How long a task takes, which decides where it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// Microseconds: on the calling thread if the stream is idle.
+    Light,
+    /// Longer: on a worker.
+    Heavy,
+}
+
+/// What a callback is told: the fault, if the work before it has failed.
+pub type Callback = Box<dyn FnOnce(Option<&Arc<Fault>>) + Send>;
+
+/// An ordered queue of operations. Clones are the same stream; operations go on when the last clone is dropped.
+#[derive(Clone)]
+pub struct Stream {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    engine: Arc<Engine>,
+    group: Arc<Group>,
+    kind: StreamKind,
+    urgent: bool,
+    submitted: AtomicU64,
+    completed: AtomicU64,
+    state: Mutex<State>,
+    changed: Signal,
+}
+
+#[derive(Default)]
+struct State {
+    /// An operation is in flight, or a thread is about to start one.
+    busy: bool,
+    queue: VecDeque<Operation>,
+    grid: Option<RunningGrid>,
+    /// Streams that wait for an operation of this one, by its number.
+    waiters: Vec<(u64, Arc<Shared>)>,
+}
+
+enum Operation {
+    Launch(Launch),
+    Task(Weight, Box<dyn FnOnce() + Send>),
+    Callback(Callback),
+    Mark(Arc<Mark>),
+    Wait(Arc<Shared>, u64),
+    Condition(Box<dyn FnMut() -> bool + Send>),
+}
+
+/// A place in a stream: an event as recorded.
+#[derive(Clone)]
+pub struct Marker {
+    mark: Arc<Mark>,
+}
+
+struct Mark {
+    stream: Arc<Shared>,
+    number: u64,
+    /// Nanoseconds after [`epoch`], plus 1; 0 until reached.
+    time: AtomicU64,
+}
+
+/// The origin of marker times.
+fn epoch() -> Instant {
+    static EPOCH: OnceLock<Instant> = OnceLock::new();
+    *EPOCH.get_or_init(Instant::now)
+}
+
+enum Step {
+    Start(Arc<Shared>, Operation),
+    Finish(Arc<Shared>),
+}
+
+/// On which thread operations are started.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A thread of the program: it should get back soon.
+    Caller,
+    /// A worker or a callback thread.
+    Own,
+}
+
+impl Stream {
+    /// A new, idle stream. `urgent` ones get workers before others.
+    pub fn new(engine: &Arc<Engine>, group: &Arc<Group>, kind: StreamKind, urgent: bool) -> Stream {
+        let shared = Arc::new(Shared {
+            engine: engine.clone(),
+            group: group.clone(),
+            kind,
+            urgent,
+            submitted: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+            state: Mutex::default(),
+            changed: Signal::default(),
+        });
+        match kind {
+            StreamKind::Legacy => {
+                let first = group.legacy.set(Arc::downgrade(&shared)).is_ok();
+                assert!(first, "a group has one legacy stream");
+            }
+            StreamKind::Blocking => {
+                let mut blocking = group.blocking();
+                if blocking.len() == blocking.capacity() {
+                    blocking.retain(|stream| stream.strong_count() != 0);
+                }
+                blocking.push(Arc::downgrade(&shared));
+            }
+            StreamKind::NonBlocking => {}
+        }
+        Stream { shared }
+    }
+
+    /// How it orders itself.
+    pub fn kind(&self) -> StreamKind {
+        self.shared.kind
+    }
+
+    /// Whether all that must come before a new operation has ended.
+    pub fn is_idle(&self) -> bool {
+        self.shared.is_idle() && !self.shared.peers().any(|peer| !peer.is_idle())
+    }
+
+    /// Whether everything put into the stream so far has ended (`cuStreamQuery`); for the legacy stream, also everything
+    /// in the blocking streams of its group.
+    pub fn has_ended(&self) -> bool {
+        self.shared.is_idle() && self.shared.peers_to_synchronize().all(|peer| peer.is_idle())
+    }
+
+    /// Starts a kernel.
+    pub fn launch(&self, launch: Launch) {
+        self.submit(Operation::Launch(launch));
+    }
+
+    /// Runs a task that does not block, such as a copy. Dropped without running after a fault.
+    pub fn run(&self, weight: Weight, task: impl FnOnce() + Send + 'static) {
+        self.submit(Operation::Task(weight, Box::new(task)));
+    }
+
+    /// Calls a function of the program on a thread of its own, where it may block as it likes. It is called after a
+    /// fault too.
+    pub fn callback(&self, callback: Callback) {
+        self.submit(Operation::Callback(callback));
+    }
+
+    /// Goes on when the condition is true (`cuStreamWaitValue32`). It is looked at by workers, again and again.
+    pub fn wait_until(&self, condition: impl FnMut() -> bool + Send + 'static) {
+        self.submit(Operation::Condition(Box::new(condition)));
+    }
+
+    /// Marks the present end of the stream.
+    pub fn record(&self) -> Marker {
+        let shared = &self.shared;
+        self.await_peers();
+        let mut state = shared.state();
+        let number = shared.submitted.load(Ordering::Relaxed) + 1;
+        let mark = Arc::new(Mark { stream: shared.clone(), number, time: AtomicU64::new(0) });
+        shared.submitted.store(number, Ordering::Release);
+        if state.busy {
+            state.queue.push_back(Operation::Mark(mark.clone()));
+        } else {
+            mark.reach();
+            shared.completed.store(number, Ordering::Release);
+        }
+        Marker { mark }
+    }
+
+    /// Goes on when the marker has been reached; at once if it has been.
+    pub fn wait_for(&self, marker: &Marker) {
+        let Mark { stream, number, .. } = &*marker.mark;
+        if !marker.is_done() && !Arc::ptr_eq(stream, &self.shared) {
+            self.submit(Operation::Wait(stream.clone(), *number));
+        }
+    }
+
+    /// Waits until everything put into the stream so far has ended, and what that must come after. The calling thread
+    /// takes part in the work.
+    pub fn synchronize(&self) {
+        self.shared.wait_for(self.shared.submitted.load(Ordering::Acquire));
+        for peer in self.shared.peers_to_synchronize() {
+            peer.wait_for(peer.submitted.load(Ordering::Acquire));
+        }
+    }
+
+    fn submit(&self, operation: Operation) {
+        self.await_peers();
+        self.shared.submit(operation);
+    }
+
+    /// Puts waits for the streams that come before this one by kind.
+    fn await_peers(&self) {
+        for peer in self.shared.peers() {
+            if !peer.is_idle() {
+                let number = peer.submitted.load(Ordering::Acquire);
+                self.shared.submit(Operation::Wait(peer, number));
+            }
+        }
+    }
+}
+
+impl Marker {
+    /// Whether the work before it has ended.
+    pub fn is_done(&self) -> bool {
+        self.mark.time.load(Ordering::Acquire) != 0
+    }
+
+    /// Waits until the work before it has ended.
+    pub fn wait(&self) {
+        if !self.is_done() {
+            self.mark.stream.wait_for(self.mark.number);
+        }
+    }
+
+    /// When it was reached, on a clock that all markers share.
+    pub fn time(&self) -> Option<Duration> {
+        let time = self.mark.time.load(Ordering::Acquire);
+        time.checked_sub(1).map(Duration::from_nanos)
+    }
+}
+
+impl Mark {
+    fn reach(&self) {
+        self.time.store(epoch().elapsed().as_nanos() as u64 + 1, Ordering::Release);
+    }
+}
+
+impl Group {
+    fn blocking(&self) -> MutexGuard<'_, Vec<Weak<Shared>>> {
+        self.blocking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_idle(&self) -> bool {
+        // In this order: an operation submitted in between makes the answer "busy", never a false "idle".
+        let completed = self.completed.load(Ordering::Acquire);
+        completed == self.submitted.load(Ordering::Acquire)
+    }
+
+    /// The streams whose work comes before what is submitted now.
+    fn peers(&self) -> impl Iterator<Item = Arc<Shared>> + use<> {
+        let (legacy, blocking) = match self.kind {
+            StreamKind::Legacy => (None, self.group.blocking().iter().filter_map(Weak::upgrade).collect()),
+            StreamKind::Blocking => (self.group.legacy.get().and_then(Weak::upgrade), Vec::new()),
+            StreamKind::NonBlocking => (None, Vec::new()),
+        };
+        legacy.into_iter().chain(blocking)
+    }
+
+    /// Synchronising the legacy stream waits for the blocking ones too; a blocking one waits for itself only.
+    fn peers_to_synchronize(&self) -> impl Iterator<Item = Arc<Shared>> + use<> {
+        let legacy = self.kind == StreamKind::Legacy;
+        self.peers().filter(move |_| legacy)
+    }
+
+    fn submit(self: &Arc<Self>, operation: Operation) {
+        {
+            let mut state = self.state();
+            self.submitted.fetch_add(1, Ordering::AcqRel);
+            if state.busy {
+                state.queue.push_back(operation);
+                return;
+            }
+            state.busy = true;
+        }
+        drive(Step::Start(self.clone(), operation), Place::Caller);
+    }
+
+    /// Starts an operation; true if it has ended already.
+    fn start(self: &Arc<Self>, operation: Operation, place: Place) -> bool {
+        let engine = &self.engine;
+        let failed = engine.fault.get();
+        match operation {
+            Operation::Mark(mark) => {
+                mark.reach();
+                true
+            }
+            Operation::Callback(callback) => {
+                let stream = self.clone();
+                engine.callbacks.run(Box::new(move || {
+                    callback(stream.engine.fault.get());
+                    drive(Step::Finish(stream), Place::Own);
+                }));
+                false
+            }
+            _ if failed.is_some() => true,
+            Operation::Launch(launch) => {
+                let stream = self.clone();
+                let done = Box::new(move |fault: Option<Arc<Fault>>| {
+                    if let Some(fault) = fault {
+                        stream.engine.fail(fault);
+                    }
+                    stream.state().grid = None;
+                    drive(Step::Finish(stream), Place::Own);
+                });
+                let grid = {
+                    // Under the lock, so that the end of the grid finds it entered.
+                    let mut state = self.state();
+                    let grid = engine.pool.launch(launch, self.urgent, done);
+                    state.grid = Some(grid.clone());
+                    grid
+                };
+                if let Some(fault) = engine.fault.get() {
+                    // It came after the look above: `fail` may not have seen this grid.
+                    grid.cancel(fault);
+                }
+                false
+            }
+            Operation::Task(weight, task) => {
+                if weight == Weight::Light || place == Place::Own {
+                    task();
+                    return true;
+                }
+                let stream = self.clone();
+                engine.pool.spawn(Box::new(move || {
+                    task();
+                    drive(Step::Finish(stream), Place::Own);
+                }));
+                false
+            }
+            Operation::Wait(other, number) => {
+                let mut state = other.state();
+                if other.completed.load(Ordering::Acquire) >= number {
+                    return true;
+                }
+                state.waiters.push((number, self.clone()));
+                false
+            }
+            Operation::Condition(mut condition) => {
+                if condition() {
+                    return true;
+                }
+                let (stream, watched) = (self.clone(), self.clone());
+                let met = move || watched.engine.fault.get().is_some() || condition();
+                engine.pool.when(Box::new(met), Box::new(move || drive(Step::Finish(stream), Place::Own)));
+                false
+            }
+        }
+    }
+
+    /// Notes that the operation in flight has ended, and says what comes next.
+    fn finish(self: &Arc<Self>, next: &mut Vec<Step>) {
+        {
+            let mut state = self.state();
+            let completed = self.completed.load(Ordering::Relaxed) + 1;
+            self.completed.store(completed, Ordering::Release);
+            if !state.waiters.is_empty() {
+                let mut kept = Vec::new();
+                for (number, stream) in std::mem::take(&mut state.waiters) {
+                    if number <= completed {
+                        next.push(Step::Finish(stream));
+                    } else {
+                        kept.push((number, stream));
+                    }
+                }
+                state.waiters = kept;
+            }
+            match state.queue.pop_front() {
+                Some(operation) => next.push(Step::Start(self.clone(), operation)),
+                None => state.busy = false,
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// Waits until the operation with this number has ended, and helps with the grids that come before it.
+    fn wait_for(&self, number: u64) {
+        let reached = || self.completed.load(Ordering::Acquire) >= number;
+        while !reached() {
+            let epoch = self.changed.epoch();
+            let grid = self.state().grid.clone();
+            if let Some(grid) = grid {
+                self.engine.pool.help(&grid);
+            }
+            if reached() || spin_until(SPIN, || self.changed.epoch() != epoch) {
+                continue;
+            }
+            self.changed.sleep(epoch, None);
+        }
+    }
+}
+
+/// Starts and finishes operations until nothing can be started any more.
+fn drive(first: Step, place: Place) {
+    let mut steps = vec![first];
+    while let Some(step) = steps.pop() {
+        match step {
+            Step::Start(stream, operation) => {
+                if stream.start(operation, place) {
+                    stream.finish(&mut steps);
+                }
+            }
+            Step::Finish(stream) => stream.finish(&mut steps),
+        }
+    }
+}
