@@ -2,6 +2,7 @@
 
 mod abi;
 mod error_code;
+mod headers;
 mod layout;
 mod libcuda;
 mod names;
@@ -21,5 +22,6 @@ pub(crate) fn generate(root: &Path) -> Result<Vec<Output>> {
     error_code::generate(root, &registry, &mut outputs)?;
     abi::generate(root, &registry, &mut outputs)?;
     libcuda::generate(root, &registry, &mut outputs)?;
+    headers::generate(&registry, &mut outputs)?;
     Ok(outputs)
 }

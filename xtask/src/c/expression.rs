@@ -55,7 +55,8 @@ impl Evaluator<'_> {
             value = match operator {
                 "|" => value | right,
                 "&" => value & right,
-                "<<" => value << right,
+                // As `int`: a one in the highest bit makes it negative.
+                "<<" => i64::from(i32::try_from(value)?.wrapping_shl(u32::try_from(right)?)),
                 "+" => value + right,
                 "-" => value - right,
                 _ => value * right,

@@ -12,6 +12,8 @@ use super::rust_type::RustTypes;
 use crate::output::Output;
 use crate::registry::Registry;
 
+pub(super) use entries::{symbols, typedef_header, typedef_name};
+
 const FOLDER: &str = "crates/abi/src/generated";
 
 pub(super) fn generate(root: &Path, registry: &Registry, outputs: &mut Vec<Output>) -> Result<()> {

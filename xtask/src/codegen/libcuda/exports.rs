@@ -44,11 +44,9 @@ pub(super) fn generate(
 
 /// The imports that the text, not formatted yet, needs.
 fn imports(text: &str) -> String {
-    let border: Vec<&str> = [("arg", "(arg("), ("Call", "Call"), ("DefaultStream", "DefaultStream"), ("enter", "enter("), ("not_supported", "not_supported(")]
-        .into_iter()
-        .filter(|(_, use_of)| text.contains(use_of))
-        .map(|(name, _)| name)
-        .collect();
+    let used = |name: &str| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.').any(|word| word == name);
+    let names = ["Call", "DefaultStream", "arg", "enter", "not_supported"];
+    let border: Vec<&str> = names.into_iter().filter(|name| used(name)).collect();
     let api = if text.contains("api::") { "use crate::api;\n" } else { "" };
     format!("use warploom_abi::types::*;\n\n{api}use crate::border::{{{}}};\n", border.join(", "))
 }

@@ -5,16 +5,16 @@
 use super::*;
 use crate::define::{c_enum, handle, opaque_debug};
 
-/// Defined in `EGL/eglext.h`.
+/// Defined in `EGL/egl.h EGL/eglext.h`.
 pub type EGLint = i32;
 
-/// Defined in `EGL/eglext.h`.
+/// Defined in `EGL/egl.h EGL/eglext.h`.
 pub type EGLImageKHR = *mut core::ffi::c_void;
 
-/// Defined in `EGL/eglext.h`.
+/// Defined in `EGL/egl.h EGL/eglext.h`.
 pub type EGLStreamKHR = *mut core::ffi::c_void;
 
-/// Defined in `EGL/eglext.h`.
+/// Defined in `EGL/egl.h EGL/eglext.h`.
 pub type EGLSyncKHR = *mut core::ffi::c_void;
 
 /// `3` in C.
