@@ -3,4 +3,5 @@
 
 pub mod diagnostic;
 pub mod ir;
+pub mod isa;
 pub mod syntax;

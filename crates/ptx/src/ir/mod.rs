@@ -28,6 +28,7 @@ pub use operand::{
 };
 pub use sync::{AsyncOp, BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp};
 pub use texture::{Geometry, MipLevel, OpaqueRef, Query, SurfaceClamp, TextureOp};
+pub(crate) use types::keywords;
 pub use types::{
     AtomicOp, BoolOp, CacheOp, ClampMode, Compare, MulMode, PrmtMode, ReduxOp, Rounding, ScalarType, Scope, Semantics,
     ShflMode, Space, SpecialReg, TestpOp, TypeClass, VoteMode,

@@ -35,8 +35,8 @@ keywords! {
     ScalarType {
         Pred = "pred",
         B1 = "b1", B8 = "b8", B16 = "b16", B32 = "b32", B64 = "b64", B128 = "b128",
-        U4 = "u4", U8 = "u8", U16 = "u16", U32 = "u32", U64 = "u64",
-        S4 = "s4", S8 = "s8", S16 = "s16", S32 = "s32", S64 = "s64",
+        U2 = "u2", U4 = "u4", U8 = "u8", U16 = "u16", U32 = "u32", U64 = "u64",
+        S2 = "s2", S4 = "s4", S8 = "s8", S16 = "s16", S32 = "s32", S64 = "s64",
         U16x2 = "u16x2", S16x2 = "s16x2",
         F16 = "f16", F16x2 = "f16x2", Bf16 = "bf16", Bf16x2 = "bf16x2",
         F32 = "f32", F32x2 = "f32x2", F64 = "f64", Tf32 = "tf32",
@@ -72,6 +72,7 @@ impl ScalarType {
         use ScalarType::*;
         match self {
             Pred | B1 => 1,
+            U2 | S2 => 2,
             U4 | S4 | E2m1 => 4,
             E3m2 | E2m3 => 6,
             B8 | U8 | S8 | E4m3 | E5m2 | Ue8m0 | Ue4m3 | E2m1x2 => 8,
@@ -94,8 +95,8 @@ impl ScalarType {
         match self {
             Pred => TypeClass::Predicate,
             B1 | B8 | B16 | B32 | B64 | B128 => TypeClass::Bits,
-            U4 | U8 | U16 | U32 | U64 | U16x2 | U8x4 => TypeClass::Unsigned,
-            S4 | S8 | S16 | S32 | S64 | S16x2 | S8x4 => TypeClass::Signed,
+            U2 | U4 | U8 | U16 | U32 | U64 | U16x2 | U8x4 => TypeClass::Unsigned,
+            S2 | S4 | S8 | S16 | S32 | S64 | S16x2 | S8x4 => TypeClass::Signed,
             TexRef | SamplerRef | SurfRef => TypeClass::Opaque,
             _ => TypeClass::Float,
         }
@@ -118,7 +119,7 @@ impl ScalarType {
                 ScalarType::Pred => ScalarType::Pred,
                 _ => ScalarType::B8,
             },
-            4 | 6 | 8 => ScalarType::B8,
+            2 | 4 | 6 | 8 => ScalarType::B8,
             16 => ScalarType::B16,
             32 => ScalarType::B32,
             64 => ScalarType::B64,

@@ -1,0 +1,230 @@
+//! Matching the modifiers of an instruction against the forms of its opcode.
+//!
+//! The manual gives modifiers one order; NVIDIA's assembler takes nearly any order, and repetitions, as long as
+//! types keep theirs. So does this: first the order of the table, then any.
+
+use super::form::{Form, Needs};
+use super::opcode::Opcode;
+use crate::ir::ScalarType;
+use smallvec::SmallVec;
+
+/// The modifiers of an instruction as its form read them.
+#[derive(Clone, Debug, Default)]
+pub struct Modifiers {
+    words: Vec<Box<str>>,
+    types: SmallVec<[Option<ScalarType>; 4]>,
+    needs: Vec<(Box<str>, Needs)>,
+}
+
+impl Modifiers {
+    /// Whether the word (without its dot) was written.
+    pub fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|w| **w == *word)
+    }
+
+    /// The words in the order of the form's slots.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(|w| &**w)
+    }
+
+    /// The first word that `read` knows.
+    pub fn find<T>(&self, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+        self.words.iter().find_map(|w| read(w))
+    }
+
+    /// The captured type `index`.
+    pub fn ty(&self, index: usize) -> Option<ScalarType> {
+        self.types.get(index).copied().flatten()
+    }
+
+    /// Elements by `.v2`, `.v4`, `.v8`; 1 without.
+    pub fn vector(&self) -> usize {
+        self.find(|w| match w {
+            "v2" => Some(2),
+            "v4" => Some(4),
+            "v8" => Some(8),
+            _ => None,
+        })
+        .unwrap_or(1)
+    }
+
+    /// Words that need more than their form, and what.
+    pub fn needs(&self) -> impl Iterator<Item = (&str, Needs)> {
+        self.needs.iter().map(|(word, needs)| (&**word, *needs))
+    }
+}
+
+/// A form that accepts the modifiers.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The form.
+    pub form: &'static Form,
+    /// What its slots read.
+    pub modifiers: Modifiers,
+}
+
+/// An opcode with modifiers, and all forms that accept them (they may differ in operands).
+#[derive(Clone, Debug)]
+pub struct Mnemonic {
+    /// The opcode.
+    pub opcode: Opcode,
+    /// At least one.
+    pub candidates: Vec<Candidate>,
+}
+
+/// Why no form accepts the modifiers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// No such opcode.
+    UnknownOpcode,
+    /// No form of the opcode has this modifier: its index. `known`: another instruction has it.
+    IllegalModifier {
+        /// Which of the modifiers.
+        index: usize,
+        /// Whether any instruction has it.
+        known: bool,
+    },
+    /// Each modifier is right somewhere, but not together: the type of `index` is not possible here.
+    IllegalType {
+        /// Which of the modifiers.
+        index: usize,
+    },
+    /// The modifiers are right but something is missing: the words that could stand there.
+    Missing {
+        /// The choices of the first empty slot of the closest form.
+        choices: String,
+    },
+    /// Modifiers that exclude each other.
+    Conflict,
+}
+
+impl Mnemonic {
+    /// Reads an opcode and its modifiers (both without dots).
+    pub fn read(opcode: &str, modifiers: &[&str]) -> Result<Mnemonic, Mismatch> {
+        let (opcode, forms) = super::forms(opcode).ok_or(Mismatch::UnknownOpcode)?;
+        let in_order = collect(forms, modifiers, match_in_order);
+        let candidates = if in_order.is_empty() { collect(forms, modifiers, match_any_order) } else { in_order };
+        if candidates.is_empty() { Err(explain(forms, modifiers)) } else { Ok(Mnemonic { opcode, candidates }) }
+    }
+}
+
+type Assignment = Vec<Option<(usize, Needs)>>;
+
+fn collect(
+    forms: &'static [Form],
+    modifiers: &[&str],
+    matcher: fn(&Form, &[&str]) -> Option<Assignment>,
+) -> Vec<Candidate> {
+    forms
+        .iter()
+        .filter_map(|form| {
+            let assignment = matcher(form, modifiers)?;
+            let mut read = Modifiers::default();
+            for (slot, assigned) in form.slots.iter().zip(assignment) {
+                let word = assigned.map(|(index, _)| modifiers[index]);
+                if slot.is_type {
+                    read.types.push(word.and_then(ScalarType::from_text));
+                }
+                read.words.extend(word.map(Box::from));
+                if let Some((index, needs)) = assigned.filter(|(_, needs)| *needs != Needs::default()) {
+                    read.needs.push((modifiers[index].into(), needs));
+                }
+            }
+            Some(Candidate { form, modifiers: read })
+        })
+        .collect()
+}
+
+/// What `word` needs in the slot, if the slot has it. `x*` in a table stands for every word that begins with `x`.
+fn accepts(slot: &super::form::Slot, word: &str) -> Option<Needs> {
+    let matches = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(prefix) => word.starts_with(prefix),
+        None => pattern == word,
+    };
+    slot.words.iter().find(|(pattern, _)| matches(pattern)).map(|(_, needs)| *needs)
+}
+
+fn match_in_order(form: &Form, modifiers: &[&str]) -> Option<Assignment> {
+    fn from(form: &Form, slot: usize, modifiers: &[&str], word: usize, out: &mut Assignment) -> bool {
+        let Some(here) = form.slots.get(slot) else { return word == modifiers.len() };
+        if let Some(needs) = modifiers.get(word).and_then(|w| accepts(here, w)) {
+            out.push(Some((word, needs)));
+            if from(form, slot + 1, modifiers, word + 1, out) {
+                return true;
+            }
+            out.pop();
+        }
+        if here.optional {
+            out.push(None);
+            if from(form, slot + 1, modifiers, word, out) {
+                return true;
+            }
+            out.pop();
+        }
+        false
+    }
+    let mut out = Vec::with_capacity(form.slots.len());
+    from(form, 0, modifiers, 0, &mut out).then_some(out)
+}
+
+fn match_any_order(form: &Form, modifiers: &[&str]) -> Option<Assignment> {
+    let mut out: Assignment = vec![None; form.slots.len()];
+    for (index, word) in modifiers.iter().enumerate() {
+        let free = (0..out.len()).find_map(|at| {
+            let needs = accepts(&form.slots[at], word).filter(|_| out[at].is_none())?;
+            Some((at, needs))
+        });
+        if let Some((at, needs)) = free {
+            out[at] = Some((index, needs));
+        } else {
+            let is_repeated = modifiers[..index].contains(word) && ScalarType::from_text(word).is_none();
+            is_repeated.then_some(())?;
+        }
+    }
+    let complete = form.slots.iter().zip(&out).all(|(slot, assigned)| slot.optional || assigned.is_some());
+    complete.then_some(out)
+}
+
+/// Finds the most helpful reason among the forms: the one of the form that comes closest.
+fn explain(forms: &'static [Form], modifiers: &[&str]) -> Mismatch {
+    fn anywhere<'f>(word: &str, mut forms: impl Iterator<Item = &'f Form>) -> bool {
+        forms.any(|form| form.slots.iter().any(|slot| accepts(slot, word).is_some()))
+    }
+    for (index, word) in modifiers.iter().enumerate() {
+        if !anywhere(word, forms.iter()) {
+            if ScalarType::from_text(word).is_some() {
+                return Mismatch::IllegalType { index };
+            }
+            return Mismatch::IllegalModifier { index, known: anywhere(word, super::all_forms().map(|(_, f)| f)) };
+        }
+    }
+    // Every word occurs in some form. The closest form is the one that leaves over the fewest words, then misses the fewest.
+    let closest = forms.iter().map(|form| {
+        let mut used = vec![false; form.slots.len()];
+        let mut over = Vec::new();
+        for (index, word) in modifiers.iter().enumerate() {
+            let free = (0..used.len()).find(|at| !used[*at] && accepts(&form.slots[*at], word).is_some());
+            match free {
+                Some(at) => used[at] = true,
+                None => over.push(index),
+            }
+        }
+        let missing = form.slots.iter().zip(&used).find(|(slot, used)| !slot.optional && !**used).map(|(slot, _)| slot);
+        (over, missing)
+    });
+    let closest = closest.min_by_key(|(over, missing)| (over.len(), usize::from(missing.is_some())));
+    match closest {
+        Some((over, missing)) => match (over.first(), missing) {
+            (Some(index), _) if ScalarType::from_text(modifiers[*index]).is_some() => {
+                Mismatch::IllegalType { index: *index }
+            }
+            (Some(index), None) => Mismatch::IllegalModifier { index: *index, known: true },
+            (None, Some(slot)) => {
+                let words: Vec<String> = slot.words.iter().map(|(word, _)| format!(".{word}")).collect();
+                Mismatch::Missing { choices: words.join(", ") }
+            }
+            _ => Mismatch::Conflict,
+        },
+        None => Mismatch::Conflict,
+    }
+}
