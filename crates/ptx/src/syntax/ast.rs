@@ -79,6 +79,13 @@ macro_rules! plain_handle {
         }
     };
 }
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
 plain_handle!(Id, index);
 plain_handle!(List, start, len);
 
@@ -175,6 +182,22 @@ impl Nodes {
         let arena = self.arena();
         arena.push(node);
         Id { index: arena.len() as u32 - 1, kind: PhantomData }
+    }
+
+    /// How many nodes of a kind there are: where a list begins whose nodes are pushed one by one.
+    pub(super) fn mark<T>(&mut self) -> u32
+    where
+        Self: Arena<T>,
+    {
+        self.arena().len() as u32
+    }
+
+    /// The nodes pushed since `start`, which came from [`Self::mark`].
+    pub(super) fn since<T>(&mut self, start: u32) -> List<T>
+    where
+        Self: Arena<T>,
+    {
+        List { start, len: self.arena().len() as u32 - start, kind: PhantomData }
     }
 
     /// Adds nodes next to each other.
@@ -686,6 +709,8 @@ pub enum ExprKind {
     Conditional(Id<Expr>, Id<Expr>, Id<Expr>),
     /// `(.s64) a`, `(.u64) a`
     Cast(ScalarType, Id<Expr>),
+    /// `name = a`, in initialisers of samplers and textures only
+    Field(Name, Id<Expr>),
     /// `{a, b, {c, d}}`, in initialisers only
     Braces(List<Expr>),
     /// `"text"`, in initialisers of byte arrays only
