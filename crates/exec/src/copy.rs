@@ -29,7 +29,7 @@ impl Memory {
     /// Sets `count` elements of 1, 2 or 4 bytes, at any alignment, to `value` (as `cuMemsetD8`, `D16`, `D32`).
     pub fn fill(&self, address: u64, element: FillWidth, value: u32, count: u64) -> Result<(), Box<AccessFault>> {
         let size = element as u64;
-        let len = count.checked_mul(size).unwrap_or(u64::MAX);
+        let len = count.saturating_mul(size);
         if len == 0 {
             return Ok(());
         }

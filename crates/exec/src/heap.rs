@@ -41,10 +41,8 @@ impl DeviceHeap {
         if size == 0 {
             return None;
         }
-        if self.used.fetch_add(size, Ordering::Relaxed).checked_add(size)? > self.limit() {
-            self.used.fetch_sub(size, Ordering::Relaxed);
-            return None;
-        }
+        let fits = |used: u64| used.checked_add(size).filter(|sum| *sum <= self.limit());
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
         let spec = AllocSpec {
             size,
             kind: MemoryKind::DeviceHeap,

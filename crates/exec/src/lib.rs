@@ -4,8 +4,9 @@
 //! - [`memory`]: the memory window, its allocator, and checked access.
 //! - [`fault`]: what ends a kernel early, and the report of it.
 //! - [`kernel`]: the seam between executors and grids.
-//! - [`grid`]: launches.
-//! - [`pool`]: worker threads. [`stream`]: work in order.
+//! - [`mod@grid`]: launches.
+//! - [`pool`]: worker threads.
+//! - [`stream`]: work in order.
 //! - [`copy`]: copies and fills.
 //! - [`heap`], [`output`]: `malloc` and `printf` of kernels.
 //!

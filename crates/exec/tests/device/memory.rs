@@ -1,0 +1,436 @@
+//! Memory: allocation, lookup, the access rule and its reports, copies, the kernels' heap, races with frees.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use proptest::prelude::*;
+use warploom_exec::copy::{FillWidth, Side};
+use warploom_exec::fault::{AccessKind, Nearest, Refusal};
+use warploom_exec::heap::DeviceHeap;
+use warploom_exec::memory::{
+    ALIGNMENT, AllocError, AllocSpec, AtomicOp, FreeError, GRANULE, HostRange, Memory, MemoryKind, Order, RegisterError,
+};
+
+use crate::toy::memory;
+
+fn spec(size: u64) -> AllocSpec {
+    AllocSpec { size, kind: MemoryKind::Device, device: 0, owner: 7, tag: 9, origin: "cuMemAlloc" }
+}
+
+fn alloc(memory: &Memory, size: u64) -> u64 {
+    memory.alloc(spec(size)).expect("there is room").base
+}
+
+fn host(bytes: &mut [u8]) -> Side {
+    // SAFETY: the tests use the range only while the slice lives.
+    Side::Host(unsafe { HostRange::new(bytes.as_mut_ptr() as u64, bytes.len() as u64) })
+}
+
+#[test]
+fn an_allocation_is_known_until_it_is_freed() {
+    let memory = memory(1 << 30);
+    for size in [1, 100, 256, 1024, 300 << 10, 600 << 10, 5 << 20] {
+        let info = memory.alloc(spec(size)).unwrap();
+        assert_eq!(info.base % ALIGNMENT, 0);
+        assert_eq!((info.size, info.owner, info.tag, info.origin), (size, 7, 9, "cuMemAlloc"));
+        assert_eq!(memory.used(), size.next_multiple_of(GRANULE));
+        for inside in [info.base, info.base + size / 2, info.base + size - 1] {
+            assert_eq!(memory.lookup(inside), Some(info));
+        }
+        assert_eq!(memory.lookup(info.base + size), None);
+        assert_eq!(memory.free(info.base + size / 2 + u64::from(size == 1)), {
+            if size == 1 { Err(FreeError::NotAllocated) } else { Err(FreeError::NotTheStart(info)) }
+        });
+        assert_eq!(memory.free(info.base), Ok(info));
+        assert_eq!(memory.free(info.base), Err(FreeError::AlreadyFreed(info)));
+        assert_eq!(memory.lookup(info.base), None);
+        assert_eq!(memory.used(), 0);
+    }
+    assert_eq!(memory.free(12345), Err(FreeError::NotAllocated));
+    assert_eq!(memory.free(memory.window().0 + (1 << 30)), Err(FreeError::NotAllocated));
+}
+
+#[test]
+fn the_capacity_is_a_limit_and_failures_cost_nothing() {
+    let memory = memory(8 << 20);
+    assert_eq!(memory.alloc(spec(0)), Err(AllocError::Empty));
+    for size in [u64::MAX, u64::MAX - 300, 1 << 50, (8 << 20) + 1] {
+        assert_eq!(memory.alloc(spec(size)), Err(AllocError::OutOfMemory));
+    }
+    let all = alloc(&memory, 8 << 20);
+    assert_eq!(memory.alloc(spec(1)), Err(AllocError::OutOfMemory));
+    memory.free(all).unwrap();
+    assert_eq!(memory.used(), 0);
+    // The window's addresses are used again, however often.
+    for _ in 0..100_000 {
+        let base = alloc(&memory, 6 << 20);
+        memory.free(base).unwrap();
+    }
+}
+
+#[test]
+fn accesses_outside_are_refused_and_name_the_allocation() {
+    let memory = memory(1 << 30);
+    let mut view = memory.view();
+    for size in [4096u64, 3 << 20] {
+        let base = alloc(&memory, size);
+        view.store(base, 0x0102_0304_u32).unwrap();
+        assert_eq!(view.load::<u8>(base + 3).unwrap(), 1);
+        view.store(base + size - 16, 5u128).unwrap();
+
+        let fault = view.load::<u32>(base + size + 4).unwrap_err();
+        assert_eq!((fault.refusal, fault.kind), (Refusal::Unmapped, AccessKind::Load));
+        assert!(matches!(&fault.nearest, Some(Nearest::After(4, info)) if info.base == base));
+        let text = fault.to_string();
+        assert!(text.contains(&format!("4 bytes after the end of the {size}-byte device allocation")), "{text}");
+        assert!(text.contains("made by cuMemAlloc"), "{text}");
+
+        let fault = view.store(base + 2, 0u32).unwrap_err();
+        assert_eq!(fault.refusal, Refusal::Misaligned);
+        let mut bytes = [0; 8];
+        let fault = view.read_bytes(base + size - 4, &mut bytes).unwrap_err();
+        assert!(matches!(&fault.nearest, Some(Nearest::Straddles(info)) if info.base == base));
+
+        memory.free(base).unwrap();
+        let fault = view.load::<u32>(base + 8).unwrap_err();
+        assert!(matches!(&fault.nearest, Some(Nearest::Freed(8, info)) if info.base == base), "{fault}");
+        assert!(fault.to_string().ends_with("which has been freed"), "{fault}");
+    }
+    let null = view.load::<u32>(16).unwrap_err();
+    assert!(null.nearest.is_none() && null.to_string().contains("null pointer"), "{null}");
+    let local = 0u64;
+    assert!(view.load::<u64>(&raw const local as u64).is_err(), "a host pointer is not device memory");
+    for address in [u64::MAX - 7, 0x7000_0000_0000_0000, 1 << 63] {
+        assert!(view.load::<u64>(address).is_err());
+    }
+}
+
+#[test]
+fn the_last_granule_belongs_to_the_allocation_for_kernels_not_for_copies() {
+    let memory = memory(1 << 30);
+    let base = alloc(&memory, 100);
+    let mut view = memory.view();
+    view.store(base + 252, 1u32).unwrap();
+    assert!(view.store(base + 256, 1u32).is_err());
+    let mut bytes = [0; 101];
+    assert!(memory.copy(host(&mut bytes[..100]), Side::Device(base), 100).is_ok());
+    assert!(memory.copy(host(&mut bytes), Side::Device(base), 101).is_err());
+    assert!(memory.fill(base + 60, FillWidth::Four, 1, 10).is_ok());
+    assert!(memory.fill(base + 60, FillWidth::Four, 1, 11).is_err());
+}
+
+#[test]
+fn warps_read_and_write_in_every_pattern() {
+    let memory = memory(1 << 30);
+    let base = alloc(&memory, 4096);
+    let mut view = memory.view();
+    let values: [u32; 32] = std::array::from_fn(|lane| lane as u32 * 3 + 1);
+    let consecutive: [u64; 32] = std::array::from_fn(|lane| base + lane as u64 * 4);
+    view.scatter(&consecutive, u32::MAX, &values).unwrap();
+    let mut out = [0u32; 32];
+    view.gather(&consecutive, u32::MAX, &mut out).unwrap();
+    assert_eq!(out, values);
+    view.load_run(base, &mut out).unwrap();
+    assert_eq!(out, values);
+
+    let reversed: [u64; 32] = std::array::from_fn(|lane| base + (31 - lane as u64) * 4);
+    view.gather(&reversed, u32::MAX, &mut out).unwrap();
+    assert!((0..32).all(|lane| out[lane] == values[31 - lane]));
+    view.gather(&[base + 8; 32], u32::MAX, &mut out).unwrap();
+    assert_eq!(out, [values[2]; 32]);
+
+    // Lanes outside the mask touch nothing, whatever their addresses are.
+    let mut wild = reversed;
+    wild[5] = 3;
+    out = [9; 32];
+    view.gather(&wild, !(1 << 5), &mut out).unwrap();
+    assert_eq!((out[5], out[6]), (9, values[25]));
+    let fault = view.gather(&wild, u32::MAX, &mut out).unwrap_err();
+    assert_eq!((fault.lane, fault.address, fault.refusal), (5, 3, Refusal::Misaligned));
+
+    // The last lane wins where several write one address.
+    view.scatter(&[base; 32], u32::MAX, &values).unwrap();
+    assert_eq!(view.load::<u32>(base).unwrap(), values[31]);
+
+    // A run that leaves the allocation names the first lane outside.
+    let tail: [u64; 32] = std::array::from_fn(|lane| base + 4096 - 64 + lane as u64 * 4);
+    assert_eq!(view.gather(&tail, u32::MAX, &mut out).unwrap_err().lane, 16);
+    assert_eq!(view.store_run(base + 4096 - 64, &values).unwrap_err().lane, 16);
+
+    let vectors: [u64; 32] = std::array::from_fn(|lane| base + lane as u64 * 16);
+    let rows: [[u32; 32]; 4] = std::array::from_fn(|i| std::array::from_fn(|lane| (lane * 4 + i) as u32));
+    view.scatter_vector(&vectors, u32::MAX, &rows).unwrap();
+    view.load_run(base, &mut out).unwrap();
+    assert_eq!(out, std::array::from_fn::<u32, 32, _>(|lane| lane as u32));
+    let mut back = [[0u32; 32]; 4];
+    view.gather_vector(&vectors, u32::MAX, &mut back).unwrap();
+    assert_eq!(back, rows);
+    assert_eq!(view.gather_vector(&consecutive, 2, &mut back).unwrap_err().refusal, Refusal::Misaligned);
+}
+
+#[test]
+fn atomics_of_all_widths() {
+    let memory = memory(1 << 30);
+    let base = alloc(&memory, 256);
+    let mut view = memory.view();
+    let mut apply = |start: u32, op, operand| {
+        view.store(base, start).unwrap();
+        assert_eq!(view.atomic_u32(base, op, operand, Order::Relaxed).unwrap(), start);
+        view.load::<u32>(base).unwrap()
+    };
+    let minus = |n: i32| n.wrapping_neg() as u32;
+    assert_eq!(apply(u32::MAX, AtomicOp::Add, 2), 1);
+    assert_eq!(apply(0b1100, AtomicOp::And, 0b1010), 0b1000);
+    assert_eq!(apply(0b1100, AtomicOp::Or, 0b1010), 0b1110);
+    assert_eq!(apply(0b1100, AtomicOp::Xor, 0b1010), 0b0110);
+    assert_eq!(apply(5, AtomicOp::Exch, 6), 6);
+    assert_eq!((apply(5, AtomicOp::MinU, minus(1)), apply(5, AtomicOp::MinS, minus(1))), (5, minus(1)));
+    assert_eq!((apply(5, AtomicOp::MaxU, minus(1)), apply(5, AtomicOp::MaxS, minus(1))), (minus(1), 5));
+    assert_eq!((apply(4, AtomicOp::Inc, 5), apply(5, AtomicOp::Inc, 5), apply(9, AtomicOp::Inc, 5)), (5, 0, 0));
+    assert_eq!((apply(4, AtomicOp::Dec, 5), apply(0, AtomicOp::Dec, 5), apply(9, AtomicOp::Dec, 5)), (3, 5, 5));
+
+    view.store(base + 8, 10u64).unwrap();
+    assert_eq!(view.atomic_u64(base + 8, AtomicOp::MinS, -4i64 as u64, Order::AcqRel).unwrap(), 10);
+    assert_eq!(view.load::<u64>(base + 8).unwrap(), -4i64 as u64);
+    let wide = 0x0123_4567_89ab_cdef_0011_2233_4455_6677_u128;
+    assert_eq!(view.exchange(base + 16, wide, Order::SeqCst).unwrap() & 0, 0);
+    assert_eq!(view.compare_exchange(base + 16, wide, 1, Order::AcqRel).unwrap(), wide);
+    assert_eq!(view.compare_exchange(base + 16, wide, 2, Order::Release).unwrap(), 1);
+    assert_eq!(view.load_atomic::<u128>(base + 16, Order::Acquire).unwrap(), 1);
+    view.store_atomic(base + 2, 7u16, Order::Release).unwrap();
+    assert_eq!(view.compare_exchange(base + 2, 7u16, 8, Order::Relaxed).unwrap(), 7);
+    assert_eq!(view.update(base + 2, Order::Relaxed, |old: u16| old * 2).unwrap(), 8);
+    assert_eq!(view.load::<u16>(base + 2).unwrap(), 16);
+    assert_eq!(view.compare_exchange(base + 8, 0u128, 1, Order::Relaxed).unwrap_err().refusal, Refusal::Misaligned);
+}
+
+#[test]
+fn atomics_of_several_threads_lose_nothing() {
+    let memory = memory(1 << 30);
+    let base = alloc(&memory, 256);
+    memory.fill(base, FillWidth::One, 0, 256).unwrap();
+    const EACH: u64 = 5000;
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut view = memory.view();
+                for _ in 0..EACH {
+                    view.atomic_u32(base, AtomicOp::Add, 1, Order::Relaxed).unwrap();
+                    view.atomic_u64(base + 8, AtomicOp::Inc, u64::MAX, Order::Relaxed).unwrap();
+                    view.update(base + 16, Order::AcqRel, |old: u128| old + (1 << 64) + 1).unwrap();
+                    view.update(base + 32, Order::Relaxed, |old: u32| (f32::from_bits(old) + 1.0).to_bits()).unwrap();
+                }
+            });
+        }
+    });
+    let mut view = memory.view();
+    assert_eq!(u64::from(view.load::<u32>(base).unwrap()), 4 * EACH);
+    assert_eq!(view.load::<u64>(base + 8).unwrap(), 4 * EACH);
+    assert_eq!(view.load::<u128>(base + 16).unwrap(), u128::from(4 * EACH) << 64 | u128::from(4 * EACH));
+    assert_eq!(f32::from_bits(view.load(base + 32).unwrap()), (4 * EACH) as f32);
+}
+
+#[test]
+fn copies_and_fills() {
+    let memory = memory(1 << 30);
+    let base = alloc(&memory, 1 << 20);
+    let mut out = vec![1u8; 4096];
+    memory.fill(base, FillWidth::Four, 0x0403_0201, 1024).unwrap();
+    memory.copy(host(&mut out), Side::Device(base), 4096).unwrap();
+    assert!(out.chunks(4).all(|chunk| chunk == [1, 2, 3, 4]));
+    memory.fill(base + 4096, FillWidth::Two, 0x0605, 8).unwrap();
+    memory.fill(base + 4112, FillWidth::One, 0x99, 8).unwrap();
+    memory.copy(host(&mut out[..24]), Side::Device(base + 4096), 24).unwrap();
+    assert_eq!(out[..16], [5, 6].repeat(8)[..]);
+    assert_eq!(out[16..24], [0x99; 8]);
+    // Overlapping.
+    memory.copy(Side::Device(base + 1), Side::Device(base), 4096).unwrap();
+    memory.copy(host(&mut out[..5]), Side::Device(base), 5).unwrap();
+    assert_eq!(out[..5], [1, 1, 2, 3, 4]);
+    // Nothing is checked for nothing.
+    memory.copy(Side::Device(0), Side::Device(8), 0).unwrap();
+    memory.fill(0, FillWidth::One, 0, 0).unwrap();
+    assert!(memory.copy(Side::Device(0), Side::Device(base), 4).is_err());
+    assert!(memory.fill(base, FillWidth::Four, 0, u64::MAX / 2).is_err());
+}
+
+#[test]
+fn registered_host_pages_are_accessible_until_taken_back() {
+    let memory = memory(1 << 30);
+    let mut pages = vec![0u32; 2048];
+    let base = pages.as_mut_ptr() as u64;
+    // SAFETY: used only while `pages` lives.
+    let range = |offset, len| unsafe { HostRange::new(base + offset, len) };
+    let mut view = memory.view();
+    assert!(view.load::<u32>(base).is_err());
+    memory.register_host(range(0, 4096), false).unwrap();
+    assert_eq!(memory.register_host(range(4092, 8), false), Err(RegisterError::AlreadyRegistered));
+    memory.register_host(range(4096, 4096), true).unwrap();
+    view.store(base + 8, 77u32).unwrap();
+    assert_eq!(pages[2], 77);
+    assert!(view.load::<u32>(base + 4096).is_ok());
+    assert_eq!(view.store(base + 4096, 1u32).unwrap_err().refusal, Refusal::ReadOnly);
+    assert_eq!(memory.registered_at(base + 5000), Some((range(4096, 4096), true)));
+    assert_eq!(memory.unregister_host(base + 4), Err(RegisterError::NotRegistered));
+    memory.unregister_host(base).unwrap();
+    assert!(view.load::<u32>(base + 8).is_err(), "a remembered range is forgotten");
+    memory.unregister_host(base + 4096).unwrap();
+    let inside = alloc(&memory, 64);
+    // SAFETY: never accessed.
+    let window = unsafe { HostRange::new(inside, 64) };
+    assert_eq!(memory.register_host(window, false), Err(RegisterError::InWindow));
+}
+
+#[test]
+fn the_kernels_heap_has_a_limit_and_tells_mistakes() {
+    let memory = memory(1 << 30);
+    let heap = DeviceHeap::new(memory.clone(), 0, 3);
+    heap.set_limit(1000);
+    let a = heap.malloc(600).unwrap();
+    assert_eq!(heap.malloc(600), None);
+    assert_eq!((heap.malloc(0), heap.malloc(u64::MAX)), (None, None));
+    assert_eq!(memory.lookup(a).map(|info| info.kind), Some(MemoryKind::DeviceHeap));
+    heap.free(a).unwrap();
+    assert!(heap.free(a).unwrap_err().contains("already freed"));
+    let other = alloc(&memory, 64);
+    assert!(heap.free(other).unwrap_err().contains("made by cuMemAlloc"));
+    assert!(heap.malloc(1000).is_some());
+    heap.clear();
+    assert_eq!(memory.used(), 256);
+    assert!(heap.malloc(1000).is_some());
+}
+
+#[test]
+fn kernels_may_race_with_frees() {
+    let memory = memory(1 << 30);
+    let stop = AtomicBool::new(false);
+    let slots: Vec<std::sync::atomic::AtomicU64> = (0..8).map(|_| Default::default()).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut view = memory.view();
+                let (mut hits, mut misses) = (0u64, 0u64);
+                while !stop.load(Ordering::Relaxed) {
+                    for slot in &slots {
+                        let base = slot.load(Ordering::Relaxed);
+                        for offset in [0, 1024, 2 << 20] {
+                            match view.atomic_u32(base + offset, AtomicOp::Add, 1, Order::Relaxed) {
+                                Ok(_) => hits += 1,
+                                Err(_) => misses += 1,
+                            }
+                        }
+                    }
+                }
+                assert!(hits > 0 && misses > 0);
+            });
+        }
+        let mut live = BTreeMap::new();
+        for round in 0..3000usize {
+            let slot = round % slots.len();
+            if let Some(base) = live.remove(&slot) {
+                memory.free(base).unwrap();
+            }
+            let size = [100, 4096, 200 << 10, 3 << 20, 9 << 20][round % 5];
+            let base = alloc(&memory, size);
+            slots[slot].store(base, Ordering::Relaxed);
+            live.insert(slot, base);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn many_threads_allocate_and_free() {
+    let memory = memory(1 << 30);
+    std::thread::scope(|scope| {
+        for thread in 0..6u64 {
+            let memory = &memory;
+            scope.spawn(move || {
+                let mut view = memory.view();
+                let mut mine = Vec::new();
+                for round in 0..4000u64 {
+                    let size = 1 + (round * 7919 + thread * 104_729) % (if round % 50 == 0 { 4 << 20 } else { 20_000 });
+                    let base = alloc(memory, size);
+                    let mark = thread << 32 | round;
+                    view.store(base, mark).unwrap();
+                    mine.push((base, mark));
+                    if mine.len() > 20 {
+                        let (base, mark) = mine.swap_remove((round % 20) as usize);
+                        assert_eq!(view.load::<u64>(base).unwrap(), mark);
+                        memory.free(base).unwrap();
+                    }
+                }
+                for (base, mark) in mine {
+                    assert_eq!(view.load::<u64>(base).unwrap(), mark);
+                    memory.free(base).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(memory.used(), 0);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Alloc(u64),
+    Free(usize),
+    Probe(usize, i64, u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        prop_oneof![1u64..3000, 1u64..1 << 20, 1u64..6 << 20].prop_map(Step::Alloc),
+        any::<usize>().prop_map(Step::Free),
+        (any::<usize>(), -4096i64..(4 << 20), 1u64..65).prop_map(|(n, offset, len)| Step::Probe(n, offset, len)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Against a list of ranges.
+    #[test]
+    fn allocation_and_access_follow_the_rule(steps in prop::collection::vec(step(), 1..120)) {
+        let memory = memory(256 << 20);
+        let mut view = memory.view();
+        let mut live: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut seen = Vec::new();
+        for step in steps {
+            match step {
+                Step::Alloc(size) => {
+                    let Ok(info) = memory.alloc(spec(size)) else {
+                        let used: u64 = live.values().map(|size| size.next_multiple_of(GRANULE)).sum();
+                        prop_assert!(used + size.next_multiple_of(GRANULE) > 256 << 20);
+                        continue;
+                    };
+                    let before = live.range(..info.base).next_back();
+                    let after = live.range(info.base..).next();
+                    prop_assert!(before.is_none_or(|(base, size)| base + size.next_multiple_of(GRANULE) < info.base));
+                    let end = info.base + size.next_multiple_of(GRANULE);
+                    prop_assert!(after.is_none_or(|(base, _)| end < *base));
+                    live.insert(info.base, size);
+                    seen.push(info.base);
+                }
+                Step::Free(n) if !seen.is_empty() => {
+                    let base = seen[n % seen.len()];
+                    prop_assert_eq!(memory.free(base).is_ok(), live.remove(&base).is_some());
+                }
+                Step::Probe(n, offset, len) if !seen.is_empty() => {
+                    let address = seen[n % seen.len()].wrapping_add_signed(offset);
+                    let valid = live.range(..=address).next_back().is_some_and(|(base, size)| {
+                        address + len <= base + size.next_multiple_of(GRANULE)
+                    });
+                    prop_assert_eq!(view.check(address, len, AccessKind::Store).is_ok(), valid);
+                    prop_assert_eq!(memory.check(address, len, AccessKind::Load).is_ok(), valid);
+                }
+                Step::Free(_) | Step::Probe(..) => {}
+            }
+        }
+        let used: u64 = live.values().map(|size| size.next_multiple_of(GRANULE)).sum();
+        prop_assert_eq!(memory.used(), used);
+        let mut listed = Vec::new();
+        memory.each_allocation(|info| listed.push((info.base, info.size)));
+        listed.sort_unstable();
+        prop_assert_eq!(listed, live.into_iter().collect::<Vec<_>>());
+    }
+}

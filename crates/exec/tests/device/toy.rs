@@ -1,0 +1,88 @@
+//! Kernels made of closures, and what is needed to run them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use warploom_exec::fault::Fault;
+use warploom_exec::grid::{Environment, Grid, Launch};
+use warploom_exec::heap::DeviceHeap;
+use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Resources, Worker};
+use warploom_exec::memory::{Memory, Options};
+use warploom_exec::output::{Buffered, CStdout};
+use warploom_exec::pool::PoolOptions;
+use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
+
+type Body = dyn Fn(&Grid, &mut Cta, &mut Worker) -> CtaExit + Send + Sync;
+
+/// A kernel whose CTAs run a closure.
+pub(crate) struct Toy {
+    body: Box<Body>,
+    resources: Resources,
+}
+
+impl Toy {
+    pub(crate) fn new(body: impl Fn(&Grid, &mut Cta, &mut Worker) -> CtaExit + Send + Sync + 'static) -> Arc<Toy> {
+        Arc::new(Toy { body: Box::new(body), resources: Resources::default() })
+    }
+}
+
+impl LoadedKernel for Toy {
+    fn name(&self) -> &str {
+        "toy"
+    }
+
+    fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
+    fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
+        (self.body)(grid, cta, worker)
+    }
+
+    fn describe(&self, _: &Cta) -> String {
+        "warp 0 waits at line 7".to_owned()
+    }
+}
+
+pub(crate) fn memory(capacity: u64) -> Arc<Memory> {
+    Arc::new(Memory::new(Options { window: 1 << 36, capacity }).expect("the window can be reserved"))
+}
+
+pub(crate) fn environment() -> Arc<Environment> {
+    let memory = memory(1 << 30);
+    let heap = DeviceHeap::new(memory.clone(), 0, 1);
+    Arc::new(Environment { memory, heap, output: Arc::new(Buffered::new(1 << 20, CStdout)) })
+}
+
+pub(crate) fn launch(kernel: Arc<dyn LoadedKernel>, ctas: u32, environment: &Arc<Environment>) -> Launch {
+    Launch {
+        kernel,
+        grid: [ctas, 1, 1],
+        cta: [32, 1, 1],
+        cluster: [1, 1, 1],
+        dynamic_shared: 0,
+        params: Box::new([]),
+        cooperative: false,
+        stack_limit: 1024,
+        environment: environment.clone(),
+    }
+}
+
+pub(crate) fn engine(threads: u32) -> Arc<Engine> {
+    engine_with(threads, |_| {})
+}
+
+pub(crate) fn engine_with(threads: u32, on_fault: impl Fn(&Fault) + Send + Sync + 'static) -> Arc<Engine> {
+    let options = PoolOptions {
+        threads,
+        report_stalled: Duration::from_secs(30),
+        launch_timeout: None,
+        report: Box::new(|text| panic!("unexpected report: {text}")),
+    };
+    Engine::new(options, Box::new(on_fault))
+}
+
+/// A non-blocking stream of a group of its own.
+pub(crate) fn stream(engine: &Arc<Engine>) -> Stream {
+    Stream::new(engine, &Arc::new(Group::default()), StreamKind::NonBlocking, false)
+}
