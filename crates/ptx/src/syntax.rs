@@ -1,6 +1,7 @@
 //! The text of PTX: lexer, parser, syntax tree with spans, printer. What instructions mean is not known here.
 
 pub mod ast;
+mod evaluate;
 mod lexer;
 mod names;
 mod number;
@@ -9,6 +10,7 @@ mod span;
 mod words;
 
 pub use ast::Module;
+pub use evaluate::{SymbolAddress, Value, evaluate};
 pub use names::{Name, Names};
 pub use parser::{Parsed, parse};
 pub use span::{LineIndex, Position, Span};

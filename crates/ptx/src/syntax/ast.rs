@@ -116,7 +116,7 @@ pub struct Module {
     pub version: Option<Spanned<Version>>,
     /// What `.target` lists: architectures and options, in order.
     pub targets: List<Ident>,
-    /// `.address_size` in bits; 32 where it is absent, says the manual, and real drivers then refuse to load.
+    /// `.address_size` in bits. Real drivers take its absence for 64.
     pub address_size: Option<Spanned<u32>>,
     /// Everything else at module scope, in order.
     pub items: Vec<Item>,
