@@ -55,7 +55,7 @@ impl EntryPoint {
             }
             Err(error) => {
                 eprintln!("warploom: {error}");
-                for line in advice(&error) {
+                for line in advice(&error, self.per_thread) {
                     eprintln!("  {line}");
                 }
                 Ok(ExitCode::from(1))
@@ -89,22 +89,26 @@ fn abi_number(symbol: &str) -> u32 {
 }
 
 /// What a person can do about it.
-fn advice(error: &LookupError) -> Vec<String> {
+fn advice(error: &LookupError, per_thread: bool) -> Vec<String> {
     match error {
         LookupError::SymbolNotFound { name } => not_found(name),
         LookupError::VersionNotSufficient { name, .. } => {
-            let oldest = ENTRY_POINTS
-                .iter()
-                .find(|entry_point| entry_point.name == name)
-                .and_then(|entry_point| entry_point.versions.iter().map(|version| version.since).min());
-            oldest
-                .map(|oldest| {
+            let versions = ENTRY_POINTS.iter().find(|entry_point| entry_point.name == name).map(|facts| facts.versions);
+            let since = |variant| {
+                let versions = versions?.iter().filter(|version| version.per_thread == variant);
+                versions.map(|version| CudaVersion(version.since)).min()
+            };
+            match (since(true).filter(|_| per_thread), since(false)) {
+                (Some(since), _) => {
                     vec![format!(
-                        "It came with CUDA {}; the driver is new enough, ask for that version.",
-                        CudaVersion(oldest)
+                        "Its per-thread variant came with CUDA {since}; the driver is new enough, ask for that version."
                     )]
-                })
-                .unwrap_or_default()
+                }
+                (None, Some(since)) => {
+                    vec![format!("It came with CUDA {since}; the driver is new enough, ask for that version.")]
+                }
+                (None, None) => Vec::new(),
+            }
         }
         LookupError::NewerThanDriver { .. } => {
             vec!["A driver refuses every request above its own version; a newer driver is needed.".to_owned()]

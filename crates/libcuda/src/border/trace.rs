@@ -35,7 +35,7 @@ impl<T> TraceArg for *mut T {
 
 impl<T> TraceArg for *const T {
     fn print(&self, line: &mut String) -> fmt::Result {
-        if self.is_null() { line.write_str("NULL") } else { write!(line, "{self:p}") }
+        if self.is_null() { line.write_str("NULL") } else { write!(line, "{:p}", *self) }
     }
 }
 
