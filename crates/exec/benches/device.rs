@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::Criterion;
 use warploom_exec::copy::Side;
 use warploom_exec::grid::{Environment, Grid, Launch};
 use warploom_exec::heap::DeviceHeap;
@@ -103,5 +103,6 @@ fn device(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, device);
-criterion_main!(benches);
+fn main() {
+    device(&mut Criterion::default().configure_from_args());
+}

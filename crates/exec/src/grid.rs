@@ -103,4 +103,16 @@ impl Grid {
         let (y, z) = (rest % along(1), rest / along(1));
         [x as u32 * cluster[0], y as u32 * cluster[1], z as u32 * cluster[2]]
     }
+
+    /// From the first CTA of a unit to that of the next.
+    pub(crate) fn advance(&self, id: &mut [u32; 3]) {
+        let Launch { grid, cluster, .. } = &self.launch;
+        for axis in 0..3 {
+            id[axis] += cluster[axis];
+            if id[axis] + cluster[axis] <= grid[axis] {
+                return;
+            }
+            id[axis] = 0;
+        }
+    }
 }

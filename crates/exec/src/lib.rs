@@ -4,7 +4,7 @@
 //! - [`memory`]: the memory window, its allocator, and checked access.
 //! - [`fault`]: what ends a kernel early, and the report of it.
 //! - [`kernel`]: the seam between executors and grids.
-//! - [`mod@grid`]: launches.
+//! - [`grid`]: launches, as executors see them.
 //! - [`pool`]: worker threads.
 //! - [`stream`]: work in order.
 //! - [`copy`]: copies and fills.
@@ -25,4 +25,5 @@ pub mod output;
 pub mod pool;
 mod run;
 mod signal;
+mod stack;
 pub mod stream;

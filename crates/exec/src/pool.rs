@@ -19,6 +19,7 @@ use crate::grid::{Grid, Launch};
 use crate::kernel::Worker;
 use crate::run::{Done, Run, Stay};
 use crate::signal::Signal;
+use crate::stack;
 
 /// How long one entry of the queue may keep a worker while others wait.
 const SLICE: Duration = Duration::from_millis(2);
@@ -202,7 +203,7 @@ impl Pool {
 
     /// Lets the calling thread work on a grid until nothing is left that it could do.
     pub(crate) fn help(&self, grid: &RunningGrid) {
-        if grid.0.is_done() || !grid.0.has_work() {
+        if grid.0.is_done() || !grid.0.has_work() || stack::room() < stack::ROOM_TO_HELP {
             return;
         }
         let _mode = DefaultMode::set();

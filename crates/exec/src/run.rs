@@ -152,23 +152,29 @@ impl Run {
                 self.claim().map(|(first, end)| Parked::Units(first, end)).or_else(|| self.unpark())
             };
             resume_next = !resume_next;
+            // Counted once for a chunk: workers share the counters.
+            let mut ended = 0;
             let progressed = match work {
                 None => return Stay::Exhausted,
-                Some(Parked::Cta(cta)) => self.step(cta, worker),
+                Some(Parked::Cta(cta)) => self.step(cta, worker, &mut ended),
                 Some(Parked::Units(first, end)) => {
                     let mut progressed = false;
+                    let mut id = self.grid.unit_start(first);
                     for unit in first..end {
-                        let id = self.grid.unit_start(unit);
                         let state = worker.spare.take();
-                        progressed |= self.step(Cta { id, linear: unit, started: false, state }, worker);
+                        progressed |= self.step(Cta { id, linear: unit, started: false, state }, worker, &mut ended);
                         if unit + 1 < end && interrupt(worker) {
                             self.park(Parked::Units(unit + 1, end));
                             break;
                         }
+                        self.grid.advance(&mut id);
                     }
                     progressed
                 }
             };
+            if ended != 0 {
+                self.finish(ended);
+            }
             if progressed {
                 fruitless = 0;
             } else {
@@ -184,8 +190,8 @@ impl Run {
         }
     }
 
-    /// Runs one CTA once; whether it got on.
-    fn step(&self, mut cta: Cta, worker: &mut Worker) -> bool {
+    /// Runs one CTA once; whether it got on. Adds 1 to `ended` if it has ended: the caller owes that to [`Run::finish`].
+    fn step(&self, mut cta: Cta, worker: &mut Worker, ended: &mut u64) -> bool {
         let kernel = &*self.grid.launch.kernel;
         let exit = if self.grid.cancelled.load(Ordering::Relaxed) {
             CtaExit::Finished
@@ -202,7 +208,7 @@ impl Run {
             CtaExit::Finished => {
                 worker.spare = cta.state.take();
                 self.note_progress();
-                self.finish(1);
+                *ended += 1;
                 true
             }
             CtaExit::Yielded { progressed } => {
@@ -215,7 +221,7 @@ impl Run {
             }
             CtaExit::Fault(fault) => {
                 self.cancel(Some(Arc::from(fault)));
-                self.finish(1);
+                *ended += 1;
                 true
             }
         }

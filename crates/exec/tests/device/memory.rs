@@ -193,7 +193,8 @@ fn atomics_of_all_widths() {
     assert_eq!(view.atomic_u64(base + 8, AtomicOp::MinS, -4i64 as u64, Order::AcqRel).unwrap(), 10);
     assert_eq!(view.load::<u64>(base + 8).unwrap(), -4i64 as u64);
     let wide = 0x0123_4567_89ab_cdef_0011_2233_4455_6677_u128;
-    assert_eq!(view.exchange(base + 16, wide, Order::SeqCst).unwrap() & 0, 0);
+    view.store(base + 16, 3u128).unwrap();
+    assert_eq!(view.exchange(base + 16, wide, Order::SeqCst).unwrap(), 3);
     assert_eq!(view.compare_exchange(base + 16, wide, 1, Order::AcqRel).unwrap(), wide);
     assert_eq!(view.compare_exchange(base + 16, wide, 2, Order::Release).unwrap(), 1);
     assert_eq!(view.load_atomic::<u128>(base + 16, Order::Acquire).unwrap(), 1);
