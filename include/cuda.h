@@ -2657,6 +2657,15 @@ typedef void (CUDA_CB *CUcoredumpStatusCallback)(void *userData, int pid, CUdevi
 typedef struct CUdevResourceDesc_st *CUdevResourceDesc;
 
 typedef enum {
+    CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING = 1,
+    CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE = 2
+} CUdevSmResourceSplitByCount_flags;
+
+#if CUDA_VERSION < 13010
+typedef CUdevSmResourceSplitByCount_flags CUdevSmResourceSplit_flags;
+#endif
+
+typedef enum {
     CU_DEV_RESOURCE_TYPE_INVALID = 0,
     CU_DEV_RESOURCE_TYPE_SM = 1,
     CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG = 1000,
@@ -2711,11 +2720,6 @@ typedef enum {
     CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID = 2,
     CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_SUPPLEMENTAL_SMS = 4
 } CUdevSmResourceGroup_flags;
-
-typedef enum {
-    CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING = 1,
-    CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE = 2
-} CUdevSmResourceSplitByCount_flags;
 
 typedef struct CU_DEV_SM_RESOURCE_GROUP_PARAMS_st {
     unsigned int smCount;

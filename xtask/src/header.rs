@@ -26,7 +26,10 @@ pub(crate) const HEADERS: [&str; 10] = [
 /// Stand-ins for the headers of other projects, so that none of them need be installed: path and text.
 const FOREIGN: [(&str, &str); 4] = [
     ("GL/gl.h", "typedef unsigned int GLuint; typedef unsigned int GLenum;"),
-    ("EGL/egl.h", "typedef int EGLint; typedef void *EGLImageKHR; typedef void *EGLStreamKHR; typedef void *EGLSyncKHR;"),
+    (
+        "EGL/egl.h",
+        "typedef int EGLint; typedef void *EGLImageKHR; typedef void *EGLStreamKHR; typedef void *EGLSyncKHR;",
+    ),
     ("EGL/eglext.h", ""),
     (
         "vdpau/vdpau.h",
@@ -45,24 +48,55 @@ pub(crate) struct Header {
 
 /// Reads the headers of `folder` as the C preprocessor gives them under `defines`; those that are missing are left out.
 pub(crate) fn read(folder: &Path, defines: &[&str]) -> Result<BTreeMap<&'static str, Header>> {
+    let text = preprocess(folder, defines, &[])?;
+    let mut headers = BTreeMap::new();
+    for (name, text) in split(&text) {
+        let mut header = Header { macros: macros(&text), ..Header::default() };
+        let mut parser = Parser::new(tokens(&text).context(name)?);
+        while let Some(declaration) = parser.declaration().context(name)? {
+            header.declarations.push(declaration);
+        }
+        headers.insert(name, header);
+    }
+    Ok(headers)
+}
+
+/// What each of `names` expands to after the headers of `folder` under `defines`.
+pub(crate) fn expand(folder: &Path, defines: &[&str], names: &[&str]) -> Result<Vec<String>> {
+    const MARK: &str = "warploom_expands_to";
+    let text = preprocess(folder, defines, &names.iter().map(|name| format!("{MARK} {name}\n")).collect::<Vec<_>>())?;
+    let expanded: Vec<String> =
+        text.lines().filter_map(|line| line.strip_prefix(MARK)).map(|rest| rest.trim().to_owned()).collect();
+    if expanded.len() != names.len() {
+        bail!("{} of {} names were expanded", expanded.len(), names.len());
+    }
+    Ok(expanded)
+}
+
+/// The preprocessor's output for all headers of `folder`, followed by `lines`.
+fn preprocess(folder: &Path, defines: &[&str], lines: &[String]) -> Result<String> {
     let scratch = std::env::temp_dir().join(format!("warploom-headers-{}", std::process::id()));
-    let result = read_with(folder, defines, &scratch);
+    let result = preprocess_in(&scratch, folder, defines, lines);
     fs::remove_dir_all(&scratch).with_context(|| scratch.display().to_string())?;
     result
 }
 
-fn read_with(folder: &Path, defines: &[&str], scratch: &Path) -> Result<BTreeMap<&'static str, Header>> {
+fn preprocess_in(scratch: &Path, folder: &Path, defines: &[&str], lines: &[String]) -> Result<String> {
     for (path, text) in FOREIGN {
         let path = scratch.join(path);
         fs::create_dir_all(path.parent().context("a stand-in lies in a folder")?)?;
         fs::write(path, text)?;
     }
-    let present: Vec<&str> = HEADERS.into_iter().filter(|name| folder.join(name).exists()).collect();
+    // A header of typedefs includes the one that it goes with.
+    let complete = |name: &&str| folder.join(name).exists() && folder.join(name.replace("Typedefs", "")).exists();
+    let typedefs_of_cuda = |name: &&str| *name == "cudaTypedefs.h" && folder.join(name).exists();
+    let present: Vec<&str> = HEADERS.into_iter().filter(|name| typedefs_of_cuda(name) || complete(name)).collect();
     if !present.contains(&"cuda.h") {
         bail!("no cuda.h in {}", folder.display());
     }
     let mut source = String::from("#include <GL/gl.h>\n#include <EGL/egl.h>\n#include <vdpau/vdpau.h>\n");
     source.extend(present.iter().map(|name| format!("#include \"{name}\"\n")));
+    source.extend(lines.iter().map(String::as_str));
     let main = scratch.join("all.c");
     fs::write(&main, source)?;
     let output = Command::new("cc")
@@ -78,16 +112,7 @@ fn read_with(folder: &Path, defines: &[&str], scratch: &Path) -> Result<BTreeMap
     if !output.status.success() {
         bail!("cc -E fails:\n{}", String::from_utf8_lossy(&output.stderr));
     }
-    let mut headers = BTreeMap::new();
-    for (name, text) in split(&String::from_utf8_lossy(&output.stdout)) {
-        let mut header = Header { macros: macros(&text), ..Header::default() };
-        let mut parser = Parser::new(tokens(&text).context(name)?);
-        while let Some(declaration) = parser.declaration().context(name)? {
-            header.declarations.push(declaration);
-        }
-        headers.insert(name, header);
-    }
-    Ok(headers)
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// The preprocessor's output by the header that each line came from.

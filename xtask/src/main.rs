@@ -3,6 +3,7 @@
 
 mod c;
 mod codegen;
+mod diff_header;
 mod header;
 mod output;
 mod registry;
@@ -27,6 +28,20 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Compare the registry with other sources
+    Registry {
+        #[command(subcommand)]
+        task: RegistryTask,
+    },
+}
+
+#[derive(Subcommand)]
+enum RegistryTask {
+    /// Compare with the C headers of a folder, such as NVIDIA's: names, types, values, order, what plain names stand for
+    DiffHeader {
+        /// The folder that holds cuda.h
+        folder: PathBuf,
+    },
 }
 
 fn main() -> Result<()> {
@@ -36,6 +51,7 @@ fn main() -> Result<()> {
             let outputs = codegen::generate(&root)?;
             if check { output::check(&root, &outputs) } else { output::write(&root, &outputs) }
         }
+        Task::Registry { task: RegistryTask::DiffHeader { folder } } => diff_header::run(&root, &folder),
     }
 }
 

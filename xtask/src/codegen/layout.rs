@@ -57,8 +57,11 @@ pub(crate) fn aggregate_layout(aggregate: &Aggregate, items: &HashMap<&str, &Ite
     for field in &aggregate.fields {
         let field = layout(&field.ty, items)?;
         whole.align = whole.align.max(field.align);
-        whole.size =
-            if aggregate.is_union { whole.size.max(field.size) } else { whole.size.next_multiple_of(field.align) + field.size };
+        whole.size = if aggregate.is_union {
+            whole.size.max(field.size)
+        } else {
+            whole.size.next_multiple_of(field.align) + field.size
+        };
     }
     whole.size = whole.size.next_multiple_of(whole.align);
     Ok(whole)

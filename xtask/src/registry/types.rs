@@ -33,6 +33,8 @@ pub(crate) enum Kind {
         of: Type,
         /// Headers older than the version mean another type.
         before: Option<(u32, String)>,
+        /// The first header version without the name.
+        until: Option<u32>,
     },
     Enum(Enumeration),
     Aggregate {
@@ -96,6 +98,7 @@ struct RawAlias {
     name: String,
     of: String,
     before: Option<RawBefore>,
+    until: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -181,13 +184,14 @@ fn topic(folder: &Path, name: String) -> Result<Topic> {
     }
     for raw in file.alias {
         let before = raw.before.map(|before| (before.version, before.of));
-        push(raw.name, ty(&raw.of).map(|of| Kind::Alias { of, before }))?;
+        push(raw.name, ty(&raw.of).map(|of| Kind::Alias { of, before, until: raw.until }))?;
     }
     for raw in file.enumeration {
         let kind = enumeration(raw.tag, &raw.values).map(Kind::Enum);
         push(raw.name, kind)?;
     }
-    for (raw, is_union) in file.structure.into_iter().map(|raw| (raw, false)).chain(file.union.into_iter().map(|raw| (raw, true)))
+    for (raw, is_union) in
+        file.structure.into_iter().map(|raw| (raw, false)).chain(file.union.into_iter().map(|raw| (raw, true)))
     {
         let fields = tokens(&raw.fields).and_then(|tokens| Parser::new(tokens).fields());
         let kind = fields.map(|(fields, _)| Kind::Aggregate {

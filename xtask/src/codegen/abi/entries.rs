@@ -24,13 +24,16 @@ pub(super) fn generate(root: &Path, registry: &Registry, types: &RustTypes, outp
         let title = &group.title;
         let body = format!("//! {title}.\n\nuse crate::types::*;\n\n{pfn}");
         outputs.push(Output::rust(root, format!("{FOLDER}/pfn/{name}.rs"), &body)?);
-        let body = format!("//! {title}.\n\nuse crate::define::entry_points;\nuse crate::pfn::*;\n\nentry_points! {{\n{entry}}}\n");
+        let body = format!(
+            "//! {title}.\n\nuse crate::define::entry_points;\nuse crate::pfn::*;\n\nentry_points! {{\n{entry}}}\n"
+        );
         outputs.push(Output::rust(root, format!("{FOLDER}/entry/{name}.rs"), &body)?);
         modules.push(name.as_str());
     }
     modules.sort_unstable();
     parent_module(root, "pfn", "Types of pointers to the API's functions, named as in C.", &modules, outputs)?;
-    let doc = "One type for each ABI version of each entry point: what to ask the lookup for, and the type of the answer.";
+    let doc =
+        "One type for each ABI version of each entry point: what to ask the lookup for, and the type of the answer.";
     parent_module(root, "entry", doc, &modules, outputs)?;
     facts(root, registry, outputs)
 }

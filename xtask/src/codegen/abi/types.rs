@@ -50,12 +50,7 @@ fn macros_used(text: &str) -> String {
     if used.is_empty() { String::new() } else { format!("use crate::define::{{{}}};\n", used.join(", ")) }
 }
 
-fn write_item(
-    text: &mut String,
-    item: &Item,
-    types: &RustTypes,
-    items: &HashMap<&str, &Item>,
-) -> Result<()> {
+fn write_item(text: &mut String, item: &Item, types: &RustTypes, items: &HashMap<&str, &Item>) -> Result<()> {
     let name = &item.name;
     match &item.kind {
         Kind::Handle { tag } => {

@@ -94,7 +94,8 @@ fn foreign_types(items: &[&Item]) -> String {
     let mut own = String::new();
     for item in items {
         if let Kind::Foreign { of, defined_in, declaration } = &item.kind {
-            headers.extend(defined_in.split_whitespace().filter(|header| !headers.contains(header)).collect::<Vec<_>>());
+            headers
+                .extend(defined_in.split_whitespace().filter(|header| !headers.contains(header)).collect::<Vec<_>>());
             let declaration = declaration.clone().unwrap_or_else(|| declare(of, &item.name));
             own += &format!("typedef {declaration};\n");
         }
@@ -141,11 +142,13 @@ impl<'r> Order<'r> {
         self.open.push(&item.name);
         let mut mentioned = Vec::new();
         match &item.kind {
-            Kind::Alias { of, before } => {
+            Kind::Alias { of, before, .. } => {
                 names(of, &mut mentioned);
                 mentioned.extend(before.iter().map(|(_, name)| name.as_str()));
             }
-            Kind::Aggregate { aggregate, .. } => aggregate.fields.iter().for_each(|field| names(&field.ty, &mut mentioned)),
+            Kind::Aggregate { aggregate, .. } => {
+                aggregate.fields.iter().for_each(|field| names(&field.ty, &mut mentioned))
+            }
             Kind::Callback { returns, params } => {
                 names(returns, &mut mentioned);
                 params.iter().for_each(|param| names(&param.ty, &mut mentioned));
@@ -183,8 +186,11 @@ fn write_item(text: &mut String, item: &Item) -> Result<()> {
         Kind::Foreign { .. } => {}
         Kind::Handle { tag } => writeln!(text, "typedef struct {tag} *{name};\n")?,
         Kind::Constant(value) => writeln!(text, "#define {name} {value}\n")?,
-        Kind::Alias { of, before: None } => writeln!(text, "typedef {};\n", declare(of, name))?,
-        Kind::Alias { of, before: Some((version, older)) } => writeln!(
+        Kind::Alias { of, before: None, until: None } => writeln!(text, "typedef {};\n", declare(of, name))?,
+        Kind::Alias { of, until: Some(version), .. } => {
+            writeln!(text, "#if CUDA_VERSION < {version}\ntypedef {};\n#endif\n", declare(of, name))?;
+        }
+        Kind::Alias { of, before: Some((version, older)), .. } => writeln!(
             text,
             "#if CUDA_VERSION >= {version}\ntypedef {};\n#else\ntypedef {older} {name};\n#endif\n",
             declare(of, name)

@@ -52,7 +52,9 @@ fn per_thread(blocks: &Blocks) -> String {
 }
 
 fn block_text(blocks: &Blocks) -> String {
-    let block = |(version, lines): (&u32, &Vec<String>)| format!("#if CUDA_VERSION >= {version}\n{}\n#endif\n\n", lines.join("\n"));
+    let block = |(version, lines): (&u32, &Vec<String>)| {
+        format!("#if CUDA_VERSION >= {version}\n{}\n#endif\n\n", lines.join("\n"))
+    };
     blocks.iter().map(block).collect()
 }
 

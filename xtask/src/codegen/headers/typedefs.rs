@@ -80,9 +80,8 @@ fn push(
     }
 }
 
-fn find<'r>(
-    entry_points: impl Iterator<Item = &'r EntryPoint>,
-    symbol: &str,
-) -> Option<(&'r EntryPoint, &'r Abi)> {
-    entry_points.flat_map(|entry_point| entry_point.abis.iter().map(move |abi| (entry_point, abi))).find(|(_, abi)| abi.symbol == symbol)
+fn find<'r>(entry_points: impl Iterator<Item = &'r EntryPoint>, symbol: &str) -> Option<(&'r EntryPoint, &'r Abi)> {
+    entry_points
+        .flat_map(|entry_point| entry_point.abis.iter().map(move |abi| (entry_point, abi)))
+        .find(|(_, abi)| abi.symbol == symbol)
 }

@@ -44,7 +44,8 @@ pub(super) fn generate(
 
 /// The imports that the text, not formatted yet, needs.
 fn imports(text: &str) -> String {
-    let used = |name: &str| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.').any(|word| word == name);
+    let used =
+        |name: &str| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.').any(|word| word == name);
     let names = ["Call", "DefaultStream", "arg", "enter", "not_supported"];
     let border: Vec<&str> = names.into_iter().filter(|name| used(name)).collect();
     let api = if text.contains("api::") { "use crate::api;\n" } else { "" };

@@ -61,6 +61,10 @@ impl Handlers {
     pub(crate) fn require_known(&self, known: impl Fn(&str) -> bool) -> Result<()> {
         let mut unknown: Vec<&str> = self.modules.keys().map(String::as_str).filter(|symbol| !known(symbol)).collect();
         unknown.sort_unstable();
-        if unknown.is_empty() { Ok(()) } else { bail!("handlers for no symbol of the registry: {}", unknown.join(", ")) }
+        if unknown.is_empty() {
+            Ok(())
+        } else {
+            bail!("handlers for no symbol of the registry: {}", unknown.join(", "))
+        }
     }
 }

@@ -44,6 +44,9 @@ pub(crate) static ENTRY_POINTS: [EntryPoint; {}] = [\n{text}];\n",
 }
 
 fn write_version(text: &mut String, group: &str, symbol: &str, since: u32) -> Result<()> {
-    write!(text, "Version {{ since: {since}, symbol: {symbol:?}, address: exports::{group}::{symbol} as *const () }},")?;
+    write!(
+        text,
+        "Version {{ since: {since}, symbol: {symbol:?}, address: exports::{group}::{symbol} as *const () }},"
+    )?;
     Ok(())
 }

@@ -18,6 +18,9 @@ handle! {
 CUdevResourceDesc
 }
 
+/// Another name for [`CUdevSmResourceSplitByCount_flags`].
+pub type CUdevSmResourceSplit_flags = CUdevSmResourceSplitByCount_flags;
+
 /// Another name for [`CUdevResource_v1`].
 pub type CUdevResource = CUdevResource_v1;
 
