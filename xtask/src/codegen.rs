@@ -1,6 +1,7 @@
 //! What is generated, one module for each kind of output.
 
 mod abi;
+mod coverage;
 mod error_code;
 mod headers;
 mod layout;
@@ -11,6 +12,7 @@ mod rust_type;
 use std::path::Path;
 
 use anyhow::Result;
+use libcuda::Handlers;
 
 use crate::output::Output;
 use crate::registry::Registry;
@@ -21,7 +23,9 @@ pub(crate) fn generate(root: &Path) -> Result<Vec<Output>> {
     let mut outputs = Vec::new();
     error_code::generate(root, &registry, &mut outputs)?;
     abi::generate(root, &registry, &mut outputs)?;
-    libcuda::generate(root, &registry, &mut outputs)?;
+    let handlers = Handlers::scan(root)?;
+    libcuda::generate(root, &registry, &handlers, &mut outputs)?;
+    coverage::generate(&registry, &handlers, &mut outputs)?;
     headers::generate(&registry, &mut outputs)?;
     Ok(outputs)
 }

@@ -17,10 +17,14 @@ pub(crate) use handlers::Handlers;
 
 const FOLDER: &str = "crates/libcuda/src/generated";
 
-pub(super) fn generate(root: &Path, registry: &Registry, outputs: &mut Vec<Output>) -> Result<()> {
+pub(super) fn generate(
+    root: &Path,
+    registry: &Registry,
+    handlers: &Handlers,
+    outputs: &mut Vec<Output>,
+) -> Result<()> {
     let types = RustTypes::new(&registry.topics);
-    let handlers = Handlers::scan(root)?;
-    exports::generate(root, registry, &types, &handlers, outputs)?;
+    exports::generate(root, registry, &types, handlers, outputs)?;
     table::generate(root, registry, outputs)?;
     trace::generate(root, registry, &types, outputs)?;
     symbol_list(registry, outputs);

@@ -9,7 +9,7 @@ use super::super::rust_type::RustTypes;
 use super::{FOLDER, parent_module};
 use crate::c::Type;
 use crate::output::Output;
-use crate::registry::{Abi, EntryPoint, Group, Registry};
+use crate::registry::{Abi, Direction, EntryPoint, Group, Param, Registry};
 
 pub(super) fn generate(root: &Path, registry: &Registry, types: &RustTypes, outputs: &mut Vec<Output>) -> Result<()> {
     let mut modules = Vec::new();
@@ -76,7 +76,7 @@ fn write_abi(
     let header = typedef_header(&group.header);
     for (symbol, version, per_thread) in symbols(abi) {
         let typedef = typedef_name(entry_point, abi, per_thread);
-        writeln!(pfn, "/// `{symbol}`.\npub type PFN_{typedef} = {function};\n")?;
+        writeln!(pfn, "/// `{symbol}`.{}\npub type PFN_{typedef} = {function};\n", pointers(abi))?;
         writeln!(
             entry,
             "{typedef} {{ name: {:?}, version: {version}, per_thread: {per_thread}, symbol: {symbol:?}, typedef: \"PFN_{typedef}\", header: {header:?}, function: PFN_{typedef} }}",
@@ -84,6 +84,23 @@ fn write_abi(
         )?;
     }
     Ok(())
+}
+
+/// What the function does through its pointers.
+fn pointers(abi: &Abi) -> String {
+    let pointer = |param: &Param| {
+        let direction = match param.direction {
+            Direction::Value => return None,
+            Direction::In => "in",
+            Direction::Out => "out",
+            Direction::InOut => "in and out",
+        };
+        let several = if param.array { ", several" } else { "" };
+        let null = if param.optional { ", may be NULL" } else { "" };
+        Some(format!("`{}` {direction}{several}{null}", param.variable.name))
+    };
+    let list: Vec<String> = abi.params.iter().filter_map(pointer).collect();
+    if list.is_empty() { String::new() } else { format!(" Pointers: {}.", list.join("; ")) }
 }
 
 fn facts(root: &Path, registry: &Registry, outputs: &mut Vec<Output>) -> Result<()> {

@@ -4,22 +4,22 @@
 
 use crate::types::*;
 
-/// `cuCheckpointProcessGetRestoreThreadId`.
+/// `cuCheckpointProcessGetRestoreThreadId`. Pointers: `tid` out.
 pub type PFN_cuCheckpointProcessGetRestoreThreadId_v12080 = unsafe extern "C" fn(pid: i32, tid: *mut i32) -> CUresult;
 
-/// `cuCheckpointProcessGetState`.
+/// `cuCheckpointProcessGetState`. Pointers: `state` out.
 pub type PFN_cuCheckpointProcessGetState_v12080 =
     unsafe extern "C" fn(pid: i32, state: *mut CUprocessState) -> CUresult;
 
-/// `cuCheckpointProcessLock`.
+/// `cuCheckpointProcessLock`. Pointers: `args` in, may be NULL.
 pub type PFN_cuCheckpointProcessLock_v12080 =
     unsafe extern "C" fn(pid: i32, args: *mut CUcheckpointLockArgs) -> CUresult;
 
-/// `cuCheckpointProcessCheckpoint`.
+/// `cuCheckpointProcessCheckpoint`. Pointers: `args` in, may be NULL.
 pub type PFN_cuCheckpointProcessCheckpoint_v12080 =
     unsafe extern "C" fn(pid: i32, args: *mut CUcheckpointCheckpointArgs) -> CUresult;
 
-/// `cuCheckpointProcessRestore`.
+/// `cuCheckpointProcessRestore`. Pointers: `args` in, may be NULL.
 pub type PFN_cuCheckpointProcessRestore_v12080 =
     unsafe extern "C" fn(pid: i32, args: *mut CUcheckpointRestoreArgs) -> CUresult;
 
@@ -27,6 +27,6 @@ pub type PFN_cuCheckpointProcessRestore_v12080 =
 pub type PFN_cuCheckpointOperationComplete_v13040 =
     unsafe extern "C" fn(handle: CUcheckpointOperationHandle) -> CUresult;
 
-/// `cuCheckpointProcessUnlock`.
+/// `cuCheckpointProcessUnlock`. Pointers: `args` in, may be NULL.
 pub type PFN_cuCheckpointProcessUnlock_v12080 =
     unsafe extern "C" fn(pid: i32, args: *mut CUcheckpointUnlockArgs) -> CUresult;

@@ -4,13 +4,13 @@
 
 use crate::types::*;
 
-/// `cuCtxCreate`.
+/// `cuCtxCreate`. Pointers: `pctx` out.
 pub type PFN_cuCtxCreate_v2000 = unsafe extern "C" fn(pctx: *mut CUcontext, flags: u32, dev: CUdevice_v1) -> CUresult;
 
-/// `cuCtxCreate_v2`.
+/// `cuCtxCreate_v2`. Pointers: `pctx` out.
 pub type PFN_cuCtxCreate_v3020 = unsafe extern "C" fn(pctx: *mut CUcontext, flags: u32, dev: CUdevice_v1) -> CUresult;
 
-/// `cuCtxCreate_v3`.
+/// `cuCtxCreate_v3`. Pointers: `pctx` out; `paramsArray` in, several.
 pub type PFN_cuCtxCreate_v11040 = unsafe extern "C" fn(
     pctx: *mut CUcontext,
     paramsArray: *mut CUexecAffinityParam,
@@ -19,7 +19,7 @@ pub type PFN_cuCtxCreate_v11040 = unsafe extern "C" fn(
     dev: CUdevice_v1,
 ) -> CUresult;
 
-/// `cuCtxCreate_v4`.
+/// `cuCtxCreate_v4`. Pointers: `pctx` out; `ctxCreateParams` in.
 pub type PFN_cuCtxCreate_v12050 = unsafe extern "C" fn(
     pctx: *mut CUcontext,
     ctxCreateParams: *mut CUctxCreateParams,
@@ -39,31 +39,31 @@ pub type PFN_cuCtxPushCurrent_v2000 = unsafe extern "C" fn(ctx: CUcontext) -> CU
 /// `cuCtxPushCurrent_v2`.
 pub type PFN_cuCtxPushCurrent_v4000 = unsafe extern "C" fn(ctx: CUcontext) -> CUresult;
 
-/// `cuCtxPopCurrent`.
+/// `cuCtxPopCurrent`. Pointers: `pctx` out.
 pub type PFN_cuCtxPopCurrent_v2000 = unsafe extern "C" fn(pctx: *mut CUcontext) -> CUresult;
 
-/// `cuCtxPopCurrent_v2`.
+/// `cuCtxPopCurrent_v2`. Pointers: `pctx` out.
 pub type PFN_cuCtxPopCurrent_v4000 = unsafe extern "C" fn(pctx: *mut CUcontext) -> CUresult;
 
 /// `cuCtxSetCurrent`.
 pub type PFN_cuCtxSetCurrent_v4000 = unsafe extern "C" fn(ctx: CUcontext) -> CUresult;
 
-/// `cuCtxGetCurrent`.
+/// `cuCtxGetCurrent`. Pointers: `pctx` out.
 pub type PFN_cuCtxGetCurrent_v4000 = unsafe extern "C" fn(pctx: *mut CUcontext) -> CUresult;
 
-/// `cuCtxGetDevice`.
+/// `cuCtxGetDevice`. Pointers: `device` out.
 pub type PFN_cuCtxGetDevice_v2000 = unsafe extern "C" fn(device: *mut CUdevice_v1) -> CUresult;
 
-/// `cuCtxGetDevice_v2`.
+/// `cuCtxGetDevice_v2`. Pointers: `device` out.
 pub type PFN_cuCtxGetDevice_v13000 = unsafe extern "C" fn(device: *mut CUdevice, ctx: CUcontext) -> CUresult;
 
-/// `cuCtxGetFlags`.
+/// `cuCtxGetFlags`. Pointers: `flags` out.
 pub type PFN_cuCtxGetFlags_v7000 = unsafe extern "C" fn(flags: *mut u32) -> CUresult;
 
 /// `cuCtxSetFlags`.
 pub type PFN_cuCtxSetFlags_v12010 = unsafe extern "C" fn(flags: u32) -> CUresult;
 
-/// `cuCtxGetId`.
+/// `cuCtxGetId`. Pointers: `ctxId` out.
 pub type PFN_cuCtxGetId_v12000 = unsafe extern "C" fn(ctx: CUcontext, ctxId: *mut u64) -> CUresult;
 
 /// `cuCtxSynchronize`.
@@ -75,26 +75,26 @@ pub type PFN_cuCtxSynchronize_v13000 = unsafe extern "C" fn(ctx: CUcontext) -> C
 /// `cuCtxSetLimit`.
 pub type PFN_cuCtxSetLimit_v3010 = unsafe extern "C" fn(limit: CUlimit, value: usize) -> CUresult;
 
-/// `cuCtxGetLimit`.
+/// `cuCtxGetLimit`. Pointers: `pvalue` out.
 pub type PFN_cuCtxGetLimit_v3010 = unsafe extern "C" fn(pvalue: *mut usize, limit: CUlimit) -> CUresult;
 
-/// `cuCtxGetCacheConfig`.
+/// `cuCtxGetCacheConfig`. Pointers: `pconfig` out.
 pub type PFN_cuCtxGetCacheConfig_v3020 = unsafe extern "C" fn(pconfig: *mut CUfunc_cache) -> CUresult;
 
 /// `cuCtxSetCacheConfig`.
 pub type PFN_cuCtxSetCacheConfig_v3020 = unsafe extern "C" fn(config: CUfunc_cache) -> CUresult;
 
-/// `cuCtxGetApiVersion`.
+/// `cuCtxGetApiVersion`. Pointers: `version` out.
 pub type PFN_cuCtxGetApiVersion_v3020 = unsafe extern "C" fn(ctx: CUcontext, version: *mut u32) -> CUresult;
 
-/// `cuCtxGetStreamPriorityRange`.
+/// `cuCtxGetStreamPriorityRange`. Pointers: `leastPriority` out; `greatestPriority` out.
 pub type PFN_cuCtxGetStreamPriorityRange_v5050 =
     unsafe extern "C" fn(leastPriority: *mut i32, greatestPriority: *mut i32) -> CUresult;
 
 /// `cuCtxResetPersistingL2Cache`.
 pub type PFN_cuCtxResetPersistingL2Cache_v11000 = unsafe extern "C" fn() -> CUresult;
 
-/// `cuCtxGetExecAffinity`.
+/// `cuCtxGetExecAffinity`. Pointers: `pExecAffinity` out.
 pub type PFN_cuCtxGetExecAffinity_v11040 =
     unsafe extern "C" fn(pExecAffinity: *mut CUexecAffinityParam, r#type: CUexecAffinityType) -> CUresult;
 

@@ -4,13 +4,13 @@
 
 use crate::types::*;
 
-/// `cuCtxAttach`.
+/// `cuCtxAttach`. Pointers: `pctx` out.
 pub type PFN_cuCtxAttach_v2000 = unsafe extern "C" fn(pctx: *mut CUcontext, flags: u32) -> CUresult;
 
 /// `cuCtxDetach`.
 pub type PFN_cuCtxDetach_v2000 = unsafe extern "C" fn(ctx: CUcontext) -> CUresult;
 
-/// `cuCtxGetSharedMemConfig`.
+/// `cuCtxGetSharedMemConfig`. Pointers: `pConfig` out.
 pub type PFN_cuCtxGetSharedMemConfig_v4020 = unsafe extern "C" fn(pConfig: *mut CUsharedconfig) -> CUresult;
 
 /// `cuCtxSetSharedMemConfig`.

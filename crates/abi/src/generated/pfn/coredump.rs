@@ -4,30 +4,30 @@
 
 use crate::types::*;
 
-/// `cuCoredumpGetAttribute`.
+/// `cuCoredumpGetAttribute`. Pointers: `value` out; `size` in and out.
 pub type PFN_cuCoredumpGetAttribute_v12010 =
     unsafe extern "C" fn(attrib: CUcoredumpSettings, value: *mut core::ffi::c_void, size: *mut usize) -> CUresult;
 
-/// `cuCoredumpGetAttributeGlobal`.
+/// `cuCoredumpGetAttributeGlobal`. Pointers: `value` out; `size` in and out.
 pub type PFN_cuCoredumpGetAttributeGlobal_v12010 =
     unsafe extern "C" fn(attrib: CUcoredumpSettings, value: *mut core::ffi::c_void, size: *mut usize) -> CUresult;
 
-/// `cuCoredumpSetAttribute`.
+/// `cuCoredumpSetAttribute`. Pointers: `value` in; `size` in.
 pub type PFN_cuCoredumpSetAttribute_v12010 =
     unsafe extern "C" fn(attrib: CUcoredumpSettings, value: *mut core::ffi::c_void, size: *mut usize) -> CUresult;
 
-/// `cuCoredumpSetAttributeGlobal`.
+/// `cuCoredumpSetAttributeGlobal`. Pointers: `value` in; `size` in.
 pub type PFN_cuCoredumpSetAttributeGlobal_v12010 =
     unsafe extern "C" fn(attrib: CUcoredumpSettings, value: *mut core::ffi::c_void, size: *mut usize) -> CUresult;
 
-/// `cuCoredumpRegisterStartCallback`.
+/// `cuCoredumpRegisterStartCallback`. Pointers: `userData` in, may be NULL; `callbackOut` out, may be NULL.
 pub type PFN_cuCoredumpRegisterStartCallback_v13020 = unsafe extern "C" fn(
     callback: CUcoredumpStatusCallback,
     userData: *mut core::ffi::c_void,
     callbackOut: *mut CUcoredumpCallbackHandle,
 ) -> CUresult;
 
-/// `cuCoredumpRegisterCompleteCallback`.
+/// `cuCoredumpRegisterCompleteCallback`. Pointers: `userData` in, may be NULL; `callbackOut` out, may be NULL.
 pub type PFN_cuCoredumpRegisterCompleteCallback_v13020 = unsafe extern "C" fn(
     callback: CUcoredumpStatusCallback,
     userData: *mut core::ffi::c_void,

@@ -4,33 +4,33 @@
 
 use crate::types::*;
 
-/// `cuDeviceGet`.
+/// `cuDeviceGet`. Pointers: `device` out.
 pub type PFN_cuDeviceGet_v2000 = unsafe extern "C" fn(device: *mut CUdevice_v1, ordinal: i32) -> CUresult;
 
-/// `cuDeviceGetCount`.
+/// `cuDeviceGetCount`. Pointers: `count` out.
 pub type PFN_cuDeviceGetCount_v2000 = unsafe extern "C" fn(count: *mut i32) -> CUresult;
 
-/// `cuDeviceGetName`.
+/// `cuDeviceGetName`. Pointers: `name` out.
 pub type PFN_cuDeviceGetName_v2000 =
     unsafe extern "C" fn(name: *mut core::ffi::c_char, len: i32, dev: CUdevice_v1) -> CUresult;
 
-/// `cuDeviceGetUuid`.
+/// `cuDeviceGetUuid`. Pointers: `uuid` out.
 pub type PFN_cuDeviceGetUuid_v9020 = unsafe extern "C" fn(uuid: *mut CUuuid, dev: CUdevice_v1) -> CUresult;
 
-/// `cuDeviceGetUuid_v2`.
+/// `cuDeviceGetUuid_v2`. Pointers: `uuid` out.
 pub type PFN_cuDeviceGetUuid_v11040 = unsafe extern "C" fn(uuid: *mut CUuuid, dev: CUdevice_v1) -> CUresult;
 
-/// `cuDeviceGetLuid`.
+/// `cuDeviceGetLuid`. Pointers: `luid` out; `deviceNodeMask` out.
 pub type PFN_cuDeviceGetLuid_v10000 =
     unsafe extern "C" fn(luid: *mut core::ffi::c_char, deviceNodeMask: *mut u32, dev: CUdevice_v1) -> CUresult;
 
-/// `cuDeviceTotalMem`.
+/// `cuDeviceTotalMem`. Pointers: `bytes` out.
 pub type PFN_cuDeviceTotalMem_v2000 = unsafe extern "C" fn(bytes: *mut u32, dev: CUdevice_v1) -> CUresult;
 
-/// `cuDeviceTotalMem_v2`.
+/// `cuDeviceTotalMem_v2`. Pointers: `bytes` out.
 pub type PFN_cuDeviceTotalMem_v3020 = unsafe extern "C" fn(bytes: *mut usize, dev: CUdevice_v1) -> CUresult;
 
-/// `cuDeviceGetTexture1DLinearMaxWidth`.
+/// `cuDeviceGetTexture1DLinearMaxWidth`. Pointers: `maxWidthInElements` out.
 pub type PFN_cuDeviceGetTexture1DLinearMaxWidth_v11010 = unsafe extern "C" fn(
     maxWidthInElements: *mut usize,
     format: CUarray_format,
@@ -38,11 +38,11 @@ pub type PFN_cuDeviceGetTexture1DLinearMaxWidth_v11010 = unsafe extern "C" fn(
     dev: CUdevice_v1,
 ) -> CUresult;
 
-/// `cuDeviceGetAttribute`.
+/// `cuDeviceGetAttribute`. Pointers: `pi` out.
 pub type PFN_cuDeviceGetAttribute_v2000 =
     unsafe extern "C" fn(pi: *mut i32, attrib: CUdevice_attribute, dev: CUdevice_v1) -> CUresult;
 
-/// `cuDeviceGetHostAtomicCapabilities`.
+/// `cuDeviceGetHostAtomicCapabilities`. Pointers: `capabilities` out, several; `operations` in, several.
 pub type PFN_cuDeviceGetHostAtomicCapabilities_v13000 = unsafe extern "C" fn(
     capabilities: *mut u32,
     operations: *const CUatomicOperation,
@@ -50,21 +50,21 @@ pub type PFN_cuDeviceGetHostAtomicCapabilities_v13000 = unsafe extern "C" fn(
     dev: CUdevice,
 ) -> CUresult;
 
-/// `cuDeviceGetNvSciSyncAttributes`.
+/// `cuDeviceGetNvSciSyncAttributes`. Pointers: `nvSciSyncAttrList` out.
 pub type PFN_cuDeviceGetNvSciSyncAttributes_v10020 =
     unsafe extern "C" fn(nvSciSyncAttrList: *mut core::ffi::c_void, dev: CUdevice_v1, flags: i32) -> CUresult;
 
 /// `cuDeviceSetMemPool`.
 pub type PFN_cuDeviceSetMemPool_v11020 = unsafe extern "C" fn(dev: CUdevice_v1, pool: CUmemoryPool) -> CUresult;
 
-/// `cuDeviceGetMemPool`.
+/// `cuDeviceGetMemPool`. Pointers: `pool` out.
 pub type PFN_cuDeviceGetMemPool_v11020 = unsafe extern "C" fn(pool: *mut CUmemoryPool, dev: CUdevice_v1) -> CUresult;
 
-/// `cuDeviceGetDefaultMemPool`.
+/// `cuDeviceGetDefaultMemPool`. Pointers: `pool_out` out.
 pub type PFN_cuDeviceGetDefaultMemPool_v11020 =
     unsafe extern "C" fn(pool_out: *mut CUmemoryPool, dev: CUdevice_v1) -> CUresult;
 
-/// `cuDeviceGetExecAffinitySupport`.
+/// `cuDeviceGetExecAffinitySupport`. Pointers: `pi` out.
 pub type PFN_cuDeviceGetExecAffinitySupport_v11040 =
     unsafe extern "C" fn(pi: *mut i32, r#type: CUexecAffinityType, dev: CUdevice) -> CUresult;
 

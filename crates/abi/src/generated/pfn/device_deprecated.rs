@@ -4,9 +4,9 @@
 
 use crate::types::*;
 
-/// `cuDeviceGetProperties`.
+/// `cuDeviceGetProperties`. Pointers: `prop` out.
 pub type PFN_cuDeviceGetProperties_v2000 = unsafe extern "C" fn(prop: *mut CUdevprop_v1, dev: CUdevice_v1) -> CUresult;
 
-/// `cuDeviceComputeCapability`.
+/// `cuDeviceComputeCapability`. Pointers: `major` out; `minor` out.
 pub type PFN_cuDeviceComputeCapability_v2000 =
     unsafe extern "C" fn(major: *mut i32, minor: *mut i32, dev: CUdevice_v1) -> CUresult;

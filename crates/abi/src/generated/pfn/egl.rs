@@ -4,22 +4,22 @@
 
 use crate::types::*;
 
-/// `cuGraphicsEGLRegisterImage`.
+/// `cuGraphicsEGLRegisterImage`. Pointers: `pCudaResource` out.
 pub type PFN_cuGraphicsEGLRegisterImage_v7000 =
     unsafe extern "C" fn(pCudaResource: *mut CUgraphicsResource, image: EGLImageKHR, flags: u32) -> CUresult;
 
-/// `cuEGLStreamConsumerConnect`.
+/// `cuEGLStreamConsumerConnect`. Pointers: `conn` out.
 pub type PFN_cuEGLStreamConsumerConnect_v7000 =
     unsafe extern "C" fn(conn: *mut CUeglStreamConnection, stream: EGLStreamKHR) -> CUresult;
 
-/// `cuEGLStreamConsumerConnectWithFlags`.
+/// `cuEGLStreamConsumerConnectWithFlags`. Pointers: `conn` out.
 pub type PFN_cuEGLStreamConsumerConnectWithFlags_v8000 =
     unsafe extern "C" fn(conn: *mut CUeglStreamConnection, stream: EGLStreamKHR, flags: u32) -> CUresult;
 
-/// `cuEGLStreamConsumerDisconnect`.
+/// `cuEGLStreamConsumerDisconnect`. Pointers: `conn` in.
 pub type PFN_cuEGLStreamConsumerDisconnect_v7000 = unsafe extern "C" fn(conn: *mut CUeglStreamConnection) -> CUresult;
 
-/// `cuEGLStreamConsumerAcquireFrame`.
+/// `cuEGLStreamConsumerAcquireFrame`. Pointers: `conn` in; `pCudaResource` out; `pStream` in.
 pub type PFN_cuEGLStreamConsumerAcquireFrame_v7000 = unsafe extern "C" fn(
     conn: *mut CUeglStreamConnection,
     pCudaResource: *mut CUgraphicsResource,
@@ -27,14 +27,14 @@ pub type PFN_cuEGLStreamConsumerAcquireFrame_v7000 = unsafe extern "C" fn(
     timeout: u32,
 ) -> CUresult;
 
-/// `cuEGLStreamConsumerReleaseFrame`.
+/// `cuEGLStreamConsumerReleaseFrame`. Pointers: `conn` in; `pStream` out.
 pub type PFN_cuEGLStreamConsumerReleaseFrame_v7000 = unsafe extern "C" fn(
     conn: *mut CUeglStreamConnection,
     pCudaResource: CUgraphicsResource,
     pStream: *mut CUstream,
 ) -> CUresult;
 
-/// `cuEGLStreamProducerConnect`.
+/// `cuEGLStreamProducerConnect`. Pointers: `conn` out.
 pub type PFN_cuEGLStreamProducerConnect_v7000 = unsafe extern "C" fn(
     conn: *mut CUeglStreamConnection,
     stream: EGLStreamKHR,
@@ -42,21 +42,21 @@ pub type PFN_cuEGLStreamProducerConnect_v7000 = unsafe extern "C" fn(
     height: EGLint,
 ) -> CUresult;
 
-/// `cuEGLStreamProducerDisconnect`.
+/// `cuEGLStreamProducerDisconnect`. Pointers: `conn` in.
 pub type PFN_cuEGLStreamProducerDisconnect_v7000 = unsafe extern "C" fn(conn: *mut CUeglStreamConnection) -> CUresult;
 
-/// `cuEGLStreamProducerPresentFrame`.
+/// `cuEGLStreamProducerPresentFrame`. Pointers: `conn` in; `pStream` in.
 pub type PFN_cuEGLStreamProducerPresentFrame_v7000 =
     unsafe extern "C" fn(conn: *mut CUeglStreamConnection, eglframe: CUeglFrame_v1, pStream: *mut CUstream) -> CUresult;
 
-/// `cuEGLStreamProducerReturnFrame`.
+/// `cuEGLStreamProducerReturnFrame`. Pointers: `conn` in; `eglframe` out; `pStream` in.
 pub type PFN_cuEGLStreamProducerReturnFrame_v7000 = unsafe extern "C" fn(
     conn: *mut CUeglStreamConnection,
     eglframe: *mut CUeglFrame_v1,
     pStream: *mut CUstream,
 ) -> CUresult;
 
-/// `cuGraphicsResourceGetMappedEglFrame`.
+/// `cuGraphicsResourceGetMappedEglFrame`. Pointers: `eglFrame` out.
 pub type PFN_cuGraphicsResourceGetMappedEglFrame_v7000 = unsafe extern "C" fn(
     eglFrame: *mut CUeglFrame_v1,
     resource: CUgraphicsResource,
@@ -64,6 +64,6 @@ pub type PFN_cuGraphicsResourceGetMappedEglFrame_v7000 = unsafe extern "C" fn(
     mipLevel: u32,
 ) -> CUresult;
 
-/// `cuEventCreateFromEGLSync`.
+/// `cuEventCreateFromEGLSync`. Pointers: `phEvent` out.
 pub type PFN_cuEventCreateFromEGLSync_v9000 =
     unsafe extern "C" fn(phEvent: *mut CUevent, eglSync: EGLSyncKHR, flags: u32) -> CUresult;

@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuGetProcAddress`.
+/// `cuGetProcAddress`. Pointers: `symbol` in; `pfn` out.
 pub type PFN_cuGetProcAddress_v11030 = unsafe extern "C" fn(
     symbol: *const core::ffi::c_char,
     pfn: *mut *mut core::ffi::c_void,
@@ -12,7 +12,7 @@ pub type PFN_cuGetProcAddress_v11030 = unsafe extern "C" fn(
     flags: cuuint64_t,
 ) -> CUresult;
 
-/// `cuGetProcAddress_v2`.
+/// `cuGetProcAddress_v2`. Pointers: `symbol` in; `pfn` out; `symbolStatus` out, may be NULL.
 pub type PFN_cuGetProcAddress_v12000 = unsafe extern "C" fn(
     symbol: *const core::ffi::c_char,
     pfn: *mut *mut core::ffi::c_void,

@@ -4,10 +4,10 @@
 
 use crate::types::*;
 
-/// `cuGetErrorString`.
+/// `cuGetErrorString`. Pointers: `pStr` out.
 pub type PFN_cuGetErrorString_v6000 =
     unsafe extern "C" fn(error: CUresult, pStr: *mut *const core::ffi::c_char) -> CUresult;
 
-/// `cuGetErrorName`.
+/// `cuGetErrorName`. Pointers: `pStr` out.
 pub type PFN_cuGetErrorName_v6000 =
     unsafe extern "C" fn(error: CUresult, pStr: *mut *const core::ffi::c_char) -> CUresult;

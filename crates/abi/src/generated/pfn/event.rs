@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuEventCreate`.
+/// `cuEventCreate`. Pointers: `phEvent` out.
 pub type PFN_cuEventCreate_v2000 = unsafe extern "C" fn(phEvent: *mut CUevent, Flags: u32) -> CUresult;
 
 /// `cuEventRecord`.
@@ -33,10 +33,10 @@ pub type PFN_cuEventDestroy_v2000 = unsafe extern "C" fn(hEvent: CUevent) -> CUr
 /// `cuEventDestroy_v2`.
 pub type PFN_cuEventDestroy_v4000 = unsafe extern "C" fn(hEvent: CUevent) -> CUresult;
 
-/// `cuEventElapsedTime`.
+/// `cuEventElapsedTime`. Pointers: `pMilliseconds` out.
 pub type PFN_cuEventElapsedTime_v2000 =
     unsafe extern "C" fn(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent) -> CUresult;
 
-/// `cuEventElapsedTime_v2`.
+/// `cuEventElapsedTime_v2`. Pointers: `pMilliseconds` out.
 pub type PFN_cuEventElapsedTime_v12080 =
     unsafe extern "C" fn(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent) -> CUresult;

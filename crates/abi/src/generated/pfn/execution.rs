@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuFuncGetAttribute`.
+/// `cuFuncGetAttribute`. Pointers: `pi` out.
 pub type PFN_cuFuncGetAttribute_v2020 =
     unsafe extern "C" fn(pi: *mut i32, attrib: CUfunction_attribute, hfunc: CUfunction) -> CUresult;
 
@@ -15,14 +15,14 @@ pub type PFN_cuFuncSetAttribute_v9000 =
 /// `cuFuncSetCacheConfig`.
 pub type PFN_cuFuncSetCacheConfig_v3000 = unsafe extern "C" fn(hfunc: CUfunction, config: CUfunc_cache) -> CUresult;
 
-/// `cuFuncGetModule`.
+/// `cuFuncGetModule`. Pointers: `hmod` out.
 pub type PFN_cuFuncGetModule_v11000 = unsafe extern "C" fn(hmod: *mut CUmodule, hfunc: CUfunction) -> CUresult;
 
-/// `cuFuncGetName`.
+/// `cuFuncGetName`. Pointers: `name` out.
 pub type PFN_cuFuncGetName_v12030 =
     unsafe extern "C" fn(name: *mut *const core::ffi::c_char, hfunc: CUfunction) -> CUresult;
 
-/// `cuFuncGetParamInfo`.
+/// `cuFuncGetParamInfo`. Pointers: `paramOffset` out; `paramSize` out, may be NULL.
 pub type PFN_cuFuncGetParamInfo_v12040 = unsafe extern "C" fn(
     func: CUfunction,
     paramIndex: usize,
@@ -30,17 +30,17 @@ pub type PFN_cuFuncGetParamInfo_v12040 = unsafe extern "C" fn(
     paramSize: *mut usize,
 ) -> CUresult;
 
-/// `cuFuncGetParamCount`.
+/// `cuFuncGetParamCount`. Pointers: `paramCount` out.
 pub type PFN_cuFuncGetParamCount_v13020 = unsafe extern "C" fn(func: CUfunction, paramCount: *mut usize) -> CUresult;
 
-/// `cuFuncIsLoaded`.
+/// `cuFuncIsLoaded`. Pointers: `state` out.
 pub type PFN_cuFuncIsLoaded_v12040 =
     unsafe extern "C" fn(state: *mut CUfunctionLoadingState, function: CUfunction) -> CUresult;
 
 /// `cuFuncLoad`.
 pub type PFN_cuFuncLoad_v12040 = unsafe extern "C" fn(function: CUfunction) -> CUresult;
 
-/// `cuLaunchKernel`.
+/// `cuLaunchKernel`. Pointers: `kernelParams` in, several, may be NULL; `extra` in, several, may be NULL.
 pub type PFN_cuLaunchKernel_v4000 = unsafe extern "C" fn(
     f: CUfunction,
     gridDimX: u32,
@@ -55,7 +55,7 @@ pub type PFN_cuLaunchKernel_v4000 = unsafe extern "C" fn(
     extra: *mut *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuLaunchKernel_ptsz`.
+/// `cuLaunchKernel_ptsz`. Pointers: `kernelParams` in, several, may be NULL; `extra` in, several, may be NULL.
 pub type PFN_cuLaunchKernel_v7000_ptsz = unsafe extern "C" fn(
     f: CUfunction,
     gridDimX: u32,
@@ -70,7 +70,7 @@ pub type PFN_cuLaunchKernel_v7000_ptsz = unsafe extern "C" fn(
     extra: *mut *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuLaunchKernelEx`.
+/// `cuLaunchKernelEx`. Pointers: `config` in; `kernelParams` in, several, may be NULL; `extra` in, several, may be NULL.
 pub type PFN_cuLaunchKernelEx_v11060 = unsafe extern "C" fn(
     config: *const CUlaunchConfig,
     f: CUfunction,
@@ -78,7 +78,7 @@ pub type PFN_cuLaunchKernelEx_v11060 = unsafe extern "C" fn(
     extra: *mut *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuLaunchKernelEx_ptsz`.
+/// `cuLaunchKernelEx_ptsz`. Pointers: `config` in; `kernelParams` in, several, may be NULL; `extra` in, several, may be NULL.
 pub type PFN_cuLaunchKernelEx_v11060_ptsz = unsafe extern "C" fn(
     config: *const CUlaunchConfig,
     f: CUfunction,
@@ -86,7 +86,7 @@ pub type PFN_cuLaunchKernelEx_v11060_ptsz = unsafe extern "C" fn(
     extra: *mut *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuLaunchCooperativeKernel`.
+/// `cuLaunchCooperativeKernel`. Pointers: `kernelParams` in, several, may be NULL.
 pub type PFN_cuLaunchCooperativeKernel_v9000 = unsafe extern "C" fn(
     f: CUfunction,
     gridDimX: u32,
@@ -100,7 +100,7 @@ pub type PFN_cuLaunchCooperativeKernel_v9000 = unsafe extern "C" fn(
     kernelParams: *mut *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuLaunchCooperativeKernel_ptsz`.
+/// `cuLaunchCooperativeKernel_ptsz`. Pointers: `kernelParams` in, several, may be NULL.
 pub type PFN_cuLaunchCooperativeKernel_v9000_ptsz = unsafe extern "C" fn(
     f: CUfunction,
     gridDimX: u32,
@@ -114,15 +114,15 @@ pub type PFN_cuLaunchCooperativeKernel_v9000_ptsz = unsafe extern "C" fn(
     kernelParams: *mut *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuLaunchHostFunc`.
+/// `cuLaunchHostFunc`. Pointers: `userData` in, may be NULL.
 pub type PFN_cuLaunchHostFunc_v10000 =
     unsafe extern "C" fn(hStream: CUstream, r#fn: CUhostFn, userData: *mut core::ffi::c_void) -> CUresult;
 
-/// `cuLaunchHostFunc_ptsz`.
+/// `cuLaunchHostFunc_ptsz`. Pointers: `userData` in, may be NULL.
 pub type PFN_cuLaunchHostFunc_v10000_ptsz =
     unsafe extern "C" fn(hStream: CUstream, r#fn: CUhostFn, userData: *mut core::ffi::c_void) -> CUresult;
 
-/// `cuLaunchHostFunc_v2`.
+/// `cuLaunchHostFunc_v2`. Pointers: `userData` in, may be NULL.
 pub type PFN_cuLaunchHostFunc_v13010 = unsafe extern "C" fn(
     hStream: CUstream,
     r#fn: CUhostFn,
@@ -130,7 +130,7 @@ pub type PFN_cuLaunchHostFunc_v13010 = unsafe extern "C" fn(
     syncMode: u32,
 ) -> CUresult;
 
-/// `cuLaunchHostFunc_v2_ptsz`.
+/// `cuLaunchHostFunc_v2_ptsz`. Pointers: `userData` in, may be NULL.
 pub type PFN_cuLaunchHostFunc_v13010_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
     r#fn: CUhostFn,

@@ -19,7 +19,7 @@ pub type PFN_cuParamSeti_v2000 = unsafe extern "C" fn(hfunc: CUfunction, offset:
 /// `cuParamSetf`.
 pub type PFN_cuParamSetf_v2000 = unsafe extern "C" fn(hfunc: CUfunction, offset: i32, value: f32) -> CUresult;
 
-/// `cuParamSetv`.
+/// `cuParamSetv`. Pointers: `ptr` in.
 pub type PFN_cuParamSetv_v2000 =
     unsafe extern "C" fn(hfunc: CUfunction, offset: i32, ptr: *mut core::ffi::c_void, numbytes: u32) -> CUresult;
 
@@ -33,7 +33,7 @@ pub type PFN_cuLaunchGrid_v2000 = unsafe extern "C" fn(f: CUfunction, grid_width
 pub type PFN_cuLaunchGridAsync_v2000 =
     unsafe extern "C" fn(f: CUfunction, grid_width: i32, grid_height: i32, hStream: CUstream) -> CUresult;
 
-/// `cuLaunchCooperativeKernelMultiDevice`.
+/// `cuLaunchCooperativeKernelMultiDevice`. Pointers: `launchParamsList` in, several.
 pub type PFN_cuLaunchCooperativeKernelMultiDevice_v9000 =
     unsafe extern "C" fn(launchParamsList: *mut CUDA_LAUNCH_PARAMS_v1, numDevices: u32, flags: u32) -> CUresult;
 

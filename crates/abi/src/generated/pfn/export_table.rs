@@ -4,6 +4,6 @@
 
 use crate::types::*;
 
-/// `cuGetExportTable`.
+/// `cuGetExportTable`. Pointers: `ppExportTable` out; `pExportTableId` in.
 pub type PFN_cuGetExportTable_v3000 =
     unsafe extern "C" fn(ppExportTable: *mut *const core::ffi::c_void, pExportTableId: *const CUuuid) -> CUresult;

@@ -4,20 +4,20 @@
 
 use crate::types::*;
 
-/// `cuImportExternalMemory`.
+/// `cuImportExternalMemory`. Pointers: `extMem_out` out; `memHandleDesc` in.
 pub type PFN_cuImportExternalMemory_v10000 = unsafe extern "C" fn(
     extMem_out: *mut CUexternalMemory,
     memHandleDesc: *const CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1,
 ) -> CUresult;
 
-/// `cuExternalMemoryGetMappedBuffer`.
+/// `cuExternalMemoryGetMappedBuffer`. Pointers: `devPtr` out; `bufferDesc` in.
 pub type PFN_cuExternalMemoryGetMappedBuffer_v10000 = unsafe extern "C" fn(
     devPtr: *mut CUdeviceptr_v2,
     extMem: CUexternalMemory,
     bufferDesc: *const CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1,
 ) -> CUresult;
 
-/// `cuExternalMemoryGetMappedMipmappedArray`.
+/// `cuExternalMemoryGetMappedMipmappedArray`. Pointers: `mipmap` out; `mipmapDesc` in.
 pub type PFN_cuExternalMemoryGetMappedMipmappedArray_v10000 = unsafe extern "C" fn(
     mipmap: *mut CUmipmappedArray,
     extMem: CUexternalMemory,
@@ -27,13 +27,13 @@ pub type PFN_cuExternalMemoryGetMappedMipmappedArray_v10000 = unsafe extern "C" 
 /// `cuDestroyExternalMemory`.
 pub type PFN_cuDestroyExternalMemory_v10000 = unsafe extern "C" fn(extMem: CUexternalMemory) -> CUresult;
 
-/// `cuImportExternalSemaphore`.
+/// `cuImportExternalSemaphore`. Pointers: `extSem_out` out; `semHandleDesc` in.
 pub type PFN_cuImportExternalSemaphore_v10000 = unsafe extern "C" fn(
     extSem_out: *mut CUexternalSemaphore,
     semHandleDesc: *const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_v1,
 ) -> CUresult;
 
-/// `cuSignalExternalSemaphoresAsync`.
+/// `cuSignalExternalSemaphoresAsync`. Pointers: `extSemArray` in, several; `paramsArray` in, several.
 pub type PFN_cuSignalExternalSemaphoresAsync_v10000 = unsafe extern "C" fn(
     extSemArray: *const CUexternalSemaphore,
     paramsArray: *const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1,
@@ -41,7 +41,7 @@ pub type PFN_cuSignalExternalSemaphoresAsync_v10000 = unsafe extern "C" fn(
     stream: CUstream,
 ) -> CUresult;
 
-/// `cuSignalExternalSemaphoresAsync_ptsz`.
+/// `cuSignalExternalSemaphoresAsync_ptsz`. Pointers: `extSemArray` in, several; `paramsArray` in, several.
 pub type PFN_cuSignalExternalSemaphoresAsync_v10000_ptsz = unsafe extern "C" fn(
     extSemArray: *const CUexternalSemaphore,
     paramsArray: *const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1,
@@ -49,7 +49,7 @@ pub type PFN_cuSignalExternalSemaphoresAsync_v10000_ptsz = unsafe extern "C" fn(
     stream: CUstream,
 ) -> CUresult;
 
-/// `cuWaitExternalSemaphoresAsync`.
+/// `cuWaitExternalSemaphoresAsync`. Pointers: `extSemArray` in, several; `paramsArray` in, several.
 pub type PFN_cuWaitExternalSemaphoresAsync_v10000 = unsafe extern "C" fn(
     extSemArray: *const CUexternalSemaphore,
     paramsArray: *const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1,
@@ -57,7 +57,7 @@ pub type PFN_cuWaitExternalSemaphoresAsync_v10000 = unsafe extern "C" fn(
     stream: CUstream,
 ) -> CUresult;
 
-/// `cuWaitExternalSemaphoresAsync_ptsz`.
+/// `cuWaitExternalSemaphoresAsync_ptsz`. Pointers: `extSemArray` in, several; `paramsArray` in, several.
 pub type PFN_cuWaitExternalSemaphoresAsync_v10000_ptsz = unsafe extern "C" fn(
     extSemArray: *const CUexternalSemaphore,
     paramsArray: *const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1,

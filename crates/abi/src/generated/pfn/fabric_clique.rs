@@ -4,12 +4,12 @@
 
 use crate::types::*;
 
-/// `cuDeviceGetFabricClusterUuid`.
+/// `cuDeviceGetFabricClusterUuid`. Pointers: `uuid` out.
 pub type PFN_cuDeviceGetFabricClusterUuid_v13040 = unsafe extern "C" fn(uuid: *mut CUuuid, dev: CUdevice) -> CUresult;
 
-/// `cuDeviceGetCliqueCount`.
+/// `cuDeviceGetCliqueCount`. Pointers: `count` out.
 pub type PFN_cuDeviceGetCliqueCount_v13040 = unsafe extern "C" fn(count: *mut usize, dev: CUdevice) -> CUresult;
 
-/// `cuDeviceGetCliqueInfo`.
+/// `cuDeviceGetCliqueInfo`. Pointers: `cliqueInfo` out, several; `count` in and out.
 pub type PFN_cuDeviceGetCliqueInfo_v13040 =
     unsafe extern "C" fn(cliqueInfo: *mut CUcliqueInfo, count: *mut usize, dev: CUdevice) -> CUresult;

@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuFabricCpyBatchAsync`.
+/// `cuFabricCpyBatchAsync`. Pointers: `opList` in, several.
 pub type PFN_cuFabricCpyBatchAsync_v13050 = unsafe extern "C" fn(
     numOps: usize,
     opList: *mut CUDA_FABRIC_COPY_BATCH_OP_v1,
@@ -12,7 +12,7 @@ pub type PFN_cuFabricCpyBatchAsync_v13050 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuFabricCpyBatchAsync_ptsz`.
+/// `cuFabricCpyBatchAsync_ptsz`. Pointers: `opList` in, several.
 pub type PFN_cuFabricCpyBatchAsync_v13050_ptsz = unsafe extern "C" fn(
     numOps: usize,
     opList: *mut CUDA_FABRIC_COPY_BATCH_OP_v1,

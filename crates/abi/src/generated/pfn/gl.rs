@@ -4,15 +4,15 @@
 
 use crate::types::*;
 
-/// `cuGraphicsGLRegisterBuffer`.
+/// `cuGraphicsGLRegisterBuffer`. Pointers: `pCudaResource` out.
 pub type PFN_cuGraphicsGLRegisterBuffer_v3000 =
     unsafe extern "C" fn(pCudaResource: *mut CUgraphicsResource, buffer: GLuint, Flags: u32) -> CUresult;
 
-/// `cuGraphicsGLRegisterImage`.
+/// `cuGraphicsGLRegisterImage`. Pointers: `pCudaResource` out.
 pub type PFN_cuGraphicsGLRegisterImage_v3000 =
     unsafe extern "C" fn(pCudaResource: *mut CUgraphicsResource, image: GLuint, target: GLenum, Flags: u32) -> CUresult;
 
-/// `cuGLGetDevices`.
+/// `cuGLGetDevices`. Pointers: `pCudaDeviceCount` out; `pCudaDevices` out, several.
 pub type PFN_cuGLGetDevices_v4010 = unsafe extern "C" fn(
     pCudaDeviceCount: *mut u32,
     pCudaDevices: *mut CUdevice_v1,
@@ -20,7 +20,7 @@ pub type PFN_cuGLGetDevices_v4010 = unsafe extern "C" fn(
     deviceList: CUGLDeviceList,
 ) -> CUresult;
 
-/// `cuGLGetDevices_v2`.
+/// `cuGLGetDevices_v2`. Pointers: `pCudaDeviceCount` out; `pCudaDevices` out, several.
 pub type PFN_cuGLGetDevices_v6050 = unsafe extern "C" fn(
     pCudaDeviceCount: *mut u32,
     pCudaDevices: *mut CUdevice_v1,
@@ -28,11 +28,11 @@ pub type PFN_cuGLGetDevices_v6050 = unsafe extern "C" fn(
     deviceList: CUGLDeviceList,
 ) -> CUresult;
 
-/// `cuGLCtxCreate`.
+/// `cuGLCtxCreate`. Pointers: `pCtx` out.
 pub type PFN_cuGLCtxCreate_v2000 =
     unsafe extern "C" fn(pCtx: *mut CUcontext, Flags: u32, device: CUdevice_v1) -> CUresult;
 
-/// `cuGLCtxCreate_v2`.
+/// `cuGLCtxCreate_v2`. Pointers: `pCtx` out.
 pub type PFN_cuGLCtxCreate_v3020 =
     unsafe extern "C" fn(pCtx: *mut CUcontext, Flags: u32, device: CUdevice_v1) -> CUresult;
 
@@ -42,15 +42,15 @@ pub type PFN_cuGLInit_v2000 = unsafe extern "C" fn() -> CUresult;
 /// `cuGLRegisterBufferObject`.
 pub type PFN_cuGLRegisterBufferObject_v2000 = unsafe extern "C" fn(buffer: GLuint) -> CUresult;
 
-/// `cuGLMapBufferObject`.
+/// `cuGLMapBufferObject`. Pointers: `dptr` out; `size` out.
 pub type PFN_cuGLMapBufferObject_v2000 =
     unsafe extern "C" fn(dptr: *mut CUdeviceptr_v1, size: *mut u32, buffer: GLuint) -> CUresult;
 
-/// `cuGLMapBufferObject_v2`.
+/// `cuGLMapBufferObject_v2`. Pointers: `dptr` out; `size` out.
 pub type PFN_cuGLMapBufferObject_v3020 =
     unsafe extern "C" fn(dptr: *mut CUdeviceptr_v2, size: *mut usize, buffer: GLuint) -> CUresult;
 
-/// `cuGLMapBufferObject_v2_ptds`.
+/// `cuGLMapBufferObject_v2_ptds`. Pointers: `dptr` out; `size` out.
 pub type PFN_cuGLMapBufferObject_v7000_ptds =
     unsafe extern "C" fn(dptr: *mut CUdeviceptr_v2, size: *mut usize, buffer: GLuint) -> CUresult;
 
@@ -63,15 +63,15 @@ pub type PFN_cuGLUnregisterBufferObject_v2000 = unsafe extern "C" fn(buffer: GLu
 /// `cuGLSetBufferObjectMapFlags`.
 pub type PFN_cuGLSetBufferObjectMapFlags_v2030 = unsafe extern "C" fn(buffer: GLuint, Flags: u32) -> CUresult;
 
-/// `cuGLMapBufferObjectAsync`.
+/// `cuGLMapBufferObjectAsync`. Pointers: `dptr` out; `size` out.
 pub type PFN_cuGLMapBufferObjectAsync_v2030 =
     unsafe extern "C" fn(dptr: *mut CUdeviceptr_v1, size: *mut u32, buffer: GLuint, hStream: CUstream) -> CUresult;
 
-/// `cuGLMapBufferObjectAsync_v2`.
+/// `cuGLMapBufferObjectAsync_v2`. Pointers: `dptr` out; `size` out.
 pub type PFN_cuGLMapBufferObjectAsync_v3020 =
     unsafe extern "C" fn(dptr: *mut CUdeviceptr_v2, size: *mut usize, buffer: GLuint, hStream: CUstream) -> CUresult;
 
-/// `cuGLMapBufferObjectAsync_v2_ptsz`.
+/// `cuGLMapBufferObjectAsync_v2_ptsz`. Pointers: `dptr` out; `size` out.
 pub type PFN_cuGLMapBufferObjectAsync_v7000_ptsz =
     unsafe extern "C" fn(dptr: *mut CUdeviceptr_v2, size: *mut usize, buffer: GLuint, hStream: CUstream) -> CUresult;
 

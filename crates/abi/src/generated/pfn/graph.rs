@@ -4,10 +4,10 @@
 
 use crate::types::*;
 
-/// `cuGraphCreate`.
+/// `cuGraphCreate`. Pointers: `phGraph` out.
 pub type PFN_cuGraphCreate_v10000 = unsafe extern "C" fn(phGraph: *mut CUgraph, flags: u32) -> CUresult;
 
-/// `cuGraphAddKernelNode`.
+/// `cuGraphAddKernelNode`. Pointers: `phGraphNode` out; `dependencies` in, several; `nodeParams` in.
 pub type PFN_cuGraphAddKernelNode_v10000 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -16,7 +16,7 @@ pub type PFN_cuGraphAddKernelNode_v10000 = unsafe extern "C" fn(
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> CUresult;
 
-/// `cuGraphAddKernelNode_v2`.
+/// `cuGraphAddKernelNode_v2`. Pointers: `phGraphNode` out; `dependencies` in, several; `nodeParams` in.
 pub type PFN_cuGraphAddKernelNode_v12000 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -25,23 +25,23 @@ pub type PFN_cuGraphAddKernelNode_v12000 = unsafe extern "C" fn(
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
 ) -> CUresult;
 
-/// `cuGraphKernelNodeGetParams`.
+/// `cuGraphKernelNodeGetParams`. Pointers: `nodeParams` out.
 pub type PFN_cuGraphKernelNodeGetParams_v10000 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v1) -> CUresult;
 
-/// `cuGraphKernelNodeGetParams_v2`.
+/// `cuGraphKernelNodeGetParams_v2`. Pointers: `nodeParams` out.
 pub type PFN_cuGraphKernelNodeGetParams_v12000 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v2) -> CUresult;
 
-/// `cuGraphKernelNodeSetParams`.
+/// `cuGraphKernelNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphKernelNodeSetParams_v10000 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1) -> CUresult;
 
-/// `cuGraphKernelNodeSetParams_v2`.
+/// `cuGraphKernelNodeSetParams_v2`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphKernelNodeSetParams_v12000 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2) -> CUresult;
 
-/// `cuGraphAddMemcpyNode`.
+/// `cuGraphAddMemcpyNode`. Pointers: `phGraphNode` out; `dependencies` in, several; `copyParams` in.
 pub type PFN_cuGraphAddMemcpyNode_v10000 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -51,15 +51,15 @@ pub type PFN_cuGraphAddMemcpyNode_v10000 = unsafe extern "C" fn(
     ctx: CUcontext,
 ) -> CUresult;
 
-/// `cuGraphMemcpyNodeGetParams`.
+/// `cuGraphMemcpyNodeGetParams`. Pointers: `nodeParams` out.
 pub type PFN_cuGraphMemcpyNodeGetParams_v10000 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *mut CUDA_MEMCPY3D_v2) -> CUresult;
 
-/// `cuGraphMemcpyNodeSetParams`.
+/// `cuGraphMemcpyNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphMemcpyNodeSetParams_v10000 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *const CUDA_MEMCPY3D_v2) -> CUresult;
 
-/// `cuGraphAddMemsetNode`.
+/// `cuGraphAddMemsetNode`. Pointers: `phGraphNode` out; `dependencies` in, several; `memsetParams` in.
 pub type PFN_cuGraphAddMemsetNode_v10000 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -69,15 +69,15 @@ pub type PFN_cuGraphAddMemsetNode_v10000 = unsafe extern "C" fn(
     ctx: CUcontext,
 ) -> CUresult;
 
-/// `cuGraphMemsetNodeGetParams`.
+/// `cuGraphMemsetNodeGetParams`. Pointers: `nodeParams` out.
 pub type PFN_cuGraphMemsetNodeGetParams_v10000 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *mut CUDA_MEMSET_NODE_PARAMS_v1) -> CUresult;
 
-/// `cuGraphMemsetNodeSetParams`.
+/// `cuGraphMemsetNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphMemsetNodeSetParams_v10000 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *const CUDA_MEMSET_NODE_PARAMS_v1) -> CUresult;
 
-/// `cuGraphAddHostNode`.
+/// `cuGraphAddHostNode`. Pointers: `phGraphNode` out; `dependencies` in, several; `nodeParams` in.
 pub type PFN_cuGraphAddHostNode_v10000 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -86,15 +86,15 @@ pub type PFN_cuGraphAddHostNode_v10000 = unsafe extern "C" fn(
     nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
 ) -> CUresult;
 
-/// `cuGraphHostNodeGetParams`.
+/// `cuGraphHostNodeGetParams`. Pointers: `nodeParams` out.
 pub type PFN_cuGraphHostNodeGetParams_v10000 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *mut CUDA_HOST_NODE_PARAMS_v1) -> CUresult;
 
-/// `cuGraphHostNodeSetParams`.
+/// `cuGraphHostNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphHostNodeSetParams_v10000 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *const CUDA_HOST_NODE_PARAMS_v1) -> CUresult;
 
-/// `cuGraphAddChildGraphNode`.
+/// `cuGraphAddChildGraphNode`. Pointers: `phGraphNode` out; `dependencies` in, several.
 pub type PFN_cuGraphAddChildGraphNode_v10000 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -103,11 +103,11 @@ pub type PFN_cuGraphAddChildGraphNode_v10000 = unsafe extern "C" fn(
     childGraph: CUgraph,
 ) -> CUresult;
 
-/// `cuGraphChildGraphNodeGetGraph`.
+/// `cuGraphChildGraphNodeGetGraph`. Pointers: `phGraph` out.
 pub type PFN_cuGraphChildGraphNodeGetGraph_v10000 =
     unsafe extern "C" fn(hNode: CUgraphNode, phGraph: *mut CUgraph) -> CUresult;
 
-/// `cuGraphAddEmptyNode`.
+/// `cuGraphAddEmptyNode`. Pointers: `phGraphNode` out; `dependencies` in, several.
 pub type PFN_cuGraphAddEmptyNode_v10000 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -115,7 +115,7 @@ pub type PFN_cuGraphAddEmptyNode_v10000 = unsafe extern "C" fn(
     numDependencies: usize,
 ) -> CUresult;
 
-/// `cuGraphAddEventRecordNode`.
+/// `cuGraphAddEventRecordNode`. Pointers: `phGraphNode` out; `dependencies` in, several.
 pub type PFN_cuGraphAddEventRecordNode_v11010 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -124,7 +124,7 @@ pub type PFN_cuGraphAddEventRecordNode_v11010 = unsafe extern "C" fn(
     event: CUevent,
 ) -> CUresult;
 
-/// `cuGraphEventRecordNodeGetEvent`.
+/// `cuGraphEventRecordNodeGetEvent`. Pointers: `event_out` out.
 pub type PFN_cuGraphEventRecordNodeGetEvent_v11010 =
     unsafe extern "C" fn(hNode: CUgraphNode, event_out: *mut CUevent) -> CUresult;
 
@@ -132,7 +132,7 @@ pub type PFN_cuGraphEventRecordNodeGetEvent_v11010 =
 pub type PFN_cuGraphEventRecordNodeSetEvent_v11010 =
     unsafe extern "C" fn(hNode: CUgraphNode, event: CUevent) -> CUresult;
 
-/// `cuGraphAddEventWaitNode`.
+/// `cuGraphAddEventWaitNode`. Pointers: `phGraphNode` out; `dependencies` in, several.
 pub type PFN_cuGraphAddEventWaitNode_v11010 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -141,14 +141,14 @@ pub type PFN_cuGraphAddEventWaitNode_v11010 = unsafe extern "C" fn(
     event: CUevent,
 ) -> CUresult;
 
-/// `cuGraphEventWaitNodeGetEvent`.
+/// `cuGraphEventWaitNodeGetEvent`. Pointers: `event_out` out.
 pub type PFN_cuGraphEventWaitNodeGetEvent_v11010 =
     unsafe extern "C" fn(hNode: CUgraphNode, event_out: *mut CUevent) -> CUresult;
 
 /// `cuGraphEventWaitNodeSetEvent`.
 pub type PFN_cuGraphEventWaitNodeSetEvent_v11010 = unsafe extern "C" fn(hNode: CUgraphNode, event: CUevent) -> CUresult;
 
-/// `cuGraphAddExternalSemaphoresSignalNode`.
+/// `cuGraphAddExternalSemaphoresSignalNode`. Pointers: `phGraphNode` out; `dependencies` in, several; `nodeParams` in.
 pub type PFN_cuGraphAddExternalSemaphoresSignalNode_v11020 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -157,15 +157,15 @@ pub type PFN_cuGraphAddExternalSemaphoresSignalNode_v11020 = unsafe extern "C" f
     nodeParams: *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1,
 ) -> CUresult;
 
-/// `cuGraphExternalSemaphoresSignalNodeGetParams`.
+/// `cuGraphExternalSemaphoresSignalNodeGetParams`. Pointers: `params_out` out.
 pub type PFN_cuGraphExternalSemaphoresSignalNodeGetParams_v11020 =
     unsafe extern "C" fn(hNode: CUgraphNode, params_out: *mut CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1) -> CUresult;
 
-/// `cuGraphExternalSemaphoresSignalNodeSetParams`.
+/// `cuGraphExternalSemaphoresSignalNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphExternalSemaphoresSignalNodeSetParams_v11020 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1) -> CUresult;
 
-/// `cuGraphAddExternalSemaphoresWaitNode`.
+/// `cuGraphAddExternalSemaphoresWaitNode`. Pointers: `phGraphNode` out; `dependencies` in, several; `nodeParams` in.
 pub type PFN_cuGraphAddExternalSemaphoresWaitNode_v11020 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -174,15 +174,15 @@ pub type PFN_cuGraphAddExternalSemaphoresWaitNode_v11020 = unsafe extern "C" fn(
     nodeParams: *const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1,
 ) -> CUresult;
 
-/// `cuGraphExternalSemaphoresWaitNodeGetParams`.
+/// `cuGraphExternalSemaphoresWaitNodeGetParams`. Pointers: `params_out` out.
 pub type PFN_cuGraphExternalSemaphoresWaitNodeGetParams_v11020 =
     unsafe extern "C" fn(hNode: CUgraphNode, params_out: *mut CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1) -> CUresult;
 
-/// `cuGraphExternalSemaphoresWaitNodeSetParams`.
+/// `cuGraphExternalSemaphoresWaitNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphExternalSemaphoresWaitNodeSetParams_v11020 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1) -> CUresult;
 
-/// `cuGraphAddBatchMemOpNode`.
+/// `cuGraphAddBatchMemOpNode`. Pointers: `phGraphNode` out; `dependencies` in, several; `nodeParams` in.
 pub type PFN_cuGraphAddBatchMemOpNode_v11070 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -191,22 +191,22 @@ pub type PFN_cuGraphAddBatchMemOpNode_v11070 = unsafe extern "C" fn(
     nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
 ) -> CUresult;
 
-/// `cuGraphBatchMemOpNodeGetParams`.
+/// `cuGraphBatchMemOpNodeGetParams`. Pointers: `nodeParams_out` out.
 pub type PFN_cuGraphBatchMemOpNodeGetParams_v11070 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams_out: *mut CUDA_BATCH_MEM_OP_NODE_PARAMS) -> CUresult;
 
-/// `cuGraphBatchMemOpNodeSetParams`.
+/// `cuGraphBatchMemOpNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphBatchMemOpNodeSetParams_v11070 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS) -> CUresult;
 
-/// `cuGraphExecBatchMemOpNodeSetParams`.
+/// `cuGraphExecBatchMemOpNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphExecBatchMemOpNodeSetParams_v11070 = unsafe extern "C" fn(
     hGraphExec: CUgraphExec,
     hNode: CUgraphNode,
     nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
 ) -> CUresult;
 
-/// `cuGraphAddMemAllocNode`.
+/// `cuGraphAddMemAllocNode`. Pointers: `phGraphNode` out; `dependencies` in, several; `nodeParams` in and out.
 pub type PFN_cuGraphAddMemAllocNode_v11040 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -215,11 +215,11 @@ pub type PFN_cuGraphAddMemAllocNode_v11040 = unsafe extern "C" fn(
     nodeParams: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
 ) -> CUresult;
 
-/// `cuGraphMemAllocNodeGetParams`.
+/// `cuGraphMemAllocNodeGetParams`. Pointers: `params_out` out.
 pub type PFN_cuGraphMemAllocNodeGetParams_v11040 =
     unsafe extern "C" fn(hNode: CUgraphNode, params_out: *mut CUDA_MEM_ALLOC_NODE_PARAMS) -> CUresult;
 
-/// `cuGraphAddMemFreeNode`.
+/// `cuGraphAddMemFreeNode`. Pointers: `phGraphNode` out; `dependencies` in, several.
 pub type PFN_cuGraphAddMemFreeNode_v11040 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -228,57 +228,57 @@ pub type PFN_cuGraphAddMemFreeNode_v11040 = unsafe extern "C" fn(
     dptr: CUdeviceptr,
 ) -> CUresult;
 
-/// `cuGraphMemFreeNodeGetParams`.
+/// `cuGraphMemFreeNodeGetParams`. Pointers: `dptr_out` out.
 pub type PFN_cuGraphMemFreeNodeGetParams_v11040 =
     unsafe extern "C" fn(hNode: CUgraphNode, dptr_out: *mut CUdeviceptr) -> CUresult;
 
 /// `cuDeviceGraphMemTrim`.
 pub type PFN_cuDeviceGraphMemTrim_v11040 = unsafe extern "C" fn(device: CUdevice) -> CUresult;
 
-/// `cuDeviceGetGraphMemAttribute`.
+/// `cuDeviceGetGraphMemAttribute`. Pointers: `value` out.
 pub type PFN_cuDeviceGetGraphMemAttribute_v11040 =
     unsafe extern "C" fn(device: CUdevice, attr: CUgraphMem_attribute, value: *mut core::ffi::c_void) -> CUresult;
 
-/// `cuDeviceSetGraphMemAttribute`.
+/// `cuDeviceSetGraphMemAttribute`. Pointers: `value` in.
 pub type PFN_cuDeviceSetGraphMemAttribute_v11040 =
     unsafe extern "C" fn(device: CUdevice, attr: CUgraphMem_attribute, value: *mut core::ffi::c_void) -> CUresult;
 
-/// `cuGraphClone`.
+/// `cuGraphClone`. Pointers: `phGraphClone` out.
 pub type PFN_cuGraphClone_v10000 = unsafe extern "C" fn(phGraphClone: *mut CUgraph, originalGraph: CUgraph) -> CUresult;
 
-/// `cuGraphNodeFindInClone`.
+/// `cuGraphNodeFindInClone`. Pointers: `phNode` out.
 pub type PFN_cuGraphNodeFindInClone_v10000 =
     unsafe extern "C" fn(phNode: *mut CUgraphNode, hOriginalNode: CUgraphNode, hClonedGraph: CUgraph) -> CUresult;
 
-/// `cuGraphNodeGetType`.
+/// `cuGraphNodeGetType`. Pointers: `type` out.
 pub type PFN_cuGraphNodeGetType_v10000 =
     unsafe extern "C" fn(hNode: CUgraphNode, r#type: *mut CUgraphNodeType) -> CUresult;
 
-/// `cuGraphNodeGetContainingGraph`.
+/// `cuGraphNodeGetContainingGraph`. Pointers: `phGraph` out.
 pub type PFN_cuGraphNodeGetContainingGraph_v13010 =
     unsafe extern "C" fn(hNode: CUgraphNode, phGraph: *mut CUgraph) -> CUresult;
 
-/// `cuGraphNodeGetLocalId`.
+/// `cuGraphNodeGetLocalId`. Pointers: `nodeId` out.
 pub type PFN_cuGraphNodeGetLocalId_v13010 = unsafe extern "C" fn(hNode: CUgraphNode, nodeId: *mut u32) -> CUresult;
 
-/// `cuGraphNodeGetToolsId`.
+/// `cuGraphNodeGetToolsId`. Pointers: `toolsNodeId` out.
 pub type PFN_cuGraphNodeGetToolsId_v13010 = unsafe extern "C" fn(hNode: CUgraphNode, toolsNodeId: *mut u64) -> CUresult;
 
-/// `cuGraphGetId`.
+/// `cuGraphGetId`. Pointers: `graphId` out.
 pub type PFN_cuGraphGetId_v13010 = unsafe extern "C" fn(hGraph: CUgraph, graphId: *mut u32) -> CUresult;
 
-/// `cuGraphExecGetId`.
+/// `cuGraphExecGetId`. Pointers: `graphId` out.
 pub type PFN_cuGraphExecGetId_v13010 = unsafe extern "C" fn(hGraphExec: CUgraphExec, graphId: *mut u32) -> CUresult;
 
-/// `cuGraphGetNodes`.
+/// `cuGraphGetNodes`. Pointers: `nodes` out, several; `numNodes` in and out.
 pub type PFN_cuGraphGetNodes_v10000 =
     unsafe extern "C" fn(hGraph: CUgraph, nodes: *mut CUgraphNode, numNodes: *mut usize) -> CUresult;
 
-/// `cuGraphGetRootNodes`.
+/// `cuGraphGetRootNodes`. Pointers: `rootNodes` out, several; `numRootNodes` in and out.
 pub type PFN_cuGraphGetRootNodes_v10000 =
     unsafe extern "C" fn(hGraph: CUgraph, rootNodes: *mut CUgraphNode, numRootNodes: *mut usize) -> CUresult;
 
-/// `cuGraphGetEdges`.
+/// `cuGraphGetEdges`. Pointers: `from` out, several; `to` out, several; `numEdges` in and out.
 pub type PFN_cuGraphGetEdges_v10000 = unsafe extern "C" fn(
     hGraph: CUgraph,
     from: *mut CUgraphNode,
@@ -286,7 +286,7 @@ pub type PFN_cuGraphGetEdges_v10000 = unsafe extern "C" fn(
     numEdges: *mut usize,
 ) -> CUresult;
 
-/// `cuGraphGetEdges_v2`.
+/// `cuGraphGetEdges_v2`. Pointers: `from` out, several; `to` out, several; `edgeData` out, several, may be NULL; `numEdges` in and out.
 pub type PFN_cuGraphGetEdges_v12030 = unsafe extern "C" fn(
     hGraph: CUgraph,
     from: *mut CUgraphNode,
@@ -295,11 +295,11 @@ pub type PFN_cuGraphGetEdges_v12030 = unsafe extern "C" fn(
     numEdges: *mut usize,
 ) -> CUresult;
 
-/// `cuGraphNodeGetDependencies`.
+/// `cuGraphNodeGetDependencies`. Pointers: `dependencies` out, several; `numDependencies` in and out.
 pub type PFN_cuGraphNodeGetDependencies_v10000 =
     unsafe extern "C" fn(hNode: CUgraphNode, dependencies: *mut CUgraphNode, numDependencies: *mut usize) -> CUresult;
 
-/// `cuGraphNodeGetDependencies_v2`.
+/// `cuGraphNodeGetDependencies_v2`. Pointers: `dependencies` out, several; `edgeData` out, several, may be NULL; `numDependencies` in and out.
 pub type PFN_cuGraphNodeGetDependencies_v12030 = unsafe extern "C" fn(
     hNode: CUgraphNode,
     dependencies: *mut CUgraphNode,
@@ -307,14 +307,14 @@ pub type PFN_cuGraphNodeGetDependencies_v12030 = unsafe extern "C" fn(
     numDependencies: *mut usize,
 ) -> CUresult;
 
-/// `cuGraphNodeGetDependentNodes`.
+/// `cuGraphNodeGetDependentNodes`. Pointers: `dependentNodes` out, several; `numDependentNodes` in and out.
 pub type PFN_cuGraphNodeGetDependentNodes_v10000 = unsafe extern "C" fn(
     hNode: CUgraphNode,
     dependentNodes: *mut CUgraphNode,
     numDependentNodes: *mut usize,
 ) -> CUresult;
 
-/// `cuGraphNodeGetDependentNodes_v2`.
+/// `cuGraphNodeGetDependentNodes_v2`. Pointers: `dependentNodes` out, several; `edgeData` out, several, may be NULL; `numDependentNodes` in and out.
 pub type PFN_cuGraphNodeGetDependentNodes_v12030 = unsafe extern "C" fn(
     hNode: CUgraphNode,
     dependentNodes: *mut CUgraphNode,
@@ -322,7 +322,7 @@ pub type PFN_cuGraphNodeGetDependentNodes_v12030 = unsafe extern "C" fn(
     numDependentNodes: *mut usize,
 ) -> CUresult;
 
-/// `cuGraphAddDependencies`.
+/// `cuGraphAddDependencies`. Pointers: `from` in, several; `to` in, several.
 pub type PFN_cuGraphAddDependencies_v10000 = unsafe extern "C" fn(
     hGraph: CUgraph,
     from: *const CUgraphNode,
@@ -330,7 +330,7 @@ pub type PFN_cuGraphAddDependencies_v10000 = unsafe extern "C" fn(
     numDependencies: usize,
 ) -> CUresult;
 
-/// `cuGraphAddDependencies_v2`.
+/// `cuGraphAddDependencies_v2`. Pointers: `from` in, several; `to` in, several; `edgeData` in, several, may be NULL.
 pub type PFN_cuGraphAddDependencies_v12030 = unsafe extern "C" fn(
     hGraph: CUgraph,
     from: *const CUgraphNode,
@@ -339,7 +339,7 @@ pub type PFN_cuGraphAddDependencies_v12030 = unsafe extern "C" fn(
     numDependencies: usize,
 ) -> CUresult;
 
-/// `cuGraphRemoveDependencies`.
+/// `cuGraphRemoveDependencies`. Pointers: `from` in, several; `to` in, several.
 pub type PFN_cuGraphRemoveDependencies_v10000 = unsafe extern "C" fn(
     hGraph: CUgraph,
     from: *const CUgraphNode,
@@ -347,7 +347,7 @@ pub type PFN_cuGraphRemoveDependencies_v10000 = unsafe extern "C" fn(
     numDependencies: usize,
 ) -> CUresult;
 
-/// `cuGraphRemoveDependencies_v2`.
+/// `cuGraphRemoveDependencies_v2`. Pointers: `from` in, several; `to` in, several; `edgeData` in, several, may be NULL.
 pub type PFN_cuGraphRemoveDependencies_v12030 = unsafe extern "C" fn(
     hGraph: CUgraph,
     from: *const CUgraphNode,
@@ -359,7 +359,7 @@ pub type PFN_cuGraphRemoveDependencies_v12030 = unsafe extern "C" fn(
 /// `cuGraphDestroyNode`.
 pub type PFN_cuGraphDestroyNode_v10000 = unsafe extern "C" fn(hNode: CUgraphNode) -> CUresult;
 
-/// `cuGraphInstantiate`.
+/// `cuGraphInstantiate`. Pointers: `phGraphExec` out; `phErrorNode` out, may be NULL; `logBuffer` out.
 pub type PFN_cuGraphInstantiate_v10000 = unsafe extern "C" fn(
     phGraphExec: *mut CUgraphExec,
     hGraph: CUgraph,
@@ -368,7 +368,7 @@ pub type PFN_cuGraphInstantiate_v10000 = unsafe extern "C" fn(
     bufferSize: usize,
 ) -> CUresult;
 
-/// `cuGraphInstantiate_v2`.
+/// `cuGraphInstantiate_v2`. Pointers: `phGraphExec` out; `phErrorNode` out, may be NULL; `logBuffer` out.
 pub type PFN_cuGraphInstantiate_v11000 = unsafe extern "C" fn(
     phGraphExec: *mut CUgraphExec,
     hGraph: CUgraph,
@@ -377,43 +377,43 @@ pub type PFN_cuGraphInstantiate_v11000 = unsafe extern "C" fn(
     bufferSize: usize,
 ) -> CUresult;
 
-/// `cuGraphInstantiateWithFlags`.
+/// `cuGraphInstantiateWithFlags`. Pointers: `phGraphExec` out.
 pub type PFN_cuGraphInstantiateWithFlags_v11040 =
     unsafe extern "C" fn(phGraphExec: *mut CUgraphExec, hGraph: CUgraph, flags: u64) -> CUresult;
 
-/// `cuGraphInstantiateWithParams`.
+/// `cuGraphInstantiateWithParams`. Pointers: `phGraphExec` out; `instantiateParams` in and out.
 pub type PFN_cuGraphInstantiateWithParams_v12000 = unsafe extern "C" fn(
     phGraphExec: *mut CUgraphExec,
     hGraph: CUgraph,
     instantiateParams: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
 ) -> CUresult;
 
-/// `cuGraphInstantiateWithParams_ptsz`.
+/// `cuGraphInstantiateWithParams_ptsz`. Pointers: `phGraphExec` out; `instantiateParams` in and out.
 pub type PFN_cuGraphInstantiateWithParams_v12000_ptsz = unsafe extern "C" fn(
     phGraphExec: *mut CUgraphExec,
     hGraph: CUgraph,
     instantiateParams: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
 ) -> CUresult;
 
-/// `cuGraphExecGetFlags`.
+/// `cuGraphExecGetFlags`. Pointers: `flags` out.
 pub type PFN_cuGraphExecGetFlags_v12000 =
     unsafe extern "C" fn(hGraphExec: CUgraphExec, flags: *mut cuuint64_t) -> CUresult;
 
-/// `cuGraphExecKernelNodeSetParams`.
+/// `cuGraphExecKernelNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphExecKernelNodeSetParams_v10010 = unsafe extern "C" fn(
     hGraphExec: CUgraphExec,
     hNode: CUgraphNode,
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> CUresult;
 
-/// `cuGraphExecKernelNodeSetParams_v2`.
+/// `cuGraphExecKernelNodeSetParams_v2`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphExecKernelNodeSetParams_v12000 = unsafe extern "C" fn(
     hGraphExec: CUgraphExec,
     hNode: CUgraphNode,
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
 ) -> CUresult;
 
-/// `cuGraphExecMemcpyNodeSetParams`.
+/// `cuGraphExecMemcpyNodeSetParams`. Pointers: `copyParams` in.
 pub type PFN_cuGraphExecMemcpyNodeSetParams_v10020 = unsafe extern "C" fn(
     hGraphExec: CUgraphExec,
     hNode: CUgraphNode,
@@ -421,7 +421,7 @@ pub type PFN_cuGraphExecMemcpyNodeSetParams_v10020 = unsafe extern "C" fn(
     ctx: CUcontext,
 ) -> CUresult;
 
-/// `cuGraphExecMemsetNodeSetParams`.
+/// `cuGraphExecMemsetNodeSetParams`. Pointers: `memsetParams` in.
 pub type PFN_cuGraphExecMemsetNodeSetParams_v10020 = unsafe extern "C" fn(
     hGraphExec: CUgraphExec,
     hNode: CUgraphNode,
@@ -429,7 +429,7 @@ pub type PFN_cuGraphExecMemsetNodeSetParams_v10020 = unsafe extern "C" fn(
     ctx: CUcontext,
 ) -> CUresult;
 
-/// `cuGraphExecHostNodeSetParams`.
+/// `cuGraphExecHostNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphExecHostNodeSetParams_v10020 = unsafe extern "C" fn(
     hGraphExec: CUgraphExec,
     hNode: CUgraphNode,
@@ -448,14 +448,14 @@ pub type PFN_cuGraphExecEventRecordNodeSetEvent_v11010 =
 pub type PFN_cuGraphExecEventWaitNodeSetEvent_v11010 =
     unsafe extern "C" fn(hGraphExec: CUgraphExec, hNode: CUgraphNode, event: CUevent) -> CUresult;
 
-/// `cuGraphExecExternalSemaphoresSignalNodeSetParams`.
+/// `cuGraphExecExternalSemaphoresSignalNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphExecExternalSemaphoresSignalNodeSetParams_v11020 = unsafe extern "C" fn(
     hGraphExec: CUgraphExec,
     hNode: CUgraphNode,
     nodeParams: *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1,
 ) -> CUresult;
 
-/// `cuGraphExecExternalSemaphoresWaitNodeSetParams`.
+/// `cuGraphExecExternalSemaphoresWaitNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphExecExternalSemaphoresWaitNodeSetParams_v11020 = unsafe extern "C" fn(
     hGraphExec: CUgraphExec,
     hNode: CUgraphNode,
@@ -466,7 +466,7 @@ pub type PFN_cuGraphExecExternalSemaphoresWaitNodeSetParams_v11020 = unsafe exte
 pub type PFN_cuGraphNodeSetEnabled_v11060 =
     unsafe extern "C" fn(hGraphExec: CUgraphExec, hNode: CUgraphNode, isEnabled: u32) -> CUresult;
 
-/// `cuGraphNodeGetEnabled`.
+/// `cuGraphNodeGetEnabled`. Pointers: `isEnabled` out.
 pub type PFN_cuGraphNodeGetEnabled_v11060 =
     unsafe extern "C" fn(hGraphExec: CUgraphExec, hNode: CUgraphNode, isEnabled: *mut u32) -> CUresult;
 
@@ -488,7 +488,7 @@ pub type PFN_cuGraphExecDestroy_v10000 = unsafe extern "C" fn(hGraphExec: CUgrap
 /// `cuGraphDestroy`.
 pub type PFN_cuGraphDestroy_v10000 = unsafe extern "C" fn(hGraph: CUgraph) -> CUresult;
 
-/// `cuGraphExecUpdate`.
+/// `cuGraphExecUpdate`. Pointers: `hErrorNode_out` out; `updateResult_out` out.
 pub type PFN_cuGraphExecUpdate_v10020 = unsafe extern "C" fn(
     hGraphExec: CUgraphExec,
     hGraph: CUgraph,
@@ -496,7 +496,7 @@ pub type PFN_cuGraphExecUpdate_v10020 = unsafe extern "C" fn(
     updateResult_out: *mut CUgraphExecUpdateResult,
 ) -> CUresult;
 
-/// `cuGraphExecUpdate_v2`.
+/// `cuGraphExecUpdate_v2`. Pointers: `resultInfo` out.
 pub type PFN_cuGraphExecUpdate_v12000 = unsafe extern "C" fn(
     hGraphExec: CUgraphExec,
     hGraph: CUgraph,
@@ -507,25 +507,25 @@ pub type PFN_cuGraphExecUpdate_v12000 = unsafe extern "C" fn(
 pub type PFN_cuGraphKernelNodeCopyAttributes_v11000 =
     unsafe extern "C" fn(dst: CUgraphNode, src: CUgraphNode) -> CUresult;
 
-/// `cuGraphKernelNodeGetAttribute`.
+/// `cuGraphKernelNodeGetAttribute`. Pointers: `value_out` out.
 pub type PFN_cuGraphKernelNodeGetAttribute_v11000 = unsafe extern "C" fn(
     hNode: CUgraphNode,
     attr: CUkernelNodeAttrID,
     value_out: *mut CUkernelNodeAttrValue_v1,
 ) -> CUresult;
 
-/// `cuGraphKernelNodeSetAttribute`.
+/// `cuGraphKernelNodeSetAttribute`. Pointers: `value` in.
 pub type PFN_cuGraphKernelNodeSetAttribute_v11000 = unsafe extern "C" fn(
     hNode: CUgraphNode,
     attr: CUkernelNodeAttrID,
     value: *const CUkernelNodeAttrValue_v1,
 ) -> CUresult;
 
-/// `cuGraphDebugDotPrint`.
+/// `cuGraphDebugDotPrint`. Pointers: `path` in.
 pub type PFN_cuGraphDebugDotPrint_v11030 =
     unsafe extern "C" fn(hGraph: CUgraph, path: *const core::ffi::c_char, flags: u32) -> CUresult;
 
-/// `cuUserObjectCreate`.
+/// `cuUserObjectCreate`. Pointers: `object_out` out; `ptr` in.
 pub type PFN_cuUserObjectCreate_v11030 = unsafe extern "C" fn(
     object_out: *mut CUuserObject,
     ptr: *mut core::ffi::c_void,
@@ -548,7 +548,7 @@ pub type PFN_cuGraphRetainUserObject_v11030 =
 pub type PFN_cuGraphReleaseUserObject_v11030 =
     unsafe extern "C" fn(graph: CUgraph, object: CUuserObject, count: u32) -> CUresult;
 
-/// `cuGraphAddNode`.
+/// `cuGraphAddNode`. Pointers: `phGraphNode` out; `dependencies` in, several; `nodeParams` in and out.
 pub type PFN_cuGraphAddNode_v12020 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -557,7 +557,7 @@ pub type PFN_cuGraphAddNode_v12020 = unsafe extern "C" fn(
     nodeParams: *mut CUgraphNodeParams,
 ) -> CUresult;
 
-/// `cuGraphAddNode_v2`.
+/// `cuGraphAddNode_v2`. Pointers: `phGraphNode` out; `dependencies` in, several; `dependencyData` in, several, may be NULL; `nodeParams` in and out.
 pub type PFN_cuGraphAddNode_v12030 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -567,7 +567,7 @@ pub type PFN_cuGraphAddNode_v12030 = unsafe extern "C" fn(
     nodeParams: *mut CUgraphNodeParams,
 ) -> CUresult;
 
-/// `cuGraphAddNode_v3`.
+/// `cuGraphAddNode_v3`. Pointers: `phGraphNode` out; `dependencies` in, several; `dependencyData` in, several, may be NULL; `nodeParams` in and out.
 pub type PFN_cuGraphAddNode_v13040 = unsafe extern "C" fn(
     phGraphNode: *mut CUgraphNode,
     hGraph: CUgraph,
@@ -577,23 +577,23 @@ pub type PFN_cuGraphAddNode_v13040 = unsafe extern "C" fn(
     nodeParams: *mut CUgraphNodeParams,
 ) -> CUresult;
 
-/// `cuGraphNodeSetParams`.
+/// `cuGraphNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphNodeSetParams_v12020 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *mut CUgraphNodeParams) -> CUresult;
 
-/// `cuGraphNodeSetParams_v2`.
+/// `cuGraphNodeSetParams_v2`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphNodeSetParams_v13040 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *mut CUgraphNodeParams) -> CUresult;
 
-/// `cuGraphNodeGetParams`.
+/// `cuGraphNodeGetParams`. Pointers: `nodeParams` out.
 pub type PFN_cuGraphNodeGetParams_v13020 =
     unsafe extern "C" fn(hNode: CUgraphNode, nodeParams: *mut CUgraphNodeParams) -> CUresult;
 
-/// `cuGraphExecNodeSetParams`.
+/// `cuGraphExecNodeSetParams`. Pointers: `nodeParams` in.
 pub type PFN_cuGraphExecNodeSetParams_v12020 =
     unsafe extern "C" fn(hGraphExec: CUgraphExec, hNode: CUgraphNode, nodeParams: *mut CUgraphNodeParams) -> CUresult;
 
-/// `cuGraphConditionalHandleCreate`.
+/// `cuGraphConditionalHandleCreate`. Pointers: `pHandle_out` out.
 pub type PFN_cuGraphConditionalHandleCreate_v12030 = unsafe extern "C" fn(
     pHandle_out: *mut CUgraphConditionalHandle,
     hGraph: CUgraph,

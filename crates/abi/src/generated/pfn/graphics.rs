@@ -7,7 +7,7 @@ use crate::types::*;
 /// `cuGraphicsUnregisterResource`.
 pub type PFN_cuGraphicsUnregisterResource_v3000 = unsafe extern "C" fn(resource: CUgraphicsResource) -> CUresult;
 
-/// `cuGraphicsSubResourceGetMappedArray`.
+/// `cuGraphicsSubResourceGetMappedArray`. Pointers: `pArray` out.
 pub type PFN_cuGraphicsSubResourceGetMappedArray_v3000 = unsafe extern "C" fn(
     pArray: *mut CUarray,
     resource: CUgraphicsResource,
@@ -15,15 +15,15 @@ pub type PFN_cuGraphicsSubResourceGetMappedArray_v3000 = unsafe extern "C" fn(
     mipLevel: u32,
 ) -> CUresult;
 
-/// `cuGraphicsResourceGetMappedMipmappedArray`.
+/// `cuGraphicsResourceGetMappedMipmappedArray`. Pointers: `pMipmappedArray` out.
 pub type PFN_cuGraphicsResourceGetMappedMipmappedArray_v5000 =
     unsafe extern "C" fn(pMipmappedArray: *mut CUmipmappedArray, resource: CUgraphicsResource) -> CUresult;
 
-/// `cuGraphicsResourceGetMappedPointer`.
+/// `cuGraphicsResourceGetMappedPointer`. Pointers: `pDevPtr` out; `pSize` out.
 pub type PFN_cuGraphicsResourceGetMappedPointer_v3000 =
     unsafe extern "C" fn(pDevPtr: *mut CUdeviceptr_v1, pSize: *mut u32, resource: CUgraphicsResource) -> CUresult;
 
-/// `cuGraphicsResourceGetMappedPointer_v2`.
+/// `cuGraphicsResourceGetMappedPointer_v2`. Pointers: `pDevPtr` out; `pSize` out.
 pub type PFN_cuGraphicsResourceGetMappedPointer_v3020 =
     unsafe extern "C" fn(pDevPtr: *mut CUdeviceptr_v2, pSize: *mut usize, resource: CUgraphicsResource) -> CUresult;
 
@@ -35,18 +35,18 @@ pub type PFN_cuGraphicsResourceSetMapFlags_v3000 =
 pub type PFN_cuGraphicsResourceSetMapFlags_v6050 =
     unsafe extern "C" fn(resource: CUgraphicsResource, flags: u32) -> CUresult;
 
-/// `cuGraphicsMapResources`.
+/// `cuGraphicsMapResources`. Pointers: `resources` in, several.
 pub type PFN_cuGraphicsMapResources_v3000 =
     unsafe extern "C" fn(count: u32, resources: *mut CUgraphicsResource, hStream: CUstream) -> CUresult;
 
-/// `cuGraphicsMapResources_ptsz`.
+/// `cuGraphicsMapResources_ptsz`. Pointers: `resources` in, several.
 pub type PFN_cuGraphicsMapResources_v7000_ptsz =
     unsafe extern "C" fn(count: u32, resources: *mut CUgraphicsResource, hStream: CUstream) -> CUresult;
 
-/// `cuGraphicsUnmapResources`.
+/// `cuGraphicsUnmapResources`. Pointers: `resources` in, several.
 pub type PFN_cuGraphicsUnmapResources_v3000 =
     unsafe extern "C" fn(count: u32, resources: *mut CUgraphicsResource, hStream: CUstream) -> CUresult;
 
-/// `cuGraphicsUnmapResources_ptsz`.
+/// `cuGraphicsUnmapResources_ptsz`. Pointers: `resources` in, several.
 pub type PFN_cuGraphicsUnmapResources_v7000_ptsz =
     unsafe extern "C" fn(count: u32, resources: *mut CUgraphicsResource, hStream: CUstream) -> CUresult;

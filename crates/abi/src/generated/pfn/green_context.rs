@@ -4,29 +4,29 @@
 
 use crate::types::*;
 
-/// `cuGreenCtxCreate`.
+/// `cuGreenCtxCreate`. Pointers: `phCtx` out.
 pub type PFN_cuGreenCtxCreate_v12040 =
     unsafe extern "C" fn(phCtx: *mut CUgreenCtx, desc: CUdevResourceDesc, dev: CUdevice, flags: u32) -> CUresult;
 
 /// `cuGreenCtxDestroy`.
 pub type PFN_cuGreenCtxDestroy_v12040 = unsafe extern "C" fn(hCtx: CUgreenCtx) -> CUresult;
 
-/// `cuCtxFromGreenCtx`.
+/// `cuCtxFromGreenCtx`. Pointers: `pContext` out.
 pub type PFN_cuCtxFromGreenCtx_v12040 = unsafe extern "C" fn(pContext: *mut CUcontext, hCtx: CUgreenCtx) -> CUresult;
 
-/// `cuDeviceGetDevResource`.
+/// `cuDeviceGetDevResource`. Pointers: `resource` out.
 pub type PFN_cuDeviceGetDevResource_v12040 =
     unsafe extern "C" fn(device: CUdevice, resource: *mut CUdevResource, r#type: CUdevResourceType) -> CUresult;
 
-/// `cuCtxGetDevResource`.
+/// `cuCtxGetDevResource`. Pointers: `resource` out.
 pub type PFN_cuCtxGetDevResource_v12040 =
     unsafe extern "C" fn(hCtx: CUcontext, resource: *mut CUdevResource, r#type: CUdevResourceType) -> CUresult;
 
-/// `cuGreenCtxGetDevResource`.
+/// `cuGreenCtxGetDevResource`. Pointers: `resource` out.
 pub type PFN_cuGreenCtxGetDevResource_v12040 =
     unsafe extern "C" fn(hCtx: CUgreenCtx, resource: *mut CUdevResource, r#type: CUdevResourceType) -> CUresult;
 
-/// `cuDevSmResourceSplitByCount`.
+/// `cuDevSmResourceSplitByCount`. Pointers: `result` out, several; `nbGroups` in and out; `input` in; `remainder` out.
 pub type PFN_cuDevSmResourceSplitByCount_v12040 = unsafe extern "C" fn(
     result: *mut CUdevResource,
     nbGroups: *mut u32,
@@ -36,7 +36,7 @@ pub type PFN_cuDevSmResourceSplitByCount_v12040 = unsafe extern "C" fn(
     minCount: u32,
 ) -> CUresult;
 
-/// `cuDevSmResourceSplit`.
+/// `cuDevSmResourceSplit`. Pointers: `result` out, several; `input` in; `remainder` out; `groupParams` in and out, several.
 pub type PFN_cuDevSmResourceSplit_v13010 = unsafe extern "C" fn(
     result: *mut CUdevResource,
     nbGroups: u32,
@@ -46,7 +46,7 @@ pub type PFN_cuDevSmResourceSplit_v13010 = unsafe extern "C" fn(
     groupParams: *mut CU_DEV_SM_RESOURCE_GROUP_PARAMS,
 ) -> CUresult;
 
-/// `cuDevResourceGenerateDesc`.
+/// `cuDevResourceGenerateDesc`. Pointers: `phDesc` out; `resources` in, several.
 pub type PFN_cuDevResourceGenerateDesc_v12040 =
     unsafe extern "C" fn(phDesc: *mut CUdevResourceDesc, resources: *mut CUdevResource, nbResources: u32) -> CUresult;
 
@@ -56,20 +56,20 @@ pub type PFN_cuGreenCtxRecordEvent_v12040 = unsafe extern "C" fn(hCtx: CUgreenCt
 /// `cuGreenCtxWaitEvent`.
 pub type PFN_cuGreenCtxWaitEvent_v12040 = unsafe extern "C" fn(hCtx: CUgreenCtx, hEvent: CUevent) -> CUresult;
 
-/// `cuStreamGetGreenCtx`.
+/// `cuStreamGetGreenCtx`. Pointers: `phCtx` out.
 pub type PFN_cuStreamGetGreenCtx_v12040 = unsafe extern "C" fn(hStream: CUstream, phCtx: *mut CUgreenCtx) -> CUresult;
 
-/// `cuGreenCtxStreamCreate`.
+/// `cuGreenCtxStreamCreate`. Pointers: `phStream` out.
 pub type PFN_cuGreenCtxStreamCreate_v12050 =
     unsafe extern "C" fn(phStream: *mut CUstream, greenCtx: CUgreenCtx, flags: u32, priority: i32) -> CUresult;
 
-/// `cuGreenCtxGetId`.
+/// `cuGreenCtxGetId`. Pointers: `greenCtxId` out.
 pub type PFN_cuGreenCtxGetId_v12090 = unsafe extern "C" fn(greenCtx: CUgreenCtx, greenCtxId: *mut u64) -> CUresult;
 
-/// `cuStreamGetDevResource`.
+/// `cuStreamGetDevResource`. Pointers: `resource` out.
 pub type PFN_cuStreamGetDevResource_v13010 =
     unsafe extern "C" fn(hStream: CUstream, resource: *mut CUdevResource, r#type: CUdevResourceType) -> CUresult;
 
-/// `cuStreamGetDevResource_ptsz`.
+/// `cuStreamGetDevResource_ptsz`. Pointers: `resource` out.
 pub type PFN_cuStreamGetDevResource_v13010_ptsz =
     unsafe extern "C" fn(hStream: CUstream, resource: *mut CUdevResource, r#type: CUdevResourceType) -> CUresult;

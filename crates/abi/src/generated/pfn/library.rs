@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuLibraryLoadData`.
+/// `cuLibraryLoadData`. Pointers: `library` out; `code` in; `jitOptions` in, several, may be NULL; `jitOptionsValues` in, several, may be NULL; `libraryOptions` in, several, may be NULL; `libraryOptionValues` in, several, may be NULL.
 pub type PFN_cuLibraryLoadData_v12000 = unsafe extern "C" fn(
     library: *mut CUlibrary,
     code: *const core::ffi::c_void,
@@ -16,7 +16,7 @@ pub type PFN_cuLibraryLoadData_v12000 = unsafe extern "C" fn(
     numLibraryOptions: u32,
 ) -> CUresult;
 
-/// `cuLibraryLoadFromFile`.
+/// `cuLibraryLoadFromFile`. Pointers: `library` out; `fileName` in; `jitOptions` in, several, may be NULL; `jitOptionsValues` in, several, may be NULL; `libraryOptions` in, several, may be NULL; `libraryOptionValues` in, several, may be NULL.
 pub type PFN_cuLibraryLoadFromFile_v12000 = unsafe extern "C" fn(
     library: *mut CUlibrary,
     fileName: *const core::ffi::c_char,
@@ -31,27 +31,27 @@ pub type PFN_cuLibraryLoadFromFile_v12000 = unsafe extern "C" fn(
 /// `cuLibraryUnload`.
 pub type PFN_cuLibraryUnload_v12000 = unsafe extern "C" fn(library: CUlibrary) -> CUresult;
 
-/// `cuLibraryGetKernel`.
+/// `cuLibraryGetKernel`. Pointers: `pKernel` out; `name` in.
 pub type PFN_cuLibraryGetKernel_v12000 =
     unsafe extern "C" fn(pKernel: *mut CUkernel, library: CUlibrary, name: *const core::ffi::c_char) -> CUresult;
 
-/// `cuLibraryGetKernelCount`.
+/// `cuLibraryGetKernelCount`. Pointers: `count` out.
 pub type PFN_cuLibraryGetKernelCount_v12040 = unsafe extern "C" fn(count: *mut u32, lib: CUlibrary) -> CUresult;
 
-/// `cuLibraryEnumerateKernels`.
+/// `cuLibraryEnumerateKernels`. Pointers: `kernels` out, several.
 pub type PFN_cuLibraryEnumerateKernels_v12040 =
     unsafe extern "C" fn(kernels: *mut CUkernel, numKernels: u32, lib: CUlibrary) -> CUresult;
 
-/// `cuLibraryGetModule`.
+/// `cuLibraryGetModule`. Pointers: `pMod` out.
 pub type PFN_cuLibraryGetModule_v12000 = unsafe extern "C" fn(pMod: *mut CUmodule, library: CUlibrary) -> CUresult;
 
-/// `cuKernelGetFunction`.
+/// `cuKernelGetFunction`. Pointers: `pFunc` out.
 pub type PFN_cuKernelGetFunction_v12000 = unsafe extern "C" fn(pFunc: *mut CUfunction, kernel: CUkernel) -> CUresult;
 
-/// `cuKernelGetLibrary`.
+/// `cuKernelGetLibrary`. Pointers: `pLib` out.
 pub type PFN_cuKernelGetLibrary_v12050 = unsafe extern "C" fn(pLib: *mut CUlibrary, kernel: CUkernel) -> CUresult;
 
-/// `cuLibraryGetGlobal`.
+/// `cuLibraryGetGlobal`. Pointers: `dptr` out; `bytes` out; `name` in.
 pub type PFN_cuLibraryGetGlobal_v12000 = unsafe extern "C" fn(
     dptr: *mut CUdeviceptr,
     bytes: *mut usize,
@@ -59,7 +59,7 @@ pub type PFN_cuLibraryGetGlobal_v12000 = unsafe extern "C" fn(
     name: *const core::ffi::c_char,
 ) -> CUresult;
 
-/// `cuLibraryGetManaged`.
+/// `cuLibraryGetManaged`. Pointers: `dptr` out; `bytes` out; `name` in.
 pub type PFN_cuLibraryGetManaged_v12000 = unsafe extern "C" fn(
     dptr: *mut CUdeviceptr,
     bytes: *mut usize,
@@ -67,14 +67,14 @@ pub type PFN_cuLibraryGetManaged_v12000 = unsafe extern "C" fn(
     name: *const core::ffi::c_char,
 ) -> CUresult;
 
-/// `cuLibraryGetUnifiedFunction`.
+/// `cuLibraryGetUnifiedFunction`. Pointers: `fptr` out; `symbol` in.
 pub type PFN_cuLibraryGetUnifiedFunction_v12000 = unsafe extern "C" fn(
     fptr: *mut *mut core::ffi::c_void,
     library: CUlibrary,
     symbol: *const core::ffi::c_char,
 ) -> CUresult;
 
-/// `cuKernelGetAttribute`.
+/// `cuKernelGetAttribute`. Pointers: `pi` out.
 pub type PFN_cuKernelGetAttribute_v12000 =
     unsafe extern "C" fn(pi: *mut i32, attrib: CUfunction_attribute, kernel: CUkernel, dev: CUdevice) -> CUresult;
 
@@ -86,11 +86,11 @@ pub type PFN_cuKernelSetAttribute_v12000 =
 pub type PFN_cuKernelSetCacheConfig_v12000 =
     unsafe extern "C" fn(kernel: CUkernel, config: CUfunc_cache, dev: CUdevice) -> CUresult;
 
-/// `cuKernelGetName`.
+/// `cuKernelGetName`. Pointers: `name` out.
 pub type PFN_cuKernelGetName_v12030 =
     unsafe extern "C" fn(name: *mut *const core::ffi::c_char, hfunc: CUkernel) -> CUresult;
 
-/// `cuKernelGetParamInfo`.
+/// `cuKernelGetParamInfo`. Pointers: `paramOffset` out; `paramSize` out, may be NULL.
 pub type PFN_cuKernelGetParamInfo_v12040 = unsafe extern "C" fn(
     kernel: CUkernel,
     paramIndex: usize,
@@ -98,5 +98,5 @@ pub type PFN_cuKernelGetParamInfo_v12040 = unsafe extern "C" fn(
     paramSize: *mut usize,
 ) -> CUresult;
 
-/// `cuKernelGetParamCount`.
+/// `cuKernelGetParamCount`. Pointers: `paramCount` out.
 pub type PFN_cuKernelGetParamCount_v13020 = unsafe extern "C" fn(kernel: CUkernel, paramCount: *mut usize) -> CUresult;

@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuLogicalEndpointIdReserve`.
+/// `cuLogicalEndpointIdReserve`. Pointers: `baseLeId` out.
 pub type PFN_cuLogicalEndpointIdReserve_v13030 =
     unsafe extern "C" fn(baseLeId: *mut CUlogicalEndpointId, count: cuuint32_t) -> CUresult;
 
@@ -12,7 +12,7 @@ pub type PFN_cuLogicalEndpointIdReserve_v13030 =
 pub type PFN_cuLogicalEndpointIdRelease_v13030 =
     unsafe extern "C" fn(baseLeId: CUlogicalEndpointId, count: cuuint32_t) -> CUresult;
 
-/// `cuLogicalEndpointCreate`.
+/// `cuLogicalEndpointCreate`. Pointers: `prop` in.
 pub type PFN_cuLogicalEndpointCreate_v13030 =
     unsafe extern "C" fn(leId: CUlogicalEndpointId, prop: *const CUlogicalEndpointProp) -> CUresult;
 
@@ -23,7 +23,7 @@ pub type PFN_cuLogicalEndpointAddDevice_v13030 =
 /// `cuLogicalEndpointDestroy`.
 pub type PFN_cuLogicalEndpointDestroy_v13030 = unsafe extern "C" fn(leId: CUlogicalEndpointId) -> CUresult;
 
-/// `cuLogicalEndpointBindAddr`.
+/// `cuLogicalEndpointBindAddr`. Pointers: `ptr` in.
 pub type PFN_cuLogicalEndpointBindAddr_v13030 = unsafe extern "C" fn(
     leId: CUlogicalEndpointId,
     dev: CUdevice,
@@ -48,27 +48,27 @@ pub type PFN_cuLogicalEndpointBindMem_v13030 = unsafe extern "C" fn(
 pub type PFN_cuLogicalEndpointUnbind_v13030 =
     unsafe extern "C" fn(leId: CUlogicalEndpointId, dev: CUdevice, offset: cuuint64_t, size: cuuint64_t) -> CUresult;
 
-/// `cuLogicalEndpointExport`.
+/// `cuLogicalEndpointExport`. Pointers: `handle` out.
 pub type PFN_cuLogicalEndpointExport_v13030 = unsafe extern "C" fn(
     handle: *mut core::ffi::c_void,
     leId: CUlogicalEndpointId,
     handleType: CUlogicalEndpointIpcHandleType,
 ) -> CUresult;
 
-/// `cuLogicalEndpointImport`.
+/// `cuLogicalEndpointImport`. Pointers: `handle` in.
 pub type PFN_cuLogicalEndpointImport_v13030 = unsafe extern "C" fn(
     leId: CUlogicalEndpointId,
     handle: *const core::ffi::c_void,
     handleType: CUlogicalEndpointIpcHandleType,
 ) -> CUresult;
 
-/// `cuLogicalEndpointGetLimits`.
+/// `cuLogicalEndpointGetLimits`. Pointers: `bindAlignment` out; `maxSize` out; `prop` in.
 pub type PFN_cuLogicalEndpointGetLimits_v13030 = unsafe extern "C" fn(
     bindAlignment: *mut cuuint64_t,
     maxSize: *mut cuuint64_t,
     prop: *const CUlogicalEndpointProp,
 ) -> CUresult;
 
-/// `cuLogicalEndpointQuery`.
+/// `cuLogicalEndpointQuery`. Pointers: `queryStatus` out, several.
 pub type PFN_cuLogicalEndpointQuery_v13030 =
     unsafe extern "C" fn(leId: CUlogicalEndpointId, count: cuuint32_t, queryStatus: *mut i32) -> CUresult;

@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuLogsRegisterCallback`.
+/// `cuLogsRegisterCallback`. Pointers: `userData` in, may be NULL; `callback_out` out, may be NULL.
 pub type PFN_cuLogsRegisterCallback_v12090 = unsafe extern "C" fn(
     callbackFunc: CUlogsCallback,
     userData: *mut core::ffi::c_void,
@@ -14,14 +14,14 @@ pub type PFN_cuLogsRegisterCallback_v12090 = unsafe extern "C" fn(
 /// `cuLogsUnregisterCallback`.
 pub type PFN_cuLogsUnregisterCallback_v12090 = unsafe extern "C" fn(callback: CUlogsCallbackHandle) -> CUresult;
 
-/// `cuLogsCurrent`.
+/// `cuLogsCurrent`. Pointers: `iterator_out` out.
 pub type PFN_cuLogsCurrent_v12090 = unsafe extern "C" fn(iterator_out: *mut CUlogIterator, flags: u32) -> CUresult;
 
-/// `cuLogsDumpToFile`.
+/// `cuLogsDumpToFile`. Pointers: `iterator` in and out, may be NULL; `pathToFile` in.
 pub type PFN_cuLogsDumpToFile_v12090 =
     unsafe extern "C" fn(iterator: *mut CUlogIterator, pathToFile: *const core::ffi::c_char, flags: u32) -> CUresult;
 
-/// `cuLogsDumpToMemory`.
+/// `cuLogsDumpToMemory`. Pointers: `iterator` in and out, may be NULL; `buffer` out; `size` in and out.
 pub type PFN_cuLogsDumpToMemory_v12090 = unsafe extern "C" fn(
     iterator: *mut CUlogIterator,
     buffer: *mut core::ffi::c_char,

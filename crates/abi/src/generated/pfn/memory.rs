@@ -4,19 +4,19 @@
 
 use crate::types::*;
 
-/// `cuMemGetInfo`.
+/// `cuMemGetInfo`. Pointers: `free` out; `total` out.
 pub type PFN_cuMemGetInfo_v2000 = unsafe extern "C" fn(free: *mut u32, total: *mut u32) -> CUresult;
 
-/// `cuMemGetInfo_v2`.
+/// `cuMemGetInfo_v2`. Pointers: `free` out; `total` out.
 pub type PFN_cuMemGetInfo_v3020 = unsafe extern "C" fn(free: *mut usize, total: *mut usize) -> CUresult;
 
-/// `cuMemAlloc`.
+/// `cuMemAlloc`. Pointers: `dptr` out.
 pub type PFN_cuMemAlloc_v2000 = unsafe extern "C" fn(dptr: *mut CUdeviceptr_v1, bytesize: u32) -> CUresult;
 
-/// `cuMemAlloc_v2`.
+/// `cuMemAlloc_v2`. Pointers: `dptr` out.
 pub type PFN_cuMemAlloc_v3020 = unsafe extern "C" fn(dptr: *mut CUdeviceptr_v2, bytesize: usize) -> CUresult;
 
-/// `cuMemAllocPitch`.
+/// `cuMemAllocPitch`. Pointers: `dptr` out; `pPitch` out.
 pub type PFN_cuMemAllocPitch_v2000 = unsafe extern "C" fn(
     dptr: *mut CUdeviceptr_v1,
     pPitch: *mut u32,
@@ -25,7 +25,7 @@ pub type PFN_cuMemAllocPitch_v2000 = unsafe extern "C" fn(
     ElementSizeBytes: u32,
 ) -> CUresult;
 
-/// `cuMemAllocPitch_v2`.
+/// `cuMemAllocPitch_v2`. Pointers: `dptr` out; `pPitch` out.
 pub type PFN_cuMemAllocPitch_v3020 = unsafe extern "C" fn(
     dptr: *mut CUdeviceptr_v2,
     pPitch: *mut usize,
@@ -40,43 +40,43 @@ pub type PFN_cuMemFree_v2000 = unsafe extern "C" fn(dptr: CUdeviceptr_v1) -> CUr
 /// `cuMemFree_v2`.
 pub type PFN_cuMemFree_v3020 = unsafe extern "C" fn(dptr: CUdeviceptr_v2) -> CUresult;
 
-/// `cuMemGetAddressRange`.
+/// `cuMemGetAddressRange`. Pointers: `pbase` out; `psize` out.
 pub type PFN_cuMemGetAddressRange_v2000 =
     unsafe extern "C" fn(pbase: *mut CUdeviceptr_v1, psize: *mut u32, dptr: CUdeviceptr_v1) -> CUresult;
 
-/// `cuMemGetAddressRange_v2`.
+/// `cuMemGetAddressRange_v2`. Pointers: `pbase` out; `psize` out.
 pub type PFN_cuMemGetAddressRange_v3020 =
     unsafe extern "C" fn(pbase: *mut CUdeviceptr_v2, psize: *mut usize, dptr: CUdeviceptr_v2) -> CUresult;
 
-/// `cuMemAllocHost`.
+/// `cuMemAllocHost`. Pointers: `pp` out.
 pub type PFN_cuMemAllocHost_v2000 = unsafe extern "C" fn(pp: *mut *mut core::ffi::c_void, bytesize: u32) -> CUresult;
 
-/// `cuMemAllocHost_v2`.
+/// `cuMemAllocHost_v2`. Pointers: `pp` out.
 pub type PFN_cuMemAllocHost_v3020 = unsafe extern "C" fn(pp: *mut *mut core::ffi::c_void, bytesize: usize) -> CUresult;
 
-/// `cuMemFreeHost`.
+/// `cuMemFreeHost`. Pointers: `p` in.
 pub type PFN_cuMemFreeHost_v2000 = unsafe extern "C" fn(p: *mut core::ffi::c_void) -> CUresult;
 
-/// `cuMemHostAlloc`.
+/// `cuMemHostAlloc`. Pointers: `pp` out.
 pub type PFN_cuMemHostAlloc_v2020 =
     unsafe extern "C" fn(pp: *mut *mut core::ffi::c_void, bytesize: usize, Flags: u32) -> CUresult;
 
-/// `cuMemHostGetDevicePointer`.
+/// `cuMemHostGetDevicePointer`. Pointers: `pdptr` out; `p` in.
 pub type PFN_cuMemHostGetDevicePointer_v2020 =
     unsafe extern "C" fn(pdptr: *mut CUdeviceptr_v1, p: *mut core::ffi::c_void, Flags: u32) -> CUresult;
 
-/// `cuMemHostGetDevicePointer_v2`.
+/// `cuMemHostGetDevicePointer_v2`. Pointers: `pdptr` out; `p` in.
 pub type PFN_cuMemHostGetDevicePointer_v3020 =
     unsafe extern "C" fn(pdptr: *mut CUdeviceptr_v2, p: *mut core::ffi::c_void, Flags: u32) -> CUresult;
 
-/// `cuMemHostGetFlags`.
+/// `cuMemHostGetFlags`. Pointers: `pFlags` out; `p` in.
 pub type PFN_cuMemHostGetFlags_v2030 = unsafe extern "C" fn(pFlags: *mut u32, p: *mut core::ffi::c_void) -> CUresult;
 
-/// `cuMemAllocManaged`.
+/// `cuMemAllocManaged`. Pointers: `dptr` out.
 pub type PFN_cuMemAllocManaged_v6000 =
     unsafe extern "C" fn(dptr: *mut CUdeviceptr_v2, bytesize: usize, flags: u32) -> CUresult;
 
-/// `cuDeviceRegisterAsyncNotification`.
+/// `cuDeviceRegisterAsyncNotification`. Pointers: `userData` in, may be NULL; `callback` out.
 pub type PFN_cuDeviceRegisterAsyncNotification_v12040 = unsafe extern "C" fn(
     device: CUdevice,
     callbackFunc: CUasyncCallback,
@@ -88,46 +88,46 @@ pub type PFN_cuDeviceRegisterAsyncNotification_v12040 = unsafe extern "C" fn(
 pub type PFN_cuDeviceUnregisterAsyncNotification_v12040 =
     unsafe extern "C" fn(device: CUdevice, callback: CUasyncCallbackHandle) -> CUresult;
 
-/// `cuDeviceGetByPCIBusId`.
+/// `cuDeviceGetByPCIBusId`. Pointers: `dev` out; `pciBusId` in.
 pub type PFN_cuDeviceGetByPCIBusId_v4010 =
     unsafe extern "C" fn(dev: *mut CUdevice_v1, pciBusId: *const core::ffi::c_char) -> CUresult;
 
-/// `cuDeviceGetPCIBusId`.
+/// `cuDeviceGetPCIBusId`. Pointers: `pciBusId` out.
 pub type PFN_cuDeviceGetPCIBusId_v4010 =
     unsafe extern "C" fn(pciBusId: *mut core::ffi::c_char, len: i32, dev: CUdevice_v1) -> CUresult;
 
-/// `cuIpcGetEventHandle`.
+/// `cuIpcGetEventHandle`. Pointers: `pHandle` out.
 pub type PFN_cuIpcGetEventHandle_v4010 =
     unsafe extern "C" fn(pHandle: *mut CUipcEventHandle_v1, event: CUevent) -> CUresult;
 
-/// `cuIpcOpenEventHandle`.
+/// `cuIpcOpenEventHandle`. Pointers: `phEvent` out.
 pub type PFN_cuIpcOpenEventHandle_v4010 =
     unsafe extern "C" fn(phEvent: *mut CUevent, handle: CUipcEventHandle_v1) -> CUresult;
 
-/// `cuIpcGetMemHandle`.
+/// `cuIpcGetMemHandle`. Pointers: `pHandle` out.
 pub type PFN_cuIpcGetMemHandle_v4010 =
     unsafe extern "C" fn(pHandle: *mut CUipcMemHandle_v1, dptr: CUdeviceptr_v2) -> CUresult;
 
-/// `cuIpcOpenMemHandle`.
+/// `cuIpcOpenMemHandle`. Pointers: `pdptr` out.
 pub type PFN_cuIpcOpenMemHandle_v4010 =
     unsafe extern "C" fn(pdptr: *mut CUdeviceptr_v2, handle: CUipcMemHandle_v1, Flags: u32) -> CUresult;
 
-/// `cuIpcOpenMemHandle_v2`.
+/// `cuIpcOpenMemHandle_v2`. Pointers: `pdptr` out.
 pub type PFN_cuIpcOpenMemHandle_v11000 =
     unsafe extern "C" fn(pdptr: *mut CUdeviceptr_v2, handle: CUipcMemHandle_v1, Flags: u32) -> CUresult;
 
 /// `cuIpcCloseMemHandle`.
 pub type PFN_cuIpcCloseMemHandle_v4010 = unsafe extern "C" fn(dptr: CUdeviceptr_v2) -> CUresult;
 
-/// `cuMemHostRegister`.
+/// `cuMemHostRegister`. Pointers: `p` in.
 pub type PFN_cuMemHostRegister_v4000 =
     unsafe extern "C" fn(p: *mut core::ffi::c_void, bytesize: usize, Flags: u32) -> CUresult;
 
-/// `cuMemHostRegister_v2`.
+/// `cuMemHostRegister_v2`. Pointers: `p` in.
 pub type PFN_cuMemHostRegister_v6050 =
     unsafe extern "C" fn(p: *mut core::ffi::c_void, bytesize: usize, Flags: u32) -> CUresult;
 
-/// `cuMemHostUnregister`.
+/// `cuMemHostUnregister`. Pointers: `p` in.
 pub type PFN_cuMemHostUnregister_v4000 = unsafe extern "C" fn(p: *mut core::ffi::c_void) -> CUresult;
 
 /// `cuMemcpy`.
@@ -156,27 +156,27 @@ pub type PFN_cuMemcpyPeer_v7000_ptds = unsafe extern "C" fn(
     ByteCount: usize,
 ) -> CUresult;
 
-/// `cuMemcpyHtoD`.
+/// `cuMemcpyHtoD`. Pointers: `srcHost` in.
 pub type PFN_cuMemcpyHtoD_v2000 =
     unsafe extern "C" fn(dstDevice: CUdeviceptr_v1, srcHost: *const core::ffi::c_void, ByteCount: u32) -> CUresult;
 
-/// `cuMemcpyHtoD_v2`.
+/// `cuMemcpyHtoD_v2`. Pointers: `srcHost` in.
 pub type PFN_cuMemcpyHtoD_v3020 =
     unsafe extern "C" fn(dstDevice: CUdeviceptr_v2, srcHost: *const core::ffi::c_void, ByteCount: usize) -> CUresult;
 
-/// `cuMemcpyHtoD_v2_ptds`.
+/// `cuMemcpyHtoD_v2_ptds`. Pointers: `srcHost` in.
 pub type PFN_cuMemcpyHtoD_v7000_ptds =
     unsafe extern "C" fn(dstDevice: CUdeviceptr_v2, srcHost: *const core::ffi::c_void, ByteCount: usize) -> CUresult;
 
-/// `cuMemcpyDtoH`.
+/// `cuMemcpyDtoH`. Pointers: `dstHost` out.
 pub type PFN_cuMemcpyDtoH_v2000 =
     unsafe extern "C" fn(dstHost: *mut core::ffi::c_void, srcDevice: CUdeviceptr_v1, ByteCount: u32) -> CUresult;
 
-/// `cuMemcpyDtoH_v2`.
+/// `cuMemcpyDtoH_v2`. Pointers: `dstHost` out.
 pub type PFN_cuMemcpyDtoH_v3020 =
     unsafe extern "C" fn(dstHost: *mut core::ffi::c_void, srcDevice: CUdeviceptr_v2, ByteCount: usize) -> CUresult;
 
-/// `cuMemcpyDtoH_v2_ptds`.
+/// `cuMemcpyDtoH_v2_ptds`. Pointers: `dstHost` out.
 pub type PFN_cuMemcpyDtoH_v7000_ptds =
     unsafe extern "C" fn(dstHost: *mut core::ffi::c_void, srcDevice: CUdeviceptr_v2, ByteCount: usize) -> CUresult;
 
@@ -216,7 +216,7 @@ pub type PFN_cuMemcpyAtoD_v3020 =
 pub type PFN_cuMemcpyAtoD_v7000_ptds =
     unsafe extern "C" fn(dstDevice: CUdeviceptr_v2, srcArray: CUarray, srcOffset: usize, ByteCount: usize) -> CUresult;
 
-/// `cuMemcpyHtoA`.
+/// `cuMemcpyHtoA`. Pointers: `srcHost` in.
 pub type PFN_cuMemcpyHtoA_v2000 = unsafe extern "C" fn(
     dstArray: CUarray,
     dstOffset: u32,
@@ -224,7 +224,7 @@ pub type PFN_cuMemcpyHtoA_v2000 = unsafe extern "C" fn(
     ByteCount: u32,
 ) -> CUresult;
 
-/// `cuMemcpyHtoA_v2`.
+/// `cuMemcpyHtoA_v2`. Pointers: `srcHost` in.
 pub type PFN_cuMemcpyHtoA_v3020 = unsafe extern "C" fn(
     dstArray: CUarray,
     dstOffset: usize,
@@ -232,7 +232,7 @@ pub type PFN_cuMemcpyHtoA_v3020 = unsafe extern "C" fn(
     ByteCount: usize,
 ) -> CUresult;
 
-/// `cuMemcpyHtoA_v2_ptds`.
+/// `cuMemcpyHtoA_v2_ptds`. Pointers: `srcHost` in.
 pub type PFN_cuMemcpyHtoA_v7000_ptds = unsafe extern "C" fn(
     dstArray: CUarray,
     dstOffset: usize,
@@ -240,7 +240,7 @@ pub type PFN_cuMemcpyHtoA_v7000_ptds = unsafe extern "C" fn(
     ByteCount: usize,
 ) -> CUresult;
 
-/// `cuMemcpyAtoH`.
+/// `cuMemcpyAtoH`. Pointers: `dstHost` out.
 pub type PFN_cuMemcpyAtoH_v2000 = unsafe extern "C" fn(
     dstHost: *mut core::ffi::c_void,
     srcArray: CUarray,
@@ -248,7 +248,7 @@ pub type PFN_cuMemcpyAtoH_v2000 = unsafe extern "C" fn(
     ByteCount: u32,
 ) -> CUresult;
 
-/// `cuMemcpyAtoH_v2`.
+/// `cuMemcpyAtoH_v2`. Pointers: `dstHost` out.
 pub type PFN_cuMemcpyAtoH_v3020 = unsafe extern "C" fn(
     dstHost: *mut core::ffi::c_void,
     srcArray: CUarray,
@@ -256,7 +256,7 @@ pub type PFN_cuMemcpyAtoH_v3020 = unsafe extern "C" fn(
     ByteCount: usize,
 ) -> CUresult;
 
-/// `cuMemcpyAtoH_v2_ptds`.
+/// `cuMemcpyAtoH_v2_ptds`. Pointers: `dstHost` out.
 pub type PFN_cuMemcpyAtoH_v7000_ptds = unsafe extern "C" fn(
     dstHost: *mut core::ffi::c_void,
     srcArray: CUarray,
@@ -291,37 +291,37 @@ pub type PFN_cuMemcpyAtoA_v7000_ptds = unsafe extern "C" fn(
     ByteCount: usize,
 ) -> CUresult;
 
-/// `cuMemcpy2D`.
+/// `cuMemcpy2D`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy2D_v2000 = unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY2D_v1) -> CUresult;
 
-/// `cuMemcpy2D_v2`.
+/// `cuMemcpy2D_v2`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy2D_v3020 = unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY2D_v2) -> CUresult;
 
-/// `cuMemcpy2D_v2_ptds`.
+/// `cuMemcpy2D_v2_ptds`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy2D_v7000_ptds = unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY2D_v2) -> CUresult;
 
-/// `cuMemcpy2DUnaligned`.
+/// `cuMemcpy2DUnaligned`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy2DUnaligned_v2000 = unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY2D_v1) -> CUresult;
 
-/// `cuMemcpy2DUnaligned_v2`.
+/// `cuMemcpy2DUnaligned_v2`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy2DUnaligned_v3020 = unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY2D_v2) -> CUresult;
 
-/// `cuMemcpy2DUnaligned_v2_ptds`.
+/// `cuMemcpy2DUnaligned_v2_ptds`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy2DUnaligned_v7000_ptds = unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY2D_v2) -> CUresult;
 
-/// `cuMemcpy3D`.
+/// `cuMemcpy3D`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy3D_v2000 = unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY3D_v1) -> CUresult;
 
-/// `cuMemcpy3D_v2`.
+/// `cuMemcpy3D_v2`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy3D_v3020 = unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY3D_v2) -> CUresult;
 
-/// `cuMemcpy3D_v2_ptds`.
+/// `cuMemcpy3D_v2_ptds`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy3D_v7000_ptds = unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY3D_v2) -> CUresult;
 
-/// `cuMemcpy3DPeer`.
+/// `cuMemcpy3DPeer`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy3DPeer_v4000 = unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY3D_PEER_v1) -> CUresult;
 
-/// `cuMemcpy3DPeer_ptds`.
+/// `cuMemcpy3DPeer_ptds`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy3DPeer_v7000_ptds = unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY3D_PEER_v1) -> CUresult;
 
 /// `cuMemcpyAsync`.
@@ -352,7 +352,7 @@ pub type PFN_cuMemcpyPeerAsync_v7000_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyHtoDAsync`.
+/// `cuMemcpyHtoDAsync`. Pointers: `srcHost` in.
 pub type PFN_cuMemcpyHtoDAsync_v2000 = unsafe extern "C" fn(
     dstDevice: CUdeviceptr_v1,
     srcHost: *const core::ffi::c_void,
@@ -360,7 +360,7 @@ pub type PFN_cuMemcpyHtoDAsync_v2000 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyHtoDAsync_v2`.
+/// `cuMemcpyHtoDAsync_v2`. Pointers: `srcHost` in.
 pub type PFN_cuMemcpyHtoDAsync_v3020 = unsafe extern "C" fn(
     dstDevice: CUdeviceptr_v2,
     srcHost: *const core::ffi::c_void,
@@ -368,7 +368,7 @@ pub type PFN_cuMemcpyHtoDAsync_v3020 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyHtoDAsync_v2_ptsz`.
+/// `cuMemcpyHtoDAsync_v2_ptsz`. Pointers: `srcHost` in.
 pub type PFN_cuMemcpyHtoDAsync_v7000_ptsz = unsafe extern "C" fn(
     dstDevice: CUdeviceptr_v2,
     srcHost: *const core::ffi::c_void,
@@ -376,7 +376,7 @@ pub type PFN_cuMemcpyHtoDAsync_v7000_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyDtoHAsync`.
+/// `cuMemcpyDtoHAsync`. Pointers: `dstHost` out.
 pub type PFN_cuMemcpyDtoHAsync_v2000 = unsafe extern "C" fn(
     dstHost: *mut core::ffi::c_void,
     srcDevice: CUdeviceptr_v1,
@@ -384,7 +384,7 @@ pub type PFN_cuMemcpyDtoHAsync_v2000 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyDtoHAsync_v2`.
+/// `cuMemcpyDtoHAsync_v2`. Pointers: `dstHost` out.
 pub type PFN_cuMemcpyDtoHAsync_v3020 = unsafe extern "C" fn(
     dstHost: *mut core::ffi::c_void,
     srcDevice: CUdeviceptr_v2,
@@ -392,7 +392,7 @@ pub type PFN_cuMemcpyDtoHAsync_v3020 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyDtoHAsync_v2_ptsz`.
+/// `cuMemcpyDtoHAsync_v2_ptsz`. Pointers: `dstHost` out.
 pub type PFN_cuMemcpyDtoHAsync_v7000_ptsz = unsafe extern "C" fn(
     dstHost: *mut core::ffi::c_void,
     srcDevice: CUdeviceptr_v2,
@@ -424,7 +424,7 @@ pub type PFN_cuMemcpyDtoDAsync_v7000_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyHtoAAsync`.
+/// `cuMemcpyHtoAAsync`. Pointers: `srcHost` in.
 pub type PFN_cuMemcpyHtoAAsync_v2000 = unsafe extern "C" fn(
     dstArray: CUarray,
     dstOffset: u32,
@@ -433,7 +433,7 @@ pub type PFN_cuMemcpyHtoAAsync_v2000 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyHtoAAsync_v2`.
+/// `cuMemcpyHtoAAsync_v2`. Pointers: `srcHost` in.
 pub type PFN_cuMemcpyHtoAAsync_v3020 = unsafe extern "C" fn(
     dstArray: CUarray,
     dstOffset: usize,
@@ -442,7 +442,7 @@ pub type PFN_cuMemcpyHtoAAsync_v3020 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyHtoAAsync_v2_ptsz`.
+/// `cuMemcpyHtoAAsync_v2_ptsz`. Pointers: `srcHost` in.
 pub type PFN_cuMemcpyHtoAAsync_v7000_ptsz = unsafe extern "C" fn(
     dstArray: CUarray,
     dstOffset: usize,
@@ -451,7 +451,7 @@ pub type PFN_cuMemcpyHtoAAsync_v7000_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyAtoHAsync`.
+/// `cuMemcpyAtoHAsync`. Pointers: `dstHost` out.
 pub type PFN_cuMemcpyAtoHAsync_v2000 = unsafe extern "C" fn(
     dstHost: *mut core::ffi::c_void,
     srcArray: CUarray,
@@ -460,7 +460,7 @@ pub type PFN_cuMemcpyAtoHAsync_v2000 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyAtoHAsync_v2`.
+/// `cuMemcpyAtoHAsync_v2`. Pointers: `dstHost` out.
 pub type PFN_cuMemcpyAtoHAsync_v3020 = unsafe extern "C" fn(
     dstHost: *mut core::ffi::c_void,
     srcArray: CUarray,
@@ -469,7 +469,7 @@ pub type PFN_cuMemcpyAtoHAsync_v3020 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyAtoHAsync_v2_ptsz`.
+/// `cuMemcpyAtoHAsync_v2_ptsz`. Pointers: `dstHost` out.
 pub type PFN_cuMemcpyAtoHAsync_v7000_ptsz = unsafe extern "C" fn(
     dstHost: *mut core::ffi::c_void,
     srcArray: CUarray,
@@ -478,39 +478,39 @@ pub type PFN_cuMemcpyAtoHAsync_v7000_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpy2DAsync`.
+/// `cuMemcpy2DAsync`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy2DAsync_v2000 =
     unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY2D_v1, hStream: CUstream) -> CUresult;
 
-/// `cuMemcpy2DAsync_v2`.
+/// `cuMemcpy2DAsync_v2`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy2DAsync_v3020 =
     unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY2D_v2, hStream: CUstream) -> CUresult;
 
-/// `cuMemcpy2DAsync_v2_ptsz`.
+/// `cuMemcpy2DAsync_v2_ptsz`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy2DAsync_v7000_ptsz =
     unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY2D_v2, hStream: CUstream) -> CUresult;
 
-/// `cuMemcpy3DAsync`.
+/// `cuMemcpy3DAsync`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy3DAsync_v2000 =
     unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY3D_v1, hStream: CUstream) -> CUresult;
 
-/// `cuMemcpy3DAsync_v2`.
+/// `cuMemcpy3DAsync_v2`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy3DAsync_v3020 =
     unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY3D_v2, hStream: CUstream) -> CUresult;
 
-/// `cuMemcpy3DAsync_v2_ptsz`.
+/// `cuMemcpy3DAsync_v2_ptsz`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy3DAsync_v7000_ptsz =
     unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY3D_v2, hStream: CUstream) -> CUresult;
 
-/// `cuMemcpy3DPeerAsync`.
+/// `cuMemcpy3DPeerAsync`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy3DPeerAsync_v4000 =
     unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY3D_PEER_v1, hStream: CUstream) -> CUresult;
 
-/// `cuMemcpy3DPeerAsync_ptsz`.
+/// `cuMemcpy3DPeerAsync_ptsz`. Pointers: `pCopy` in.
 pub type PFN_cuMemcpy3DPeerAsync_v7000_ptsz =
     unsafe extern "C" fn(pCopy: *const CUDA_MEMCPY3D_PEER_v1, hStream: CUstream) -> CUresult;
 
-/// `cuMemcpyBatchAsync`.
+/// `cuMemcpyBatchAsync`. Pointers: `dsts` in, several; `srcs` in, several; `sizes` in, several; `attrs` in, several; `attrsIdxs` in, several; `failIdx` out.
 pub type PFN_cuMemcpyBatchAsync_v12080 = unsafe extern "C" fn(
     dsts: *mut CUdeviceptr_v2,
     srcs: *mut CUdeviceptr_v2,
@@ -523,7 +523,7 @@ pub type PFN_cuMemcpyBatchAsync_v12080 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyBatchAsync_ptsz`.
+/// `cuMemcpyBatchAsync_ptsz`. Pointers: `dsts` in, several; `srcs` in, several; `sizes` in, several; `attrs` in, several; `attrsIdxs` in, several; `failIdx` out.
 pub type PFN_cuMemcpyBatchAsync_v12080_ptsz = unsafe extern "C" fn(
     dsts: *mut CUdeviceptr_v2,
     srcs: *mut CUdeviceptr_v2,
@@ -536,7 +536,7 @@ pub type PFN_cuMemcpyBatchAsync_v12080_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyBatchAsync_v2`.
+/// `cuMemcpyBatchAsync_v2`. Pointers: `dsts` in, several; `srcs` in, several; `sizes` in, several; `attrs` in, several; `attrsIdxs` in, several.
 pub type PFN_cuMemcpyBatchAsync_v13000 = unsafe extern "C" fn(
     dsts: *mut CUdeviceptr_v2,
     srcs: *mut CUdeviceptr_v2,
@@ -548,7 +548,7 @@ pub type PFN_cuMemcpyBatchAsync_v13000 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyBatchAsync_v2_ptsz`.
+/// `cuMemcpyBatchAsync_v2_ptsz`. Pointers: `dsts` in, several; `srcs` in, several; `sizes` in, several; `attrs` in, several; `attrsIdxs` in, several.
 pub type PFN_cuMemcpyBatchAsync_v13000_ptsz = unsafe extern "C" fn(
     dsts: *mut CUdeviceptr_v2,
     srcs: *mut CUdeviceptr_v2,
@@ -560,7 +560,7 @@ pub type PFN_cuMemcpyBatchAsync_v13000_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpy3DBatchAsync`.
+/// `cuMemcpy3DBatchAsync`. Pointers: `opList` in, several; `failIdx` out.
 pub type PFN_cuMemcpy3DBatchAsync_v12080 = unsafe extern "C" fn(
     numOps: usize,
     opList: *mut CUDA_MEMCPY3D_BATCH_OP_v1,
@@ -569,7 +569,7 @@ pub type PFN_cuMemcpy3DBatchAsync_v12080 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpy3DBatchAsync_ptsz`.
+/// `cuMemcpy3DBatchAsync_ptsz`. Pointers: `opList` in, several; `failIdx` out.
 pub type PFN_cuMemcpy3DBatchAsync_v12080_ptsz = unsafe extern "C" fn(
     numOps: usize,
     opList: *mut CUDA_MEMCPY3D_BATCH_OP_v1,
@@ -578,7 +578,7 @@ pub type PFN_cuMemcpy3DBatchAsync_v12080_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpy3DBatchAsync_v2`.
+/// `cuMemcpy3DBatchAsync_v2`. Pointers: `opList` in, several.
 pub type PFN_cuMemcpy3DBatchAsync_v13000 = unsafe extern "C" fn(
     numOps: usize,
     opList: *mut CUDA_MEMCPY3D_BATCH_OP_v1,
@@ -586,7 +586,7 @@ pub type PFN_cuMemcpy3DBatchAsync_v13000 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpy3DBatchAsync_v2_ptsz`.
+/// `cuMemcpy3DBatchAsync_v2_ptsz`. Pointers: `opList` in, several.
 pub type PFN_cuMemcpy3DBatchAsync_v13000_ptsz = unsafe extern "C" fn(
     numOps: usize,
     opList: *mut CUDA_MEMCPY3D_BATCH_OP_v1,
@@ -594,7 +594,7 @@ pub type PFN_cuMemcpy3DBatchAsync_v13000_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyWithAttributesAsync`.
+/// `cuMemcpyWithAttributesAsync`. Pointers: `attr` in.
 pub type PFN_cuMemcpyWithAttributesAsync_v13020 = unsafe extern "C" fn(
     dst: CUdeviceptr_v2,
     src: CUdeviceptr_v2,
@@ -603,7 +603,7 @@ pub type PFN_cuMemcpyWithAttributesAsync_v13020 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpyWithAttributesAsync_ptsz`.
+/// `cuMemcpyWithAttributesAsync_ptsz`. Pointers: `attr` in.
 pub type PFN_cuMemcpyWithAttributesAsync_v13020_ptsz = unsafe extern "C" fn(
     dst: CUdeviceptr_v2,
     src: CUdeviceptr_v2,
@@ -612,11 +612,11 @@ pub type PFN_cuMemcpyWithAttributesAsync_v13020_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemcpy3DWithAttributesAsync`.
+/// `cuMemcpy3DWithAttributesAsync`. Pointers: `op` in.
 pub type PFN_cuMemcpy3DWithAttributesAsync_v13020 =
     unsafe extern "C" fn(op: *mut CUDA_MEMCPY3D_BATCH_OP_v1, flags: u64, hStream: CUstream) -> CUresult;
 
-/// `cuMemcpy3DWithAttributesAsync_ptsz`.
+/// `cuMemcpy3DWithAttributesAsync_ptsz`. Pointers: `op` in.
 pub type PFN_cuMemcpy3DWithAttributesAsync_v13020_ptsz =
     unsafe extern "C" fn(op: *mut CUDA_MEMCPY3D_BATCH_OP_v1, flags: u64, hStream: CUstream) -> CUresult;
 
@@ -767,82 +767,82 @@ pub type PFN_cuMemsetD2D32Async_v7000_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuArrayCreate`.
+/// `cuArrayCreate`. Pointers: `pHandle` out; `pAllocateArray` in.
 pub type PFN_cuArrayCreate_v2000 =
     unsafe extern "C" fn(pHandle: *mut CUarray, pAllocateArray: *const CUDA_ARRAY_DESCRIPTOR_v1) -> CUresult;
 
-/// `cuArrayCreate_v2`.
+/// `cuArrayCreate_v2`. Pointers: `pHandle` out; `pAllocateArray` in.
 pub type PFN_cuArrayCreate_v3020 =
     unsafe extern "C" fn(pHandle: *mut CUarray, pAllocateArray: *const CUDA_ARRAY_DESCRIPTOR_v2) -> CUresult;
 
-/// `cuArrayGetDescriptor`.
+/// `cuArrayGetDescriptor`. Pointers: `pArrayDescriptor` out.
 pub type PFN_cuArrayGetDescriptor_v2000 =
     unsafe extern "C" fn(pArrayDescriptor: *mut CUDA_ARRAY_DESCRIPTOR_v1, hArray: CUarray) -> CUresult;
 
-/// `cuArrayGetDescriptor_v2`.
+/// `cuArrayGetDescriptor_v2`. Pointers: `pArrayDescriptor` out.
 pub type PFN_cuArrayGetDescriptor_v3020 =
     unsafe extern "C" fn(pArrayDescriptor: *mut CUDA_ARRAY_DESCRIPTOR_v2, hArray: CUarray) -> CUresult;
 
-/// `cuArrayGetSparseProperties`.
+/// `cuArrayGetSparseProperties`. Pointers: `sparseProperties` out.
 pub type PFN_cuArrayGetSparseProperties_v11010 =
     unsafe extern "C" fn(sparseProperties: *mut CUDA_ARRAY_SPARSE_PROPERTIES_v1, array: CUarray) -> CUresult;
 
-/// `cuMipmappedArrayGetSparseProperties`.
+/// `cuMipmappedArrayGetSparseProperties`. Pointers: `sparseProperties` out.
 pub type PFN_cuMipmappedArrayGetSparseProperties_v11010 =
     unsafe extern "C" fn(sparseProperties: *mut CUDA_ARRAY_SPARSE_PROPERTIES_v1, mipmap: CUmipmappedArray) -> CUresult;
 
-/// `cuArrayGetMemoryRequirements`.
+/// `cuArrayGetMemoryRequirements`. Pointers: `memoryRequirements` out.
 pub type PFN_cuArrayGetMemoryRequirements_v11060 = unsafe extern "C" fn(
     memoryRequirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS_v1,
     array: CUarray,
     device: CUdevice,
 ) -> CUresult;
 
-/// `cuMipmappedArrayGetMemoryRequirements`.
+/// `cuMipmappedArrayGetMemoryRequirements`. Pointers: `memoryRequirements` out.
 pub type PFN_cuMipmappedArrayGetMemoryRequirements_v11060 = unsafe extern "C" fn(
     memoryRequirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS_v1,
     mipmap: CUmipmappedArray,
     device: CUdevice,
 ) -> CUresult;
 
-/// `cuArrayGetPlane`.
+/// `cuArrayGetPlane`. Pointers: `pPlaneArray` out.
 pub type PFN_cuArrayGetPlane_v11020 =
     unsafe extern "C" fn(pPlaneArray: *mut CUarray, hArray: CUarray, planeIdx: u32) -> CUresult;
 
 /// `cuArrayDestroy`.
 pub type PFN_cuArrayDestroy_v2000 = unsafe extern "C" fn(hArray: CUarray) -> CUresult;
 
-/// `cuArray3DCreate`.
+/// `cuArray3DCreate`. Pointers: `pHandle` out; `pAllocateArray` in.
 pub type PFN_cuArray3DCreate_v2000 =
     unsafe extern "C" fn(pHandle: *mut CUarray, pAllocateArray: *const CUDA_ARRAY3D_DESCRIPTOR_v1) -> CUresult;
 
-/// `cuArray3DCreate_v2`.
+/// `cuArray3DCreate_v2`. Pointers: `pHandle` out; `pAllocateArray` in.
 pub type PFN_cuArray3DCreate_v3020 =
     unsafe extern "C" fn(pHandle: *mut CUarray, pAllocateArray: *const CUDA_ARRAY3D_DESCRIPTOR_v2) -> CUresult;
 
-/// `cuArray3DGetDescriptor`.
+/// `cuArray3DGetDescriptor`. Pointers: `pArrayDescriptor` out.
 pub type PFN_cuArray3DGetDescriptor_v2000 =
     unsafe extern "C" fn(pArrayDescriptor: *mut CUDA_ARRAY3D_DESCRIPTOR_v1, hArray: CUarray) -> CUresult;
 
-/// `cuArray3DGetDescriptor_v2`.
+/// `cuArray3DGetDescriptor_v2`. Pointers: `pArrayDescriptor` out.
 pub type PFN_cuArray3DGetDescriptor_v3020 =
     unsafe extern "C" fn(pArrayDescriptor: *mut CUDA_ARRAY3D_DESCRIPTOR_v2, hArray: CUarray) -> CUresult;
 
-/// `cuMipmappedArrayCreate`.
+/// `cuMipmappedArrayCreate`. Pointers: `pHandle` out; `pMipmappedArrayDesc` in.
 pub type PFN_cuMipmappedArrayCreate_v5000 = unsafe extern "C" fn(
     pHandle: *mut CUmipmappedArray,
     pMipmappedArrayDesc: *const CUDA_ARRAY3D_DESCRIPTOR_v2,
     numMipmapLevels: u32,
 ) -> CUresult;
 
-/// `cuMipmappedArrayGetLevel`.
+/// `cuMipmappedArrayGetLevel`. Pointers: `pLevelArray` out.
 pub type PFN_cuMipmappedArrayGetLevel_v5000 =
     unsafe extern "C" fn(pLevelArray: *mut CUarray, hMipmappedArray: CUmipmappedArray, level: u32) -> CUresult;
 
 /// `cuMipmappedArrayDestroy`.
 pub type PFN_cuMipmappedArrayDestroy_v5000 = unsafe extern "C" fn(hMipmappedArray: CUmipmappedArray) -> CUresult;
 
-/// `cuMemGetHandleForAddressRange`.
+/// `cuMemGetHandleForAddressRange`. Pointers: `handle` out.
 pub type PFN_cuMemGetHandleForAddressRange_v11070 = unsafe extern "C" fn(
     handle: *mut core::ffi::c_void,
     dptr: CUdeviceptr,
@@ -851,7 +851,7 @@ pub type PFN_cuMemGetHandleForAddressRange_v11070 = unsafe extern "C" fn(
     flags: u64,
 ) -> CUresult;
 
-/// `cuMemBatchDecompressAsync`.
+/// `cuMemBatchDecompressAsync`. Pointers: `paramsArray` in, several; `errorIndex` out.
 pub type PFN_cuMemBatchDecompressAsync_v12060 = unsafe extern "C" fn(
     paramsArray: *mut CUmemDecompressParams,
     count: usize,
@@ -860,7 +860,7 @@ pub type PFN_cuMemBatchDecompressAsync_v12060 = unsafe extern "C" fn(
     stream: CUstream,
 ) -> CUresult;
 
-/// `cuMemBatchDecompressAsync_ptsz`.
+/// `cuMemBatchDecompressAsync_ptsz`. Pointers: `paramsArray` in, several; `errorIndex` out.
 pub type PFN_cuMemBatchDecompressAsync_v12060_ptsz = unsafe extern "C" fn(
     paramsArray: *mut CUmemDecompressParams,
     count: usize,

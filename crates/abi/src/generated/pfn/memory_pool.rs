@@ -10,70 +10,70 @@ pub type PFN_cuMemFreeAsync_v11020 = unsafe extern "C" fn(dptr: CUdeviceptr_v2, 
 /// `cuMemFreeAsync_ptsz`.
 pub type PFN_cuMemFreeAsync_v11020_ptsz = unsafe extern "C" fn(dptr: CUdeviceptr_v2, hStream: CUstream) -> CUresult;
 
-/// `cuMemAllocAsync`.
+/// `cuMemAllocAsync`. Pointers: `dptr` out.
 pub type PFN_cuMemAllocAsync_v11020 =
     unsafe extern "C" fn(dptr: *mut CUdeviceptr_v2, bytesize: usize, hStream: CUstream) -> CUresult;
 
-/// `cuMemAllocAsync_ptsz`.
+/// `cuMemAllocAsync_ptsz`. Pointers: `dptr` out.
 pub type PFN_cuMemAllocAsync_v11020_ptsz =
     unsafe extern "C" fn(dptr: *mut CUdeviceptr_v2, bytesize: usize, hStream: CUstream) -> CUresult;
 
 /// `cuMemPoolTrimTo`.
 pub type PFN_cuMemPoolTrimTo_v11020 = unsafe extern "C" fn(pool: CUmemoryPool, minBytesToKeep: usize) -> CUresult;
 
-/// `cuMemPoolSetAttribute`.
+/// `cuMemPoolSetAttribute`. Pointers: `value` in.
 pub type PFN_cuMemPoolSetAttribute_v11020 =
     unsafe extern "C" fn(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut core::ffi::c_void) -> CUresult;
 
-/// `cuMemPoolGetAttribute`.
+/// `cuMemPoolGetAttribute`. Pointers: `value` out.
 pub type PFN_cuMemPoolGetAttribute_v11020 =
     unsafe extern "C" fn(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut core::ffi::c_void) -> CUresult;
 
-/// `cuMemPoolSetAccess`.
+/// `cuMemPoolSetAccess`. Pointers: `map` in.
 pub type PFN_cuMemPoolSetAccess_v11020 =
     unsafe extern "C" fn(pool: CUmemoryPool, map: *const CUmemAccessDesc_v1, count: usize) -> CUresult;
 
-/// `cuMemPoolGetAccess`.
+/// `cuMemPoolGetAccess`. Pointers: `flags` out; `location` in.
 pub type PFN_cuMemPoolGetAccess_v11020 = unsafe extern "C" fn(
     flags: *mut CUmemAccess_flags,
     memPool: CUmemoryPool,
     location: *mut CUmemLocation_v1,
 ) -> CUresult;
 
-/// `cuMemPoolCreate`.
+/// `cuMemPoolCreate`. Pointers: `pool` out; `poolProps` in.
 pub type PFN_cuMemPoolCreate_v11020 =
     unsafe extern "C" fn(pool: *mut CUmemoryPool, poolProps: *const CUmemPoolProps_v1) -> CUresult;
 
 /// `cuMemPoolDestroy`.
 pub type PFN_cuMemPoolDestroy_v11020 = unsafe extern "C" fn(pool: CUmemoryPool) -> CUresult;
 
-/// `cuMemGetDefaultMemPool`.
+/// `cuMemGetDefaultMemPool`. Pointers: `pool_out` out; `location` in.
 pub type PFN_cuMemGetDefaultMemPool_v13000 = unsafe extern "C" fn(
     pool_out: *mut CUmemoryPool,
     location: *mut CUmemLocation,
     r#type: CUmemAllocationType,
 ) -> CUresult;
 
-/// `cuMemGetMemPool`.
+/// `cuMemGetMemPool`. Pointers: `pool` out; `location` in.
 pub type PFN_cuMemGetMemPool_v13000 = unsafe extern "C" fn(
     pool: *mut CUmemoryPool,
     location: *mut CUmemLocation,
     r#type: CUmemAllocationType,
 ) -> CUresult;
 
-/// `cuMemSetMemPool`.
+/// `cuMemSetMemPool`. Pointers: `location` in.
 pub type PFN_cuMemSetMemPool_v13000 =
     unsafe extern "C" fn(location: *mut CUmemLocation, r#type: CUmemAllocationType, pool: CUmemoryPool) -> CUresult;
 
-/// `cuMemAllocFromPoolAsync`.
+/// `cuMemAllocFromPoolAsync`. Pointers: `dptr` out.
 pub type PFN_cuMemAllocFromPoolAsync_v11020 =
     unsafe extern "C" fn(dptr: *mut CUdeviceptr_v2, bytesize: usize, pool: CUmemoryPool, hStream: CUstream) -> CUresult;
 
-/// `cuMemAllocFromPoolAsync_ptsz`.
+/// `cuMemAllocFromPoolAsync_ptsz`. Pointers: `dptr` out.
 pub type PFN_cuMemAllocFromPoolAsync_v11020_ptsz =
     unsafe extern "C" fn(dptr: *mut CUdeviceptr_v2, bytesize: usize, pool: CUmemoryPool, hStream: CUstream) -> CUresult;
 
-/// `cuMemPoolExportToShareableHandle`.
+/// `cuMemPoolExportToShareableHandle`. Pointers: `handle_out` out.
 pub type PFN_cuMemPoolExportToShareableHandle_v11020 = unsafe extern "C" fn(
     handle_out: *mut core::ffi::c_void,
     pool: CUmemoryPool,
@@ -81,7 +81,7 @@ pub type PFN_cuMemPoolExportToShareableHandle_v11020 = unsafe extern "C" fn(
     flags: u64,
 ) -> CUresult;
 
-/// `cuMemPoolImportFromShareableHandle`.
+/// `cuMemPoolImportFromShareableHandle`. Pointers: `pool_out` out; `handle` in.
 pub type PFN_cuMemPoolImportFromShareableHandle_v11020 = unsafe extern "C" fn(
     pool_out: *mut CUmemoryPool,
     handle: *mut core::ffi::c_void,
@@ -89,11 +89,11 @@ pub type PFN_cuMemPoolImportFromShareableHandle_v11020 = unsafe extern "C" fn(
     flags: u64,
 ) -> CUresult;
 
-/// `cuMemPoolExportPointer`.
+/// `cuMemPoolExportPointer`. Pointers: `shareData_out` out.
 pub type PFN_cuMemPoolExportPointer_v11020 =
     unsafe extern "C" fn(shareData_out: *mut CUmemPoolPtrExportData_v1, ptr: CUdeviceptr_v2) -> CUresult;
 
-/// `cuMemPoolImportPointer`.
+/// `cuMemPoolImportPointer`. Pointers: `ptr_out` out; `shareData` in.
 pub type PFN_cuMemPoolImportPointer_v11020 = unsafe extern "C" fn(
     ptr_out: *mut CUdeviceptr_v2,
     pool: CUmemoryPool,

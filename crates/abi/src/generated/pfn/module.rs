@@ -4,15 +4,15 @@
 
 use crate::types::*;
 
-/// `cuModuleLoad`.
+/// `cuModuleLoad`. Pointers: `module` out; `fname` in.
 pub type PFN_cuModuleLoad_v2000 =
     unsafe extern "C" fn(module: *mut CUmodule, fname: *const core::ffi::c_char) -> CUresult;
 
-/// `cuModuleLoadData`.
+/// `cuModuleLoadData`. Pointers: `module` out; `image` in.
 pub type PFN_cuModuleLoadData_v2000 =
     unsafe extern "C" fn(module: *mut CUmodule, image: *const core::ffi::c_void) -> CUresult;
 
-/// `cuModuleLoadDataEx`.
+/// `cuModuleLoadDataEx`. Pointers: `module` out; `image` in; `options` in, several, may be NULL; `optionValues` in, several, may be NULL.
 pub type PFN_cuModuleLoadDataEx_v2010 = unsafe extern "C" fn(
     module: *mut CUmodule,
     image: *const core::ffi::c_void,
@@ -21,28 +21,28 @@ pub type PFN_cuModuleLoadDataEx_v2010 = unsafe extern "C" fn(
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuModuleLoadFatBinary`.
+/// `cuModuleLoadFatBinary`. Pointers: `module` out; `fatCubin` in.
 pub type PFN_cuModuleLoadFatBinary_v2000 =
     unsafe extern "C" fn(module: *mut CUmodule, fatCubin: *const core::ffi::c_void) -> CUresult;
 
 /// `cuModuleUnload`.
 pub type PFN_cuModuleUnload_v2000 = unsafe extern "C" fn(hmod: CUmodule) -> CUresult;
 
-/// `cuModuleGetLoadingMode`.
+/// `cuModuleGetLoadingMode`. Pointers: `mode` out.
 pub type PFN_cuModuleGetLoadingMode_v11070 = unsafe extern "C" fn(mode: *mut CUmoduleLoadingMode) -> CUresult;
 
-/// `cuModuleGetFunction`.
+/// `cuModuleGetFunction`. Pointers: `hfunc` out; `name` in.
 pub type PFN_cuModuleGetFunction_v2000 =
     unsafe extern "C" fn(hfunc: *mut CUfunction, hmod: CUmodule, name: *const core::ffi::c_char) -> CUresult;
 
-/// `cuModuleGetFunctionCount`.
+/// `cuModuleGetFunctionCount`. Pointers: `count` out.
 pub type PFN_cuModuleGetFunctionCount_v12040 = unsafe extern "C" fn(count: *mut u32, r#mod: CUmodule) -> CUresult;
 
-/// `cuModuleEnumerateFunctions`.
+/// `cuModuleEnumerateFunctions`. Pointers: `functions` out, several.
 pub type PFN_cuModuleEnumerateFunctions_v12040 =
     unsafe extern "C" fn(functions: *mut CUfunction, numFunctions: u32, r#mod: CUmodule) -> CUresult;
 
-/// `cuModuleGetGlobal`.
+/// `cuModuleGetGlobal`. Pointers: `dptr` out; `bytes` out; `name` in.
 pub type PFN_cuModuleGetGlobal_v2000 = unsafe extern "C" fn(
     dptr: *mut CUdeviceptr_v1,
     bytes: *mut u32,
@@ -50,7 +50,7 @@ pub type PFN_cuModuleGetGlobal_v2000 = unsafe extern "C" fn(
     name: *const core::ffi::c_char,
 ) -> CUresult;
 
-/// `cuModuleGetGlobal_v2`.
+/// `cuModuleGetGlobal_v2`. Pointers: `dptr` out; `bytes` out; `name` in.
 pub type PFN_cuModuleGetGlobal_v3020 = unsafe extern "C" fn(
     dptr: *mut CUdeviceptr_v2,
     bytes: *mut usize,
@@ -58,7 +58,7 @@ pub type PFN_cuModuleGetGlobal_v3020 = unsafe extern "C" fn(
     name: *const core::ffi::c_char,
 ) -> CUresult;
 
-/// `cuLinkCreate`.
+/// `cuLinkCreate`. Pointers: `options` in, several, may be NULL; `optionValues` in, several, may be NULL; `stateOut` out.
 pub type PFN_cuLinkCreate_v5050 = unsafe extern "C" fn(
     numOptions: u32,
     options: *mut CUjit_option,
@@ -66,7 +66,7 @@ pub type PFN_cuLinkCreate_v5050 = unsafe extern "C" fn(
     stateOut: *mut CUlinkState,
 ) -> CUresult;
 
-/// `cuLinkCreate_v2`.
+/// `cuLinkCreate_v2`. Pointers: `options` in, several, may be NULL; `optionValues` in, several, may be NULL; `stateOut` out.
 pub type PFN_cuLinkCreate_v6050 = unsafe extern "C" fn(
     numOptions: u32,
     options: *mut CUjit_option,
@@ -74,7 +74,7 @@ pub type PFN_cuLinkCreate_v6050 = unsafe extern "C" fn(
     stateOut: *mut CUlinkState,
 ) -> CUresult;
 
-/// `cuLinkAddData`.
+/// `cuLinkAddData`. Pointers: `data` in; `name` in, may be NULL; `options` in, several, may be NULL; `optionValues` in, several, may be NULL.
 pub type PFN_cuLinkAddData_v5050 = unsafe extern "C" fn(
     state: CUlinkState,
     r#type: CUjitInputType,
@@ -86,7 +86,7 @@ pub type PFN_cuLinkAddData_v5050 = unsafe extern "C" fn(
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuLinkAddData_v2`.
+/// `cuLinkAddData_v2`. Pointers: `data` in; `name` in, may be NULL; `options` in, several, may be NULL; `optionValues` in, several, may be NULL.
 pub type PFN_cuLinkAddData_v6050 = unsafe extern "C" fn(
     state: CUlinkState,
     r#type: CUjitInputType,
@@ -98,7 +98,7 @@ pub type PFN_cuLinkAddData_v6050 = unsafe extern "C" fn(
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuLinkAddFile`.
+/// `cuLinkAddFile`. Pointers: `path` in; `options` in, several, may be NULL; `optionValues` in, several, may be NULL.
 pub type PFN_cuLinkAddFile_v5050 = unsafe extern "C" fn(
     state: CUlinkState,
     r#type: CUjitInputType,
@@ -108,7 +108,7 @@ pub type PFN_cuLinkAddFile_v5050 = unsafe extern "C" fn(
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuLinkAddFile_v2`.
+/// `cuLinkAddFile_v2`. Pointers: `path` in; `options` in, several, may be NULL; `optionValues` in, several, may be NULL.
 pub type PFN_cuLinkAddFile_v6050 = unsafe extern "C" fn(
     state: CUlinkState,
     r#type: CUjitInputType,
@@ -118,7 +118,7 @@ pub type PFN_cuLinkAddFile_v6050 = unsafe extern "C" fn(
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuLinkComplete`.
+/// `cuLinkComplete`. Pointers: `cubinOut` out; `sizeOut` out, may be NULL.
 pub type PFN_cuLinkComplete_v5050 =
     unsafe extern "C" fn(state: CUlinkState, cubinOut: *mut *mut core::ffi::c_void, sizeOut: *mut usize) -> CUresult;
 

@@ -4,10 +4,10 @@
 
 use crate::types::*;
 
-/// `cuModuleGetTexRef`.
+/// `cuModuleGetTexRef`. Pointers: `pTexRef` out; `name` in.
 pub type PFN_cuModuleGetTexRef_v2000 =
     unsafe extern "C" fn(pTexRef: *mut CUtexref, hmod: CUmodule, name: *const core::ffi::c_char) -> CUresult;
 
-/// `cuModuleGetSurfRef`.
+/// `cuModuleGetSurfRef`. Pointers: `pSurfRef` out; `name` in.
 pub type PFN_cuModuleGetSurfRef_v3000 =
     unsafe extern "C" fn(pSurfRef: *mut CUsurfref, hmod: CUmodule, name: *const core::ffi::c_char) -> CUresult;

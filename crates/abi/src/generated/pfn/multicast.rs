@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuMulticastCreate`.
+/// `cuMulticastCreate`. Pointers: `mcHandle` out; `prop` in.
 pub type PFN_cuMulticastCreate_v12010 =
     unsafe extern "C" fn(mcHandle: *mut CUmemGenericAllocationHandle, prop: *const CUmulticastObjectProp) -> CUresult;
 
@@ -60,7 +60,7 @@ pub type PFN_cuMulticastUnbind_v12010 = unsafe extern "C" fn(
     size: usize,
 ) -> CUresult;
 
-/// `cuMulticastGetGranularity`.
+/// `cuMulticastGetGranularity`. Pointers: `granularity` out; `prop` in.
 pub type PFN_cuMulticastGetGranularity_v12010 = unsafe extern "C" fn(
     granularity: *mut usize,
     prop: *const CUmulticastObjectProp,

@@ -4,11 +4,11 @@
 
 use crate::types::*;
 
-/// `cuOccupancyMaxActiveBlocksPerMultiprocessor`.
+/// `cuOccupancyMaxActiveBlocksPerMultiprocessor`. Pointers: `numBlocks` out.
 pub type PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050 =
     unsafe extern "C" fn(numBlocks: *mut i32, func: CUfunction, blockSize: i32, dynamicSMemSize: usize) -> CUresult;
 
-/// `cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`.
+/// `cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`. Pointers: `numBlocks` out.
 pub type PFN_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_v7000 = unsafe extern "C" fn(
     numBlocks: *mut i32,
     func: CUfunction,
@@ -17,7 +17,7 @@ pub type PFN_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_v7000 = unsafe
     flags: u32,
 ) -> CUresult;
 
-/// `cuOccupancyMaxPotentialBlockSize`.
+/// `cuOccupancyMaxPotentialBlockSize`. Pointers: `minGridSize` out; `blockSize` out.
 pub type PFN_cuOccupancyMaxPotentialBlockSize_v6050 = unsafe extern "C" fn(
     minGridSize: *mut i32,
     blockSize: *mut i32,
@@ -27,7 +27,7 @@ pub type PFN_cuOccupancyMaxPotentialBlockSize_v6050 = unsafe extern "C" fn(
     blockSizeLimit: i32,
 ) -> CUresult;
 
-/// `cuOccupancyMaxPotentialBlockSizeWithFlags`.
+/// `cuOccupancyMaxPotentialBlockSizeWithFlags`. Pointers: `minGridSize` out; `blockSize` out.
 pub type PFN_cuOccupancyMaxPotentialBlockSizeWithFlags_v7000 = unsafe extern "C" fn(
     minGridSize: *mut i32,
     blockSize: *mut i32,
@@ -38,14 +38,14 @@ pub type PFN_cuOccupancyMaxPotentialBlockSizeWithFlags_v7000 = unsafe extern "C"
     flags: u32,
 ) -> CUresult;
 
-/// `cuOccupancyAvailableDynamicSMemPerBlock`.
+/// `cuOccupancyAvailableDynamicSMemPerBlock`. Pointers: `dynamicSmemSize` out.
 pub type PFN_cuOccupancyAvailableDynamicSMemPerBlock_v10020 =
     unsafe extern "C" fn(dynamicSmemSize: *mut usize, func: CUfunction, numBlocks: i32, blockSize: i32) -> CUresult;
 
-/// `cuOccupancyMaxPotentialClusterSize`.
+/// `cuOccupancyMaxPotentialClusterSize`. Pointers: `clusterSize` out; `config` in.
 pub type PFN_cuOccupancyMaxPotentialClusterSize_v11070 =
     unsafe extern "C" fn(clusterSize: *mut i32, func: CUfunction, config: *const CUlaunchConfig) -> CUresult;
 
-/// `cuOccupancyMaxActiveClusters`.
+/// `cuOccupancyMaxActiveClusters`. Pointers: `numClusters` out; `config` in.
 pub type PFN_cuOccupancyMaxActiveClusters_v11070 =
     unsafe extern "C" fn(numClusters: *mut i32, func: CUfunction, config: *const CUlaunchConfig) -> CUresult;

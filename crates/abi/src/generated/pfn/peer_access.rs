@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuDeviceCanAccessPeer`.
+/// `cuDeviceCanAccessPeer`. Pointers: `canAccessPeer` out.
 pub type PFN_cuDeviceCanAccessPeer_v4000 =
     unsafe extern "C" fn(canAccessPeer: *mut i32, dev: CUdevice_v1, peerDev: CUdevice_v1) -> CUresult;
 
@@ -14,7 +14,7 @@ pub type PFN_cuCtxEnablePeerAccess_v4000 = unsafe extern "C" fn(peerContext: CUc
 /// `cuCtxDisablePeerAccess`.
 pub type PFN_cuCtxDisablePeerAccess_v4000 = unsafe extern "C" fn(peerContext: CUcontext) -> CUresult;
 
-/// `cuDeviceGetP2PAttribute`.
+/// `cuDeviceGetP2PAttribute`. Pointers: `value` out.
 pub type PFN_cuDeviceGetP2PAttribute_v8000 = unsafe extern "C" fn(
     value: *mut i32,
     attrib: CUdevice_P2PAttribute,
@@ -22,7 +22,7 @@ pub type PFN_cuDeviceGetP2PAttribute_v8000 = unsafe extern "C" fn(
     dstDevice: CUdevice_v1,
 ) -> CUresult;
 
-/// `cuDeviceGetP2PAtomicCapabilities`.
+/// `cuDeviceGetP2PAtomicCapabilities`. Pointers: `capabilities` out, several; `operations` in, several.
 pub type PFN_cuDeviceGetP2PAtomicCapabilities_v13000 = unsafe extern "C" fn(
     capabilities: *mut u32,
     operations: *const CUatomicOperation,

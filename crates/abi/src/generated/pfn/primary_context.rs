@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuDevicePrimaryCtxRetain`.
+/// `cuDevicePrimaryCtxRetain`. Pointers: `pctx` out.
 pub type PFN_cuDevicePrimaryCtxRetain_v7000 = unsafe extern "C" fn(pctx: *mut CUcontext, dev: CUdevice_v1) -> CUresult;
 
 /// `cuDevicePrimaryCtxRelease`.
@@ -19,7 +19,7 @@ pub type PFN_cuDevicePrimaryCtxSetFlags_v7000 = unsafe extern "C" fn(dev: CUdevi
 /// `cuDevicePrimaryCtxSetFlags_v2`.
 pub type PFN_cuDevicePrimaryCtxSetFlags_v11000 = unsafe extern "C" fn(dev: CUdevice_v1, flags: u32) -> CUresult;
 
-/// `cuDevicePrimaryCtxGetState`.
+/// `cuDevicePrimaryCtxGetState`. Pointers: `flags` out; `active` out.
 pub type PFN_cuDevicePrimaryCtxGetState_v7000 =
     unsafe extern "C" fn(dev: CUdevice_v1, flags: *mut u32, active: *mut i32) -> CUresult;
 

@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuProfilerInitialize`.
+/// `cuProfilerInitialize`. Pointers: `configFile` in; `outputFile` in.
 pub type PFN_cuProfilerInitialize_v4000 = unsafe extern "C" fn(
     configFile: *const core::ffi::c_char,
     outputFile: *const core::ffi::c_char,

@@ -4,18 +4,18 @@
 
 use crate::types::*;
 
-/// `cuStreamCreate`.
+/// `cuStreamCreate`. Pointers: `phStream` out.
 pub type PFN_cuStreamCreate_v2000 = unsafe extern "C" fn(phStream: *mut CUstream, Flags: u32) -> CUresult;
 
-/// `cuStreamCreateWithPriority`.
+/// `cuStreamCreateWithPriority`. Pointers: `phStream` out.
 pub type PFN_cuStreamCreateWithPriority_v5050 =
     unsafe extern "C" fn(phStream: *mut CUstream, flags: u32, priority: i32) -> CUresult;
 
-/// `cuStreamBeginCaptureToCig`.
+/// `cuStreamBeginCaptureToCig`. Pointers: `streamCigCaptureParams` in.
 pub type PFN_cuStreamBeginCaptureToCig_v13010 =
     unsafe extern "C" fn(hStream: CUstream, streamCigCaptureParams: *mut CUstreamCigCaptureParams) -> CUresult;
 
-/// `cuStreamBeginCaptureToCig_ptsz`.
+/// `cuStreamBeginCaptureToCig_ptsz`. Pointers: `streamCigCaptureParams` in.
 pub type PFN_cuStreamBeginCaptureToCig_v13010_ptsz =
     unsafe extern "C" fn(hStream: CUstream, streamCigCaptureParams: *mut CUstreamCigCaptureParams) -> CUresult;
 
@@ -25,41 +25,41 @@ pub type PFN_cuStreamEndCaptureToCig_v13010 = unsafe extern "C" fn(hStream: CUst
 /// `cuStreamEndCaptureToCig_ptsz`.
 pub type PFN_cuStreamEndCaptureToCig_v13010_ptsz = unsafe extern "C" fn(hStream: CUstream) -> CUresult;
 
-/// `cuStreamGetPriority`.
+/// `cuStreamGetPriority`. Pointers: `priority` out.
 pub type PFN_cuStreamGetPriority_v5050 = unsafe extern "C" fn(hStream: CUstream, priority: *mut i32) -> CUresult;
 
-/// `cuStreamGetPriority_ptsz`.
+/// `cuStreamGetPriority_ptsz`. Pointers: `priority` out.
 pub type PFN_cuStreamGetPriority_v7000_ptsz = unsafe extern "C" fn(hStream: CUstream, priority: *mut i32) -> CUresult;
 
-/// `cuStreamGetDevice`.
+/// `cuStreamGetDevice`. Pointers: `device` out.
 pub type PFN_cuStreamGetDevice_v12080 = unsafe extern "C" fn(hStream: CUstream, device: *mut CUdevice) -> CUresult;
 
-/// `cuStreamGetDevice_ptsz`.
+/// `cuStreamGetDevice_ptsz`. Pointers: `device` out.
 pub type PFN_cuStreamGetDevice_v12080_ptsz = unsafe extern "C" fn(hStream: CUstream, device: *mut CUdevice) -> CUresult;
 
-/// `cuStreamGetFlags`.
+/// `cuStreamGetFlags`. Pointers: `flags` out.
 pub type PFN_cuStreamGetFlags_v5050 = unsafe extern "C" fn(hStream: CUstream, flags: *mut u32) -> CUresult;
 
-/// `cuStreamGetFlags_ptsz`.
+/// `cuStreamGetFlags_ptsz`. Pointers: `flags` out.
 pub type PFN_cuStreamGetFlags_v7000_ptsz = unsafe extern "C" fn(hStream: CUstream, flags: *mut u32) -> CUresult;
 
-/// `cuStreamGetId`.
+/// `cuStreamGetId`. Pointers: `streamId` out.
 pub type PFN_cuStreamGetId_v12000 = unsafe extern "C" fn(hStream: CUstream, streamId: *mut u64) -> CUresult;
 
-/// `cuStreamGetId_ptsz`.
+/// `cuStreamGetId_ptsz`. Pointers: `streamId` out.
 pub type PFN_cuStreamGetId_v12000_ptsz = unsafe extern "C" fn(hStream: CUstream, streamId: *mut u64) -> CUresult;
 
-/// `cuStreamGetCtx`.
+/// `cuStreamGetCtx`. Pointers: `pctx` out.
 pub type PFN_cuStreamGetCtx_v9020 = unsafe extern "C" fn(hStream: CUstream, pctx: *mut CUcontext) -> CUresult;
 
-/// `cuStreamGetCtx_ptsz`.
+/// `cuStreamGetCtx_ptsz`. Pointers: `pctx` out.
 pub type PFN_cuStreamGetCtx_v9020_ptsz = unsafe extern "C" fn(hStream: CUstream, pctx: *mut CUcontext) -> CUresult;
 
-/// `cuStreamGetCtx_v2`.
+/// `cuStreamGetCtx_v2`. Pointers: `pCtx` out; `pGreenCtx` out, may be NULL.
 pub type PFN_cuStreamGetCtx_v12050 =
     unsafe extern "C" fn(hStream: CUstream, pCtx: *mut CUcontext, pGreenCtx: *mut CUgreenCtx) -> CUresult;
 
-/// `cuStreamGetCtx_v2_ptsz`.
+/// `cuStreamGetCtx_v2_ptsz`. Pointers: `pCtx` out; `pGreenCtx` out, may be NULL.
 pub type PFN_cuStreamGetCtx_v12050_ptsz =
     unsafe extern "C" fn(hStream: CUstream, pCtx: *mut CUcontext, pGreenCtx: *mut CUgreenCtx) -> CUresult;
 
@@ -70,7 +70,7 @@ pub type PFN_cuStreamWaitEvent_v3020 = unsafe extern "C" fn(hStream: CUstream, h
 pub type PFN_cuStreamWaitEvent_v7000_ptsz =
     unsafe extern "C" fn(hStream: CUstream, hEvent: CUevent, Flags: u32) -> CUresult;
 
-/// `cuStreamAddCallback`.
+/// `cuStreamAddCallback`. Pointers: `userData` in, may be NULL.
 pub type PFN_cuStreamAddCallback_v5000 = unsafe extern "C" fn(
     hStream: CUstream,
     callback: CUstreamCallback,
@@ -78,7 +78,7 @@ pub type PFN_cuStreamAddCallback_v5000 = unsafe extern "C" fn(
     flags: u32,
 ) -> CUresult;
 
-/// `cuStreamAddCallback_ptsz`.
+/// `cuStreamAddCallback_ptsz`. Pointers: `userData` in, may be NULL.
 pub type PFN_cuStreamAddCallback_v7000_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
     callback: CUstreamCallback,
@@ -100,7 +100,7 @@ pub type PFN_cuStreamBeginCapture_v10010 =
 pub type PFN_cuStreamBeginCapture_v10010_ptsz =
     unsafe extern "C" fn(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult;
 
-/// `cuStreamBeginRecaptureToGraph`.
+/// `cuStreamBeginRecaptureToGraph`. Pointers: `userData` in, may be NULL.
 pub type PFN_cuStreamBeginRecaptureToGraph_v13030 = unsafe extern "C" fn(
     hStream: CUstream,
     mode: CUstreamCaptureMode,
@@ -109,7 +109,7 @@ pub type PFN_cuStreamBeginRecaptureToGraph_v13030 = unsafe extern "C" fn(
     userData: *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuStreamBeginRecaptureToGraph_ptsz`.
+/// `cuStreamBeginRecaptureToGraph_ptsz`. Pointers: `userData` in, may be NULL.
 pub type PFN_cuStreamBeginRecaptureToGraph_v13030_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
     mode: CUstreamCaptureMode,
@@ -118,7 +118,7 @@ pub type PFN_cuStreamBeginRecaptureToGraph_v13030_ptsz = unsafe extern "C" fn(
     userData: *mut core::ffi::c_void,
 ) -> CUresult;
 
-/// `cuStreamBeginCaptureToGraph`.
+/// `cuStreamBeginCaptureToGraph`. Pointers: `dependencies` in, several, may be NULL; `dependencyData` in, several, may be NULL.
 pub type PFN_cuStreamBeginCaptureToGraph_v12030 = unsafe extern "C" fn(
     hStream: CUstream,
     hGraph: CUgraph,
@@ -128,7 +128,7 @@ pub type PFN_cuStreamBeginCaptureToGraph_v12030 = unsafe extern "C" fn(
     mode: CUstreamCaptureMode,
 ) -> CUresult;
 
-/// `cuStreamBeginCaptureToGraph_ptsz`.
+/// `cuStreamBeginCaptureToGraph_ptsz`. Pointers: `dependencies` in, several, may be NULL; `dependencyData` in, several, may be NULL.
 pub type PFN_cuStreamBeginCaptureToGraph_v12030_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
     hGraph: CUgraph,
@@ -138,40 +138,40 @@ pub type PFN_cuStreamBeginCaptureToGraph_v12030_ptsz = unsafe extern "C" fn(
     mode: CUstreamCaptureMode,
 ) -> CUresult;
 
-/// `cuThreadExchangeStreamCaptureMode`.
+/// `cuThreadExchangeStreamCaptureMode`. Pointers: `mode` in and out.
 pub type PFN_cuThreadExchangeStreamCaptureMode_v10010 =
     unsafe extern "C" fn(mode: *mut CUstreamCaptureMode) -> CUresult;
 
-/// `cuStreamEndCapture`.
+/// `cuStreamEndCapture`. Pointers: `phGraph` out.
 pub type PFN_cuStreamEndCapture_v10000 = unsafe extern "C" fn(hStream: CUstream, phGraph: *mut CUgraph) -> CUresult;
 
-/// `cuStreamEndCapture_ptsz`.
+/// `cuStreamEndCapture_ptsz`. Pointers: `phGraph` out.
 pub type PFN_cuStreamEndCapture_v10000_ptsz =
     unsafe extern "C" fn(hStream: CUstream, phGraph: *mut CUgraph) -> CUresult;
 
-/// `cuStreamIsCapturing`.
+/// `cuStreamIsCapturing`. Pointers: `captureStatus` out.
 pub type PFN_cuStreamIsCapturing_v10000 =
     unsafe extern "C" fn(hStream: CUstream, captureStatus: *mut CUstreamCaptureStatus) -> CUresult;
 
-/// `cuStreamIsCapturing_ptsz`.
+/// `cuStreamIsCapturing_ptsz`. Pointers: `captureStatus` out.
 pub type PFN_cuStreamIsCapturing_v10000_ptsz =
     unsafe extern "C" fn(hStream: CUstream, captureStatus: *mut CUstreamCaptureStatus) -> CUresult;
 
-/// `cuStreamGetCaptureInfo`.
+/// `cuStreamGetCaptureInfo`. Pointers: `captureStatus_out` out; `id_out` out, may be NULL.
 pub type PFN_cuStreamGetCaptureInfo_v10010 = unsafe extern "C" fn(
     hStream: CUstream,
     captureStatus_out: *mut CUstreamCaptureStatus,
     id_out: *mut cuuint64_t,
 ) -> CUresult;
 
-/// `cuStreamGetCaptureInfo_ptsz`.
+/// `cuStreamGetCaptureInfo_ptsz`. Pointers: `captureStatus_out` out; `id_out` out, may be NULL.
 pub type PFN_cuStreamGetCaptureInfo_v10010_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
     captureStatus_out: *mut CUstreamCaptureStatus,
     id_out: *mut cuuint64_t,
 ) -> CUresult;
 
-/// `cuStreamGetCaptureInfo_v2`.
+/// `cuStreamGetCaptureInfo_v2`. Pointers: `captureStatus_out` out; `id_out` out, may be NULL; `graph_out` out, may be NULL; `dependencies_out` out, may be NULL; `numDependencies_out` out, may be NULL.
 pub type PFN_cuStreamGetCaptureInfo_v11030 = unsafe extern "C" fn(
     hStream: CUstream,
     captureStatus_out: *mut CUstreamCaptureStatus,
@@ -181,7 +181,7 @@ pub type PFN_cuStreamGetCaptureInfo_v11030 = unsafe extern "C" fn(
     numDependencies_out: *mut usize,
 ) -> CUresult;
 
-/// `cuStreamGetCaptureInfo_v2_ptsz`.
+/// `cuStreamGetCaptureInfo_v2_ptsz`. Pointers: `captureStatus_out` out; `id_out` out, may be NULL; `graph_out` out, may be NULL; `dependencies_out` out, may be NULL; `numDependencies_out` out, may be NULL.
 pub type PFN_cuStreamGetCaptureInfo_v11030_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
     captureStatus_out: *mut CUstreamCaptureStatus,
@@ -191,7 +191,7 @@ pub type PFN_cuStreamGetCaptureInfo_v11030_ptsz = unsafe extern "C" fn(
     numDependencies_out: *mut usize,
 ) -> CUresult;
 
-/// `cuStreamGetCaptureInfo_v3`.
+/// `cuStreamGetCaptureInfo_v3`. Pointers: `captureStatus_out` out; `id_out` out, may be NULL; `graph_out` out, may be NULL; `dependencies_out` out, may be NULL; `edgeData_out` out, may be NULL; `numDependencies_out` out, may be NULL.
 pub type PFN_cuStreamGetCaptureInfo_v12030 = unsafe extern "C" fn(
     hStream: CUstream,
     captureStatus_out: *mut CUstreamCaptureStatus,
@@ -202,7 +202,7 @@ pub type PFN_cuStreamGetCaptureInfo_v12030 = unsafe extern "C" fn(
     numDependencies_out: *mut usize,
 ) -> CUresult;
 
-/// `cuStreamGetCaptureInfo_v3_ptsz`.
+/// `cuStreamGetCaptureInfo_v3_ptsz`. Pointers: `captureStatus_out` out; `id_out` out, may be NULL; `graph_out` out, may be NULL; `dependencies_out` out, may be NULL; `edgeData_out` out, may be NULL; `numDependencies_out` out, may be NULL.
 pub type PFN_cuStreamGetCaptureInfo_v12030_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
     captureStatus_out: *mut CUstreamCaptureStatus,
@@ -213,7 +213,7 @@ pub type PFN_cuStreamGetCaptureInfo_v12030_ptsz = unsafe extern "C" fn(
     numDependencies_out: *mut usize,
 ) -> CUresult;
 
-/// `cuStreamUpdateCaptureDependencies`.
+/// `cuStreamUpdateCaptureDependencies`. Pointers: `dependencies` in, several.
 pub type PFN_cuStreamUpdateCaptureDependencies_v11030 = unsafe extern "C" fn(
     hStream: CUstream,
     dependencies: *mut CUgraphNode,
@@ -221,7 +221,7 @@ pub type PFN_cuStreamUpdateCaptureDependencies_v11030 = unsafe extern "C" fn(
     flags: u32,
 ) -> CUresult;
 
-/// `cuStreamUpdateCaptureDependencies_ptsz`.
+/// `cuStreamUpdateCaptureDependencies_ptsz`. Pointers: `dependencies` in, several.
 pub type PFN_cuStreamUpdateCaptureDependencies_v11030_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
     dependencies: *mut CUgraphNode,
@@ -229,7 +229,7 @@ pub type PFN_cuStreamUpdateCaptureDependencies_v11030_ptsz = unsafe extern "C" f
     flags: u32,
 ) -> CUresult;
 
-/// `cuStreamUpdateCaptureDependencies_v2`.
+/// `cuStreamUpdateCaptureDependencies_v2`. Pointers: `dependencies` in, several; `dependencyData` in, several, may be NULL.
 pub type PFN_cuStreamUpdateCaptureDependencies_v12030 = unsafe extern "C" fn(
     hStream: CUstream,
     dependencies: *mut CUgraphNode,
@@ -238,7 +238,7 @@ pub type PFN_cuStreamUpdateCaptureDependencies_v12030 = unsafe extern "C" fn(
     flags: u32,
 ) -> CUresult;
 
-/// `cuStreamUpdateCaptureDependencies_v2_ptsz`.
+/// `cuStreamUpdateCaptureDependencies_v2_ptsz`. Pointers: `dependencies` in, several; `dependencyData` in, several, may be NULL.
 pub type PFN_cuStreamUpdateCaptureDependencies_v12030_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
     dependencies: *mut CUgraphNode,
@@ -280,18 +280,18 @@ pub type PFN_cuStreamCopyAttributes_v11000 = unsafe extern "C" fn(dstStream: CUs
 pub type PFN_cuStreamCopyAttributes_v11000_ptsz =
     unsafe extern "C" fn(dstStream: CUstream, srcStream: CUstream) -> CUresult;
 
-/// `cuStreamGetAttribute`.
+/// `cuStreamGetAttribute`. Pointers: `value` out.
 pub type PFN_cuStreamGetAttribute_v11000 =
     unsafe extern "C" fn(hStream: CUstream, attr: CUstreamAttrID, value: *mut CUstreamAttrValue_v1) -> CUresult;
 
-/// `cuStreamGetAttribute_ptsz`.
+/// `cuStreamGetAttribute_ptsz`. Pointers: `value` out.
 pub type PFN_cuStreamGetAttribute_v11000_ptsz =
     unsafe extern "C" fn(hStream: CUstream, attr: CUstreamAttrID, value: *mut CUstreamAttrValue_v1) -> CUresult;
 
-/// `cuStreamSetAttribute`.
+/// `cuStreamSetAttribute`. Pointers: `param` in.
 pub type PFN_cuStreamSetAttribute_v11000 =
     unsafe extern "C" fn(hStream: CUstream, attr: CUstreamAttrID, param: *const CUstreamAttrValue_v1) -> CUresult;
 
-/// `cuStreamSetAttribute_ptsz`.
+/// `cuStreamSetAttribute_ptsz`. Pointers: `param` in.
 pub type PFN_cuStreamSetAttribute_v11000_ptsz =
     unsafe extern "C" fn(hStream: CUstream, attr: CUstreamAttrID, param: *const CUstreamAttrValue_v1) -> CUresult;

@@ -68,7 +68,7 @@ pub type PFN_cuStreamWriteValue64_v11070 =
 pub type PFN_cuStreamWriteValue64_v11070_ptsz =
     unsafe extern "C" fn(stream: CUstream, addr: CUdeviceptr_v2, value: cuuint64_t, flags: u32) -> CUresult;
 
-/// `cuStreamBatchMemOp`.
+/// `cuStreamBatchMemOp`. Pointers: `paramArray` in, several.
 pub type PFN_cuStreamBatchMemOp_v8000 = unsafe extern "C" fn(
     stream: CUstream,
     count: u32,
@@ -76,7 +76,7 @@ pub type PFN_cuStreamBatchMemOp_v8000 = unsafe extern "C" fn(
     flags: u32,
 ) -> CUresult;
 
-/// `cuStreamBatchMemOp_ptsz`.
+/// `cuStreamBatchMemOp_ptsz`. Pointers: `paramArray` in, several.
 pub type PFN_cuStreamBatchMemOp_v8000_ptsz = unsafe extern "C" fn(
     stream: CUstream,
     count: u32,
@@ -84,7 +84,7 @@ pub type PFN_cuStreamBatchMemOp_v8000_ptsz = unsafe extern "C" fn(
     flags: u32,
 ) -> CUresult;
 
-/// `cuStreamBatchMemOp_v2`.
+/// `cuStreamBatchMemOp_v2`. Pointers: `paramArray` in, several.
 pub type PFN_cuStreamBatchMemOp_v11070 = unsafe extern "C" fn(
     stream: CUstream,
     count: u32,
@@ -92,7 +92,7 @@ pub type PFN_cuStreamBatchMemOp_v11070 = unsafe extern "C" fn(
     flags: u32,
 ) -> CUresult;
 
-/// `cuStreamBatchMemOp_v2_ptsz`.
+/// `cuStreamBatchMemOp_v2_ptsz`. Pointers: `paramArray` in, several.
 pub type PFN_cuStreamBatchMemOp_v11070_ptsz = unsafe extern "C" fn(
     stream: CUstream,
     count: u32,

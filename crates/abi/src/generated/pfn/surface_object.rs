@@ -4,13 +4,13 @@
 
 use crate::types::*;
 
-/// `cuSurfObjectCreate`.
+/// `cuSurfObjectCreate`. Pointers: `pSurfObject` out; `pResDesc` in.
 pub type PFN_cuSurfObjectCreate_v5000 =
     unsafe extern "C" fn(pSurfObject: *mut CUsurfObject_v1, pResDesc: *const CUDA_RESOURCE_DESC_v1) -> CUresult;
 
 /// `cuSurfObjectDestroy`.
 pub type PFN_cuSurfObjectDestroy_v5000 = unsafe extern "C" fn(surfObject: CUsurfObject_v1) -> CUresult;
 
-/// `cuSurfObjectGetResourceDesc`.
+/// `cuSurfObjectGetResourceDesc`. Pointers: `pResDesc` out.
 pub type PFN_cuSurfObjectGetResourceDesc_v5000 =
     unsafe extern "C" fn(pResDesc: *mut CUDA_RESOURCE_DESC_v1, surfObject: CUsurfObject_v1) -> CUresult;

@@ -8,5 +8,5 @@ use crate::types::*;
 pub type PFN_cuSurfRefSetArray_v3000 =
     unsafe extern "C" fn(hSurfRef: CUsurfref, hArray: CUarray, Flags: u32) -> CUresult;
 
-/// `cuSurfRefGetArray`.
+/// `cuSurfRefGetArray`. Pointers: `phArray` out.
 pub type PFN_cuSurfRefGetArray_v3000 = unsafe extern "C" fn(phArray: *mut CUarray, hSurfRef: CUsurfref) -> CUresult;

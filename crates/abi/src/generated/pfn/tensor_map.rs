@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuTensorMapEncodeTiled`.
+/// `cuTensorMapEncodeTiled`. Pointers: `tensorMap` out; `globalAddress` in; `globalDim` in; `globalStrides` in; `boxDim` in; `elementStrides` in.
 pub type PFN_cuTensorMapEncodeTiled_v12000 = unsafe extern "C" fn(
     tensorMap: *mut CUtensorMap,
     tensorDataType: CUtensorMapDataType,
@@ -20,7 +20,7 @@ pub type PFN_cuTensorMapEncodeTiled_v12000 = unsafe extern "C" fn(
     oobFill: CUtensorMapFloatOOBfill,
 ) -> CUresult;
 
-/// `cuTensorMapEncodeIm2col`.
+/// `cuTensorMapEncodeIm2col`. Pointers: `tensorMap` out; `globalAddress` in; `globalDim` in; `globalStrides` in; `pixelBoxLowerCorner` in; `pixelBoxUpperCorner` in; `elementStrides` in.
 pub type PFN_cuTensorMapEncodeIm2col_v12000 = unsafe extern "C" fn(
     tensorMap: *mut CUtensorMap,
     tensorDataType: CUtensorMapDataType,
@@ -39,7 +39,7 @@ pub type PFN_cuTensorMapEncodeIm2col_v12000 = unsafe extern "C" fn(
     oobFill: CUtensorMapFloatOOBfill,
 ) -> CUresult;
 
-/// `cuTensorMapEncodeIm2colWide`.
+/// `cuTensorMapEncodeIm2colWide`. Pointers: `tensorMap` out; `globalAddress` in; `globalDim` in; `globalStrides` in; `elementStrides` in.
 pub type PFN_cuTensorMapEncodeIm2colWide_v12080 = unsafe extern "C" fn(
     tensorMap: *mut CUtensorMap,
     tensorDataType: CUtensorMapDataType,
@@ -59,11 +59,11 @@ pub type PFN_cuTensorMapEncodeIm2colWide_v12080 = unsafe extern "C" fn(
     oobFill: CUtensorMapFloatOOBfill,
 ) -> CUresult;
 
-/// `cuTensorMapReplaceAddress`.
+/// `cuTensorMapReplaceAddress`. Pointers: `tensorMap` in and out; `globalAddress` in.
 pub type PFN_cuTensorMapReplaceAddress_v12000 =
     unsafe extern "C" fn(tensorMap: *mut CUtensorMap, globalAddress: *mut core::ffi::c_void) -> CUresult;
 
-/// `cuTensorMapSetAllocationClass`.
+/// `cuTensorMapSetAllocationClass`. Pointers: `tensorMap` in and out; `outAllocClass` out, may be NULL.
 pub type PFN_cuTensorMapSetAllocationClass_v13050 = unsafe extern "C" fn(
     tensorMap: *mut CUtensorMap,
     allocClass: CUtensorMapAllocClass,

@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuTexObjectCreate`.
+/// `cuTexObjectCreate`. Pointers: `pTexObject` out; `pResDesc` in; `pTexDesc` in; `pResViewDesc` in.
 pub type PFN_cuTexObjectCreate_v5000 = unsafe extern "C" fn(
     pTexObject: *mut CUtexObject_v1,
     pResDesc: *const CUDA_RESOURCE_DESC_v1,
@@ -15,14 +15,14 @@ pub type PFN_cuTexObjectCreate_v5000 = unsafe extern "C" fn(
 /// `cuTexObjectDestroy`.
 pub type PFN_cuTexObjectDestroy_v5000 = unsafe extern "C" fn(texObject: CUtexObject_v1) -> CUresult;
 
-/// `cuTexObjectGetResourceDesc`.
+/// `cuTexObjectGetResourceDesc`. Pointers: `pResDesc` out.
 pub type PFN_cuTexObjectGetResourceDesc_v5000 =
     unsafe extern "C" fn(pResDesc: *mut CUDA_RESOURCE_DESC_v1, texObject: CUtexObject_v1) -> CUresult;
 
-/// `cuTexObjectGetTextureDesc`.
+/// `cuTexObjectGetTextureDesc`. Pointers: `pTexDesc` out.
 pub type PFN_cuTexObjectGetTextureDesc_v5000 =
     unsafe extern "C" fn(pTexDesc: *mut CUDA_TEXTURE_DESC_v1, texObject: CUtexObject_v1) -> CUresult;
 
-/// `cuTexObjectGetResourceViewDesc`.
+/// `cuTexObjectGetResourceViewDesc`. Pointers: `pResViewDesc` out.
 pub type PFN_cuTexObjectGetResourceViewDesc_v5000 =
     unsafe extern "C" fn(pResViewDesc: *mut CUDA_RESOURCE_VIEW_DESC_v1, texObject: CUtexObject_v1) -> CUresult;

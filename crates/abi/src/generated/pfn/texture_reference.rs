@@ -11,15 +11,15 @@ pub type PFN_cuTexRefSetArray_v2000 = unsafe extern "C" fn(hTexRef: CUtexref, hA
 pub type PFN_cuTexRefSetMipmappedArray_v5000 =
     unsafe extern "C" fn(hTexRef: CUtexref, hMipmappedArray: CUmipmappedArray, Flags: u32) -> CUresult;
 
-/// `cuTexRefSetAddress`.
+/// `cuTexRefSetAddress`. Pointers: `ByteOffset` out.
 pub type PFN_cuTexRefSetAddress_v2000 =
     unsafe extern "C" fn(ByteOffset: *mut u32, hTexRef: CUtexref, dptr: CUdeviceptr_v1, bytes: u32) -> CUresult;
 
-/// `cuTexRefSetAddress_v2`.
+/// `cuTexRefSetAddress_v2`. Pointers: `ByteOffset` out.
 pub type PFN_cuTexRefSetAddress_v3020 =
     unsafe extern "C" fn(ByteOffset: *mut usize, hTexRef: CUtexref, dptr: CUdeviceptr_v2, bytes: usize) -> CUresult;
 
-/// `cuTexRefSetAddress2D`.
+/// `cuTexRefSetAddress2D`. Pointers: `desc` in.
 pub type PFN_cuTexRefSetAddress2D_v2020 = unsafe extern "C" fn(
     hTexRef: CUtexref,
     desc: *const CUDA_ARRAY_DESCRIPTOR_v1,
@@ -27,7 +27,7 @@ pub type PFN_cuTexRefSetAddress2D_v2020 = unsafe extern "C" fn(
     Pitch: u32,
 ) -> CUresult;
 
-/// `cuTexRefSetAddress2D_v2`.
+/// `cuTexRefSetAddress2D_v2`. Pointers: `desc` in.
 pub type PFN_cuTexRefSetAddress2D_v3020 = unsafe extern "C" fn(
     hTexRef: CUtexref,
     desc: *const CUDA_ARRAY_DESCRIPTOR_v2,
@@ -35,7 +35,7 @@ pub type PFN_cuTexRefSetAddress2D_v3020 = unsafe extern "C" fn(
     Pitch: usize,
 ) -> CUresult;
 
-/// `cuTexRefSetAddress2D_v3`.
+/// `cuTexRefSetAddress2D_v3`. Pointers: `desc` in.
 pub type PFN_cuTexRefSetAddress2D_v4010 = unsafe extern "C" fn(
     hTexRef: CUtexref,
     desc: *const CUDA_ARRAY_DESCRIPTOR_v2,
@@ -67,57 +67,57 @@ pub type PFN_cuTexRefSetMipmapLevelClamp_v5000 =
 /// `cuTexRefSetMaxAnisotropy`.
 pub type PFN_cuTexRefSetMaxAnisotropy_v5000 = unsafe extern "C" fn(hTexRef: CUtexref, maxAniso: u32) -> CUresult;
 
-/// `cuTexRefSetBorderColor`.
+/// `cuTexRefSetBorderColor`. Pointers: `pBorderColor` in, several.
 pub type PFN_cuTexRefSetBorderColor_v8000 = unsafe extern "C" fn(hTexRef: CUtexref, pBorderColor: *mut f32) -> CUresult;
 
 /// `cuTexRefSetFlags`.
 pub type PFN_cuTexRefSetFlags_v2000 = unsafe extern "C" fn(hTexRef: CUtexref, Flags: u32) -> CUresult;
 
-/// `cuTexRefGetAddress`.
+/// `cuTexRefGetAddress`. Pointers: `pdptr` out.
 pub type PFN_cuTexRefGetAddress_v2000 = unsafe extern "C" fn(pdptr: *mut CUdeviceptr_v1, hTexRef: CUtexref) -> CUresult;
 
-/// `cuTexRefGetAddress_v2`.
+/// `cuTexRefGetAddress_v2`. Pointers: `pdptr` out.
 pub type PFN_cuTexRefGetAddress_v3020 = unsafe extern "C" fn(pdptr: *mut CUdeviceptr_v2, hTexRef: CUtexref) -> CUresult;
 
-/// `cuTexRefGetArray`.
+/// `cuTexRefGetArray`. Pointers: `phArray` out.
 pub type PFN_cuTexRefGetArray_v2000 = unsafe extern "C" fn(phArray: *mut CUarray, hTexRef: CUtexref) -> CUresult;
 
-/// `cuTexRefGetMipmappedArray`.
+/// `cuTexRefGetMipmappedArray`. Pointers: `phMipmappedArray` out.
 pub type PFN_cuTexRefGetMipmappedArray_v5000 =
     unsafe extern "C" fn(phMipmappedArray: *mut CUmipmappedArray, hTexRef: CUtexref) -> CUresult;
 
-/// `cuTexRefGetAddressMode`.
+/// `cuTexRefGetAddressMode`. Pointers: `pam` out.
 pub type PFN_cuTexRefGetAddressMode_v2000 =
     unsafe extern "C" fn(pam: *mut CUaddress_mode, hTexRef: CUtexref, dim: i32) -> CUresult;
 
-/// `cuTexRefGetFilterMode`.
+/// `cuTexRefGetFilterMode`. Pointers: `pfm` out.
 pub type PFN_cuTexRefGetFilterMode_v2000 = unsafe extern "C" fn(pfm: *mut CUfilter_mode, hTexRef: CUtexref) -> CUresult;
 
-/// `cuTexRefGetFormat`.
+/// `cuTexRefGetFormat`. Pointers: `pFormat` out; `pNumChannels` out.
 pub type PFN_cuTexRefGetFormat_v2000 =
     unsafe extern "C" fn(pFormat: *mut CUarray_format, pNumChannels: *mut i32, hTexRef: CUtexref) -> CUresult;
 
-/// `cuTexRefGetMipmapFilterMode`.
+/// `cuTexRefGetMipmapFilterMode`. Pointers: `pfm` out.
 pub type PFN_cuTexRefGetMipmapFilterMode_v5000 =
     unsafe extern "C" fn(pfm: *mut CUfilter_mode, hTexRef: CUtexref) -> CUresult;
 
-/// `cuTexRefGetMipmapLevelBias`.
+/// `cuTexRefGetMipmapLevelBias`. Pointers: `pbias` out.
 pub type PFN_cuTexRefGetMipmapLevelBias_v5000 = unsafe extern "C" fn(pbias: *mut f32, hTexRef: CUtexref) -> CUresult;
 
-/// `cuTexRefGetMipmapLevelClamp`.
+/// `cuTexRefGetMipmapLevelClamp`. Pointers: `pminMipmapLevelClamp` out; `pmaxMipmapLevelClamp` out.
 pub type PFN_cuTexRefGetMipmapLevelClamp_v5000 =
     unsafe extern "C" fn(pminMipmapLevelClamp: *mut f32, pmaxMipmapLevelClamp: *mut f32, hTexRef: CUtexref) -> CUresult;
 
-/// `cuTexRefGetMaxAnisotropy`.
+/// `cuTexRefGetMaxAnisotropy`. Pointers: `pmaxAniso` out.
 pub type PFN_cuTexRefGetMaxAnisotropy_v5000 = unsafe extern "C" fn(pmaxAniso: *mut i32, hTexRef: CUtexref) -> CUresult;
 
-/// `cuTexRefGetBorderColor`.
+/// `cuTexRefGetBorderColor`. Pointers: `pBorderColor` out, several.
 pub type PFN_cuTexRefGetBorderColor_v8000 = unsafe extern "C" fn(pBorderColor: *mut f32, hTexRef: CUtexref) -> CUresult;
 
-/// `cuTexRefGetFlags`.
+/// `cuTexRefGetFlags`. Pointers: `pFlags` out.
 pub type PFN_cuTexRefGetFlags_v2000 = unsafe extern "C" fn(pFlags: *mut u32, hTexRef: CUtexref) -> CUresult;
 
-/// `cuTexRefCreate`.
+/// `cuTexRefCreate`. Pointers: `pTexRef` out.
 pub type PFN_cuTexRefCreate_v2000 = unsafe extern "C" fn(pTexRef: *mut CUtexref) -> CUresult;
 
 /// `cuTexRefDestroy`.

@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuPointerGetAttribute`.
+/// `cuPointerGetAttribute`. Pointers: `data` out.
 pub type PFN_cuPointerGetAttribute_v4000 =
     unsafe extern "C" fn(data: *mut core::ffi::c_void, attribute: CUpointer_attribute, ptr: CUdeviceptr_v2) -> CUresult;
 
@@ -46,7 +46,7 @@ pub type PFN_cuMemAdvise_v12020 = unsafe extern "C" fn(
     location: CUmemLocation_v1,
 ) -> CUresult;
 
-/// `cuMemPrefetchBatchAsync`.
+/// `cuMemPrefetchBatchAsync`. Pointers: `dptrs` in, several; `sizes` in, several; `prefetchLocs` in, several; `prefetchLocIdxs` in, several.
 pub type PFN_cuMemPrefetchBatchAsync_v13000 = unsafe extern "C" fn(
     dptrs: *mut CUdeviceptr_v2,
     sizes: *mut usize,
@@ -58,7 +58,7 @@ pub type PFN_cuMemPrefetchBatchAsync_v13000 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemPrefetchBatchAsync_ptsz`.
+/// `cuMemPrefetchBatchAsync_ptsz`. Pointers: `dptrs` in, several; `sizes` in, several; `prefetchLocs` in, several; `prefetchLocIdxs` in, several.
 pub type PFN_cuMemPrefetchBatchAsync_v13000_ptsz = unsafe extern "C" fn(
     dptrs: *mut CUdeviceptr_v2,
     sizes: *mut usize,
@@ -70,7 +70,7 @@ pub type PFN_cuMemPrefetchBatchAsync_v13000_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemDiscardBatchAsync`.
+/// `cuMemDiscardBatchAsync`. Pointers: `dptrs` in, several; `sizes` in, several.
 pub type PFN_cuMemDiscardBatchAsync_v13000 = unsafe extern "C" fn(
     dptrs: *mut CUdeviceptr_v2,
     sizes: *mut usize,
@@ -79,7 +79,7 @@ pub type PFN_cuMemDiscardBatchAsync_v13000 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemDiscardBatchAsync_ptsz`.
+/// `cuMemDiscardBatchAsync_ptsz`. Pointers: `dptrs` in, several; `sizes` in, several.
 pub type PFN_cuMemDiscardBatchAsync_v13000_ptsz = unsafe extern "C" fn(
     dptrs: *mut CUdeviceptr_v2,
     sizes: *mut usize,
@@ -88,7 +88,7 @@ pub type PFN_cuMemDiscardBatchAsync_v13000_ptsz = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemDiscardAndPrefetchBatchAsync`.
+/// `cuMemDiscardAndPrefetchBatchAsync`. Pointers: `dptrs` in, several; `sizes` in, several; `prefetchLocs` in, several; `prefetchLocIdxs` in, several.
 pub type PFN_cuMemDiscardAndPrefetchBatchAsync_v13000 = unsafe extern "C" fn(
     dptrs: *mut CUdeviceptr_v2,
     sizes: *mut usize,
@@ -100,7 +100,7 @@ pub type PFN_cuMemDiscardAndPrefetchBatchAsync_v13000 = unsafe extern "C" fn(
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemDiscardAndPrefetchBatchAsync_ptsz`.
+/// `cuMemDiscardAndPrefetchBatchAsync_ptsz`. Pointers: `dptrs` in, several; `sizes` in, several; `prefetchLocs` in, several; `prefetchLocIdxs` in, several.
 pub type PFN_cuMemDiscardAndPrefetchBatchAsync_v13000_ptsz = unsafe extern "C" fn(
     dptrs: *mut CUdeviceptr_v2,
     sizes: *mut usize,
@@ -112,7 +112,7 @@ pub type PFN_cuMemDiscardAndPrefetchBatchAsync_v13000_ptsz = unsafe extern "C" f
     hStream: CUstream,
 ) -> CUresult;
 
-/// `cuMemGetLocationInfo`.
+/// `cuMemGetLocationInfo`. Pointers: `location_out` out.
 pub type PFN_cuMemGetLocationInfo_v13040 = unsafe extern "C" fn(
     ptr: CUdeviceptr_v2,
     size: usize,
@@ -121,7 +121,7 @@ pub type PFN_cuMemGetLocationInfo_v13040 = unsafe extern "C" fn(
     location_out: *mut CUmemLocation_v1,
 ) -> CUresult;
 
-/// `cuMemRangeGetAttribute`.
+/// `cuMemRangeGetAttribute`. Pointers: `data` out.
 pub type PFN_cuMemRangeGetAttribute_v8000 = unsafe extern "C" fn(
     data: *mut core::ffi::c_void,
     dataSize: usize,
@@ -130,7 +130,7 @@ pub type PFN_cuMemRangeGetAttribute_v8000 = unsafe extern "C" fn(
     count: usize,
 ) -> CUresult;
 
-/// `cuMemRangeGetAttributes`.
+/// `cuMemRangeGetAttributes`. Pointers: `data` in, several; `dataSizes` in, several; `attributes` in, several.
 pub type PFN_cuMemRangeGetAttributes_v8000 = unsafe extern "C" fn(
     data: *mut *mut core::ffi::c_void,
     dataSizes: *mut usize,
@@ -140,14 +140,14 @@ pub type PFN_cuMemRangeGetAttributes_v8000 = unsafe extern "C" fn(
     count: usize,
 ) -> CUresult;
 
-/// `cuPointerSetAttribute`.
+/// `cuPointerSetAttribute`. Pointers: `value` in.
 pub type PFN_cuPointerSetAttribute_v6000 = unsafe extern "C" fn(
     value: *const core::ffi::c_void,
     attribute: CUpointer_attribute,
     ptr: CUdeviceptr_v2,
 ) -> CUresult;
 
-/// `cuPointerGetAttributes`.
+/// `cuPointerGetAttributes`. Pointers: `attributes` in, several; `data` in, several.
 pub type PFN_cuPointerGetAttributes_v7000 = unsafe extern "C" fn(
     numAttributes: u32,
     attributes: *mut CUpointer_attribute,

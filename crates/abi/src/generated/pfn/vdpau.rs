@@ -4,14 +4,14 @@
 
 use crate::types::*;
 
-/// `cuVDPAUGetDevice`.
+/// `cuVDPAUGetDevice`. Pointers: `pDevice` out; `vdpGetProcAddress` in.
 pub type PFN_cuVDPAUGetDevice_v3010 = unsafe extern "C" fn(
     pDevice: *mut CUdevice_v1,
     vdpDevice: VdpDevice,
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult;
 
-/// `cuVDPAUCtxCreate`.
+/// `cuVDPAUCtxCreate`. Pointers: `pCtx` out; `vdpGetProcAddress` in.
 pub type PFN_cuVDPAUCtxCreate_v3010 = unsafe extern "C" fn(
     pCtx: *mut CUcontext,
     flags: u32,
@@ -20,7 +20,7 @@ pub type PFN_cuVDPAUCtxCreate_v3010 = unsafe extern "C" fn(
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult;
 
-/// `cuVDPAUCtxCreate_v2`.
+/// `cuVDPAUCtxCreate_v2`. Pointers: `pCtx` out; `vdpGetProcAddress` in.
 pub type PFN_cuVDPAUCtxCreate_v3020 = unsafe extern "C" fn(
     pCtx: *mut CUcontext,
     flags: u32,
@@ -29,10 +29,10 @@ pub type PFN_cuVDPAUCtxCreate_v3020 = unsafe extern "C" fn(
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult;
 
-/// `cuGraphicsVDPAURegisterVideoSurface`.
+/// `cuGraphicsVDPAURegisterVideoSurface`. Pointers: `pCudaResource` out.
 pub type PFN_cuGraphicsVDPAURegisterVideoSurface_v3010 =
     unsafe extern "C" fn(pCudaResource: *mut CUgraphicsResource, vdpSurface: VdpVideoSurface, flags: u32) -> CUresult;
 
-/// `cuGraphicsVDPAURegisterOutputSurface`.
+/// `cuGraphicsVDPAURegisterOutputSurface`. Pointers: `pCudaResource` out.
 pub type PFN_cuGraphicsVDPAURegisterOutputSurface_v3010 =
     unsafe extern "C" fn(pCudaResource: *mut CUgraphicsResource, vdpSurface: VdpOutputSurface, flags: u32) -> CUresult;

@@ -4,5 +4,5 @@
 
 use crate::types::*;
 
-/// `cuDriverGetVersion`.
+/// `cuDriverGetVersion`. Pointers: `driverVersion` out.
 pub type PFN_cuDriverGetVersion_v2020 = unsafe extern "C" fn(driverVersion: *mut i32) -> CUresult;

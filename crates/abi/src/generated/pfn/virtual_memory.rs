@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuMemAddressReserve`.
+/// `cuMemAddressReserve`. Pointers: `ptr` out.
 pub type PFN_cuMemAddressReserve_v10020 = unsafe extern "C" fn(
     ptr: *mut CUdeviceptr_v2,
     size: usize,
@@ -16,7 +16,7 @@ pub type PFN_cuMemAddressReserve_v10020 = unsafe extern "C" fn(
 /// `cuMemAddressFree`.
 pub type PFN_cuMemAddressFree_v10020 = unsafe extern "C" fn(ptr: CUdeviceptr_v2, size: usize) -> CUresult;
 
-/// `cuMemCreate`.
+/// `cuMemCreate`. Pointers: `handle` out; `prop` in.
 pub type PFN_cuMemCreate_v10020 = unsafe extern "C" fn(
     handle: *mut CUmemGenericAllocationHandle_v1,
     size: usize,
@@ -36,26 +36,26 @@ pub type PFN_cuMemMap_v10020 = unsafe extern "C" fn(
     flags: u64,
 ) -> CUresult;
 
-/// `cuMemMapArrayAsync`.
+/// `cuMemMapArrayAsync`. Pointers: `mapInfoList` in, several.
 pub type PFN_cuMemMapArrayAsync_v11010 =
     unsafe extern "C" fn(mapInfoList: *mut CUarrayMapInfo_v1, count: u32, hStream: CUstream) -> CUresult;
 
-/// `cuMemMapArrayAsync_ptsz`.
+/// `cuMemMapArrayAsync_ptsz`. Pointers: `mapInfoList` in, several.
 pub type PFN_cuMemMapArrayAsync_v11010_ptsz =
     unsafe extern "C" fn(mapInfoList: *mut CUarrayMapInfo_v1, count: u32, hStream: CUstream) -> CUresult;
 
 /// `cuMemUnmap`.
 pub type PFN_cuMemUnmap_v10020 = unsafe extern "C" fn(ptr: CUdeviceptr_v2, size: usize) -> CUresult;
 
-/// `cuMemSetAccess`.
+/// `cuMemSetAccess`. Pointers: `desc` in.
 pub type PFN_cuMemSetAccess_v10020 =
     unsafe extern "C" fn(ptr: CUdeviceptr_v2, size: usize, desc: *const CUmemAccessDesc_v1, count: usize) -> CUresult;
 
-/// `cuMemGetAccess`.
+/// `cuMemGetAccess`. Pointers: `flags` out; `location` in.
 pub type PFN_cuMemGetAccess_v10020 =
     unsafe extern "C" fn(flags: *mut u64, location: *const CUmemLocation_v1, ptr: CUdeviceptr_v2) -> CUresult;
 
-/// `cuMemExportToShareableHandle`.
+/// `cuMemExportToShareableHandle`. Pointers: `shareableHandle` out.
 pub type PFN_cuMemExportToShareableHandle_v10020 = unsafe extern "C" fn(
     shareableHandle: *mut core::ffi::c_void,
     handle: CUmemGenericAllocationHandle_v1,
@@ -63,24 +63,24 @@ pub type PFN_cuMemExportToShareableHandle_v10020 = unsafe extern "C" fn(
     flags: u64,
 ) -> CUresult;
 
-/// `cuMemImportFromShareableHandle`.
+/// `cuMemImportFromShareableHandle`. Pointers: `handle` out; `osHandle` in.
 pub type PFN_cuMemImportFromShareableHandle_v10020 = unsafe extern "C" fn(
     handle: *mut CUmemGenericAllocationHandle_v1,
     osHandle: *mut core::ffi::c_void,
     shHandleType: CUmemAllocationHandleType,
 ) -> CUresult;
 
-/// `cuMemGetAllocationGranularity`.
+/// `cuMemGetAllocationGranularity`. Pointers: `granularity` out; `prop` in.
 pub type PFN_cuMemGetAllocationGranularity_v10020 = unsafe extern "C" fn(
     granularity: *mut usize,
     prop: *const CUmemAllocationProp_v1,
     option: CUmemAllocationGranularity_flags,
 ) -> CUresult;
 
-/// `cuMemGetAllocationPropertiesFromHandle`.
+/// `cuMemGetAllocationPropertiesFromHandle`. Pointers: `prop` out.
 pub type PFN_cuMemGetAllocationPropertiesFromHandle_v10020 =
     unsafe extern "C" fn(prop: *mut CUmemAllocationProp_v1, handle: CUmemGenericAllocationHandle_v1) -> CUresult;
 
-/// `cuMemRetainAllocationHandle`.
+/// `cuMemRetainAllocationHandle`. Pointers: `handle` out; `addr` in.
 pub type PFN_cuMemRetainAllocationHandle_v11000 =
     unsafe extern "C" fn(handle: *mut CUmemGenericAllocationHandle_v1, addr: *mut core::ffi::c_void) -> CUresult;

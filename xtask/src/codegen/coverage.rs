@@ -1,0 +1,95 @@
+//! docs/coverage.md: which entry points are implemented.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+
+use super::libcuda::Handlers;
+use crate::output::Output;
+use crate::registry::{Abi, EntryPoint, Group, Omission, Registry};
+
+pub(super) fn generate(registry: &Registry, handlers: &Handlers, outputs: &mut Vec<Output>) -> Result<()> {
+    let mut groups = String::new();
+    let mut summary = String::new();
+    let (mut all_symbols, mut all_implemented) = (0, 0);
+    for group in registry.groups.iter().filter(|group| !group.entry_points.is_empty()) {
+        let (symbols, implemented) = count(group, handlers);
+        all_symbols += symbols;
+        all_implemented += implemented;
+        writeln!(summary, "| {} | {symbols} | {implemented} |", group.title)?;
+        writeln!(groups, "\n## {}\n\n| entry point | symbols, and the CUDA version each came with | status |", group.title)?;
+        writeln!(groups, "| --- | --- | --- |")?;
+        for entry_point in &group.entry_points {
+            let symbols: Vec<String> = entry_point.abis.iter().map(symbol_text).collect();
+            writeln!(groups, "| {} | {} | {} |", entry_point.name, symbols.join(", "), status(entry_point, handlers))?;
+        }
+    }
+    let body = format!(
+        "# Which entry points are implemented
+
+{all_implemented} of {all_symbols} symbols have a handler. The others are exported and resolve; they answer `CUDA_ERROR_NOT_SUPPORTED`.
+`_ptds` and `_ptsz` variants share the handler of their symbol.
+
+| group | symbols | with a handler |
+| --- | --- | --- |
+{summary}{groups}
+## Left out
+
+What a real driver exports, or NVIDIA's headers declare, and this project does not have.
+
+| names | reason |
+| --- | --- |
+{}{}",
+        omissions(&registry.left_out.symbols)?,
+        omissions(&registry.left_out.headers)?
+    );
+    outputs.push(Output::markdown("docs/coverage.md", &body));
+    Ok(())
+}
+
+/// Exported symbols of a group, and those with a handler.
+fn count(group: &Group, handlers: &Handlers) -> (usize, usize) {
+    let abis = || group.entry_points.iter().filter(|entry_point| entry_point.exported).flat_map(|entry| &entry.abis);
+    let symbols = |abi: &Abi| 1 + usize::from(abi.per_thread.is_some());
+    let implemented = abis().filter(|abi| handlers.module(&abi.symbol).is_some()).map(symbols).sum();
+    (abis().map(symbols).sum(), implemented)
+}
+
+fn symbol_text(abi: &Abi) -> String {
+    let variant = abi
+        .per_thread
+        .as_ref()
+        .map(|variant| format!(" ({} {})", variant.suffix.replace('_', "\\_"), version(variant.since)))
+        .unwrap_or_default();
+    format!("{} {}{variant}", abi.symbol.replace('_', "\\_"), version(abi.since))
+}
+
+/// `12040` as `12.4`.
+fn version(version: u32) -> String {
+    format!("{}.{}", version / 1000, version % 1000 / 10)
+}
+
+fn status(entry_point: &EntryPoint, handlers: &Handlers) -> String {
+    if !entry_point.exported {
+        return "in the headers only: no driver for this platform has it".to_owned();
+    }
+    let missing: Vec<&str> = entry_point
+        .abis
+        .iter()
+        .map(|abi| abi.symbol.as_str())
+        .filter(|symbol| handlers.module(symbol).is_none())
+        .collect();
+    match missing.len() {
+        0 => "implemented".to_owned(),
+        all if all == entry_point.abis.len() => "answers NOT_SUPPORTED".to_owned(),
+        _ => format!("implemented; {} answers NOT_SUPPORTED", missing.join(", ").replace('_', "\\_")),
+    }
+}
+
+fn omissions(omissions: &[Omission]) -> Result<String> {
+    let mut text = String::new();
+    for omission in omissions {
+        writeln!(text, "| {} | {} |", omission.names.join(", ").replace('_', "\\_"), omission.reason)?;
+    }
+    Ok(text)
+}
