@@ -1,0 +1,181 @@
+//! What the warps of one CTA share: shared memory, barriers, and who is still alive.
+//!
+//! A CTA runs on one OS thread, so all of this is plain data. Barriers follow PTX ISA 9.7.13.1 (`bar`, `barrier`): sixteen of them,
+//! each counts arrivals, of all threads or of as many as the instruction names.
+
+/// Barriers of a CTA (PTX ISA 9.7.13.1: "Each CTA instance has sixteen barriers").
+pub(crate) const BARRIERS: usize = 16;
+
+/// What `barrier.red` computes over the arriving threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reduction {
+    pub(crate) arrived: u32,
+    pub(crate) set: u32,
+}
+
+/// A completed phase, as one waiting group is told of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Released {
+    pub(crate) id: u32,
+    pub(crate) ticket: u64,
+    pub(crate) reduction: Reduction,
+}
+
+#[derive(Debug, Default)]
+struct Barrier {
+    phase: u64,
+    /// Lanes of each warp that have arrived in this phase.
+    arrived: Vec<u32>,
+    /// Threads that arrived more than once in this phase.
+    repeated: u32,
+    /// The thread count that the instruction named.
+    expected: Option<u32>,
+    /// Warp of each group that waits.
+    waiting: Vec<u32>,
+    reduction: Reduction,
+    pending: bool,
+}
+
+/// The arrival of a group at a barrier.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) id: u32,
+    pub(crate) warp: u32,
+    pub(crate) mask: u32,
+    /// Lanes whose predicate operand holds, for `barrier.red`.
+    pub(crate) set: u32,
+    /// Thread count operand.
+    pub(crate) expected: Option<u32>,
+    /// False for `barrier.arrive`.
+    pub(crate) waits: bool,
+}
+
+/// The state that warps of a CTA share.
+#[derive(Debug, Default)]
+pub(crate) struct CtaShared {
+    /// `%ctaid`.
+    pub(crate) id: [u32; 3],
+    /// Its number in the grid, x fastest.
+    pub(crate) linear: u64,
+    /// `%ntid`.
+    pub(crate) shape: [u32; 3],
+    /// Shared memory: static variables, then the dynamic part.
+    pub(crate) shared: Vec<u8>,
+    /// `%smid`.
+    pub(crate) worker: u32,
+    /// Lanes of each warp that have not exited.
+    pub(crate) alive: Vec<u32>,
+    released: Vec<Vec<Released>>,
+    barriers: [Barrier; BARRIERS],
+}
+
+impl CtaShared {
+    /// A fresh CTA with these warps (lanes that exist in each) and `shared` bytes of shared memory, which start as zero.
+    pub(crate) fn start(&mut self, warps: &[u32], shared: usize) {
+        self.shared.clear();
+        self.shared.resize(shared, 0);
+        self.alive.clear();
+        self.alive.extend_from_slice(warps);
+        self.released.iter_mut().for_each(Vec::clear);
+        self.released.resize_with(warps.len(), Vec::new);
+        for barrier in &mut self.barriers {
+            if barrier.pending {
+                barrier.clear(0);
+            }
+            barrier.phase = 0;
+        }
+    }
+
+    /// Threads that have not exited.
+    pub(crate) fn alive_threads(&self) -> u32 {
+        self.alive.iter().map(|mask| mask.count_ones()).sum()
+    }
+
+    /// Counts an arrival and returns the phase that it belongs to.
+    pub(crate) fn arrive(&mut self, arrival: Arrival) -> u64 {
+        let barrier = &mut self.barriers[arrival.id as usize];
+        let warp = arrival.warp as usize;
+        barrier.pending = true;
+        barrier.arrived.resize(self.alive.len(), 0);
+        barrier.repeated += (barrier.arrived[warp] & arrival.mask).count_ones();
+        barrier.arrived[warp] |= arrival.mask;
+        barrier.expected = barrier.expected.or(arrival.expected);
+        barrier.reduction.arrived += arrival.mask.count_ones();
+        barrier.reduction.set += (arrival.mask & arrival.set).count_ones();
+        if arrival.waits {
+            barrier.waiting.push(arrival.warp);
+        }
+        let ticket = barrier.phase;
+        self.complete(arrival.id as usize);
+        ticket
+    }
+
+    /// Takes threads that exit out of the count (PTX ISA 9.7.12.8 `exit`: barriers that wait for them are re-evaluated).
+    pub(crate) fn exit(&mut self, warp: u32, lanes: u32) {
+        self.alive[warp as usize] &= !lanes;
+        for id in 0..BARRIERS {
+            if self.barriers[id].pending {
+                self.complete(id);
+            }
+        }
+    }
+
+    /// True if `warp` has been released from a barrier and does not know yet.
+    pub(crate) fn has_released(&self, warp: u32) -> bool {
+        !self.released[warp as usize].is_empty()
+    }
+
+    /// Takes the news of a completed phase, if it is complete.
+    pub(crate) fn take_released(&mut self, warp: u32, id: u32, ticket: u64) -> Option<Reduction> {
+        let released = &mut self.released[warp as usize];
+        let index = released.iter().position(|entry| entry.id == id && entry.ticket == ticket)?;
+        Some(released.swap_remove(index).reduction)
+    }
+
+    /// Threads that arrived at barrier `id`, and how many it waits for.
+    pub(crate) fn barrier_counts(&self, id: u32) -> (u32, u32) {
+        let barrier = &self.barriers[id as usize];
+        (barrier.reduction.arrived, barrier.expected.unwrap_or_else(|| self.alive_threads()))
+    }
+
+    fn complete(&mut self, id: usize) {
+        let barrier = &mut self.barriers[id];
+        let full = match barrier.expected {
+            None => barrier.arrived.iter().zip(&self.alive).all(|(arrived, alive)| alive & !arrived == 0),
+            Some(count) => {
+                // A warp of which all remaining threads are here counts as a whole one, since counts are multiples of 32.
+                let threads: u32 = barrier
+                    .arrived
+                    .iter()
+                    .zip(&self.alive)
+                    .map(|(&arrived, alive)| match arrived {
+                        0 => 0,
+                        _ if alive & !arrived == 0 => 32,
+                        _ => arrived.count_ones(),
+                    })
+                    .sum();
+                threads + barrier.repeated >= count
+            }
+        };
+        if !full {
+            return;
+        }
+        let phase = barrier.phase;
+        for &warp in &barrier.waiting {
+            self.released[warp as usize].push(Released { id: id as u32, ticket: phase, reduction: barrier.reduction });
+        }
+        barrier.clear(phase + 1);
+    }
+}
+
+impl Barrier {
+    fn clear(&mut self, phase: u64) {
+        self.phase = phase;
+        self.arrived.clear();
+        self.repeated = 0;
+        self.expected = None;
+        self.waiting.clear();
+        self.reduction = Reduction::default();
+        self.pending = false;
+    }
+}

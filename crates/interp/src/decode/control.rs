@@ -1,0 +1,84 @@
+//! Control flow (PTX ISA 9.7.12) and miscellaneous instructions (9.7.19).
+
+use warploom_ptx::ir::{
+    BlockId, Builtin, CallArg, CallTarget, FunctionKind, Op as Ir, Operand, Terminator, TerminatorKind,
+};
+
+use super::{Decoded, Decoder, Refused};
+use crate::isa::Op;
+use crate::machine::NO_GUARD;
+use crate::ops::{builtin, call, control};
+use crate::program::{CallSite, Callee, Place};
+
+impl Decoder<'_> {
+    pub(super) fn terminator(&mut self, terminator: &Terminator) -> Decoded {
+        let following = BlockId(self.starts.len() as u32);
+        match &terminator.kind {
+            TerminatorKind::Next => {}
+            TerminatorKind::Bra { target, .. } => {
+                if terminator.guard.is_some() || *target != following {
+                    self.jump(*target);
+                }
+            }
+            TerminatorKind::BrxIdx { index, targets, .. } => {
+                let a = self.word(*index);
+                let table = self.table_fixups.len() as u32;
+                self.table_fixups.push(targets.clone());
+                self.emit(Op::scalar(control::brx), 0, [a, 0, 0], table);
+            }
+            TerminatorKind::Ret { .. } if self.source.kind == FunctionKind::Device => {
+                self.emit(Op::scalar(call::ret), 0, [0; 3], 0);
+            }
+            TerminatorKind::Ret { .. } | TerminatorKind::Exit => self.emit(Op::scalar(control::exit), 0, [0; 3], 0),
+            TerminatorKind::Trap => self.emit(Op::scalar(control::trap), 0, [0; 3], 0),
+        }
+        if let Some(next) = terminator.next
+            && next != following
+        {
+            self.guard = NO_GUARD;
+            self.jump(next);
+        }
+        Ok(())
+    }
+
+    fn jump(&mut self, target: BlockId) {
+        self.fixups.push((self.function.code.len(), target));
+        self.emit(Op::scalar(control::bra), 0, [0; 3], 0);
+    }
+
+    pub(super) fn control(&mut self, op: &Ir) -> Decoded {
+        match op {
+            Ir::Call { target, returns, args, .. } => {
+                let arguments = args.iter().map(|arg| self.argument(arg)).collect::<Decoded<_>>()?;
+                let results = returns.iter().map(|arg| self.argument(arg)).collect::<Decoded<_>>()?;
+                let callee = match &**target {
+                    CallTarget::Indirect { address, .. } => Callee::Indirect(self.double(Operand::Reg(*address))),
+                    CallTarget::Direct(id) => match self.context.module.functions[id.0 as usize].builtin {
+                        Some(Builtin::Vprintf) => Callee::Builtin(builtin::Builtin::Vprintf),
+                        Some(Builtin::Malloc) => Callee::Builtin(builtin::Builtin::Malloc),
+                        Some(Builtin::Free) => Callee::Builtin(builtin::Builtin::Free),
+                        Some(Builtin::AssertFail) => Callee::Builtin(builtin::Builtin::AssertFail),
+                        None => Callee::Function(*self.context.functions.get(id).ok_or(Refused::Unsupported)?),
+                    },
+                };
+                let site = self.function.calls.len() as u32;
+                self.function.calls.push(CallSite { callee, arguments, results });
+                self.emit(Op::scalar(call::call), 0, [0; 3], site);
+            }
+            Ir::Brkpt => self.emit(Op::scalar(control::trap), 0, [0; 3], 0),
+            Ir::Nanosleep { .. } => self.emit(Op::scalar(control::nanosleep), 0, [0; 3], 0),
+            // No effect on results: nothing is left of them.
+            Ir::Hint(_) => {}
+            _ => return Err(Refused::Unsupported),
+        }
+        Ok(())
+    }
+
+    fn argument(&mut self, arg: &CallArg) -> Decoded<Place> {
+        Ok(match *arg {
+            CallArg::Param { offset, size } => Place::Bytes(offset.wrapping_add(self.param_base()), size),
+            CallArg::Operand(Operand::Reg(reg)) => self.register_place(reg),
+            CallArg::Operand(Operand::Imm(value)) => Place::Constant(value),
+        })
+    }
+}

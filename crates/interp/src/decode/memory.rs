@@ -1,0 +1,249 @@
+//! Loads, stores, cache hints (PTX ISA 9.7.9.8 to 9.7.9.18) and atomics (9.7.13.5 to 9.7.13.7).
+
+use warploom_exec::memory::Order;
+use warploom_ptx::ir::{self, Address, FunctionKind, Op as Ir, Operand, ScalarType, Semantics, Space};
+
+use super::{Decoded, Decoder, Home, Refused};
+use crate::isa::Op;
+use crate::memory::{Access, Base, Extend, Slot, StateSpace};
+use crate::ops::atomic::{self, AtomicSite};
+use crate::ops::load_store::{
+    self, LoadGlobal, LoadGlobalVector, LoadShared32, StoreGlobal, StoreGlobalVector, StoreShared32,
+};
+
+/// A resolved address.
+struct Place {
+    space: StateSpace,
+    base: Base,
+    offset: i64,
+}
+
+impl Decoder<'_> {
+    pub(super) fn memory(&mut self, op: &Ir) -> Decoded {
+        match op {
+            Ir::Ld { space, ty, semantics, dst, addr, .. } => {
+                let place = self.address(*space, addr)?;
+                let slots = dst.iter().map(|&reg| self.slot(reg)).collect::<Decoded<Vec<_>>>()?;
+                let extend = if ty.is_signed() { Extend::Sign } else { Extend::Zero };
+                self.load(place, *ty, *semantics, slots, extend);
+            }
+            Ir::St { space, ty, semantics, src, addr, .. } => {
+                let place = self.address(*space, addr)?;
+                let slots = src.iter().map(|&value| self.value(*ty, value)).collect::<Decoded<Vec<_>>>()?;
+                self.store(place, *ty, *semantics, slots);
+            }
+            // Hints have no effect on results: nothing is left of them. `discard` leaves bytes undefined, so also as they were.
+            Ir::CacheHint { .. } => {}
+            Ir::Atom { op, space, ty, semantics, dst, addr, b, c, .. } => {
+                let Place { space, base, offset } = self.address(*space, addr)?;
+                let results = match dst {
+                    Some(regs) => regs.iter().map(|&reg| self.slot(reg)).collect::<Decoded<Vec<_>>>()?,
+                    None => Vec::new(),
+                };
+                let operands = b.iter().map(|&value| self.value(*ty, value)).collect::<Decoded<Vec<_>>>()?;
+                let replacement = c.map(|value| self.value(*ty, value)).transpose()?;
+                let order = order(*semantics);
+                let site = self.function.atomics.len() as u32;
+                self.function.atomics.push(AtomicSite {
+                    op: *op,
+                    ty: *ty,
+                    order,
+                    space,
+                    base,
+                    offset,
+                    results,
+                    operands,
+                    replacement,
+                });
+                self.emit(Op::scalar(atomic::atomic), 0, [0; 3], site);
+            }
+            _ => return Err(Refused::Unsupported),
+        }
+        Ok(())
+    }
+
+    /// A stored value: constants become rows.
+    fn value(&mut self, ty: ScalarType, operand: Operand) -> Decoded<Slot> {
+        match operand {
+            Operand::Reg(reg) => match self.home(reg) {
+                Home::Predicate(_) => Err(Refused::Unsupported),
+                _ => self.slot(reg),
+            },
+            Operand::Imm(value) if ty.bits() > 64 => {
+                let low = self.temporary64();
+                let high = self.temporary64();
+                self.function.layout.constants64.push((low, value));
+                self.function.layout.constants64.push((high, 0));
+                Ok(Slot::Quad(low))
+            }
+            Operand::Imm(value) if ty.bits() > 32 => Ok(Slot::Double(self.constant64(value))),
+            Operand::Imm(value) => Ok(Slot::Word(self.constant32(value as u32))),
+        }
+    }
+
+    fn address(&mut self, space: Space, address: &Address) -> Decoded<Place> {
+        let kernel = self.source.kind == FunctionKind::Kernel;
+        let mut offset = address.offset;
+        let mut space = match space {
+            Space::Generic => StateSpace::Generic,
+            Space::Global | Space::Const => StateSpace::Global,
+            Space::Shared | Space::SharedCluster => StateSpace::Shared,
+            Space::Local => StateSpace::Local,
+            Space::Param if kernel => StateSpace::Param,
+            Space::Param => StateSpace::Local,
+        };
+        let base = match address.base {
+            ir::Base::Absolute => Base::None,
+            ir::Base::Reg(reg) => match self.home(reg) {
+                Home::Word(slot) => Base::Word(slot),
+                Home::Double(slot) | Home::Quad(slot) => Base::Double(slot),
+                Home::Predicate(_) => return Err(Refused::Unsupported),
+            },
+            ir::Base::Global(id) => {
+                offset = offset.wrapping_add(self.variable(id)? as i64);
+                // The variable's own space decides: `ld [variable]` is written without one too.
+                space = match self.context.module.globals[id.0 as usize].space {
+                    Space::Shared | Space::SharedCluster => StateSpace::Shared,
+                    _ => StateSpace::Global,
+                };
+                Base::None
+            }
+            ir::Base::LocalFrame => {
+                space = StateSpace::Local;
+                Base::Frame
+            }
+            ir::Base::ParamFrame if kernel && offset < i64::from(self.source.param_buffer_size) => {
+                space = StateSpace::Param;
+                Base::None
+            }
+            ir::Base::ParamFrame => {
+                space = StateSpace::Local;
+                offset += i64::from(self.param_base() as i32);
+                Base::Frame
+            }
+        };
+        Ok(Place { space, base, offset })
+    }
+
+    fn access(&mut self, place: &Place, ty: ScalarType, slots: Vec<Slot>, extend: Extend) -> u32 {
+        let index = self.function.accesses.len() as u32;
+        let Place { space, base, offset } = *place;
+        self.function.accesses.push(Access { space, base, offset, size: ty.bytes(), slots, extend });
+        index
+    }
+
+    fn load(&mut self, place: Place, ty: ScalarType, semantics: Semantics, slots: Vec<Slot>, extend: Extend) {
+        let words = slots.iter().all(|slot| matches!(slot, Slot::Word(_)));
+        let doubles = slots.iter().all(|slot| matches!(slot, Slot::Double(_)));
+        let fits = (words && ty.bytes() == 4) || (doubles && ty.bytes() == 8);
+        let whole = ty.bytes() >= 4 && slots.iter().all(|slot| width(*slot) == ty.bytes());
+        let count = slots.len();
+        let first = slots.first().copied();
+        let access = self.access(&place, ty, slots, extend);
+        if semantics != Semantics::Weak {
+            self.emit(Op::scalar(load_store::load_strong), 0, [0; 3], access);
+            return;
+        }
+        let generic = place.space == StateSpace::Generic;
+        match (place.space, place.base, i32::try_from(place.offset), count, first) {
+            (StateSpace::Param, Base::None, ..) => self.emit(Op::scalar(load_store::load_param), 0, [0; 3], access),
+            (StateSpace::Local, Base::None | Base::Frame, ..) if whole => {
+                self.emit(Op::scalar(load_store::load_local_rows), 0, [0; 3], access);
+            }
+            (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 1, Some(slot)) if fits => {
+                let op = match (slot, generic) {
+                    (Slot::Word(_), false) => Op::lanes::<LoadGlobal<u32, false>>(),
+                    (Slot::Word(_), true) => Op::lanes::<LoadGlobal<u32, true>>(),
+                    (_, false) => Op::lanes::<LoadGlobal<u64, false>>(),
+                    (_, true) => Op::lanes::<LoadGlobal<u64, true>>(),
+                };
+                let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = slot else { return };
+                self.emit(op, d, [a, access, 0], offset as u32);
+            }
+            (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 2 | 4, _) if fits => {
+                let op = match (words, count, generic) {
+                    (true, 2, false) => Op::lanes::<LoadGlobalVector<u32, 2, false>>(),
+                    (true, 2, true) => Op::lanes::<LoadGlobalVector<u32, 2, true>>(),
+                    (true, _, false) => Op::lanes::<LoadGlobalVector<u32, 4, false>>(),
+                    (true, _, true) => Op::lanes::<LoadGlobalVector<u32, 4, true>>(),
+                    (false, 2, false) => Op::lanes::<LoadGlobalVector<u64, 2, false>>(),
+                    (false, 2, true) => Op::lanes::<LoadGlobalVector<u64, 2, true>>(),
+                    (false, _, false) => Op::lanes::<LoadGlobalVector<u64, 4, false>>(),
+                    (false, _, true) => Op::lanes::<LoadGlobalVector<u64, 4, true>>(),
+                };
+                self.emit(op, 0, [a, access, 0], offset as u32);
+            }
+            (StateSpace::Shared, Base::Word(a), Ok(offset), 1, Some(Slot::Word(d))) if fits => {
+                self.emit(Op::lanes::<LoadShared32>(), d, [a, access, 0], offset as u32);
+            }
+            _ => self.emit(Op::scalar(load_store::load_any), 0, [0; 3], access),
+        }
+    }
+
+    fn store(&mut self, place: Place, ty: ScalarType, semantics: Semantics, slots: Vec<Slot>) {
+        let words = slots.iter().all(|slot| matches!(slot, Slot::Word(_)));
+        let doubles = slots.iter().all(|slot| matches!(slot, Slot::Double(_)));
+        let fits = (words && ty.bytes() == 4) || (doubles && ty.bytes() == 8);
+        let whole = ty.bytes() >= 4 && slots.iter().all(|slot| width(*slot) == ty.bytes());
+        let count = slots.len();
+        let first = slots.first().copied();
+        let access = self.access(&place, ty, slots, Extend::Zero);
+        if semantics != Semantics::Weak {
+            self.emit(Op::scalar(load_store::store_strong), 0, [0; 3], access);
+            return;
+        }
+        let generic = place.space == StateSpace::Generic;
+        match (place.space, place.base, i32::try_from(place.offset), count, first) {
+            (StateSpace::Local, Base::None | Base::Frame, ..) if whole => {
+                self.emit(Op::scalar(load_store::store_local_rows), 0, [0; 3], access);
+            }
+            (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 1, Some(slot)) if fits => {
+                let op = match (slot, generic) {
+                    (Slot::Word(_), false) => Op::lanes::<StoreGlobal<u32, false>>(),
+                    (Slot::Word(_), true) => Op::lanes::<StoreGlobal<u32, true>>(),
+                    (_, false) => Op::lanes::<StoreGlobal<u64, false>>(),
+                    (_, true) => Op::lanes::<StoreGlobal<u64, true>>(),
+                };
+                let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = slot else { return };
+                self.emit(op, d, [a, access, 0], offset as u32);
+            }
+            (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 2 | 4, _) if fits => {
+                let op = match (words, count, generic) {
+                    (true, 2, false) => Op::lanes::<StoreGlobalVector<u32, 2, false>>(),
+                    (true, 2, true) => Op::lanes::<StoreGlobalVector<u32, 2, true>>(),
+                    (true, _, false) => Op::lanes::<StoreGlobalVector<u32, 4, false>>(),
+                    (true, _, true) => Op::lanes::<StoreGlobalVector<u32, 4, true>>(),
+                    (false, 2, false) => Op::lanes::<StoreGlobalVector<u64, 2, false>>(),
+                    (false, 2, true) => Op::lanes::<StoreGlobalVector<u64, 2, true>>(),
+                    (false, _, false) => Op::lanes::<StoreGlobalVector<u64, 4, false>>(),
+                    (false, _, true) => Op::lanes::<StoreGlobalVector<u64, 4, true>>(),
+                };
+                self.emit(op, 0, [a, access, 0], offset as u32);
+            }
+            (StateSpace::Shared, Base::Word(a), Ok(offset), 1, Some(Slot::Word(d))) if fits => {
+                self.emit(Op::lanes::<StoreShared32>(), d, [a, access, 0], offset as u32);
+            }
+            _ => self.emit(Op::scalar(load_store::store_any), 0, [0; 3], access),
+        }
+    }
+}
+
+/// Bytes of a register.
+fn width(slot: Slot) -> u32 {
+    match slot {
+        Slot::Word(_) => 4,
+        Slot::Double(_) => 8,
+        Slot::Quad(_) => 16,
+        Slot::Sink => 0,
+    }
+}
+
+fn order(semantics: Semantics) -> Order {
+    match semantics {
+        Semantics::Acquire => Order::Acquire,
+        Semantics::Release => Order::Release,
+        Semantics::AcqRel => Order::AcqRel,
+        Semantics::Sc => Order::SeqCst,
+        Semantics::Weak | Semantics::Volatile | Semantics::Relaxed | Semantics::Mmio => Order::Relaxed,
+    }
+}

@@ -1,0 +1,496 @@
+//! Typed IR to dense code, once per kernel.
+//!
+//! Registers become slots, constants become rows that are filled when a frame is made, branch targets become instruction indices,
+//! modifiers choose the operation. One file per instruction family, in the order of PTX ISA 9.7. An instruction that the interpreter
+//! lacks makes the load fail with its name and line.
+
+mod compare;
+mod control;
+mod float;
+mod integer;
+mod logic;
+mod memory;
+mod moves;
+mod sync;
+
+use std::collections::HashMap;
+
+use warploom_ptx::ir::{
+    self, AddressTarget, BlockId, Body, FunctionId, FunctionKind, GlobalId, Module, Operand, Predicate, Reg,
+    ScalarType, SharedLayout,
+};
+
+use crate::error::LoadError;
+use crate::frame::FrameLayout;
+use crate::isa::{Isa, Op};
+use crate::machine::{INVERT, NO_GUARD};
+use crate::memory::Slot;
+use crate::ops::moves as rows;
+use crate::program::{Function, Inst, Line, Place};
+
+/// What all functions of a program are decoded against.
+pub(crate) struct Context<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) isa: Isa,
+    /// Index in the program of each function of the module that the kernel reaches.
+    pub(crate) functions: &'a HashMap<FunctionId, u32>,
+    /// Addresses of variables in global and constant memory.
+    pub(crate) addresses: &'a dyn Fn(GlobalId) -> Option<u64>,
+    pub(crate) shared: &'a SharedLayout,
+}
+
+/// Why an instruction cannot be decoded.
+pub(crate) enum Refused {
+    /// The interpreter lacks it.
+    Unsupported,
+    /// A variable has no address.
+    Unresolved(String),
+}
+
+type Decoded<T = ()> = Result<T, Refused>;
+
+/// The register file and slot of a virtual register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    Predicate(u32),
+    Word(u32),
+    Double(u32),
+    Quad(u32),
+}
+
+/// Decodes the body of `id`.
+pub(crate) fn decode(context: &Context<'_>, id: FunctionId) -> Result<Function, LoadError> {
+    let source = &context.module.functions[id.0 as usize];
+    let Some(body) = &source.body else {
+        return Err(LoadError::Undefined { function: source.name.clone() });
+    };
+    let mut decoder = Decoder::new(context, source, body);
+    decoder.run()
+}
+
+struct Decoder<'a> {
+    context: &'a Context<'a>,
+    source: &'a ir::Function,
+    body: &'a Body,
+    function: Function,
+    homes: Vec<Home>,
+    constants32: HashMap<u32, u32>,
+    constants64: HashMap<u64, u32>,
+    constant_predicates: [Option<u32>; 2],
+    /// Carry flag of extended-precision arithmetic, a predicate.
+    carry: Option<u32>,
+    guard: u32,
+    line: Line,
+    /// Instructions that follow the one being decoded, to widen its result.
+    after: Vec<(Inst, Line)>,
+    starts: Vec<u32>,
+    fixups: Vec<(usize, BlockId)>,
+    table_fixups: Vec<Vec<BlockId>>,
+}
+
+impl<'a> Decoder<'a> {
+    fn new(context: &'a Context<'a>, source: &'a ir::Function, body: &'a Body) -> Self {
+        let mut layout = FrameLayout::default();
+        let homes = body
+            .regs
+            .iter()
+            .map(|reg| match reg.ty.bits() {
+                _ if reg.ty == ScalarType::Pred => Home::Predicate(bump(&mut layout.predicates, 1)),
+                0..=32 => Home::Word(bump(&mut layout.rows32, 1)),
+                33..=64 => Home::Double(bump(&mut layout.rows64, 1)),
+                _ => Home::Quad(bump(&mut layout.rows64, 2)),
+            })
+            .collect();
+        let device = source.kind == FunctionKind::Device;
+        let local = body.local_size.next_multiple_of(16);
+        let params = if device { body.param_size } else { body.param_size.saturating_sub(source.param_buffer_size) };
+        let function = Function {
+            name: source.name.clone(),
+            layout,
+            code: Vec::new(),
+            lines: Vec::new(),
+            stack_bytes: body.local_size,
+            local_bytes: (local + params).next_multiple_of(16),
+            parameters: Vec::new(),
+            results: Vec::new(),
+            accesses: Vec::new(),
+            calls: Vec::new(),
+            branches: Vec::new(),
+            finishes: Vec::new(),
+            barriers: Vec::new(),
+            exchanges: Vec::new(),
+            atomics: Vec::new(),
+        };
+        let mut decoder = Self {
+            context,
+            source,
+            body,
+            function,
+            homes,
+            constants32: HashMap::new(),
+            constants64: HashMap::new(),
+            constant_predicates: [None; 2],
+            carry: None,
+            guard: NO_GUARD,
+            line: Line::default(),
+            after: Vec::new(),
+            starts: Vec::new(),
+            fixups: Vec::new(),
+            table_fixups: Vec::new(),
+        };
+        if device {
+            decoder.function.parameters = source.params.iter().map(|param| decoder.formal(param)).collect();
+            decoder.function.results = source.returns.iter().map(|param| decoder.formal(param)).collect();
+        }
+        decoder
+    }
+
+    fn run(&mut self) -> Result<Function, LoadError> {
+        for block in &self.body.blocks {
+            self.starts.push(self.function.code.len() as u32);
+            for inst in &self.body.insts[block.insts.start as usize..block.insts.end as usize] {
+                self.place(inst.line, inst.loc, inst.guard);
+                self.inst(inst).map_err(|refused| self.refuse(refused, &inst.op, inst.line))?;
+                for (inst, line) in std::mem::take(&mut self.after) {
+                    self.function.code.push(inst);
+                    self.function.lines.push(line);
+                }
+            }
+            let terminator = &block.terminator;
+            self.place(terminator.line, terminator.loc, terminator.guard);
+            self.terminator(terminator).map_err(|_| LoadError::Unsupported {
+                function: self.source.name.clone(),
+                instruction: "branch".into(),
+                line: terminator.line,
+            })?;
+        }
+        for (index, target) in std::mem::take(&mut self.fixups) {
+            self.function.code[index].imm = self.starts[target.0 as usize];
+        }
+        for targets in std::mem::take(&mut self.table_fixups) {
+            let targets = targets.iter().map(|target| self.starts[target.0 as usize]).collect();
+            self.function.branches.push(targets);
+        }
+        Ok(std::mem::replace(&mut self.function, empty()))
+    }
+
+    fn refuse(&self, refused: Refused, op: &ir::Op, line: u32) -> LoadError {
+        let function = self.source.name.clone();
+        match refused {
+            Refused::Unresolved(variable) => LoadError::Unresolved { function, variable, line },
+            Refused::Unsupported => {
+                let instruction = match op {
+                    ir::Op::Unsupported { mnemonic } => mnemonic.to_string(),
+                    op => name(op),
+                };
+                LoadError::Unsupported { function, instruction, line }
+            }
+        }
+    }
+
+    fn place(&mut self, line: u32, loc: Option<ir::LocId>, guard: Option<Predicate>) {
+        let source = loc.and_then(|loc| self.body.locs.get(loc.index()));
+        self.line = Line {
+            ptx: line,
+            file: source.map_or(0, |source| source.file),
+            line: source.map_or(0, |source| source.line),
+        };
+        self.guard = guard.map_or(NO_GUARD, |guard| self.predicate(guard));
+    }
+
+    fn inst(&mut self, inst: &ir::Inst) -> Decoded {
+        use ir::Op;
+        match &inst.op {
+            Op::IntBinary { .. }
+            | Op::IntUnary { .. }
+            | Op::Mul { .. }
+            | Op::Mad { .. }
+            | Op::Mul24 { .. }
+            | Op::Mad24 { .. }
+            | Op::Sad { .. }
+            | Op::Fns { .. }
+            | Op::Bfe { .. }
+            | Op::Bfi { .. }
+            | Op::Bmsk { .. }
+            | Op::Szext { .. }
+            | Op::Dp4a { .. }
+            | Op::Dp2a { .. } => self.integer(&inst.op),
+            Op::AddCarry { .. } | Op::MadCarry { .. } => self.extended(&inst.op),
+            Op::FloatUnary { .. }
+            | Op::FloatBinary { .. }
+            | Op::Fma { .. }
+            | Op::FloatMinMax { .. }
+            | Op::Testp { .. }
+            | Op::Copysign { .. } => self.float(&inst.op),
+            Op::Set { .. } | Op::Setp { .. } | Op::Selp { .. } | Op::Slct { .. } => self.comparison(&inst.op),
+            Op::Logic { .. } | Op::Lop3 { .. } | Op::Shift { .. } | Op::Shf { .. } | Op::Prmt { .. } => {
+                self.logic(&inst.op)
+            }
+            Op::Mov { .. }
+            | Op::Pack { .. }
+            | Op::Unpack { .. }
+            | Op::AddressOf { .. }
+            | Op::ReadSpecial { .. }
+            | Op::Isspacep { .. }
+            | Op::Cvta { .. }
+            | Op::Mapa { .. }
+            | Op::GetCtaRank { .. }
+            | Op::CreatePolicy { .. }
+            | Op::StackSave { .. }
+            | Op::StackRestore { .. }
+            | Op::Alloca { .. } => self.moves(&inst.op),
+            Op::Cvt { .. } | Op::CvtPack { .. } => self.conversion(&inst.op),
+            Op::Ld { .. } | Op::St { .. } | Op::CacheHint { .. } | Op::Atom { .. } => self.memory(&inst.op),
+            Op::Call { .. } | Op::Brkpt | Op::Nanosleep { .. } | Op::Hint(_) => self.control(&inst.op),
+            Op::Barrier(_)
+            | Op::Fence(_)
+            | Op::Shfl { .. }
+            | Op::Vote { .. }
+            | Op::Match { .. }
+            | Op::Redux { .. }
+            | Op::Activemask { .. }
+            | Op::Elect { .. }
+            | Op::Mbarrier(_) => self.sync(&inst.op),
+            Op::Async(_) | Op::Texture(_) | Op::Matrix(_) | Op::Video(_) | Op::Unsupported { .. } => {
+                Err(Refused::Unsupported)
+            }
+        }
+    }
+
+    /// Appends an instruction under the current guard.
+    fn emit(&mut self, op: Op, d: u32, [a, b, c]: [u32; 3], imm: u32) {
+        let run = op.select(self.context.isa);
+        self.function.code.push(Inst { run, d, a, b, c, imm, guard: self.guard });
+        self.function.lines.push(self.line);
+    }
+
+    /// Appends an instruction behind the one being decoded.
+    fn emit_after(&mut self, op: Op, d: u32, a: u32) {
+        let run = op.select(self.context.isa);
+        self.after.push((Inst { run, d, a, b: 0, c: 0, imm: 0, guard: self.guard }, self.line));
+    }
+
+    fn home(&self, reg: Reg) -> Home {
+        self.homes[reg.0 as usize]
+    }
+
+    fn ty(&self, reg: Reg) -> ScalarType {
+        self.body.regs[reg.0 as usize].ty
+    }
+
+    fn temporary32(&mut self) -> u32 {
+        bump(&mut self.function.layout.rows32, 1)
+    }
+
+    fn temporary64(&mut self) -> u32 {
+        bump(&mut self.function.layout.rows64, 1)
+    }
+
+    fn constant32(&mut self, value: u32) -> u32 {
+        let layout = &mut self.function.layout;
+        *self.constants32.entry(value).or_insert_with(|| {
+            let slot = bump(&mut layout.rows32, 1);
+            layout.constants32.push((slot, value));
+            slot
+        })
+    }
+
+    fn constant64(&mut self, value: u64) -> u32 {
+        let layout = &mut self.function.layout;
+        *self.constants64.entry(value).or_insert_with(|| {
+            let slot = bump(&mut layout.rows64, 1);
+            layout.constants64.push((slot, value));
+            slot
+        })
+    }
+
+    fn constant_predicate(&mut self, value: bool) -> u32 {
+        if let Some(slot) = self.constant_predicates[usize::from(value)] {
+            return slot;
+        }
+        let slot = bump(&mut self.function.layout.predicates, 1);
+        self.function.layout.constant_predicates.push((slot, if value { u32::MAX } else { 0 }));
+        self.constant_predicates[usize::from(value)] = Some(slot);
+        slot
+    }
+
+    /// The 32-bit row of a source operand.
+    fn word(&mut self, operand: Operand) -> u32 {
+        match operand {
+            Operand::Imm(value) => self.constant32(value as u32),
+            Operand::Reg(reg) => match self.home(reg) {
+                Home::Word(slot) => slot,
+                Home::Double(slot) | Home::Quad(slot) => {
+                    let narrow = self.temporary32();
+                    self.emit(Op::lanes::<rows::Narrow>(), narrow, [slot, 0, 0], 0);
+                    narrow
+                }
+                Home::Predicate(slot) => self.predicate_word(slot),
+            },
+        }
+    }
+
+    /// The 64-bit row of a source operand.
+    fn double(&mut self, operand: Operand) -> u32 {
+        match operand {
+            Operand::Imm(value) => self.constant64(value),
+            Operand::Reg(reg) => match self.home(reg) {
+                Home::Double(slot) | Home::Quad(slot) => slot,
+                Home::Word(slot) => {
+                    let wide = self.temporary64();
+                    self.emit(Op::lanes::<rows::Widen>(), wide, [slot, 0, 0], 0);
+                    wide
+                }
+                Home::Predicate(slot) => {
+                    let word = self.predicate_word(slot);
+                    let wide = self.temporary64();
+                    self.emit(Op::lanes::<rows::Widen>(), wide, [word, 0, 0], 0);
+                    wide
+                }
+            },
+        }
+    }
+
+    /// A predicate as a number, 0 or 1.
+    fn predicate_word(&mut self, slot: u32) -> u32 {
+        let (one, zero, out) = (self.constant32(1), self.constant32(0), self.temporary32());
+        self.emit(Op::lanes::<rows::Selp<u32>>(), out, [one, zero, slot], 0);
+        out
+    }
+
+    /// The row of a source operand of a type: its width chooses the file.
+    fn source(&mut self, ty: ScalarType, operand: Operand) -> u32 {
+        if ty.bits() > 32 { self.double(operand) } else { self.word(operand) }
+    }
+
+    /// The 32-bit row that an instruction writes for `reg`.
+    fn word_out(&mut self, reg: Reg, signed: bool) -> u32 {
+        match self.home(reg) {
+            Home::Word(slot) => slot,
+            Home::Double(slot) | Home::Quad(slot) => {
+                let narrow = self.temporary32();
+                let op = if signed { Op::lanes::<rows::WidenS32>() } else { Op::lanes::<rows::Widen>() };
+                self.emit_after(op, slot, narrow);
+                narrow
+            }
+            Home::Predicate(_) => self.temporary32(),
+        }
+    }
+
+    /// The 64-bit row that an instruction writes for `reg`.
+    fn double_out(&mut self, reg: Reg) -> u32 {
+        match self.home(reg) {
+            Home::Double(slot) | Home::Quad(slot) => slot,
+            Home::Word(slot) => {
+                let wide = self.temporary64();
+                self.emit_after(Op::lanes::<rows::Narrow>(), slot, wide);
+                wide
+            }
+            Home::Predicate(_) => self.temporary64(),
+        }
+    }
+
+    /// The row that an instruction of a type writes for `reg`.
+    fn out(&mut self, ty: ScalarType, reg: Reg) -> u32 {
+        if ty.bits() > 32 { self.double_out(reg) } else { self.word_out(reg, ty.is_signed()) }
+    }
+
+    fn predicate(&mut self, predicate: Predicate) -> u32 {
+        match self.home(predicate.reg) {
+            Home::Predicate(slot) if predicate.negated => slot | INVERT,
+            Home::Predicate(slot) => slot,
+            // The verifier lets nothing else through.
+            _ => self.constant_predicate(predicate.negated),
+        }
+    }
+
+    fn predicate_out(&mut self, reg: Reg) -> u32 {
+        match self.home(reg) {
+            Home::Predicate(slot) => slot,
+            _ => bump(&mut self.function.layout.predicates, 1),
+        }
+    }
+
+    /// A register as memory instructions see it.
+    fn slot(&self, reg: Reg) -> Decoded<Slot> {
+        Ok(match self.home(reg) {
+            Home::Word(slot) => Slot::Word(slot),
+            Home::Double(slot) => Slot::Double(slot),
+            Home::Quad(slot) => Slot::Quad(slot),
+            Home::Predicate(_) => return Err(Refused::Unsupported),
+        })
+    }
+
+    /// Start of the `.param` variables in the activation's local memory, relative to what the IR counts from.
+    fn param_base(&self) -> u32 {
+        let kernel = if self.source.kind == FunctionKind::Kernel { self.source.param_buffer_size } else { 0 };
+        self.body.local_size.next_multiple_of(16).wrapping_sub(kernel)
+    }
+
+    fn formal(&mut self, param: &ir::Param) -> Place {
+        match param.storage {
+            ir::Storage::Memory { offset } => Place::Bytes(offset.wrapping_add(self.param_base()), param.size),
+            ir::Storage::Register(reg) => self.register_place(reg),
+        }
+    }
+
+    fn register_place(&self, reg: Reg) -> Place {
+        match self.home(reg) {
+            Home::Predicate(slot) => Place::Predicate(slot),
+            Home::Word(slot) => Place::Word(slot),
+            Home::Double(slot) | Home::Quad(slot) => Place::Double(slot),
+        }
+    }
+
+    /// The address of a variable of the module, in its own space.
+    fn variable(&self, id: GlobalId) -> Decoded<u64> {
+        let global = &self.context.module.globals[id.0 as usize];
+        let address = match global.space {
+            ir::Space::Shared | ir::Space::SharedCluster => self.context.shared.offsets.get(&id).map(|&o| u64::from(o)),
+            _ => (self.context.addresses)(id),
+        };
+        address.ok_or_else(|| Refused::Unresolved(global.name.clone()))
+    }
+
+    /// The address of a function, as `AddressOf` gives it.
+    fn target_address(&self, target: AddressTarget) -> Decoded<u64> {
+        match target {
+            AddressTarget::Global(id) => self.variable(id),
+            AddressTarget::Function(id) => Ok(crate::function_address(id)),
+            AddressTarget::LocalFrame | AddressTarget::ParamFrame => Ok(0),
+        }
+    }
+}
+
+/// Reserves rows and returns the first.
+fn bump(count: &mut usize, rows: usize) -> u32 {
+    let slot = *count as u32;
+    *count += rows;
+    slot
+}
+
+fn empty() -> Function {
+    Function {
+        name: String::new(),
+        layout: FrameLayout::default(),
+        code: Vec::new(),
+        lines: Vec::new(),
+        stack_bytes: 0,
+        local_bytes: 0,
+        parameters: Vec::new(),
+        results: Vec::new(),
+        accesses: Vec::new(),
+        calls: Vec::new(),
+        branches: Vec::new(),
+        finishes: Vec::new(),
+        barriers: Vec::new(),
+        exchanges: Vec::new(),
+        atomics: Vec::new(),
+    }
+}
+
+/// The name of an operation for messages: the variant's, in lower case.
+fn name(op: &ir::Op) -> String {
+    let text = format!("{op:?}");
+    text.split([' ', '(', '{']).next().unwrap_or_default().to_lowercase()
+}

@@ -1,0 +1,116 @@
+//! Synchronisation and exchange between threads (PTX ISA 9.7.9.6, 9.7.13).
+
+use warploom_ptx::ir::{BarrierOp, BarrierReduction, Op as Ir, Operand, ReduxOp, ScalarType};
+
+use super::{Decoded, Decoder, Refused};
+use crate::isa::Op;
+use crate::ops::barrier::{self, BarrierKind, BarrierSite};
+use crate::ops::warp::{self, Exchange, ExchangeKind, Source};
+
+impl Decoder<'_> {
+    pub(super) fn sync(&mut self, op: &Ir) -> Decoded {
+        match op {
+            Ir::Barrier(op) => self.barrier(op)?,
+            Ir::Fence(_) => self.emit(Op::scalar(barrier::fence_all), 0, [0; 3], 0),
+            &Ir::Shfl { mode, sync, dst, dst_p, a, b, c, membermask } => {
+                let site = Exchange {
+                    kind: ExchangeKind::Shfl(mode),
+                    a: Source::Word(self.word(a)),
+                    b: self.word(b),
+                    c: self.word(c),
+                    members: self.members(sync, membermask),
+                    d: Some(self.word_out(dst, false)),
+                    p: dst_p.map(|p| self.predicate_out(p)),
+                };
+                self.exchange(site);
+            }
+            &Ir::Vote { mode, sync, dst, src, membermask } => {
+                let source = Source::Predicate(self.predicate(src));
+                let members = self.members(sync, membermask);
+                let ballot = self.ty(dst) != ScalarType::Pred;
+                let (d, p) = if ballot {
+                    (Some(self.word_out(dst, false)), None)
+                } else {
+                    (None, Some(self.predicate_out(dst)))
+                };
+                self.exchange(Exchange { kind: ExchangeKind::Vote(mode), a: source, b: 0, c: 0, members, d, p });
+            }
+            &Ir::Match { all, ty, dst, dst_p, a, membermask } => {
+                let kind = if all { ExchangeKind::MatchAll } else { ExchangeKind::MatchAny };
+                let source = if ty.bits() > 32 { Source::Double(self.double(a)) } else { Source::Word(self.word(a)) };
+                let members = self.members(true, membermask);
+                let d = Some(self.word_out(dst, false));
+                let p = dst_p.map(|p| self.predicate_out(p));
+                self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p });
+            }
+            &Ir::Redux { op, ty, abs, nan, dst, a, membermask } => {
+                let kind = match ty {
+                    ScalarType::F32 => ExchangeKind::ReduxF32 { max: op == ReduxOp::Max, abs, nan },
+                    _ => ExchangeKind::Redux { op, signed: ty.is_signed() },
+                };
+                let source = Source::Word(self.word(a));
+                let members = self.members(true, membermask);
+                let d = Some(self.word_out(dst, false));
+                self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p: None });
+            }
+            &Ir::Activemask { dst } => {
+                let d = self.word_out(dst, false);
+                self.emit(Op::scalar(warp::activemask), d, [0; 3], 0);
+            }
+            &Ir::Elect { dst, dst_p, membermask } => {
+                let members = self.members(true, membermask);
+                let d = Some(self.word_out(dst, false));
+                let p = Some(self.predicate_out(dst_p));
+                self.exchange(Exchange { kind: ExchangeKind::Elect, a: Source::None, b: 0, c: 0, members, d, p });
+            }
+            _ => return Err(Refused::Unsupported),
+        }
+        Ok(())
+    }
+
+    fn members(&mut self, sync: bool, membermask: Operand) -> Option<u32> {
+        sync.then(|| self.word(membermask))
+    }
+
+    fn exchange(&mut self, site: Exchange) {
+        let index = self.function.exchanges.len() as u32;
+        self.function.exchanges.push(site);
+        self.emit(Op::scalar(warp::exchange), 0, [0; 3], index);
+    }
+
+    fn barrier(&mut self, op: &BarrierOp) -> Decoded {
+        let (id, count, kind) = match *op {
+            BarrierOp::Sync { id, count, .. } => (id, count, BarrierKind::Sync),
+            BarrierOp::Arrive { id, count, .. } => (id, Some(count), BarrierKind::Arrive),
+            BarrierOp::Reduce { op, dst, id, count, src, .. } => {
+                let source = self.predicate(src);
+                let kind = match op {
+                    BarrierReduction::Popc => BarrierKind::Popc { source, d: self.word_out(dst, false) },
+                    BarrierReduction::And => BarrierKind::And { source, d: self.predicate_out(dst) },
+                    BarrierReduction::Or => BarrierKind::Or { source, d: self.predicate_out(dst) },
+                };
+                (id, count, kind)
+            }
+            BarrierOp::Warp { membermask } => {
+                let members = self.members(true, membermask);
+                self.exchange(Exchange {
+                    kind: ExchangeKind::Barrier,
+                    a: Source::None,
+                    b: 0,
+                    c: 0,
+                    members,
+                    d: None,
+                    p: None,
+                });
+                return Ok(());
+            }
+            BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. } => return Err(Refused::Unsupported),
+        };
+        let id = self.word(id);
+        let count = count.map(|count| self.word(count));
+        let site = self.function.barriers.len() as u32;
+        self.function.barriers.push(BarrierSite { id, count, kind });
+        self.emit(Op::scalar(barrier::barrier), 0, [0; 3], site);
+        Ok(())
+    }
+}

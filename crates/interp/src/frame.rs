@@ -1,0 +1,102 @@
+//! Register files: one row of 32 lanes for each virtual register.
+//!
+//! Three files by width: 32-bit rows (also 8 and 16-bit registers, zero-extended), 64-bit rows (128-bit registers take two, low half
+//! first) and predicates as lane masks. Constants are rows of their own, filled when the frame is made and never written again.
+
+/// A 32-bit register: one value for each lane.
+pub(crate) type Row32 = [u32; 32];
+/// A 64-bit register.
+pub(crate) type Row64 = [u64; 32];
+
+/// All lanes.
+pub(crate) const FULL: u32 = u32::MAX;
+
+/// How many rows a function needs, and what its constant rows hold.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FrameLayout {
+    pub(crate) rows32: usize,
+    pub(crate) rows64: usize,
+    pub(crate) predicates: usize,
+    pub(crate) constants32: Vec<(u32, u32)>,
+    pub(crate) constants64: Vec<(u32, u64)>,
+    pub(crate) constant_predicates: Vec<(u32, u32)>,
+}
+
+/// The registers of one activation of a function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frame {
+    pub(crate) r32: Vec<Row32>,
+    pub(crate) r64: Vec<Row64>,
+    pub(crate) p: Vec<u32>,
+}
+
+impl Frame {
+    /// Makes the rows that `layout` asks for. Reuses the memory; registers start as zero.
+    pub(crate) fn reset(&mut self, layout: &FrameLayout) {
+        self.r32.clear();
+        self.r32.resize(layout.rows32, [0; 32]);
+        self.r64.clear();
+        self.r64.resize(layout.rows64, [0; 32]);
+        self.p.clear();
+        self.p.resize(layout.predicates, 0);
+        for &(slot, value) in &layout.constants32 {
+            self.r32[slot as usize] = [value; 32];
+        }
+        for &(slot, value) in &layout.constants64 {
+            self.r64[slot as usize] = [value; 32];
+        }
+        for &(slot, value) in &layout.constant_predicates {
+            self.p[slot as usize] = value;
+        }
+    }
+}
+
+/// A register width that lane loops are generic over.
+pub(crate) trait Word: Copy + Default {
+    /// The row of register `slot`.
+    fn row(frame: &Frame, slot: u32) -> &[Self; 32];
+    /// The row of register `slot`, to write.
+    fn row_mut(frame: &mut Frame, slot: u32) -> &mut [Self; 32];
+    /// Takes `new` in lanes of `mask` and keeps `old` in the others.
+    fn blend(old: &mut [Self; 32], new: &[Self; 32], mask: u32);
+}
+
+impl Word for u32 {
+    #[inline(always)]
+    fn row(frame: &Frame, slot: u32) -> &[Self; 32] {
+        &frame.r32[slot as usize]
+    }
+
+    #[inline(always)]
+    fn row_mut(frame: &mut Frame, slot: u32) -> &mut [Self; 32] {
+        &mut frame.r32[slot as usize]
+    }
+
+    #[inline(always)]
+    fn blend(old: &mut [Self; 32], new: &[Self; 32], mask: u32) {
+        for lane in 0..32 {
+            let keep = ((mask >> lane) & 1).wrapping_neg();
+            old[lane] = (new[lane] & keep) | (old[lane] & !keep);
+        }
+    }
+}
+
+impl Word for u64 {
+    #[inline(always)]
+    fn row(frame: &Frame, slot: u32) -> &[Self; 32] {
+        &frame.r64[slot as usize]
+    }
+
+    #[inline(always)]
+    fn row_mut(frame: &mut Frame, slot: u32) -> &mut [Self; 32] {
+        &mut frame.r64[slot as usize]
+    }
+
+    #[inline(always)]
+    fn blend(old: &mut [Self; 32], new: &[Self; 32], mask: u32) {
+        for lane in 0..32 {
+            let keep = u64::from((mask >> lane) & 1).wrapping_neg();
+            old[lane] = (new[lane] & keep) | (old[lane] & !keep);
+        }
+    }
+}

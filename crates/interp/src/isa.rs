@@ -1,0 +1,152 @@
+//! Which host instruction set an instruction's lane loop is compiled for.
+//!
+//! Every lane loop exists three times: for the baseline of the target, for AVX2 with FMA, and for AVX-512. The choice is made once,
+//! when a kernel is decoded, and costs one indirect call for each warp instruction.
+
+use crate::machine::{Flow, Machine};
+use crate::program::Inst;
+
+/// What runs one decoded instruction for the lanes in the mask.
+pub(crate) type OpFn = for<'a> fn(&mut Machine<'a>, &Inst, u32) -> Flow;
+
+/// The meaning of one decoded instruction. `run` is written so that it inlines into each instance of the instruction set.
+pub(crate) trait LaneOp {
+    /// Executes the instruction for the lanes in `mask`, which is never empty.
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow;
+}
+
+/// The instances of one operation.
+#[derive(Clone, Copy)]
+pub(crate) struct Op {
+    baseline: OpFn,
+    #[cfg(target_arch = "x86_64")]
+    avx2: OpFn,
+    #[cfg(target_arch = "x86_64")]
+    avx512: OpFn,
+}
+
+impl Op {
+    /// An operation whose lane loop gains from wide vectors.
+    pub(crate) const fn lanes<K: LaneOp>() -> Self {
+        Self {
+            baseline: K::run,
+            #[cfg(target_arch = "x86_64")]
+            avx2: x86::avx2::<K>,
+            #[cfg(target_arch = "x86_64")]
+            avx512: x86::avx512::<K>,
+        }
+    }
+
+    /// An operation with one instance: control flow and everything that goes lane by lane.
+    pub(crate) const fn scalar(run: OpFn) -> Self {
+        Self {
+            baseline: run,
+            #[cfg(target_arch = "x86_64")]
+            avx2: run,
+            #[cfg(target_arch = "x86_64")]
+            avx512: run,
+        }
+    }
+
+    /// The instance for this host.
+    pub(crate) fn select(self, isa: Isa) -> OpFn {
+        match isa.level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => self.avx512,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => self.avx2,
+            Level::Baseline => self.baseline,
+        }
+    }
+}
+
+enum Level {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    Baseline,
+}
+
+/// Proof of what the host has: the tokens can only be had where the instructions exist.
+#[derive(Clone, Copy)]
+pub(crate) struct Isa {
+    #[cfg(target_arch = "x86_64")]
+    avx2: Option<pulp::x86::V3>,
+    #[cfg(target_arch = "x86_64")]
+    avx512: Option<pulp::x86::V4>,
+}
+
+impl Isa {
+    /// Asks the host.
+    pub(crate) fn detect() -> Self {
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            avx2: pulp::x86::V3::try_new(),
+            #[cfg(target_arch = "x86_64")]
+            avx512: pulp::x86::V4::try_new(),
+        }
+    }
+
+    /// The baseline alone, so that a test can hold the instances against each other.
+    #[cfg(test)]
+    pub(crate) fn baseline() -> Self {
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            avx2: None,
+            #[cfg(target_arch = "x86_64")]
+            avx512: None,
+        }
+    }
+
+    fn level(self) -> Level {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if self.avx512.is_some() {
+                return Level::Avx512;
+            }
+            if self.avx2.is_some() {
+                return Level::Avx2;
+            }
+        }
+        Level::Baseline
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::LaneOp;
+    use crate::machine::{Flow, Machine};
+    use crate::program::Inst;
+
+    struct Body<F>(F);
+
+    impl<R, F: FnOnce() -> R> pulp::NullaryFnOnce for Body<F> {
+        type Output = R;
+
+        #[inline(always)]
+        fn call(self) -> R {
+            (self.0)()
+        }
+    }
+
+    pub(super) fn avx2<K: LaneOp>(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        match machine.isa.avx2 {
+            Some(token) => token.vectorize(Body(
+                #[inline(always)]
+                move || K::run(machine, inst, mask),
+            )),
+            None => K::run(machine, inst, mask),
+        }
+    }
+
+    pub(super) fn avx512<K: LaneOp>(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        match machine.isa.avx512 {
+            Some(token) => token.vectorize(Body(
+                #[inline(always)]
+                move || K::run(machine, inst, mask),
+            )),
+            None => K::run(machine, inst, mask),
+        }
+    }
+}

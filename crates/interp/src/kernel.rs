@@ -1,0 +1,318 @@
+//! The interpreter behind the seam of `exec`: loads a kernel, runs its CTAs.
+//!
+//! The warps of a CTA take turns on the calling thread. A CTA whose warps all wait or poll comes back, so that others can run; one
+//! in which nothing can ever go on is reported with what each warp waits for.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use warploom_exec::fault::{Fault, FaultKind, Place};
+use warploom_exec::grid::{Grid, Poll};
+use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Resources, Worker};
+use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, Module};
+
+use crate::cta::CtaShared;
+use crate::decode::{Context, decode};
+use crate::error::LoadError;
+use crate::frame::Frame;
+use crate::isa::Isa;
+use crate::machine::{Flow, Machine, lanes};
+use crate::program::Program;
+use crate::warp::{NO_PARENT, Wait, Warp};
+
+/// Backward branches of a warp until the next one gets its turn.
+const SLICE: u32 = 1 << 14;
+/// Rounds over the warps of a CTA after which it gives way if something else waits for the worker.
+const ROUNDS: u32 = 64;
+
+/// Makes `kernel` ready to run. `addresses` knows where the module's `.global` and `.const` variables are.
+///
+/// Decodes everything that the kernel can reach, and nothing else of the module.
+///
+/// # Errors
+/// [`LoadError`] if something reachable cannot be executed; its text names instruction and line.
+pub fn load(
+    module: &Module,
+    kernel: FunctionId,
+    addresses: &dyn Fn(GlobalId) -> Option<u64>,
+) -> Result<Arc<dyn LoadedKernel>, LoadError> {
+    Ok(Arc::new(load_for(Isa::detect(), module, kernel, addresses)?))
+}
+
+pub(crate) fn load_for(
+    isa: Isa,
+    module: &Module,
+    kernel: FunctionId,
+    addresses: &dyn Fn(GlobalId) -> Option<u64>,
+) -> Result<InterpretedKernel, LoadError> {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let source = &module.functions[kernel.0 as usize];
+    debug_assert_eq!(source.kind, FunctionKind::Kernel);
+    let shared = module.shared_layout(kernel);
+    let reachable: Vec<FunctionId> =
+        module.reachable(kernel).into_iter().filter(|id| module.functions[id.0 as usize].builtin.is_none()).collect();
+    let by_id: HashMap<FunctionId, u32> = reachable.iter().enumerate().map(|(index, &id)| (id, index as u32)).collect();
+    let context = Context { module, isa, functions: &by_id, addresses, shared: &shared };
+    let functions = reachable.iter().map(|&id| decode(&context, id)).collect::<Result<Vec<_>, _>>()?;
+    let directives = &source.directives;
+    let threads = |shape: [u32; 3]| shape.iter().product::<u32>();
+    let resources = Resources {
+        static_shared: shared.size,
+        local: functions.iter().map(|function| function.stack_bytes).sum(),
+        constant: module
+            .globals
+            .iter()
+            .filter(|global| global.space == warploom_ptx::ir::Space::Const)
+            .map(|global| global.size as u32)
+            .sum(),
+        registers: functions.first().map_or(0, |f| f.layout.rows32 + 2 * f.layout.rows64).clamp(8, 255) as u32,
+        max_threads: directives.reqntid.or(directives.maxntid).map_or(1024, threads),
+        required_cta: directives.reqntid,
+        required_cluster: directives.reqnctapercluster,
+        params: source.param_buffer_size,
+    };
+    let program = Program { functions, kernel: 0, files: module.files.clone(), by_id };
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    Ok(InterpretedKernel { name: source.name.clone(), resources, program, isa, id })
+}
+
+/// A kernel in decoded form.
+pub(crate) struct InterpretedKernel {
+    name: String,
+    resources: Resources,
+    program: Program,
+    isa: Isa,
+    /// Unique in the process, so that kept state is known to belong to this kernel.
+    id: u64,
+}
+
+/// What is kept of a CTA (or cluster) between calls, and of a finished one for the next.
+struct State {
+    kernel: u64,
+    shape: [u32; 3],
+    ctas: Vec<CtaState>,
+}
+
+struct CtaState {
+    shared: CtaShared,
+    warps: Vec<Warp>,
+}
+
+impl LoadedKernel for InterpretedKernel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
+    fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
+        let kept = cta.state.take().and_then(|state| state.downcast::<State>().ok());
+        let mut state = kept.unwrap_or_else(|| Box::new(State { kernel: 0, shape: [0; 3], ctas: Vec::new() }));
+        if !cta.started {
+            self.start(&mut state, grid, cta, worker);
+        }
+        let exit = self.rounds(&mut state, grid, worker);
+        cta.state = Some(state);
+        exit
+    }
+
+    fn describe(&self, cta: &Cta) -> String {
+        match cta.state.as_ref().and_then(|state| state.downcast_ref::<State>()) {
+            Some(state) => state.ctas.iter().map(|cta| self.waiting(cta)).collect(),
+            None => String::new(),
+        }
+    }
+}
+
+impl InterpretedKernel {
+    fn start(&self, state: &mut State, grid: &Grid, cta: &Cta, worker: &Worker) {
+        let launch = &grid.launch;
+        if state.kernel != self.id {
+            state.ctas.clear();
+            state.kernel = self.id;
+        }
+        let same_shape = state.shape == launch.cta;
+        state.shape = launch.cta;
+        let size = launch.cluster.iter().product::<u32>().max(1);
+        let threads = launch.cta.iter().product::<u32>();
+        let warps: Vec<u32> = (0..threads.div_ceil(32))
+            .map(|warp| if threads - warp * 32 >= 32 { u32::MAX } else { (1 << (threads - warp * 32)) - 1 })
+            .collect();
+        state.ctas.resize_with(size as usize, || CtaState { shared: CtaShared::default(), warps: Vec::new() });
+        for (rank, entry) in state.ctas.iter_mut().enumerate() {
+            let rank = rank as u32;
+            let [cx, cy, _] = launch.cluster;
+            let place = [rank % cx, rank / cx % cy, rank / (cx * cy)];
+            entry.shared.id = [0, 1, 2].map(|axis| cta.id[axis] + place[axis]);
+            entry.shared.worker = worker.index;
+            entry.shared.start(&warps, (self.resources.static_shared + launch.dynamic_shared) as usize);
+            entry.warps.resize_with(warps.len(), Warp::default);
+            for (index, (warp, &lanes)) in entry.warps.iter_mut().zip(&warps).enumerate() {
+                if !same_shape || warp.lanes != lanes {
+                    *warp.tid = thread_ids(index as u32, launch.cta);
+                }
+                warp.start(&self.program, index as u32, lanes);
+            }
+        }
+    }
+
+    /// Lets the warps take turns until all have ended, or none can go on.
+    fn rounds(&self, state: &mut State, grid: &Grid, worker: &Worker) -> CtaExit {
+        for round in 0.. {
+            let mut finished = true;
+            let mut moved = false;
+            let mut progressed = false;
+            for cta in &mut state.ctas {
+                match self.round(cta, grid) {
+                    Ok(Round::Finished) => {}
+                    Ok(Round::Waited) => finished = false,
+                    Ok(Round::Polled) => (finished, moved) = (false, true),
+                    Ok(Round::Progressed) => (finished, moved, progressed) = (false, true, true),
+                    Err(fault) => return CtaExit::Fault(fault),
+                }
+            }
+            if finished {
+                return CtaExit::Finished;
+            }
+            if !moved {
+                let text: String = state.ctas.iter().map(|cta| self.waiting(cta)).collect();
+                let mut fault = Fault::new(FaultKind::Stuck(text), &self.name);
+                fault.cta = state.ctas.first().map(|cta| cta.shared.id);
+                return CtaExit::Fault(Box::new(fault));
+            }
+            match grid.poll(worker) {
+                Poll::Cancel => return CtaExit::Finished,
+                _ if !progressed => return CtaExit::Yielded { progressed: false },
+                Poll::Yield if round >= ROUNDS => return CtaExit::Yielded { progressed: true },
+                _ => {}
+            }
+        }
+        CtaExit::Finished
+    }
+
+    /// One time slice for each warp of a CTA that can run.
+    fn round(&self, cta: &mut CtaState, grid: &Grid) -> Result<Round, Box<Fault>> {
+        let mut result = Round::Finished;
+        let function = &self.program.functions[self.program.kernel as usize];
+        let CtaState { shared, warps } = cta;
+        let mut machine = Machine {
+            frame: Frame::default(),
+            pc: 0,
+            active: 0,
+            limit: u32::MAX,
+            fuel: SLICE,
+            polls: 0,
+            stores: 0,
+            activation: NO_PARENT,
+            isa: self.isa,
+            function,
+            program: &self.program,
+            grid,
+            view: grid.memory().view(),
+            cta: shared,
+            warp: Warp::default(),
+            fault: None,
+        };
+        for warp in warps {
+            if warp.finished() {
+                continue;
+            }
+            result = result.max(Round::Waited);
+            if !warp.runnable() && !machine.cta.has_released(warp.index) {
+                continue;
+            }
+            machine.fuel = SLICE;
+            machine.polls = 0;
+            machine.stores = 0;
+            std::mem::swap(&mut machine.warp, warp);
+            let flow = machine.run();
+            if flow == Flow::Fault {
+                return Err(self.fault(&mut machine));
+            }
+            std::mem::swap(&mut machine.warp, warp);
+            let polled = flow == Flow::Slice && machine.polls > 0 && machine.stores == 0;
+            result = result.max(if polled { Round::Polled } else { Round::Progressed });
+        }
+        Ok(result)
+    }
+
+    /// The report of the fault that the machine has run into.
+    fn fault(&self, machine: &mut Machine<'_>) -> Box<Fault> {
+        let trouble = machine.fault.take();
+        let (kind, lane) = match trouble {
+            Some(trouble) => (trouble.kind, trouble.lane as usize),
+            None => (FaultKind::Internal("a fault without a kind".into()), 0),
+        };
+        let mut fault = Fault::new(kind, &self.name);
+        fault.cta = Some(machine.cta.id);
+        fault.thread = Some([0, 1, 2].map(|axis| machine.warp.tid[axis][lane]));
+        fault.place = self.place(machine.function_index(), machine.pc);
+        Box::new(fault)
+    }
+
+    fn place(&self, function: u32, pc: u32) -> Place {
+        let source = &self.program.functions[function as usize];
+        let line = source.lines.get(pc as usize).copied().unwrap_or_default();
+        Place {
+            ptx_line: (line.ptx != 0).then_some(line.ptx),
+            source: self.program.files.get(&line.file).filter(|_| line.line != 0).map(|file| (file.clone(), line.line)),
+            function: (function != self.program.kernel).then(|| source.name.clone()),
+            instruction: None,
+        }
+    }
+
+    /// One line for each group of threads that waits.
+    fn waiting(&self, cta: &CtaState) -> String {
+        let mut text = String::new();
+        for warp in &cta.warps {
+            for group in &warp.groups {
+                let function = warp.activations[group.activation as usize].function;
+                let place = self.place(function, group.pc);
+                let what = match group.wait {
+                    Wait::Ready => "runs".to_owned(),
+                    Wait::Barrier { id, .. } => {
+                        let (arrived, expected) = cta.shared.barrier_counts(id);
+                        format!("waits at barrier {id}, to which {arrived} of {expected} threads have come,")
+                    }
+                    Wait::Rendezvous { members, .. } => {
+                        format!("waits for lanes {:#x} of its warp", members & !warp.exited & !group.mask)
+                    }
+                };
+                let count = lanes(group.mask).count();
+                let _ = write!(
+                    text,
+                    "\n  CTA {:?}, warp {}, {count} threads: {what} at PTX line {}",
+                    cta.shared.id,
+                    warp.index,
+                    place.ptx_line.unwrap_or_default()
+                );
+            }
+        }
+        text
+    }
+}
+
+/// How far a CTA came in one round; later ones hide earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Round {
+    Finished,
+    Waited,
+    Polled,
+    Progressed,
+}
+
+/// `%tid` of the lanes of a warp: x fastest.
+fn thread_ids(warp: u32, shape: [u32; 3]) -> [[u32; 32]; 3] {
+    let mut ids = [[0; 32]; 3];
+    for lane in 0..32 {
+        let linear = warp * 32 + lane as u32;
+        ids[0][lane] = linear % shape[0];
+        ids[1][lane] = linear / shape[0] % shape[1];
+        ids[2][lane] = linear / (shape[0] * shape[1]);
+    }
+    ids
+}

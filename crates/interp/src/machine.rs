@@ -1,0 +1,204 @@
+//! The state that one decoded instruction works on: the warp that runs, its CTA and its grid; and the shapes of lane loops.
+
+use warploom_exec::fault::FaultKind;
+use warploom_exec::grid::Grid;
+use warploom_exec::memory::View;
+
+use crate::cta::CtaShared;
+use crate::frame::{FULL, Frame, Word};
+use crate::isa::Isa;
+use crate::program::{Function, Inst, Program};
+use crate::warp::Warp;
+
+/// What follows an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Flow {
+    /// The next instruction.
+    Next,
+    /// `pc`, `active` or the function were set.
+    Jump,
+    /// The running group was parked or has ended: choose another.
+    Switch,
+    /// The warp has used up its time slice at `pc`.
+    Slice,
+    /// `Machine::fault` says what went wrong.
+    Fault,
+}
+
+/// A fault as the instruction sees it; place and names are added where it is reported.
+#[derive(Clone, Debug)]
+pub(crate) struct Trouble {
+    pub(crate) kind: FaultKind,
+    pub(crate) lane: u32,
+}
+
+/// One warp in execution.
+pub(crate) struct Machine<'a> {
+    /// Registers of the running activation.
+    pub(crate) frame: Frame,
+    /// Index of the running instruction.
+    pub(crate) pc: u32,
+    /// Lanes of the running group.
+    pub(crate) active: u32,
+    /// The next pc at which another group of this activation waits.
+    pub(crate) limit: u32,
+    /// Backward branches left in this time slice.
+    pub(crate) fuel: u32,
+    /// Polls (volatile and atomic accesses, sleeps) in this time slice: a warp that only polls waits for somebody else.
+    pub(crate) polls: u32,
+    /// Plain stores and updates in this time slice.
+    pub(crate) stores: u32,
+    /// The running activation.
+    pub(crate) activation: u32,
+    pub(crate) isa: Isa,
+    pub(crate) function: &'a Function,
+    pub(crate) program: &'a Program,
+    pub(crate) grid: &'a Grid,
+    pub(crate) view: View<'a>,
+    pub(crate) cta: &'a mut CtaShared,
+    pub(crate) warp: Warp,
+    pub(crate) fault: Option<Trouble>,
+}
+
+impl<'a> Machine<'a> {
+    /// Index of the running function.
+    pub(crate) fn function_index(&self) -> u32 {
+        self.program.functions.iter().position(|other| std::ptr::eq(other, self.function)).unwrap_or_default() as u32
+    }
+
+    /// Records a fault of the first lane in `lanes`.
+    #[cold]
+    pub(crate) fn fail(&mut self, lanes: u32, kind: FaultKind) -> Flow {
+        self.fault = Some(Trouble { kind, lane: lanes.trailing_zeros().min(31) });
+        Flow::Fault
+    }
+
+    /// Writes `row` to register `slot` in the lanes of `mask`.
+    #[inline(always)]
+    pub(crate) fn put<D: Word>(&mut self, slot: u32, mask: u32, row: &[D; 32]) {
+        let old = D::row_mut(&mut self.frame, slot);
+        if mask == FULL {
+            *old = *row;
+        } else {
+            D::blend(old, row, mask);
+        }
+    }
+
+    /// Writes predicate `slot` in the lanes of `mask`.
+    #[inline(always)]
+    pub(crate) fn put_predicate(&mut self, slot: u32, mask: u32, value: u32) {
+        let old = &mut self.frame.p[slot as usize];
+        *old = (*old & !mask) | (value & mask);
+    }
+
+    /// `d = f(a)`.
+    #[inline(always)]
+    pub(crate) fn map1<A: Word, D: Word>(&mut self, inst: &Inst, mask: u32, f: impl Fn(A) -> D) -> Flow {
+        let a = A::row(&self.frame, inst.a);
+        let mut out = [D::default(); 32];
+        for lane in 0..32 {
+            out[lane] = f(a[lane]);
+        }
+        self.put(inst.d, mask, &out);
+        Flow::Next
+    }
+
+    /// `d = f(a, b)`.
+    #[inline(always)]
+    pub(crate) fn map2<A: Word, B: Word, D: Word>(&mut self, inst: &Inst, mask: u32, f: impl Fn(A, B) -> D) -> Flow {
+        let a = A::row(&self.frame, inst.a);
+        let b = B::row(&self.frame, inst.b);
+        let mut out = [D::default(); 32];
+        for lane in 0..32 {
+            out[lane] = f(a[lane], b[lane]);
+        }
+        self.put(inst.d, mask, &out);
+        Flow::Next
+    }
+
+    /// `d = f(a, b, c)`.
+    #[inline(always)]
+    pub(crate) fn map3<A: Word, B: Word, C: Word, D: Word>(
+        &mut self,
+        inst: &Inst,
+        mask: u32,
+        f: impl Fn(A, B, C) -> D,
+    ) -> Flow {
+        let a = A::row(&self.frame, inst.a);
+        let b = B::row(&self.frame, inst.b);
+        let c = C::row(&self.frame, inst.c);
+        let mut out = [D::default(); 32];
+        for lane in 0..32 {
+            out[lane] = f(a[lane], b[lane], c[lane]);
+        }
+        self.put(inst.d, mask, &out);
+        Flow::Next
+    }
+
+    /// `d = f(a, b, c, x)`, the fourth operand in the slot that `imm` names.
+    #[inline(always)]
+    pub(crate) fn map4<A: Word, B: Word, C: Word, X: Word, D: Word>(
+        &mut self,
+        inst: &Inst,
+        mask: u32,
+        f: impl Fn(A, B, C, X) -> D,
+    ) -> Flow {
+        let a = A::row(&self.frame, inst.a);
+        let b = B::row(&self.frame, inst.b);
+        let c = C::row(&self.frame, inst.c);
+        let x = X::row(&self.frame, inst.imm);
+        let mut out = [D::default(); 32];
+        for lane in 0..32 {
+            out[lane] = f(a[lane], b[lane], c[lane], x[lane]);
+        }
+        self.put(inst.d, mask, &out);
+        Flow::Next
+    }
+
+    /// The lanes in which `f(a)` holds.
+    #[inline(always)]
+    pub(crate) fn test1<A: Word>(&self, inst: &Inst, f: impl Fn(A) -> bool) -> u32 {
+        let a = A::row(&self.frame, inst.a);
+        let mut out = 0;
+        for lane in 0..32 {
+            out |= u32::from(f(a[lane])) << lane;
+        }
+        out
+    }
+
+    /// The lanes in which `f(a, b)` holds.
+    #[inline(always)]
+    pub(crate) fn test2<A: Word>(&self, inst: &Inst, f: impl Fn(A, A) -> bool) -> u32 {
+        let a = A::row(&self.frame, inst.a);
+        let b = A::row(&self.frame, inst.b);
+        let mut out = 0;
+        for lane in 0..32 {
+            out |= u32::from(f(a[lane], b[lane])) << lane;
+        }
+        out
+    }
+
+    /// The value of predicate operand `p`: a slot, with `INVERT` set for `!p`.
+    #[inline(always)]
+    pub(crate) fn predicate(&self, operand: u32) -> u32 {
+        let value = self.frame.p[(operand & !INVERT) as usize];
+        if operand & INVERT != 0 { !value } else { value }
+    }
+}
+
+/// Set in a predicate operand that is read negated.
+pub(crate) const INVERT: u32 = 1 << 31;
+/// The guard of an instruction that has none.
+pub(crate) const NO_GUARD: u32 = u32::MAX;
+
+/// The lanes of `mask`, lowest first.
+pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let lane = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            lane
+        })
+    })
+}

@@ -1,0 +1,266 @@
+//! Where memory accesses of kernels end up: every load, store and atomic goes through here, so that observers have one place to be.
+//!
+//! Global and constant memory belong to `exec`; shared memory is the CTA's, local memory the warp's (word-interleaved: word `w` of
+//! the 32 lanes is one row), kernel parameters are the grid's.
+
+use warploom_exec::address::{Space, classify, split_shared};
+use warploom_exec::fault::{AccessKind, FaultKind};
+
+use crate::frame::Row64;
+use crate::machine::Machine;
+
+/// The state space of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StateSpace {
+    Generic,
+    /// Global and constant.
+    Global,
+    Shared,
+    Local,
+    /// Parameters of the kernel.
+    Param,
+}
+
+/// What an address is relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Base {
+    /// The offset is the address.
+    None,
+    /// The running activation's part of local memory.
+    Frame,
+    /// A 32-bit row.
+    Word(u32),
+    /// A 64-bit row.
+    Double(u32),
+}
+
+/// A register that a memory instruction reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// A 32-bit row.
+    Word(u32),
+    /// A 64-bit row.
+    Double(u32),
+    /// Two 64-bit rows, low half first.
+    Quad(u32),
+    /// `_`.
+    Sink,
+}
+
+/// How a loaded value fills a wider register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extend {
+    Zero,
+    Sign,
+}
+
+/// The operands of a memory instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) space: StateSpace,
+    pub(crate) base: Base,
+    pub(crate) offset: i64,
+    /// Bytes of one element.
+    pub(crate) size: u32,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) extend: Extend,
+}
+
+impl Access {
+    /// Bytes of the whole access of one thread, which is also its alignment.
+    pub(crate) fn bytes(&self) -> u32 {
+        self.size * self.slots.len() as u32
+    }
+}
+
+impl<'a> Machine<'a> {
+    /// The addresses of an access, in its state space.
+    #[inline(always)]
+    pub(crate) fn addresses(&self, base: Base, offset: i64) -> Row64 {
+        let offset = offset as u64;
+        let mut out = [0; 32];
+        match base {
+            Base::None => out = [offset; 32],
+            Base::Frame => {
+                out = [offset.wrapping_add(u64::from(self.warp.activations[self.activation as usize].base)); 32]
+            }
+            Base::Word(slot) => {
+                let row = &self.frame.r32[slot as usize];
+                for lane in 0..32 {
+                    out[lane] = u64::from(row[lane].wrapping_add(offset as u32));
+                }
+            }
+            Base::Double(slot) => {
+                let row = &self.frame.r64[slot as usize];
+                for lane in 0..32 {
+                    out[lane] = row[lane].wrapping_add(offset);
+                }
+            }
+        }
+        out
+    }
+
+    /// Reads `size` bytes (1, 2, 4, 8 or 16) for one lane.
+    pub(crate) fn load(&mut self, space: StateSpace, address: u64, size: u32, lane: usize) -> Result<u128, FaultKind> {
+        match space {
+            StateSpace::Global => self.load_global(address, size),
+            StateSpace::Shared => self.load_shared(address, size),
+            StateSpace::Local => self.load_local(address, size, lane),
+            StateSpace::Param => self.load_param(address, size),
+            StateSpace::Generic => match classify(address) {
+                Space::Global => self.load_global(address, size),
+                Space::Shared(offset) => self.load_shared(u64::from(offset), size),
+                Space::Local(offset) => self.load_local(u64::from(offset), size, lane),
+                Space::Param(offset) => self.load_param(u64::from(offset), size),
+            },
+        }
+    }
+
+    /// Writes the low `size` bytes of `value` for one lane.
+    pub(crate) fn store(
+        &mut self,
+        space: StateSpace,
+        address: u64,
+        size: u32,
+        lane: usize,
+        value: u128,
+    ) -> Result<(), FaultKind> {
+        match space {
+            StateSpace::Global => self.store_global(address, size, value),
+            StateSpace::Shared => self.store_shared(address, size, value),
+            StateSpace::Local => self.store_local(address, size, lane, value),
+            StateSpace::Param => Err(FaultKind::InvalidAddressSpace("store to kernel parameters".into())),
+            StateSpace::Generic => match classify(address) {
+                Space::Global => self.store_global(address, size, value),
+                Space::Shared(offset) => self.store_shared(u64::from(offset), size, value),
+                Space::Local(offset) => self.store_local(u64::from(offset), size, lane, value),
+                Space::Param(_) => Err(FaultKind::InvalidAddressSpace("store to kernel parameters".into())),
+            },
+        }
+    }
+
+    fn load_global(&mut self, address: u64, size: u32) -> Result<u128, FaultKind> {
+        let value = match size {
+            1 => self.view.load::<u8>(address).map(u128::from),
+            2 => self.view.load::<u16>(address).map(u128::from),
+            4 => self.view.load::<u32>(address).map(u128::from),
+            8 => self.view.load::<u64>(address).map(u128::from),
+            _ => self.view.load::<u128>(address),
+        };
+        value.map_err(|fault| FaultKind::Access(*fault))
+    }
+
+    fn store_global(&mut self, address: u64, size: u32, value: u128) -> Result<(), FaultKind> {
+        let done = match size {
+            1 => self.view.store(address, value as u8),
+            2 => self.view.store(address, value as u16),
+            4 => self.view.store(address, value as u32),
+            8 => self.view.store(address, value as u64),
+            _ => self.view.store(address, value),
+        };
+        done.map_err(|fault| FaultKind::Access(*fault))
+    }
+
+    /// The place in shared memory of `size` bytes at a `.shared` address.
+    #[inline]
+    pub(crate) fn shared_place(&self, address: u64, size: u32, kind: AccessKind) -> Result<usize, FaultKind> {
+        let limit = self.cta.shared.len();
+        let place = address as usize;
+        // With one CTA to a cluster its rank is 0, so that a good address is its own offset.
+        if address.checked_add(u64::from(size)).is_some_and(|end| end <= limit as u64) && address % u64::from(size) == 0
+        {
+            return Ok(place);
+        }
+        Err(self.bad_shared(address, size, kind))
+    }
+
+    #[cold]
+    fn bad_shared(&self, address: u64, size: u32, kind: AccessKind) -> FaultKind {
+        let limit = self.cta.shared.len() as u64;
+        if !address.is_multiple_of(u64::from(size)) {
+            return FaultKind::MisalignedInSpace { space: ".shared", address, size: u64::from(size) };
+        }
+        if let Ok(short) = u32::try_from(address)
+            && split_shared(short).0 != 0
+            && self.grid.launch.cluster != [1, 1, 1]
+        {
+            return FaultKind::NoSuchCta { address: short, cluster_size: self.grid.launch.cluster.iter().product() };
+        }
+        FaultKind::OutsideSpace { space: ".shared", address, size: u64::from(size), limit, kind }
+    }
+
+    fn load_shared(&mut self, address: u64, size: u32) -> Result<u128, FaultKind> {
+        let place = self.shared_place(address, size, AccessKind::Load)?;
+        Ok(little_endian(&self.cta.shared[place..place + size as usize]))
+    }
+
+    fn store_shared(&mut self, address: u64, size: u32, value: u128) -> Result<(), FaultKind> {
+        let place = self.shared_place(address, size, AccessKind::Store)?;
+        self.cta.shared[place..place + size as usize].copy_from_slice(&value.to_le_bytes()[..size as usize]);
+        Ok(())
+    }
+
+    fn load_param(&self, address: u64, size: u32) -> Result<u128, FaultKind> {
+        let params = &self.grid.launch.params;
+        if !address.is_multiple_of(u64::from(size)) {
+            return Err(FaultKind::MisalignedInSpace { space: ".param", address, size: u64::from(size) });
+        }
+        match usize::try_from(address).ok().and_then(|start| params.get(start..start.checked_add(size as usize)?)) {
+            Some(bytes) => Ok(little_endian(bytes)),
+            None => Err(FaultKind::OutsideSpace {
+                space: ".param",
+                address,
+                size: u64::from(size),
+                limit: params.len() as u64,
+                kind: AccessKind::Load,
+            }),
+        }
+    }
+
+    /// Checks an access to local memory and returns the row of its first word.
+    fn local_row(&self, address: u64, size: u32, kind: AccessKind) -> Result<usize, FaultKind> {
+        let limit = self.warp.local.len() as u64 * 4;
+        if !address.is_multiple_of(u64::from(size)) {
+            return Err(FaultKind::MisalignedInSpace { space: ".local", address, size: u64::from(size) });
+        }
+        if address >= limit || limit - address < u64::from(size) {
+            return Err(FaultKind::OutsideSpace { space: ".local", address, size: u64::from(size), limit, kind });
+        }
+        Ok((address / 4) as usize)
+    }
+
+    pub(crate) fn load_local(&self, address: u64, size: u32, lane: usize) -> Result<u128, FaultKind> {
+        let row = self.local_row(address, size, AccessKind::Load)?;
+        let word = |index: usize| u128::from(self.warp.local[row + index][lane]);
+        let shift = (address % 4) * 8;
+        Ok(match size {
+            1 => word(0) >> shift & 0xff,
+            2 => word(0) >> shift & 0xffff,
+            4 => word(0),
+            8 => word(0) | word(1) << 32,
+            _ => word(0) | word(1) << 32 | word(2) << 64 | word(3) << 96,
+        })
+    }
+
+    pub(crate) fn store_local(&mut self, address: u64, size: u32, lane: usize, value: u128) -> Result<(), FaultKind> {
+        let row = self.local_row(address, size, AccessKind::Store)?;
+        if size < 4 {
+            let word = &mut self.warp.local[row][lane];
+            let shift = (address % 4) * 8;
+            let field = ((1u32 << (size * 8)) - 1) << shift;
+            *word = (*word & !field) | ((value as u32) << shift & field);
+        } else {
+            for index in 0..size as usize / 4 {
+                self.warp.local[row + index][lane] = (value >> (32 * index)) as u32;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The value of up to 16 bytes.
+fn little_endian(bytes: &[u8]) -> u128 {
+    let mut value = [0; 16];
+    value[..bytes.len()].copy_from_slice(bytes);
+    u128::from_le_bytes(value)
+}

@@ -1,0 +1,186 @@
+//! Atomics and reductions (PTX ISA 9.7.13.5 to 9.7.13.7): `atom`, `red`.
+//!
+//! Global ones are atomics of the host. Shared and local ones are plain updates: a CTA runs on one OS thread.
+
+use warploom_exec::address::{Space, classify};
+use warploom_exec::fault::FaultKind;
+use warploom_exec::memory::{AtomicOp as HostOp, Order};
+use warploom_ptx::ir::{AtomicOp, ScalarType};
+
+use crate::machine::{Flow, Machine, lanes};
+use crate::memory::{Base, Slot, StateSpace};
+use crate::program::Inst;
+
+/// The operands of an atomic.
+#[derive(Clone, Debug)]
+pub(crate) struct AtomicSite {
+    pub(crate) op: AtomicOp,
+    pub(crate) ty: ScalarType,
+    pub(crate) order: Order,
+    pub(crate) space: StateSpace,
+    pub(crate) base: Base,
+    pub(crate) offset: i64,
+    /// Where the old values go; empty for `red`.
+    pub(crate) results: Vec<Slot>,
+    /// One operand for each element.
+    pub(crate) operands: Vec<Slot>,
+    /// The new value of `cas`.
+    pub(crate) replacement: Option<Slot>,
+}
+
+/// `atom`, `red`: site `imm`.
+pub(crate) fn atomic(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let function = machine.function;
+    let site = &function.atomics[inst.imm as usize];
+    if !site.results.is_empty() {
+        // A thread that wants to know what was there may be waiting for a change.
+        machine.polls += 1;
+    }
+    if !matches!(site.op, AtomicOp::Cas | AtomicOp::Exch) {
+        machine.stores += 1;
+    }
+    let addresses = machine.addresses(site.base, site.offset);
+    let size = site.ty.bytes();
+    for lane in lanes(mask) {
+        for (index, &operand) in site.operands.iter().enumerate() {
+            let address = addresses[lane].wrapping_add(index as u64 * u64::from(size));
+            let b = machine.lane(operand, lane);
+            let c = site.replacement.map_or(0, |slot| machine.lane(slot, lane));
+            let old = match machine.update(site, address, lane, b, c) {
+                Ok(old) => old,
+                Err(kind) => return machine.fail(1 << lane, kind),
+            };
+            if site.op == AtomicOp::Cas && old == b & width_mask(size) {
+                machine.stores += 1;
+            }
+            if let Some(&slot) = site.results.get(index) {
+                machine.set_lane(slot, lane, old);
+            }
+        }
+    }
+    Flow::Next
+}
+
+fn width_mask(size: u32) -> u128 {
+    if size >= 16 { u128::MAX } else { (1 << (8 * size)) - 1 }
+}
+
+impl Machine<'_> {
+    /// Carries out one update and returns the value before it.
+    fn update(&mut self, site: &AtomicSite, address: u64, lane: usize, b: u128, c: u128) -> Result<u128, FaultKind> {
+        let size = site.ty.bytes();
+        let global = match site.space {
+            StateSpace::Global => true,
+            StateSpace::Generic => classify(address) == Space::Global,
+            _ => false,
+        };
+        if global {
+            return self.update_global(site, address, b, c).map_err(|fault| FaultKind::Access(*fault));
+        }
+        let old = self.load(site.space, address, size, lane)?;
+        let new = updated(site.op, site.ty, old, b, c);
+        self.store(site.space, address, size, lane, new)?;
+        Ok(old)
+    }
+
+    fn update_global(
+        &mut self,
+        site: &AtomicSite,
+        address: u64,
+        b: u128,
+        c: u128,
+    ) -> Result<u128, Box<warploom_exec::fault::AccessFault>> {
+        let (op, ty, order) = (site.op, site.ty, site.order);
+        let host = if ty.is_float() { None } else { host_op(op, ty) };
+        Ok(match (ty.bytes(), host, op) {
+            (4, Some(host), _) => u128::from(self.view.atomic_u32(address, host, b as u32, order)?),
+            (8, Some(host), _) => u128::from(self.view.atomic_u64(address, host, b as u64, order)?),
+            (1, _, AtomicOp::Cas) => u128::from(self.view.compare_exchange(address, b as u8, c as u8, order)?),
+            (2, _, AtomicOp::Cas) => u128::from(self.view.compare_exchange(address, b as u16, c as u16, order)?),
+            (4, _, AtomicOp::Cas) => u128::from(self.view.compare_exchange(address, b as u32, c as u32, order)?),
+            (8, _, AtomicOp::Cas) => u128::from(self.view.compare_exchange(address, b as u64, c as u64, order)?),
+            (_, _, AtomicOp::Cas) => self.view.compare_exchange(address, b, c, order)?,
+            (2, ..) => {
+                u128::from(self.view.update(address, order, |old: u16| updated(op, ty, old.into(), b, c) as u16)?)
+            }
+            (4, ..) => {
+                u128::from(self.view.update(address, order, |old: u32| updated(op, ty, old.into(), b, c) as u32)?)
+            }
+            (8, ..) => {
+                u128::from(self.view.update(address, order, |old: u64| updated(op, ty, old.into(), b, c) as u64)?)
+            }
+            _ => self.view.exchange(address, b, order)?,
+        })
+    }
+}
+
+fn host_op(op: AtomicOp, ty: ScalarType) -> Option<HostOp> {
+    Some(match op {
+        AtomicOp::Add => HostOp::Add,
+        AtomicOp::And => HostOp::And,
+        AtomicOp::Or => HostOp::Or,
+        AtomicOp::Xor => HostOp::Xor,
+        AtomicOp::Exch => HostOp::Exch,
+        AtomicOp::Min if ty.is_signed() => HostOp::MinS,
+        AtomicOp::Max if ty.is_signed() => HostOp::MaxS,
+        AtomicOp::Min => HostOp::MinU,
+        AtomicOp::Max => HostOp::MaxU,
+        AtomicOp::Inc => HostOp::Inc,
+        AtomicOp::Dec => HostOp::Dec,
+        AtomicOp::Cas => return None,
+    })
+}
+
+/// What an atomic leaves in memory. Bits above the type's width do not count.
+pub(crate) fn updated(op: AtomicOp, ty: ScalarType, old: u128, b: u128, c: u128) -> u128 {
+    let bits = ty.bits();
+    let signed = |value: u128| ((value << (128 - bits)) as i128) >> (128 - bits);
+    let unsigned = |value: u128| value & width_mask(ty.bytes());
+    if ty.is_float() && matches!(op, AtomicOp::Add | AtomicOp::Min | AtomicOp::Max) {
+        return crate::half::atomic_float(op, ty, old, b);
+    }
+    match op {
+        AtomicOp::Add => unsigned(old.wrapping_add(b)),
+        AtomicOp::And => old & b,
+        AtomicOp::Or => old | b,
+        AtomicOp::Xor => old ^ b,
+        AtomicOp::Exch => b,
+        AtomicOp::Cas => {
+            if unsigned(old) == unsigned(b) {
+                c
+            } else {
+                old
+            }
+        }
+        AtomicOp::Inc => {
+            if unsigned(old) >= unsigned(b) {
+                0
+            } else {
+                old + 1
+            }
+        }
+        AtomicOp::Dec => {
+            if unsigned(old) == 0 || unsigned(old) > unsigned(b) {
+                b
+            } else {
+                old - 1
+            }
+        }
+        AtomicOp::Min if ty.is_signed() => {
+            if signed(old) <= signed(b) {
+                old
+            } else {
+                b
+            }
+        }
+        AtomicOp::Max if ty.is_signed() => {
+            if signed(old) >= signed(b) {
+                old
+            } else {
+                b
+            }
+        }
+        AtomicOp::Min => unsigned(old).min(unsigned(b)),
+        AtomicOp::Max => unsigned(old).max(unsigned(b)),
+    }
+}

@@ -1,0 +1,118 @@
+//! Barriers of a CTA and fences (PTX ISA 9.7.13.1 to 9.7.13.4).
+
+use std::sync::atomic::{Ordering, fence};
+
+use warploom_exec::fault::FaultKind;
+
+use crate::cta::{Arrival, BARRIERS, Reduction};
+use crate::machine::{Flow, Machine, lanes};
+use crate::program::Inst;
+use crate::warp::Wait;
+
+/// The operands of a barrier instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BarrierSite {
+    /// 32-bit row of the barrier number.
+    pub(crate) id: u32,
+    /// 32-bit row of the thread count.
+    pub(crate) count: Option<u32>,
+    pub(crate) kind: BarrierKind,
+}
+
+/// What a barrier instruction does beyond arriving.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BarrierKind {
+    /// Nothing.
+    Arrive,
+    /// Waits.
+    Sync,
+    /// Waits, and counts the predicate operand into a 32-bit row.
+    Popc { source: u32, d: u32 },
+    /// Waits; the predicate slot gets whether all hold.
+    And { source: u32, d: u32 },
+    /// Waits; the predicate slot gets whether any holds.
+    Or { source: u32, d: u32 },
+}
+
+/// `bar`, `barrier`: site `imm`.
+pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let function = machine.function;
+    let site = function.barriers[inst.imm as usize];
+    let ids = machine.frame.r32[site.id as usize];
+    let set = match site.kind {
+        BarrierKind::Popc { source, .. } | BarrierKind::And { source, .. } | BarrierKind::Or { source, .. } => {
+            machine.predicate(source)
+        }
+        BarrierKind::Arrive | BarrierKind::Sync => 0,
+    };
+    let waits = !matches!(site.kind, BarrierKind::Arrive);
+    let mut left = mask;
+    let mut waiting = false;
+    let mut passed = machine.active & !mask;
+    while left != 0 {
+        let first = left.trailing_zeros() as usize;
+        let id = ids[first];
+        let same = lanes(left).filter(|&lane| ids[lane] == id).fold(0, |same, lane| same | 1 << lane);
+        left &= !same;
+        if id as usize >= BARRIERS {
+            return machine.fail(same, FaultKind::IllegalInstruction(format!("barrier {id}: there are {BARRIERS}")));
+        }
+        let expected = site.count.map(|row| machine.frame.r32[row as usize][first]);
+        let warp = machine.warp.index;
+        let ticket = machine.cta.arrive(Arrival { id, warp, mask: same, set, expected, waits });
+        if !waits {
+            passed |= same;
+        } else if let Some(reduction) = machine.cta.take_released(warp, id, ticket) {
+            finish(machine, site.kind, same, reduction);
+            passed |= same;
+        } else {
+            machine.warp.park(machine.activation, machine.pc, same, Wait::Barrier { id, ticket });
+            waiting = true;
+        }
+    }
+    if !waiting {
+        return Flow::Next;
+    }
+    if passed != 0 {
+        machine.warp.park(machine.activation, machine.pc + 1, passed, Wait::Ready);
+    }
+    Flow::Switch
+}
+
+/// Writes the result of `barrier.red`. The activation that waits is the running one.
+fn finish(machine: &mut Machine<'_>, kind: BarrierKind, mask: u32, reduction: Reduction) {
+    let all = |holds: bool| if holds { u32::MAX } else { 0 };
+    match kind {
+        BarrierKind::Arrive | BarrierKind::Sync => {}
+        BarrierKind::Popc { d, .. } => machine.put(d, mask, &[reduction.set; 32]),
+        BarrierKind::And { d, .. } => machine.put_predicate(d, mask, all(reduction.set == reduction.arrived)),
+        BarrierKind::Or { d, .. } => machine.put_predicate(d, mask, all(reduction.set != 0)),
+    }
+}
+
+impl Machine<'_> {
+    /// Lets the groups go on whose barriers have completed meanwhile.
+    pub(crate) fn complete_barriers(&mut self) {
+        if !self.cta.has_released(self.warp.index) {
+            return;
+        }
+        for index in 0..self.warp.groups.len() {
+            let group = self.warp.groups[index];
+            let Wait::Barrier { id, ticket } = group.wait else { continue };
+            let Some(reduction) = self.cta.take_released(self.warp.index, id, ticket) else { continue };
+            self.switch_to(group.activation);
+            let function = self.function;
+            let site = function.barriers[function.code[group.pc as usize].imm as usize];
+            finish(self, site.kind, group.mask, reduction);
+            let group = &mut self.warp.groups[index];
+            group.wait = Wait::Ready;
+            group.pc += 1;
+        }
+    }
+}
+
+/// `membar`, `fence`: CTAs run on several host threads, and the host's fence is what orders them.
+pub(crate) fn fence_all(_: &mut Machine<'_>, _: &Inst, _: u32) -> Flow {
+    fence(Ordering::SeqCst);
+    Flow::Next
+}

@@ -1,0 +1,296 @@
+//! Calls, returns and the stack (PTX ISA 9.7.12.5, 9.7.12.7, 9.7.17).
+//!
+//! Lanes that call together run in one activation with registers and local memory of its own; the ones that do not call wait in the
+//! caller. Lanes return one by one if they must, and meet again behind the call.
+
+use warploom_exec::fault::FaultKind;
+
+use crate::frame::{Frame, Row32, Word};
+use crate::machine::{Flow, Machine, lanes};
+use crate::program::{Callee, Inst, Place};
+use crate::warp::Wait;
+
+/// What a call takes of a GPU thread's stack beyond its variables: the return address and a saved register or two.
+const CALL_BYTES: u32 = 16;
+
+/// `call`: site `imm`.
+pub(crate) fn call(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let function = machine.function;
+    match function.calls[inst.imm as usize].callee {
+        Callee::Builtin(builtin) => super::builtin::run(machine, builtin, inst.imm, mask),
+        Callee::Function(callee) => {
+            let others = machine.active & !mask;
+            if others != 0 {
+                machine.warp.park(machine.activation, machine.pc + 1, others, Wait::Ready);
+            }
+            match machine.enter(callee, inst.imm, mask) {
+                Ok(activation) => {
+                    machine.switch_to(activation);
+                    machine.pc = 0;
+                    machine.active = mask;
+                    machine.limit = u32::MAX;
+                    Flow::Jump
+                }
+                Err(kind) => machine.fail(mask, kind),
+            }
+        }
+        Callee::Indirect(row) => {
+            let addresses = machine.frame.r64[row as usize];
+            let others = machine.active & !mask;
+            if others != 0 {
+                machine.warp.park(machine.activation, machine.pc + 1, others, Wait::Ready);
+            }
+            let mut left = mask;
+            while left != 0 {
+                let address = addresses[left.trailing_zeros() as usize];
+                let same =
+                    lanes(left).filter(|&lane| addresses[lane] == address).fold(0, |same, lane| same | 1 << lane);
+                left &= !same;
+                let Some(callee) = machine.program.function_at(address) else {
+                    return machine.fail(same, FaultKind::InvalidPc { address });
+                };
+                match machine.enter(callee, inst.imm, same) {
+                    Ok(activation) => machine.warp.park(activation, 0, same, Wait::Ready),
+                    Err(kind) => return machine.fail(same, kind),
+                }
+            }
+            Flow::Switch
+        }
+    }
+}
+
+/// `ret` of a device function.
+pub(crate) fn ret(machine: &mut Machine<'_>, _: &Inst, mask: u32) -> Flow {
+    let index = machine.activation;
+    let callee = machine.function;
+    let (parent, return_pc, site, base) = {
+        let entry = &machine.warp.activations[index as usize];
+        (entry.parent, entry.return_pc, entry.site, entry.base)
+    };
+    let caller = &machine.program.functions[machine.warp.activations[parent as usize].function as usize];
+    let mut frame = std::mem::take(&mut machine.warp.activations[parent as usize].frame);
+    let parent_base = machine.warp.activations[parent as usize].base;
+    for (&from, &to) in callee.results.iter().zip(&caller.calls[site as usize].results) {
+        let value = Transfer { from: &machine.frame, from_base: base, to: &mut frame, to_base: parent_base };
+        value.run(&mut machine.warp.local, from, to, mask);
+    }
+    machine.warp.activations[parent as usize].frame = frame;
+    machine.warp.leave(index, mask, false);
+    machine.warp.park(parent, return_pc, mask, Wait::Ready);
+    machine.active &= !mask;
+    if machine.active == 0 { Flow::Switch } else { Flow::Next }
+}
+
+impl Machine<'_> {
+    /// Makes an activation of `callee` for the lanes of `mask` and hands over the arguments.
+    fn enter(&mut self, callee: u32, site: u32, mask: u32) -> Result<u32, FaultKind> {
+        let target = &self.program.functions[callee as usize];
+        let caller = self.activation;
+        let (parent_base, depth, stack) = {
+            let entry = &self.warp.activations[caller as usize];
+            (entry.base, entry.depth, entry.stack)
+        };
+        let top = &self.warp.activations[caller as usize].top;
+        let base = lanes(mask).map(|lane| top[lane]).max().unwrap_or_default().next_multiple_of(16);
+        let stack = stack + target.stack_bytes + CALL_BYTES;
+        self.reserve_stack(base.saturating_add(target.local_bytes), stack)?;
+        let index = self.warp.take_activation();
+        let mut entry = std::mem::take(&mut self.warp.activations[index as usize]);
+        entry.frame.reset(&target.layout);
+        entry.function = callee;
+        entry.parent = caller;
+        entry.depth = depth + 1;
+        entry.live = mask;
+        entry.return_pc = self.pc + 1;
+        entry.site = site;
+        entry.base = base;
+        entry.stack = stack;
+        entry.top.clear();
+        entry.top.resize(32, base + target.local_bytes);
+        for (&from, &to) in self.function.calls[site as usize].arguments.iter().zip(&target.parameters) {
+            let value = Transfer { from: &self.frame, from_base: parent_base, to: &mut entry.frame, to_base: base };
+            value.run(&mut self.warp.local, from, to, mask);
+        }
+        self.warp.activations[index as usize] = entry;
+        Ok(index)
+    }
+
+    /// Makes sure that local memory reaches to `end`, of which `stack` bytes count against the stack limit.
+    fn reserve_stack(&mut self, end: u32, stack: u32) -> Result<(), FaultKind> {
+        let limit = self.grid.launch.stack_limit;
+        if u64::from(stack) > limit {
+            return Err(FaultKind::StackOverflow { limit });
+        }
+        let rows = end.div_ceil(4) as usize;
+        if self.warp.local.len() < rows {
+            self.warp.local.resize(rows, [0; 32]);
+        }
+        Ok(())
+    }
+}
+
+/// A value on its way from one activation to another.
+struct Transfer<'f> {
+    from: &'f Frame,
+    from_base: u32,
+    to: &'f mut Frame,
+    to_base: u32,
+}
+
+impl Transfer<'_> {
+    fn run(self, local: &mut [Row32], from: Place, to: Place, mask: u32) {
+        match (from, to) {
+            (Place::Bytes(source, size), Place::Bytes(target, _)) => {
+                let (source, target) = (self.from_base + source, self.to_base + target);
+                if (source | target | size).is_multiple_of(4) {
+                    for word in 0..size / 4 {
+                        let row = local[(source / 4 + word) as usize];
+                        u32::blend(&mut local[(target / 4 + word) as usize], &row, mask);
+                    }
+                } else {
+                    for offset in 0..size {
+                        for lane in lanes(mask) {
+                            let value = byte(local, source + offset, lane);
+                            set_byte(local, target + offset, lane, value);
+                        }
+                    }
+                }
+            }
+            (Place::Bytes(source, size), to) => {
+                let mut row = [0u64; 32];
+                for lane in lanes(mask) {
+                    for offset in 0..size.min(8) {
+                        row[lane] |= u64::from(byte(local, self.from_base + source + offset, lane)) << (8 * offset);
+                    }
+                }
+                put(self.to, to, &row, mask);
+            }
+            (from, Place::Bytes(target, size)) => {
+                let row = get(self.from, from);
+                for lane in lanes(mask) {
+                    for offset in 0..size.min(8) {
+                        set_byte(local, self.to_base + target + offset, lane, (row[lane] >> (8 * offset)) as u8);
+                    }
+                }
+            }
+            (from, to) => put(self.to, to, &get(self.from, from), mask),
+        }
+    }
+}
+
+fn byte(local: &[Row32], address: u32, lane: usize) -> u8 {
+    (local[(address / 4) as usize][lane] >> (8 * (address % 4))) as u8
+}
+
+fn set_byte(local: &mut [Row32], address: u32, lane: usize, value: u8) {
+    let word = &mut local[(address / 4) as usize][lane];
+    let shift = 8 * (address % 4);
+    *word = (*word & !(0xff << shift)) | u32::from(value) << shift;
+}
+
+fn get(frame: &Frame, place: Place) -> [u64; 32] {
+    match place {
+        Place::Word(slot) => frame.r32[slot as usize].map(u64::from),
+        Place::Double(slot) => frame.r64[slot as usize],
+        Place::Predicate(slot) => std::array::from_fn(|lane| u64::from(frame.p[slot as usize] >> lane & 1)),
+        Place::Constant(value) => [value; 32],
+        Place::Bytes(..) => [0; 32],
+    }
+}
+
+fn put(frame: &mut Frame, place: Place, row: &[u64; 32], mask: u32) {
+    match place {
+        Place::Word(slot) => u32::blend(&mut frame.r32[slot as usize], &row.map(|value| value as u32), mask),
+        Place::Double(slot) => u64::blend(&mut frame.r64[slot as usize], row, mask),
+        Place::Predicate(slot) => {
+            let value = (0..32).fold(0, |all, lane| all | ((row[lane] & 1) as u32) << lane);
+            let old = &mut frame.p[slot as usize];
+            *old = (*old & !mask) | (value & mask);
+        }
+        Place::Bytes(..) | Place::Constant(_) => {}
+    }
+}
+
+impl Machine<'_> {
+    /// The value of an argument of a call at this activation.
+    pub(crate) fn argument(&self, place: Place, mask: u32) -> [u64; 32] {
+        let Place::Bytes(offset, size) = place else { return get(&self.frame, place) };
+        let base = self.warp.activations[self.activation as usize].base + offset;
+        let mut row = [0u64; 32];
+        for lane in lanes(mask) {
+            for index in 0..size.min(8) {
+                row[lane] |= u64::from(byte(&self.warp.local, base + index, lane)) << (8 * index);
+            }
+        }
+        row
+    }
+
+    /// Sets the result of a call at this activation.
+    pub(crate) fn set_result(&mut self, place: Place, row: &[u64; 32], mask: u32) {
+        let Place::Bytes(offset, size) = place else { return put(&mut self.frame, place, row, mask) };
+        let base = self.warp.activations[self.activation as usize].base + offset;
+        for lane in lanes(mask) {
+            for index in 0..size.min(8) {
+                set_byte(&mut self.warp.local, base + index, lane, (row[lane] >> (8 * index)) as u8);
+            }
+        }
+    }
+}
+
+/// `stacksave`: the end of each lane's part of the stack. `imm` is the width of the result.
+pub(crate) fn stack_save(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let top = &machine.warp.activations[machine.activation as usize].top;
+    let row: Row32 = std::array::from_fn(|lane| top[lane]);
+    if inst.imm > 32 {
+        machine.put(inst.d, mask, &row.map(u64::from));
+    } else {
+        machine.put(inst.d, mask, &row);
+    }
+    Flow::Next
+}
+
+/// `stackrestore`.
+pub(crate) fn stack_restore(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let wide = inst.imm > 32;
+    let row: Row32 = if wide {
+        machine.frame.r64[inst.a as usize].map(|value| value as u32)
+    } else {
+        machine.frame.r32[inst.a as usize]
+    };
+    let entry = &mut machine.warp.activations[machine.activation as usize];
+    let floor = entry.base;
+    for lane in lanes(mask) {
+        entry.top[lane] = row[lane].max(floor);
+    }
+    Flow::Next
+}
+
+/// `alloca`: size in row `a`, alignment `b`, width `imm`.
+pub(crate) fn alloca(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let wide = inst.imm > 32;
+    let align = inst.b.max(1);
+    let mut out = [0u32; 32];
+    for lane in lanes(mask) {
+        let size = if wide {
+            machine.frame.r64[inst.a as usize][lane]
+        } else {
+            u64::from(machine.frame.r32[inst.a as usize][lane])
+        };
+        let entry = &machine.warp.activations[machine.activation as usize];
+        let start = entry.top[lane].next_multiple_of(align);
+        let size = u32::try_from(size).unwrap_or(u32::MAX);
+        let end = start.saturating_add(size);
+        let stack = entry.stack.saturating_add(end.saturating_sub(entry.base));
+        if let Err(kind) = machine.reserve_stack(end, stack) {
+            return machine.fail(1 << lane, kind);
+        }
+        machine.warp.activations[machine.activation as usize].top[lane] = end;
+        out[lane] = start;
+    }
+    if wide {
+        machine.put(inst.d, mask, &out.map(u64::from));
+    } else {
+        machine.put(inst.d, mask, &out);
+    }
+    Flow::Next
+}

@@ -1,0 +1,384 @@
+//! Loads, stores and prefetches (PTX ISA 9.7.9.8 to 9.7.9.18).
+//!
+//! The common shapes have loops of their own; everything else goes lane by lane through [`load_any`] and [`store_any`], which mean
+//! the same.
+
+use std::marker::PhantomData;
+
+use warploom_exec::fault::{AccessFault, AccessKind, FaultKind, Refusal};
+use warploom_exec::memory::Scalar;
+
+use crate::frame::Word;
+use crate::isa::LaneOp;
+use crate::machine::{Flow, Machine, lanes};
+use crate::memory::{Base, Extend, Slot, StateSpace};
+use crate::program::Inst;
+
+/// A load of one element whose width is the register's, from global memory (`GENERIC` false) or through a generic address: base
+/// register `a`, offset `imm`, access `b`.
+pub(crate) struct LoadGlobal<T, const GENERIC: bool>(PhantomData<T>);
+
+impl<T: Word + Scalar, const GENERIC: bool> LaneOp for LoadGlobal<T, GENERIC> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
+        let mut out = [T::default(); 32];
+        match machine.view.gather(&addresses, mask, &mut out) {
+            Ok(()) => {
+                machine.put(inst.d, mask, &out);
+                Flow::Next
+            }
+            Err(_) if GENERIC => load_access(machine, inst.b, mask),
+            Err(fault) => refused(machine, fault),
+        }
+    }
+}
+
+/// The store that goes with [`LoadGlobal`]: value `d`.
+pub(crate) struct StoreGlobal<T, const GENERIC: bool>(PhantomData<T>);
+
+impl<T: Word + Scalar, const GENERIC: bool> LaneOp for StoreGlobal<T, GENERIC> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
+        let done = machine.view.scatter(&addresses, mask, T::row(&machine.frame, inst.d));
+        match done {
+            Ok(()) => Flow::Next,
+            Err(_) if GENERIC => store_access(machine, inst.b, mask),
+            Err(fault) => refused(machine, fault),
+        }
+    }
+}
+
+#[cold]
+fn refused(machine: &mut Machine<'_>, fault: Box<AccessFault>) -> Flow {
+    let lane = fault.lane;
+    machine.fail(1 << (lane & 31), FaultKind::Access(*fault))
+}
+
+/// A vector load of `N` elements from global memory into registers of the elements' width; operands as in [`LoadGlobal`].
+pub(crate) struct LoadGlobalVector<T, const N: usize, const GENERIC: bool>(PhantomData<T>);
+
+impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for LoadGlobalVector<T, N, GENERIC> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
+        let mut out = [[T::default(); 32]; N];
+        match machine.view.gather_vector(&addresses, mask, &mut out) {
+            Ok(()) => {
+                let function = machine.function;
+                for (row, slot) in out.iter().zip(&function.accesses[inst.b as usize].slots) {
+                    if let Slot::Word(slot) | Slot::Double(slot) = *slot {
+                        machine.put(slot, mask, row);
+                    }
+                }
+                Flow::Next
+            }
+            Err(_) if GENERIC => load_access(machine, inst.b, mask),
+            Err(fault) => refused(machine, fault),
+        }
+    }
+}
+
+/// The vector store; operands as in [`LoadGlobal`].
+pub(crate) struct StoreGlobalVector<T, const N: usize, const GENERIC: bool>(PhantomData<T>);
+
+impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for StoreGlobalVector<T, N, GENERIC> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
+        let mut rows = [[T::default(); 32]; N];
+        let function = machine.function;
+        for (row, slot) in rows.iter_mut().zip(&function.accesses[inst.b as usize].slots) {
+            if let Slot::Word(slot) | Slot::Double(slot) = *slot {
+                *row = *T::row(&machine.frame, slot);
+            }
+        }
+        match machine.view.scatter_vector(&addresses, mask, &rows) {
+            Ok(()) => Flow::Next,
+            Err(_) if GENERIC => store_access(machine, inst.b, mask),
+            Err(fault) => refused(machine, fault),
+        }
+    }
+}
+
+/// A 32-bit load from shared memory: base in 32-bit row `a`, offset `imm`, access `b`.
+pub(crate) struct LoadShared32;
+
+impl LaneOp for LoadShared32 {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let base = &machine.frame.r32[inst.a as usize];
+        let offset = inst.imm;
+        let mut out = [0u32; 32];
+        let shared = &machine.cta.shared[..];
+        let first = base[0].wrapping_add(offset);
+        let mut consecutive = true;
+        for lane in 0..32 {
+            consecutive &= base[lane].wrapping_add(offset) == first.wrapping_add(4 * lane as u32);
+        }
+        let start = first as usize;
+        if consecutive
+            && first % 4 == 0
+            && let Some(bytes) = shared.get(start..start + 128)
+        {
+            for (value, bytes) in out.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                *value = u32::from_le_bytes(*bytes);
+            }
+            machine.put(inst.d, mask, &out);
+            return Flow::Next;
+        }
+        for lane in lanes(mask) {
+            let address = base[lane].wrapping_add(offset);
+            let place = address as usize;
+            match shared.get(place..place + 4) {
+                Some(bytes) if address % 4 == 0 => {
+                    out[lane] = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+                }
+                _ => return load_access(machine, inst.b, mask),
+            }
+        }
+        machine.put(inst.d, mask, &out);
+        Flow::Next
+    }
+}
+
+/// The 32-bit store to shared memory: value `d`, base in 32-bit row `a`, offset `imm`, access `b`.
+pub(crate) struct StoreShared32;
+
+impl LaneOp for StoreShared32 {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let base = &machine.frame.r32[inst.a as usize];
+        let value = &machine.frame.r32[inst.d as usize];
+        let shared = &mut machine.cta.shared[..];
+        for lane in lanes(mask) {
+            let address = base[lane].wrapping_add(inst.imm);
+            let place = address as usize;
+            match shared.get_mut(place..place + 4) {
+                Some(bytes) if address % 4 == 0 => bytes.copy_from_slice(&value[lane].to_le_bytes()),
+                _ => return store_access(machine, inst.b, mask),
+            }
+        }
+        Flow::Next
+    }
+}
+
+/// A load of kernel parameters at a constant offset: one read for all lanes.
+pub(crate) fn load_param(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let function = machine.function;
+    let access = &function.accesses[inst.imm as usize];
+    for (index, slot) in access.slots.iter().enumerate() {
+        let address = access.offset as u64 + index as u64 * u64::from(access.size);
+        let value = match machine.load(StateSpace::Param, address, access.size, 0) {
+            Ok(value) => extended(value, access.size, access.extend),
+            Err(kind) => return machine.fail(mask, kind),
+        };
+        match *slot {
+            Slot::Word(slot) => machine.put(slot, mask, &[value as u32; 32]),
+            Slot::Double(slot) => machine.put(slot, mask, &[value as u64; 32]),
+            Slot::Quad(slot) => {
+                machine.put(slot, mask, &[value as u64; 32]);
+                machine.put(slot + 1, mask, &[(value >> 64) as u64; 32]);
+            }
+            Slot::Sink => {}
+        }
+    }
+    Flow::Next
+}
+
+/// A load of whole words of local memory at the same address in all lanes: rows are copied.
+pub(crate) fn load_local_rows(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let function = machine.function;
+    let access = &function.accesses[inst.imm as usize];
+    let address = machine.addresses(access.base, access.offset)[0];
+    let words = access.bytes() / 4;
+    let row = (address / 4) as usize;
+    if !address.is_multiple_of(u64::from(access.bytes())) || machine.warp.local.len() < row + words as usize {
+        return load_access(machine, inst.imm, mask);
+    }
+    let mut next = row;
+    for slot in &access.slots {
+        match *slot {
+            Slot::Word(slot) => {
+                let value = machine.warp.local[next];
+                machine.put(slot, mask, &value);
+            }
+            Slot::Double(slot) => {
+                let value = join(&machine.warp.local[next], &machine.warp.local[next + 1]);
+                machine.put(slot, mask, &value);
+            }
+            Slot::Quad(slot) => {
+                let low = join(&machine.warp.local[next], &machine.warp.local[next + 1]);
+                let high = join(&machine.warp.local[next + 2], &machine.warp.local[next + 3]);
+                machine.put(slot, mask, &low);
+                machine.put(slot + 1, mask, &high);
+            }
+            Slot::Sink => {}
+        }
+        next += access.size as usize / 4;
+    }
+    Flow::Next
+}
+
+/// The store that goes with [`load_local_rows`].
+pub(crate) fn store_local_rows(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let function = machine.function;
+    let access = &function.accesses[inst.imm as usize];
+    let address = machine.addresses(access.base, access.offset)[0];
+    let words = access.bytes() / 4;
+    let row = (address / 4) as usize;
+    if !address.is_multiple_of(u64::from(access.bytes())) || machine.warp.local.len() < row + words as usize {
+        return store_access(machine, inst.imm, mask);
+    }
+    let mut next = row;
+    for slot in &access.slots {
+        let local = &mut machine.warp.local;
+        let mut put = |offset: usize, value: &[u32; 32]| u32::blend(&mut local[next + offset], value, mask);
+        match *slot {
+            Slot::Word(slot) => put(0, &machine.frame.r32[slot as usize]),
+            Slot::Double(slot) => {
+                let value = &machine.frame.r64[slot as usize];
+                put(0, &value.map(|v| v as u32));
+                put(1, &value.map(|v| (v >> 32) as u32));
+            }
+            Slot::Quad(slot) => {
+                for half in 0..2 {
+                    let value = &machine.frame.r64[slot as usize + half];
+                    put(2 * half, &value.map(|v| v as u32));
+                    put(2 * half + 1, &value.map(|v| (v >> 32) as u32));
+                }
+            }
+            Slot::Sink => {}
+        }
+        next += access.size as usize / 4;
+    }
+    Flow::Next
+}
+
+fn join(low: &[u32; 32], high: &[u32; 32]) -> [u64; 32] {
+    std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32)
+}
+
+/// Any load, described by access `imm`.
+pub(crate) fn load_any(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    load_access(machine, inst.imm, mask)
+}
+
+/// Any store, described by access `imm`.
+pub(crate) fn store_any(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    store_access(machine, inst.imm, mask)
+}
+
+/// A volatile, relaxed or acquiring load (PTX ISA 8.4): what a waiting thread polls with.
+pub(crate) fn load_strong(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    machine.polls += 1;
+    let flow = load_access(machine, inst.imm, mask);
+    std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
+    flow
+}
+
+/// A volatile, relaxed or releasing store.
+pub(crate) fn store_strong(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+    store_access(machine, inst.imm, mask)
+}
+
+fn load_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> Flow {
+    let function = machine.function;
+    let access = &function.accesses[index as usize];
+    let addresses = machine.addresses(access.base, access.offset);
+    for lane in lanes(mask) {
+        let address = addresses[lane];
+        if let Err(kind) = aligned(access.space, address, access.bytes(), AccessKind::Load) {
+            return machine.fail(1 << lane, kind);
+        }
+        for (index, slot) in access.slots.iter().enumerate() {
+            let place = address.wrapping_add(index as u64 * u64::from(access.size));
+            let value = match machine.load(access.space, place, access.size, lane) {
+                Ok(value) => extended(value, access.size, access.extend),
+                Err(kind) => return machine.fail(1 << lane, kind),
+            };
+            machine.set_lane(*slot, lane, value);
+        }
+    }
+    Flow::Next
+}
+
+fn store_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> Flow {
+    let function = machine.function;
+    let access = &function.accesses[index as usize];
+    let addresses = machine.addresses(access.base, access.offset);
+    for lane in lanes(mask) {
+        let address = addresses[lane];
+        if let Err(kind) = aligned(access.space, address, access.bytes(), AccessKind::Store) {
+            return machine.fail(1 << lane, kind);
+        }
+        for (index, slot) in access.slots.iter().enumerate() {
+            let place = address.wrapping_add(index as u64 * u64::from(access.size));
+            let value = machine.lane(*slot, lane);
+            if let Err(kind) = machine.store(access.space, place, access.size, lane, value) {
+                return machine.fail(1 << lane, kind);
+            }
+        }
+    }
+    Flow::Next
+}
+
+/// A vector access must be aligned to its whole size; that of one element is checked where it lands.
+fn aligned(space: StateSpace, address: u64, bytes: u32, kind: AccessKind) -> Result<(), FaultKind> {
+    if address.is_multiple_of(u64::from(bytes)) {
+        return Ok(());
+    }
+    Err(match space {
+        StateSpace::Global | StateSpace::Generic => FaultKind::Access(AccessFault {
+            address,
+            size: u64::from(bytes),
+            kind,
+            refusal: Refusal::Misaligned,
+            lane: 0,
+            nearest: None,
+        }),
+        StateSpace::Shared => FaultKind::MisalignedInSpace { space: ".shared", address, size: u64::from(bytes) },
+        StateSpace::Local => FaultKind::MisalignedInSpace { space: ".local", address, size: u64::from(bytes) },
+        StateSpace::Param => FaultKind::MisalignedInSpace { space: ".param", address, size: u64::from(bytes) },
+    })
+}
+
+fn extended(value: u128, size: u32, extend: Extend) -> u128 {
+    match extend {
+        Extend::Zero => value,
+        Extend::Sign => {
+            let shift = 128 - 8 * size;
+            ((value << shift) as i128 >> shift) as u128
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// Writes one lane of a register.
+    pub(crate) fn set_lane(&mut self, slot: Slot, lane: usize, value: u128) {
+        match slot {
+            Slot::Word(slot) => self.frame.r32[slot as usize][lane] = value as u32,
+            Slot::Double(slot) => self.frame.r64[slot as usize][lane] = value as u64,
+            Slot::Quad(slot) => {
+                self.frame.r64[slot as usize][lane] = value as u64;
+                self.frame.r64[slot as usize + 1][lane] = (value >> 64) as u64;
+            }
+            Slot::Sink => {}
+        }
+    }
+
+    /// Reads one lane of a register.
+    pub(crate) fn lane(&self, slot: Slot, lane: usize) -> u128 {
+        match slot {
+            Slot::Word(slot) => u128::from(self.frame.r32[slot as usize][lane]),
+            Slot::Double(slot) => u128::from(self.frame.r64[slot as usize][lane]),
+            Slot::Quad(slot) => {
+                u128::from(self.frame.r64[slot as usize][lane])
+                    | u128::from(self.frame.r64[slot as usize + 1][lane]) << 64
+            }
+            Slot::Sink => 0,
+        }
+    }
+}

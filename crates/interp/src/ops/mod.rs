@@ -1,0 +1,16 @@
+//! What decoded instructions do, one family per file in the order of PTX ISA 9.7.
+
+pub(crate) mod atomic;
+pub(crate) mod barrier;
+pub(crate) mod builtin;
+pub(crate) mod call;
+pub(crate) mod compare;
+pub(crate) mod control;
+pub(crate) mod extended;
+pub(crate) mod float;
+pub(crate) mod integer;
+pub(crate) mod load_store;
+pub(crate) mod logic;
+pub(crate) mod moves;
+pub(crate) mod special;
+pub(crate) mod warp;

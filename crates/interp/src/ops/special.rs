@@ -1,0 +1,113 @@
+//! Special registers (PTX ISA 10): `imm` is the register, `d` the 32 or 64-bit row that gets it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use warploom_ptx::ir::SpecialReg;
+
+use crate::frame::Row32;
+use crate::machine::{Flow, Machine};
+use crate::program::Inst;
+
+/// Reads a special register whose value fits 32 bits; longer ones give their low half.
+pub(crate) fn read32(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let row = row(machine, SpecialReg::ALL[inst.imm as usize]);
+    machine.put(inst.d, mask, &row);
+    Flow::Next
+}
+
+/// Reads a special register into a 64-bit row.
+pub(crate) fn read64(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let register = SpecialReg::ALL[inst.imm as usize];
+    let out = match wide(machine, register) {
+        Some(value) => [value; 32],
+        None => row(machine, register).map(u64::from),
+    };
+    machine.put(inst.d, mask, &out);
+    Flow::Next
+}
+
+/// Reads a special register that is a predicate.
+pub(crate) fn read_predicate(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let explicit = machine.grid.launch.cluster != [1, 1, 1];
+    machine.put_predicate(inst.d, mask, if explicit { u32::MAX } else { 0 });
+    Flow::Next
+}
+
+fn wide(machine: &Machine<'_>, register: SpecialReg) -> Option<u64> {
+    Some(match register {
+        SpecialReg::Gridid => machine.grid.id,
+        SpecialReg::Clock64 => clock(),
+        SpecialReg::Globaltimer => nanoseconds(),
+        _ => return None,
+    })
+}
+
+/// A counter that rises by one each nanosecond or faster, as `%clock64` promises no unit.
+fn clock() -> u64 {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64
+}
+
+fn nanoseconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
+
+fn row(machine: &Machine<'_>, register: SpecialReg) -> Row32 {
+    use SpecialReg::*;
+    let launch = &machine.grid.launch;
+    let cta = machine.cta.id;
+    let cluster = launch.cluster;
+    let per_lane = |f: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
+    let value = match register {
+        TidX => return machine.warp.tid[0],
+        TidY => return machine.warp.tid[1],
+        TidZ => return machine.warp.tid[2],
+        Laneid => return per_lane(&|lane| lane),
+        LanemaskEq => return per_lane(&|lane| 1 << lane),
+        LanemaskLe => return per_lane(&|lane| u32::MAX >> (31 - lane)),
+        LanemaskLt => return per_lane(&|lane| (1 << lane) - 1),
+        LanemaskGe => return per_lane(&|lane| u32::MAX << lane),
+        LanemaskGt => return per_lane(&|lane| !(u32::MAX >> (31 - lane))),
+        NtidX => launch.cta[0],
+        NtidY => launch.cta[1],
+        NtidZ => launch.cta[2],
+        Warpid => machine.warp.index,
+        // The most that an SM holds, not what this CTA has (PTX ISA 10.5).
+        Nwarpid => 64,
+        CtaidX => cta[0],
+        CtaidY => cta[1],
+        CtaidZ => cta[2],
+        NctaidX => launch.grid[0],
+        NctaidY => launch.grid[1],
+        NctaidZ => launch.grid[2],
+        Smid => machine.cta.worker,
+        Nsmid => machine.grid.sm_count.max(machine.cta.worker + 1),
+        ClusteridX => cta[0] / cluster[0],
+        ClusteridY => cta[1] / cluster[1],
+        ClusteridZ => cta[2] / cluster[2],
+        NclusteridX => launch.grid[0] / cluster[0],
+        NclusteridY => launch.grid[1] / cluster[1],
+        NclusteridZ => launch.grid[2] / cluster[2],
+        ClusterCtaidX => cta[0] % cluster[0],
+        ClusterCtaidY => cta[1] % cluster[1],
+        ClusterCtaidZ => cta[2] % cluster[2],
+        ClusterNctaidX => cluster[0],
+        ClusterNctaidY => cluster[1],
+        ClusterNctaidZ => cluster[2],
+        ClusterCtarank => {
+            let [x, y, z] = [0, 1, 2].map(|axis| cta[axis] % cluster[axis]);
+            (z * cluster[1] + y) * cluster[0] + x
+        }
+        ClusterNctarank => cluster.iter().product(),
+        Gridid => machine.grid.id as u32,
+        Clock | Clock64 => clock() as u32,
+        ClockHi => (clock() >> 32) as u32,
+        Globaltimer | GlobaltimerLo => nanoseconds() as u32,
+        GlobaltimerHi => (nanoseconds() >> 32) as u32,
+        DynamicSmemSize => launch.dynamic_shared,
+        TotalSmemSize | AggrSmemSize => machine.cta.shared.len() as u32,
+        // Performance counters, environment registers and reserved shared memory: there are none, and they read as zero.
+        _ => 0,
+    };
+    [value; 32]
+}

@@ -1,0 +1,316 @@
+//! Operations between the lanes of a warp: `shfl` (PTX ISA 9.7.9.6), `vote`, `match`, `redux`, `activemask`, `elect`, `bar.warp.sync`
+//! (9.7.13.2, 9.7.13.8 to 9.7.13.12).
+//!
+//! The `.sync` forms wait until all lanes of their mask that have not exited have come to the same operation, which need not be the
+//! same instruction: branches may have duplicated it.
+
+use warploom_ptx::ir::{ReduxOp, ShflMode, VoteMode};
+
+use crate::frame::{Row32, Row64};
+use crate::machine::{Flow, Machine, lanes};
+use crate::program::Inst;
+use crate::warp::Wait;
+
+/// What is exchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExchangeKind {
+    Shfl(ShflMode),
+    Vote(VoteMode),
+    MatchAny,
+    MatchAll,
+    Redux { op: ReduxOp, signed: bool },
+    ReduxF32 { max: bool, abs: bool, nan: bool },
+    Elect,
+    Barrier,
+}
+
+impl ExchangeKind {
+    /// Tells rendezvous of different operations apart.
+    fn key(self) -> u32 {
+        match self {
+            ExchangeKind::Shfl(mode) => mode as u32,
+            ExchangeKind::Vote(mode) => 0x10 + mode as u32,
+            ExchangeKind::MatchAny => 0x20,
+            ExchangeKind::MatchAll => 0x21,
+            ExchangeKind::Redux { op, signed } => 0x30 + 2 * op as u32 + u32::from(signed),
+            ExchangeKind::ReduxF32 { max, abs, nan } => 0x40 + u32::from(max) + 2 * u32::from(abs) + 4 * u32::from(nan),
+            ExchangeKind::Elect => 0x50,
+            ExchangeKind::Barrier => 0x51,
+        }
+    }
+}
+
+/// A source that may be narrow or wide.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source {
+    Word(u32),
+    Double(u32),
+    Predicate(u32),
+    None,
+}
+
+/// The operands of a warp-wide operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange {
+    pub(crate) kind: ExchangeKind,
+    pub(crate) a: Source,
+    /// 32-bit rows of `shfl`'s lane and clamp operands.
+    pub(crate) b: u32,
+    pub(crate) c: u32,
+    /// 32-bit row of the member mask; the forms before PTX 6.0 have none and take the active lanes.
+    pub(crate) members: Option<u32>,
+    /// 32-bit row of the result.
+    pub(crate) d: Option<u32>,
+    /// Predicate slot of the result.
+    pub(crate) p: Option<u32>,
+}
+
+/// The operands of all lanes that take part.
+struct Operands {
+    a: Row64,
+    b: Row32,
+    c: Row32,
+    members: Row32,
+    mask: u32,
+}
+
+/// What a lane gets.
+struct Results {
+    d: Row32,
+    p: u32,
+}
+
+/// A warp-wide operation: site `imm`.
+pub(crate) fn exchange(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let function = machine.function;
+    let site = &function.exchanges[inst.imm as usize];
+    if let Some(row) = site.members {
+        let members = &machine.frame.r32[row as usize];
+        let alive = machine.warp.alive();
+        // Lanes of one instruction may belong to several sets: each waits for its own.
+        let mut complete = 0u32;
+        let mut waiting = 0u32;
+        for lane in lanes(mask) {
+            if members[lane] & alive & !mask == 0 {
+                complete |= 1 << lane;
+            } else {
+                waiting |= 1 << lane;
+            }
+        }
+        if waiting != 0 {
+            let members = *members;
+            if complete != 0 {
+                perform(machine, site, complete);
+            }
+            let mut left = waiting;
+            while left != 0 {
+                let set = members[left.trailing_zeros() as usize];
+                let same = lanes(left).filter(|&lane| members[lane] == set).fold(0, |same, lane| same | 1 << lane);
+                left &= !same;
+                let wait = Wait::Rendezvous { members: set, key: site.kind.key() };
+                machine.warp.park(machine.activation, machine.pc, same, wait);
+            }
+            let others = machine.active & !waiting;
+            if others != 0 {
+                machine.warp.park(machine.activation, machine.pc + 1, others, Wait::Ready);
+            }
+            return Flow::Switch;
+        }
+    }
+    perform(machine, site, mask);
+    Flow::Next
+}
+
+fn perform(machine: &mut Machine<'_>, site: &Exchange, mask: u32) {
+    let mut operands = Operands { a: [0; 32], b: [0; 32], c: [0; 32], members: [0; 32], mask };
+    collect(machine, site, mask, &mut operands);
+    let results = compute(site.kind, &operands);
+    distribute(machine, site, mask, &results);
+}
+
+fn collect(machine: &Machine<'_>, site: &Exchange, mask: u32, operands: &mut Operands) {
+    for lane in lanes(mask) {
+        operands.a[lane] = match site.a {
+            Source::Word(row) => u64::from(machine.frame.r32[row as usize][lane]),
+            Source::Double(row) => machine.frame.r64[row as usize][lane],
+            Source::Predicate(slot) => u64::from(machine.predicate(slot) >> lane & 1),
+            Source::None => 0,
+        };
+        if matches!(site.kind, ExchangeKind::Shfl(_)) {
+            operands.b[lane] = machine.frame.r32[site.b as usize][lane];
+            operands.c[lane] = machine.frame.r32[site.c as usize][lane];
+        }
+        operands.members[lane] = site.members.map_or(mask, |row| machine.frame.r32[row as usize][lane]);
+    }
+}
+
+fn distribute(machine: &mut Machine<'_>, site: &Exchange, mask: u32, results: &Results) {
+    if let Some(d) = site.d {
+        machine.put(d, mask, &results.d);
+    }
+    if let Some(p) = site.p {
+        machine.put_predicate(p, mask, results.p);
+    }
+}
+
+fn compute(kind: ExchangeKind, operands: &Operands) -> Results {
+    let mut results = Results { d: [0; 32], p: 0 };
+    if let ExchangeKind::Shfl(mode) = kind {
+        for lane in lanes(operands.mask) {
+            let (source, inside) = shfl_source(mode, lane as u32, operands.b[lane], operands.c[lane]);
+            results.d[lane] = operands.a[source as usize] as u32;
+            results.p |= u32::from(inside) << lane;
+        }
+        return results;
+    }
+    let mut left = operands.mask;
+    while left != 0 {
+        let members = operands.members[left.trailing_zeros() as usize];
+        let set = lanes(left).filter(|&lane| operands.members[lane] == members).fold(0, |set, lane| set | 1 << lane);
+        left &= !set;
+        reduce(kind, operands, set, &mut results);
+    }
+    results
+}
+
+/// The lane that `shfl` reads, and whether it is in range (the pseudocode of PTX ISA 9.7.9.6).
+fn shfl_source(mode: ShflMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
+    let b = b & 0x1f;
+    let clamp = c & 0x1f;
+    let segment = c >> 8 & 0x1f;
+    let max = (lane & segment) | (clamp & !segment);
+    let min = lane & segment;
+    let (source, inside) = match mode {
+        ShflMode::Up => (lane.wrapping_sub(b), lane as i32 - b as i32 >= max as i32),
+        ShflMode::Down => (lane + b, lane + b <= max),
+        ShflMode::Bfly => (lane ^ b, lane ^ b <= max),
+        ShflMode::Idx => {
+            let source = min | (b & !segment);
+            (source, source <= max)
+        }
+    };
+    if inside { (source & 31, true) } else { (lane, false) }
+}
+
+/// The operations whose lanes of one set agree on a result.
+fn reduce(kind: ExchangeKind, operands: &Operands, set: u32, results: &mut Results) {
+    let holds = lanes(set).fold(0, |all, lane| all | ((operands.a[lane] & 1) as u32) << lane);
+    let mut give = |d: u32, p: bool| {
+        for lane in lanes(set) {
+            results.d[lane] = d;
+        }
+        if p {
+            results.p |= set;
+        }
+    };
+    match kind {
+        ExchangeKind::Shfl(_) | ExchangeKind::Barrier => {}
+        ExchangeKind::Vote(mode) => {
+            let answer = match mode {
+                VoteMode::All => holds == set,
+                VoteMode::Any => holds != 0,
+                VoteMode::Uni => holds == set || holds == 0,
+                VoteMode::Ballot => false,
+            };
+            give(holds, answer);
+        }
+        ExchangeKind::MatchAny => {
+            for lane in lanes(set) {
+                results.d[lane] = lanes(set)
+                    .filter(|&other| operands.a[other] == operands.a[lane])
+                    .fold(0, |same, other| same | 1 << other);
+            }
+        }
+        ExchangeKind::MatchAll => {
+            let first = operands.a[set.trailing_zeros() as usize & 31];
+            let same = lanes(set).all(|lane| operands.a[lane] == first);
+            give(if same { set } else { 0 }, same);
+        }
+        ExchangeKind::Redux { op, signed } => {
+            let value = lanes(set)
+                .map(|lane| operands.a[lane] as u32)
+                .reduce(|x, y| match op {
+                    ReduxOp::Add => x.wrapping_add(y),
+                    ReduxOp::And => x & y,
+                    ReduxOp::Or => x | y,
+                    ReduxOp::Xor => x ^ y,
+                    ReduxOp::Min if signed => (x as i32).min(y as i32) as u32,
+                    ReduxOp::Max if signed => (x as i32).max(y as i32) as u32,
+                    ReduxOp::Min => x.min(y),
+                    ReduxOp::Max => x.max(y),
+                })
+                .unwrap_or_default();
+            give(value, false);
+        }
+        ExchangeKind::ReduxF32 { max, abs, nan } => {
+            let value = lanes(set)
+                .map(|lane| f32::from_bits(operands.a[lane] as u32))
+                .map(|value| if abs { value.abs() } else { value })
+                .reduce(|x, y| match (x.is_nan(), y.is_nan()) {
+                    (true, _) | (_, true) if nan => f32::from_bits(0x7fff_ffff),
+                    (true, true) => f32::from_bits(0x7fff_ffff),
+                    (true, false) => y,
+                    (false, true) => x,
+                    _ => {
+                        let order = x.total_cmp(&y);
+                        if max == order.is_gt() { x } else { y }
+                    }
+                })
+                .unwrap_or_default();
+            give(value.to_bits(), false);
+        }
+        ExchangeKind::Elect => {
+            let leader = set.trailing_zeros() & 31;
+            give(leader, false);
+            results.p |= 1 << leader;
+        }
+    }
+}
+
+/// `activemask`: the lanes that run together now.
+pub(crate) fn activemask(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    machine.put(inst.d, mask, &[mask; 32]);
+    Flow::Next
+}
+
+impl Machine<'_> {
+    /// Carries out the warp-wide operations to which all their lanes have come.
+    pub(crate) fn complete_rendezvous(&mut self) {
+        let mut index = 0;
+        while index < self.warp.groups.len() {
+            let Wait::Rendezvous { members, key } = self.warp.groups[index].wait else {
+                index += 1;
+                continue;
+            };
+            let here = |wait: Wait| wait == Wait::Rendezvous { members, key };
+            let present =
+                self.warp.groups.iter().filter(|group| here(group.wait)).fold(0, |all, group| all | group.mask);
+            if members & self.warp.alive() & !present != 0 {
+                index += 1;
+                continue;
+            }
+            let groups: Vec<usize> =
+                (0..self.warp.groups.len()).filter(|&other| here(self.warp.groups[other].wait)).collect();
+            let mut operands = Operands { a: [0; 32], b: [0; 32], c: [0; 32], members: [members; 32], mask: present };
+            let mut sites = Vec::with_capacity(groups.len());
+            for &other in &groups {
+                let group = self.warp.groups[other];
+                self.switch_to(group.activation);
+                let function = self.function;
+                let site = &function.exchanges[function.code[group.pc as usize].imm as usize];
+                collect(self, site, group.mask, &mut operands);
+                sites.push((other, site));
+            }
+            let Some(&(_, first)) = sites.first() else { return };
+            let results = compute(first.kind, &operands);
+            for (other, site) in sites {
+                let group = self.warp.groups[other];
+                self.switch_to(group.activation);
+                distribute(self, site, group.mask, &results);
+                let group = &mut self.warp.groups[other];
+                group.wait = Wait::Ready;
+                group.pc += 1;
+            }
+        }
+    }
+}

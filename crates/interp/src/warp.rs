@@ -1,0 +1,339 @@
+//! One warp: groups of lanes with their program counters, activations of functions, and the choice of who runs next.
+//!
+//! There is one pc per lane. It is kept as *groups*: lanes of one activation at the same pc. The lowest pc of the deepest activation
+//! runs first (code is laid out in reverse post order), so that lanes meet again at the earliest point for any control flow. A group
+//! that polls in a loop gives way to the others in turn, so that a lane that waits for another lane of its warp does not starve it.
+
+use std::cmp::Reverse;
+
+use crate::frame::{FULL, Frame, Row32};
+use crate::machine::{Flow, Machine};
+use crate::program::Program;
+
+/// Backward branches with polls after which another group of the warp gets its turn.
+const POLLING_TURN: u32 = 32;
+/// The same without polls: only code that waits for another lane by plain accesses needs it.
+const SILENT_TURN: u32 = 1 << 16;
+
+/// No activation.
+pub(crate) const NO_PARENT: u32 = u32::MAX;
+
+/// Why a group does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// It can run.
+    Ready,
+    /// At a warp-wide operation until all of `members` have come; `key` tells operations apart.
+    Rendezvous { members: u32, key: u32 },
+    /// At barrier `id` of the CTA, `ticket` is the phase it waits for.
+    Barrier { id: u32, ticket: u64 },
+}
+
+/// Lanes of one activation at the same pc.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    pub(crate) activation: u32,
+    pub(crate) pc: u32,
+    pub(crate) mask: u32,
+    pub(crate) wait: Wait,
+    /// When it last ran, for turns.
+    pub(crate) age: u64,
+}
+
+/// One call of a function, by some lanes of the warp together.
+#[derive(Debug, Default)]
+pub(crate) struct Activation {
+    /// Empty while the activation runs: the machine has it then.
+    pub(crate) frame: Frame,
+    pub(crate) function: u32,
+    pub(crate) parent: u32,
+    pub(crate) depth: u32,
+    /// Lanes that are in this activation or in one that it called.
+    pub(crate) live: u32,
+    /// Where the lanes go on in the parent.
+    pub(crate) return_pc: u32,
+    /// Index of the call site in the parent's function.
+    pub(crate) site: u32,
+    /// Start of this activation's part of local memory, in bytes.
+    pub(crate) base: u32,
+    /// Bytes of the stack in use, as they count against the stack limit.
+    pub(crate) stack: u32,
+    /// End of each lane's part, which `alloca` moves.
+    pub(crate) top: Vec<u32>,
+}
+
+/// A warp between two time slices.
+#[derive(Debug, Default)]
+pub(crate) struct Warp {
+    /// Number in the CTA.
+    pub(crate) index: u32,
+    /// Threads that exist: all but in the last warp of a CTA.
+    pub(crate) lanes: u32,
+    pub(crate) exited: u32,
+    /// `%tid` of each lane.
+    pub(crate) tid: Box<[Row32; 3]>,
+    pub(crate) activations: Vec<Activation>,
+    free: Vec<u32>,
+    pub(crate) groups: Vec<Group>,
+    /// Local memory: word `w` of all lanes is one row.
+    pub(crate) local: Vec<Row32>,
+    stamp: u64,
+    turn: u32,
+    /// The next choice goes to the group that has waited longest.
+    rotate: bool,
+}
+
+impl Warp {
+    /// Sets the warp to the kernel's entry.
+    pub(crate) fn start(&mut self, program: &Program, index: u32, lanes: u32) {
+        self.index = index;
+        self.lanes = lanes;
+        self.exited = 0;
+        self.groups.clear();
+        self.stamp = 0;
+        self.turn = 0;
+        self.rotate = false;
+        self.free.clear();
+        self.free.extend((0..self.activations.len() as u32).rev());
+        let kernel = &program.functions[program.kernel as usize];
+        let activation = self.take_activation();
+        let entry = &mut self.activations[activation as usize];
+        entry.frame.reset(&kernel.layout);
+        entry.function = program.kernel;
+        entry.parent = NO_PARENT;
+        entry.depth = 0;
+        entry.live = lanes;
+        entry.base = 0;
+        entry.stack = 0;
+        entry.top.clear();
+        entry.top.resize(32, kernel.local_bytes);
+        self.local.clear();
+        self.local.resize(kernel.local_bytes.div_ceil(4) as usize, [0; 32]);
+        self.park(activation, 0, lanes, Wait::Ready);
+    }
+
+    /// An activation to fill.
+    pub(crate) fn take_activation(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.activations.push(Activation::default());
+            self.activations.len() as u32 - 1
+        })
+    }
+
+    /// Adds a group that is not running.
+    pub(crate) fn park(&mut self, activation: u32, pc: u32, mask: u32, wait: Wait) {
+        self.stamp += 1;
+        self.groups.push(Group { activation, pc, mask, wait, age: self.stamp });
+    }
+
+    /// Lanes that exist and have not exited.
+    pub(crate) fn alive(&self) -> u32 {
+        self.lanes & !self.exited
+    }
+
+    /// All lanes have exited.
+    pub(crate) fn finished(&self) -> bool {
+        self.alive() == 0
+    }
+
+    /// Some group can run, or finds out whether it can when it is looked at.
+    pub(crate) fn runnable(&self) -> bool {
+        self.groups.iter().any(|group| group.wait == Wait::Ready)
+    }
+
+    /// Takes `lanes` out of `activation` and the ones that called it; frees those that are empty.
+    pub(crate) fn leave(&mut self, mut activation: u32, lanes: u32, whole_stack: bool) {
+        while activation != NO_PARENT {
+            let entry = &mut self.activations[activation as usize];
+            entry.live &= !lanes;
+            let parent = entry.parent;
+            if entry.live == 0 && !self.free.contains(&activation) {
+                self.free.push(activation);
+            }
+            if !whole_stack {
+                break;
+            }
+            activation = parent;
+        }
+    }
+
+    fn next_limit(&self, activation: u32, pc: u32) -> u32 {
+        self.groups
+            .iter()
+            .filter(|group| group.activation == activation && group.pc > pc && group.wait == Wait::Ready)
+            .map(|group| group.pc)
+            .min()
+            .unwrap_or(u32::MAX)
+    }
+}
+
+impl Machine<'_> {
+    /// Chooses the group that runs next and makes its activation the running one. False if all groups wait.
+    pub(crate) fn resume(&mut self) -> bool {
+        self.complete_barriers();
+        self.complete_rendezvous();
+        let warp = &mut self.warp;
+        let ready = warp.groups.iter().enumerate().filter(|(_, group)| group.wait == Wait::Ready);
+        let chosen = if std::mem::take(&mut warp.rotate) {
+            ready.min_by_key(|(_, group)| group.age)
+        } else {
+            ready.min_by_key(|(_, group)| (Reverse(warp.activations[group.activation as usize].depth), group.pc))
+        };
+        let Some((index, _)) = chosen else { return false };
+        let group = warp.groups.swap_remove(index);
+        self.pc = group.pc;
+        self.active = group.mask;
+        self.switch_to(group.activation);
+        self.absorb();
+        true
+    }
+
+    /// Makes `activation` the running one.
+    pub(crate) fn switch_to(&mut self, activation: u32) {
+        if activation == self.activation {
+            return;
+        }
+        self.store_frame();
+        let entry = &mut self.warp.activations[activation as usize];
+        std::mem::swap(&mut self.frame, &mut entry.frame);
+        self.activation = activation;
+        self.function = &self.program.functions[entry.function as usize];
+    }
+
+    /// Gives the running activation its registers back.
+    pub(crate) fn store_frame(&mut self) {
+        if self.activation != NO_PARENT {
+            std::mem::swap(&mut self.frame, &mut self.warp.activations[self.activation as usize].frame);
+            self.activation = NO_PARENT;
+        }
+    }
+
+    /// Joins the groups that wait at the running one's pc, and finds the next place to look.
+    fn absorb(&mut self) {
+        let (activation, pc) = (self.activation, self.pc);
+        let mut joined = 0;
+        self.warp.groups.retain(|group| {
+            let here = group.activation == activation && group.pc == pc && group.wait == Wait::Ready;
+            if here {
+                joined |= group.mask;
+            }
+            !here
+        });
+        self.active |= joined;
+        self.limit = self.warp.next_limit(activation, pc);
+    }
+
+    /// The running group has reached or passed the pc of another one. True if it goes on.
+    pub(crate) fn meet(&mut self) -> bool {
+        if self.pc > self.limit {
+            self.warp.park(self.activation, self.pc, self.active, Wait::Ready);
+            return false;
+        }
+        self.absorb();
+        true
+    }
+
+    /// Parks the lanes of `mask`, which wait at the running instruction; the others of the group go on after it.
+    pub(crate) fn wait(&mut self, mask: u32, wait: Wait) -> Flow {
+        self.warp.park(self.activation, self.pc, mask, wait);
+        let others = self.active & !mask;
+        if others != 0 {
+            self.warp.park(self.activation, self.pc + 1, others, Wait::Ready);
+        }
+        Flow::Switch
+    }
+
+    /// Goes to `target` with the lanes of `taken`; the others of the group go on after the branch.
+    #[inline(always)]
+    pub(crate) fn branch(&mut self, taken: u32, target: u32) -> Flow {
+        let backward = target <= self.pc;
+        if taken != self.active {
+            let (low, low_mask, high, high_mask) = if backward {
+                (target, taken, self.pc + 1, self.active & !taken)
+            } else {
+                (self.pc + 1, self.active & !taken, target, taken)
+            };
+            self.warp.park(self.activation, high, high_mask, Wait::Ready);
+            self.pc = low;
+            self.active = low_mask;
+            self.limit = self.warp.next_limit(self.activation, low);
+            // Groups may already wait where this one goes.
+            if self.warp.groups.iter().any(|g| g.pc == low && g.activation == self.activation && g.wait == Wait::Ready)
+            {
+                self.absorb();
+            }
+        } else {
+            self.pc = target;
+            if backward && !self.warp.groups.is_empty() {
+                self.absorb();
+            }
+        }
+        if backward { self.account_for_loop() } else { Flow::Jump }
+    }
+
+    /// A backward branch was taken: time slices and turns are counted here.
+    #[inline(always)]
+    fn account_for_loop(&mut self) -> Flow {
+        self.fuel -= 1;
+        if self.fuel == 0 {
+            return Flow::Slice;
+        }
+        if self.active != FULL && !self.warp.groups.is_empty() {
+            let warp = &mut self.warp;
+            warp.turn += 1;
+            if warp.turn >= SILENT_TURN || (warp.turn >= POLLING_TURN && self.polls > 0) {
+                warp.turn = 0;
+                warp.rotate = true;
+                warp.park(self.activation, self.pc, self.active, Wait::Ready);
+                return Flow::Switch;
+            }
+        }
+        Flow::Jump
+    }
+
+    /// Runs until the warp ends, waits, has used its time slice, or fails.
+    pub(crate) fn run(&mut self) -> Flow {
+        while self.resume() {
+            match self.steps() {
+                Flow::Switch => {}
+                Flow::Slice => {
+                    self.warp.park(self.activation, self.pc, self.active, Wait::Ready);
+                    self.store_frame();
+                    return Flow::Slice;
+                }
+                flow => {
+                    self.store_frame();
+                    return flow;
+                }
+            }
+        }
+        self.store_frame();
+        Flow::Switch
+    }
+
+    /// The interpreter's loop.
+    fn steps(&mut self) -> Flow {
+        loop {
+            if self.pc >= self.limit && !self.meet() {
+                return Flow::Switch;
+            }
+            let inst = &self.function.code[self.pc as usize];
+            let mask = self.guarded(inst.guard);
+            if mask == 0 {
+                self.pc += 1;
+                continue;
+            }
+            match (inst.run)(self, inst, mask) {
+                Flow::Next => self.pc += 1,
+                Flow::Jump => {}
+                flow => return flow,
+            }
+        }
+    }
+
+    /// The lanes of the group for which a guard holds.
+    #[inline(always)]
+    pub(crate) fn guarded(&self, guard: u32) -> u32 {
+        if guard == crate::machine::NO_GUARD { self.active } else { self.active & self.predicate(guard) }
+    }
+}
