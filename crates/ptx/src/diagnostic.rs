@@ -1,8 +1,12 @@
-//! What went wrong and where: problems of a PTX text, kept as data. How they read is up to `render`.
+//! What went wrong and where: problems of a PTX text, kept as data. `log` and `excerpt` say how they read.
 
 mod code;
+mod excerpt;
+mod log;
 
 pub use code::Code;
+pub use excerpt::excerpts;
+pub use log::{APPLICATION_INPUT, error_log, info_log};
 
 use crate::syntax::Span;
 
@@ -15,7 +19,7 @@ pub enum Severity {
     Warning,
     /// The module does not load.
     Error,
-    /// The module does not load, and nothing more can be said about it.
+    /// The module does not load, and NVIDIA's assembler would say nothing more behind this.
     Fatal,
 }
 
@@ -47,6 +51,11 @@ impl Diagnostic {
     /// An error at `span`.
     pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, span, message)
+    }
+
+    /// An error at `span` behind which NVIDIA's assembler stops: the grammar and the module's head.
+    pub fn fatal(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Self::new(Severity::Fatal, code, span, message)
     }
 
     /// A warning at `span`.

@@ -35,3 +35,26 @@ pub enum Code {
     /// A function or variable that no linked input defines.
     Unresolved,
 }
+
+impl Code {
+    /// A short name, for people and for filters.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Syntax => "syntax",
+            Self::Limit => "limit",
+            Self::Version => "version",
+            Self::Target => "target",
+            Self::AddressSize => "address-size",
+            Self::Undeclared => "undeclared",
+            Self::Redeclared => "redeclared",
+            Self::UnknownInstruction => "unknown-instruction",
+            Self::Modifier => "modifier",
+            Self::Operand => "operand",
+            Self::Call => "call",
+            Self::Declaration => "declaration",
+            Self::ControlFlow => "control-flow",
+            Self::Requirement => "requirement",
+            Self::Unresolved => "unresolved",
+        }
+    }
+}

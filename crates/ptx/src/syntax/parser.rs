@@ -56,7 +56,7 @@ pub fn parse(text: &[u8]) -> Parsed {
     let text = if text.len() < u32::MAX as usize {
         String::from_utf8_lossy(text)
     } else {
-        diagnostics.push(Diagnostic::error(Code::Limit, Span::default(), "PTX text larger than 4 GiB"));
+        diagnostics.push(Diagnostic::fatal(Code::Limit, Span::default(), "PTX text larger than 4 GiB"));
         "".into()
     };
     let source: Arc<str> = Arc::from(text);
@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
     }
 
     fn error(&mut self, code: Code, span: Span, message: impl Into<String>) -> Reported {
-        self.report(Diagnostic::error(code, span, message))
+        self.report(Diagnostic::fatal(code, span, message))
     }
 
     /// The token does not fit; `what` would have.
