@@ -11,5 +11,7 @@ pub(crate) mod device;
 pub(crate) mod entry_point;
 pub(crate) mod error;
 pub(crate) mod init;
+pub(crate) mod logs;
 pub(crate) mod primary_context;
+pub(crate) mod profiler;
 pub(crate) mod version;

@@ -5,6 +5,7 @@
 
 mod args;
 mod call;
+pub(crate) mod callback;
 mod identity;
 pub(crate) mod log;
 pub(crate) mod state;

@@ -109,3 +109,34 @@ fn panicked(call: &'static Call, panic: Box<dyn Any + Send>) -> CUresult {
     eprintln!("warploom: {report}");
     failed(call, &DriverError::new(ErrorCode::Unknown, report))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_an_unknown_error_and_a_log_line() {
+        static CALL: Call = Call::before_init("cuGetErrorName");
+        let before = log::end();
+        let result = enter(&CALL, || panic!("a defect"), |_| {});
+        assert_eq!(result, CUresult::CUDA_ERROR_UNKNOWN);
+        let lines = log::text_since(Some(before)).concat();
+        assert!(lines.contains("internal error in cuGetErrorName: a defect"), "{lines}");
+    }
+
+    #[test]
+    fn callbacks_may_not_call_the_driver_and_others_may() {
+        static CALL: Call = Call::new("cuCtxSynchronize");
+        let call = || enter(&CALL, || Ok(()), |_| {});
+        state::settle(false);
+        assert_eq!(call(), CUresult::CUDA_ERROR_NOT_INITIALIZED);
+        state::initialized();
+        assert_eq!(call(), CUresult::CUDA_SUCCESS);
+        state::during_callback(|| {
+            assert_eq!(call(), CUresult::CUDA_ERROR_NOT_PERMITTED);
+            let elsewhere = std::thread::scope(|scope| scope.spawn(call).join());
+            assert_eq!(elsewhere.ok(), Some(CUresult::CUDA_SUCCESS));
+        });
+        assert_eq!(call(), CUresult::CUDA_SUCCESS);
+    }
+}

@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLogsRegisterCallback(
@@ -13,30 +14,51 @@ pub(crate) unsafe extern "C" fn cuLogsRegisterCallback(
     callback_out: *mut CUlogsCallbackHandle,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogsRegisterCallback");
-    not_supported(&CALL, |trace| {
-        trace.arg("callbackFunc", &callbackFunc);
-        trace.arg("userData", &userData);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("callback_out", callback_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::logs::cuLogsRegisterCallback(arg(callbackFunc), arg(userData), arg(callback_out)) }
+        },
+        |trace| {
+            trace.arg("callbackFunc", &callbackFunc);
+            trace.arg("userData", &userData);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("callback_out", callback_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLogsUnregisterCallback(callback: CUlogsCallbackHandle) -> CUresult {
     static CALL: Call = Call::new("cuLogsUnregisterCallback");
-    not_supported(&CALL, |trace| {
-        trace.arg("callback", &callback);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::logs::cuLogsUnregisterCallback(arg(callback)) }
+        },
+        |trace| {
+            trace.arg("callback", &callback);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLogsCurrent(iterator_out: *mut CUlogIterator, flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuLogsCurrent");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("iterator_out", iterator_out) };
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::logs::cuLogsCurrent(arg(iterator_out), arg(flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("iterator_out", iterator_out) };
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -46,13 +68,20 @@ pub(crate) unsafe extern "C" fn cuLogsDumpToFile(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogsDumpToFile");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("iterator", iterator) };
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("pathToFile", pathToFile) };
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::logs::cuLogsDumpToFile(arg(iterator), arg(pathToFile), arg(flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("iterator", iterator) };
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("pathToFile", pathToFile) };
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -63,12 +92,19 @@ pub(crate) unsafe extern "C" fn cuLogsDumpToMemory(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogsDumpToMemory");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("iterator", iterator) };
-        trace.arg("buffer", &buffer);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("size", size) };
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::logs::cuLogsDumpToMemory(arg(iterator), arg(buffer), arg(size), arg(flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("iterator", iterator) };
+            trace.arg("buffer", &buffer);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("size", size) };
+            trace.arg("flags", &flags);
+        },
+    )
 }

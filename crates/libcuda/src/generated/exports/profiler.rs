@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuProfilerInitialize(
@@ -25,11 +26,11 @@ pub(crate) unsafe extern "C" fn cuProfilerInitialize(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuProfilerStart() -> CUresult {
     static CALL: Call = Call::new("cuProfilerStart");
-    not_supported(&CALL, |_| {})
+    enter(&CALL, || api::profiler::cuProfilerStart(), |_| {})
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuProfilerStop() -> CUresult {
     static CALL: Call = Call::new("cuProfilerStop");
-    not_supported(&CALL, |_| {})
+    enter(&CALL, || api::profiler::cuProfilerStop(), |_| {})
 }
