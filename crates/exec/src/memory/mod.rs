@@ -24,16 +24,18 @@ mod scalar;
 mod slab;
 mod table;
 mod view;
+mod virtual_memory;
 mod window;
 
 use std::fmt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 pub use atomics::{AtomicOp, Order};
 pub use registered::{HostRange, RegisterError};
 pub use scalar::{Atomic, Scalar};
 pub use view::View;
+pub use virtual_memory::{MAP_GRANULARITY, MapAccess, MapError, Physical};
 
 use crate::fault::{AccessFault, AccessKind, Nearest, Refusal};
 use table::{Extent, Table};
@@ -191,8 +193,10 @@ pub struct Memory {
     slabs: slab::Slabs,
     runs: Mutex<run::Runs>,
     registered: registered::Registered,
+    /// Locked after `runs` where both are.
+    virtual_memory: Mutex<virtual_memory::Virtual>,
     capacity: u64,
-    used: AtomicU64,
+    used: Arc<AtomicU64>,
     next_id: AtomicU64,
     window: Window,
 }
@@ -206,8 +210,9 @@ impl Memory {
             slabs: slab::Slabs::new(),
             runs: Mutex::new(run::Runs::new(window.chunks())),
             registered: registered::Registered::default(),
+            virtual_memory: Mutex::default(),
             capacity: options.capacity.min(window.size()),
-            used: AtomicU64::new(0),
+            used: Arc::new(AtomicU64::new(0)),
             next_id: AtomicU64::new(1),
             window,
         })
@@ -239,23 +244,8 @@ impl Memory {
             return Err(AllocError::Empty);
         }
         let rounded = spec.size.checked_next_multiple_of(GRANULE).ok_or(AllocError::OutOfMemory)?;
-        if rounded > self.capacity {
-            return Err(AllocError::OutOfMemory);
-        }
-        if self.used.fetch_add(rounded, Ordering::Relaxed) + rounded > self.capacity {
-            self.used.fetch_sub(rounded, Ordering::Relaxed);
-            return Err(AllocError::OutOfMemory);
-        }
-        let mut info = AllocationInfo {
-            base: 0,
-            size: spec.size,
-            kind: spec.kind,
-            device: spec.device,
-            owner: spec.owner,
-            tag: spec.tag,
-            origin: spec.origin,
-            id: self.next_id.fetch_add(1, Ordering::Relaxed),
-        };
+        self.charge(rounded)?;
+        let mut info = self.describe(spec, 0);
         let placed = match self.slabs.class_of(rounded) {
             Some(class) => self.slabs.alloc(class, &mut info, || self.new_slab_chunk(), &self.table),
             None => self.alloc_run(&mut info),
@@ -269,6 +259,26 @@ impl Memory {
         }
     }
 
+    /// Counts bytes against the capacity.
+    fn charge(&self, bytes: u64) -> Result<(), AllocError> {
+        let fits = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= self.capacity);
+        let charged = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        charged.map(|_| ()).map_err(|_| AllocError::OutOfMemory)
+    }
+
+    fn describe(&self, spec: AllocSpec, base: u64) -> AllocationInfo {
+        AllocationInfo {
+            base,
+            size: spec.size,
+            kind: spec.kind,
+            device: spec.device,
+            owner: spec.owner,
+            tag: spec.tag,
+            origin: spec.origin,
+            id: self.next_id.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
     fn alloc_run(&self, info: &mut AllocationInfo) -> Result<(), AllocError> {
         let chunks = (info.size.next_multiple_of(GRANULE) + GRANULE).div_ceil(CHUNK);
         let mut runs = lock(&self.runs);
@@ -278,7 +288,7 @@ impl Memory {
             return Err(AllocError::OutOfMemory);
         }
         info.base = self.window.base() + first * CHUNK;
-        runs.record(*info, self.table.add_run(first, chunks, info.base, info.size));
+        runs.record(*info, self.table.add_run(first, chunks, info.base, info.size, false));
         Ok(())
     }
 
@@ -326,7 +336,10 @@ impl Memory {
     pub fn lookup(&self, address: u64) -> Option<AllocationInfo> {
         match self.table.slab_at(address) {
             Some(place) => self.slabs.live(place).filter(|info| address - info.base < info.size),
-            None if self.in_window(address) => lock(&self.runs).containing(address),
+            None if self.in_window(address) => {
+                let run = lock(&self.runs).containing(address);
+                run.or_else(|| lock(&self.virtual_memory).containing(address))
+            }
             None => None,
         }
     }
@@ -338,14 +351,14 @@ impl Memory {
 
     /// As [`Memory::check`], against the size that was asked for: the rule for copies and fills of the host.
     pub fn check_exact(&self, address: u64, len: u64, kind: AccessKind) -> Result<(), Box<AccessFault>> {
-        self.extent(address, len, kind)?;
-        match self.lookup(address) {
-            Some(info) if len > info.base + info.size - address => {
-                Err(self.refuse(address, len, kind, Refusal::Unmapped))
-            }
-            None if self.in_window(address) => Err(self.refuse(address, len, kind, Refusal::Unmapped)),
-            _ => Ok(()),
-        }
+        let extent = self.extent(address, len, kind)?;
+        let info = self.lookup(address).filter(|info| info.base == extent.start);
+        // Only an allocation of the window has an extent that is longer than it, by less than a granule.
+        let end = match info {
+            Some(info) if info.size.next_multiple_of(GRANULE) == extent.span => info.base + info.size,
+            _ => extent.start + extent.span,
+        };
+        if address + len > end { Err(self.refuse(address, len, kind, Refusal::Unmapped)) } else { Ok(()) }
     }
 
     /// The valid extent around an access, or why it is refused.
@@ -353,6 +366,13 @@ impl Memory {
         let found = match self.table.extent(address) {
             Some(extent) => Some(extent),
             None => self.registered.extent(address, self.table.epoch()),
+        };
+        let found = match found {
+            // It may go on in the next mapping.
+            Some(extent) if !extent.holds(address, len) && extent.span.is_multiple_of(CHUNK) => {
+                lock(&self.virtual_memory).extent(address, extent.epoch).or(found)
+            }
+            found => found,
         };
         match found {
             Some(extent) if extent.holds(address, len) => {

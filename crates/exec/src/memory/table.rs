@@ -4,7 +4,7 @@
 //! allocation. Heads are never freed while the table lives, only reused; a reader notices reuse by the epoch, which
 //! every free advances (a sequence lock: what was read counts only if the epoch has not moved meanwhile).
 
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex};
 
 use super::lock;
@@ -22,6 +22,7 @@ pub(super) struct Head {
     sizes: Box<[AtomicU64]>,
     class: u32,
     number: u32,
+    read_only: AtomicBool,
 }
 
 impl Head {
@@ -105,6 +106,7 @@ impl Table {
             let head = self.head(address)?;
             let base = head.base.load(Ordering::Acquire);
             let slot = address.wrapping_sub(base) / head.stride;
+            let read_only = head.read_only.load(Ordering::Acquire);
             let size = head.sizes.get(slot as usize).map_or(0, |size| size.load(Ordering::Acquire));
             fence(Ordering::Acquire);
             if self.epoch.load(Ordering::Relaxed) == epoch {
@@ -112,7 +114,7 @@ impl Table {
                     return None;
                 }
                 let start = base + slot * head.stride;
-                return Some(Extent { start, span: size.next_multiple_of(GRANULE), epoch, read_only: false });
+                return Some(Extent { start, span: size.next_multiple_of(GRANULE), epoch, read_only });
             }
         }
     }
@@ -133,6 +135,7 @@ impl Table {
             sizes: (0..slots).map(|_| AtomicU64::new(0)).collect(),
             class,
             number,
+            read_only: AtomicBool::new(false),
         });
         lock(&self.heads).all.push(head.clone());
         self.entries[chunk as usize].store(Arc::as_ptr(&head).cast_mut(), Ordering::Release);
@@ -140,7 +143,7 @@ impl Table {
     }
 
     /// Enters a run of chunks as one allocation.
-    pub(super) fn add_run(&self, first: u64, chunks: u64, base: u64, size: u64) -> Arc<Head> {
+    pub(super) fn add_run(&self, first: u64, chunks: u64, base: u64, size: u64, read_only: bool) -> Arc<Head> {
         let mut heads = lock(&self.heads);
         let head = heads.spare_runs.pop().unwrap_or_else(|| {
             let head = Arc::new(Head {
@@ -149,11 +152,13 @@ impl Table {
                 sizes: Box::new([AtomicU64::new(0)]),
                 class: RUN,
                 number: 0,
+                read_only: AtomicBool::new(false),
             });
             heads.all.push(head.clone());
             head
         });
         head.base.store(base, Ordering::Release);
+        head.read_only.store(read_only, Ordering::Release);
         head.publish(0, size);
         for entry in &self.entries[first as usize..(first + chunks) as usize] {
             entry.store(Arc::as_ptr(&head).cast_mut(), Ordering::Release);
@@ -171,7 +176,7 @@ impl Table {
         lock(&self.heads).spare_runs.push(head);
     }
 
-    /// Takes the allocation out of a slab slot. Error: it holds none, or `base` is not its start.
+    /// Takes the allocation out of a slab slot.
     pub(super) fn clear_slot(&self, head: &Head, slot: u32) {
         head.publish(slot, 0);
         self.forget();

@@ -54,6 +54,46 @@ impl Window {
         self.chunks
     }
 
+    pub(crate) fn chunk_of(&self, address: u64) -> u64 {
+        (address - self.base) / CHUNK
+    }
+
+    /// Replaces the mapping of whole chunks by another readable and writable one, in one step: there is no moment at
+    /// which the range is not mapped. The chunks count as committed afterwards.
+    pub(crate) fn replace(
+        &self,
+        address: u64,
+        size: u64,
+        flags: libc::c_int,
+        file: libc::c_int,
+        offset: i64,
+    ) -> io::Result<()> {
+        let (first, count) = (self.chunk_of(address), size / CHUNK);
+        assert!(address >= self.base && address.is_multiple_of(CHUNK) && first + count <= self.chunks);
+        // SAFETY: the range lies in the reservation, which this object owns; no Rust reference points into it.
+        let start = unsafe {
+            libc::mmap(
+                address as *mut libc::c_void,
+                size as usize,
+                libc::PROT_READ | libc::PROT_WRITE,
+                flags | libc::MAP_FIXED,
+                file,
+                offset,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        self.note_committed(first, count);
+        Ok(())
+    }
+
+    fn note_committed(&self, first: u64, count: u64) {
+        for chunk in first..first + count {
+            self.committed[(chunk / 64) as usize].fetch_or(1 << (chunk % 64), Ordering::Release);
+        }
+    }
+
     /// Makes `count` chunks from `first` readable and writable. Error: the host refuses (strict overcommit).
     pub(crate) fn commit(&self, first: u64, count: u64) -> io::Result<()> {
         assert!(first + count <= self.chunks);
@@ -78,9 +118,7 @@ impl Window {
             if failed {
                 return Err(io::Error::last_os_error());
             }
-            for chunk in at..end {
-                self.committed[(chunk / 64) as usize].fetch_or(1 << (chunk % 64), Ordering::Release);
-            }
+            self.note_committed(at, end - at);
             at = end;
         }
         Ok(())

@@ -1,14 +1,15 @@
 //! Memory: allocation, lookup, the access rule and its reports, copies, the kernels' heap, races with frees.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use proptest::prelude::*;
 use warploom_exec::copy::{FillWidth, Side};
 use warploom_exec::fault::{AccessKind, Nearest, Refusal};
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::memory::{
-    ALIGNMENT, AllocError, AllocSpec, AtomicOp, FreeError, GRANULE, HostRange, Memory, MemoryKind, Order, RegisterError,
+    ALIGNMENT, AllocError, AllocSpec, AtomicOp, FreeError, GRANULE, HostRange, MAP_GRANULARITY, MapAccess, MapError,
+    Memory, MemoryKind, Order, RegisterError,
 };
 
 use crate::toy::memory;
@@ -283,6 +284,63 @@ fn registered_host_pages_are_accessible_until_taken_back() {
 }
 
 #[test]
+fn physical_memory_is_mapped_where_it_is_wanted() {
+    const G: u64 = MAP_GRANULARITY;
+    let memory = memory(64 << 20);
+    let mut view = memory.view();
+    assert_eq!(memory.reserve(100, 0), Err(MapError::Invalid));
+    let base = memory.reserve(4 * G, 0).unwrap();
+    assert_eq!(memory.reserve(G, 64 << 20).unwrap() % (64 << 20), 0);
+    assert_eq!(memory.reservation_at(base + 5), Some((base, 4 * G)));
+    assert!(memory.create_physical(100).is_err());
+    assert!(memory.create_physical(66 << 20).is_err());
+    let physical = memory.create_physical(2 * G).unwrap();
+    assert_eq!(memory.used(), 2 * G);
+
+    assert_eq!(memory.map(base + 1, &physical, 0, spec(G)), Err(MapError::Invalid));
+    assert_eq!(memory.map(base + 3 * G, &physical, 0, spec(2 * G)), Err(MapError::NotReserved));
+    assert_eq!(memory.map(base, &physical, G, spec(2 * G)), Err(MapError::Invalid));
+    let first = memory.map(base, &physical, 0, spec(G)).unwrap();
+    assert_eq!(memory.map(base, &physical, 0, spec(G)), Err(MapError::Mapped));
+    assert_eq!(memory.lookup(base + 7), Some(first));
+    assert!(view.store(base, 1u32).is_err(), "no access has been set");
+    memory.set_access(base, G, MapAccess::ReadWrite).unwrap();
+    view.store(base + G - 8, 77u64).unwrap();
+
+    // The other half behind it: one range for accesses that cross.
+    assert!(view.store_run(base + G - 8, &[1u64; 32]).is_err());
+    memory.map(base + G, &physical, G, spec(G)).unwrap();
+    memory.set_access(base, 2 * G, MapAccess::ReadWrite).unwrap();
+    view.store_run(base + G - 8, &[1u64; 32]).unwrap();
+    memory.fill(base + 8, FillWidth::One, 5, 2 * G - 8).unwrap();
+    assert!(memory.fill(base + 8, FillWidth::One, 5, 2 * G).is_err());
+
+    // The same physical memory at another address.
+    memory.map(base + 2 * G, &physical, 0, spec(2 * G)).unwrap();
+    memory.set_access(base + 2 * G, 2 * G, MapAccess::Read).unwrap();
+    assert_eq!(memory.access_at(base + 2 * G), Some(MapAccess::Read));
+    assert_eq!(view.load::<u32>(base + 2 * G + 64).unwrap(), 0x0505_0505);
+    assert_eq!(view.store(base + 2 * G, 1u32).unwrap_err().refusal, Refusal::ReadOnly);
+
+    assert_eq!(memory.release(base, 4 * G), Err(MapError::Mapped));
+    assert_eq!(memory.unmap(base, 100), Err(MapError::Invalid));
+    assert_eq!(memory.unmap(base + 3 * G, G), Err(MapError::NotMapped));
+    memory.unmap(base, 2 * G).unwrap();
+    memory.unmap(base, 2 * G).unwrap();
+    assert!(view.load::<u32>(base).is_err(), "a remembered range is forgotten");
+    assert_eq!(view.load::<u32>(base + 2 * G + 64).unwrap(), 0x0505_0505);
+    drop(physical);
+    assert_eq!(memory.used(), 2 * G, "the mapping holds it");
+    memory.unmap(base + 2 * G, 2 * G).unwrap();
+    assert_eq!(memory.used(), 0);
+    assert_eq!(memory.release(base, G), Err(MapError::NotReserved));
+    memory.release(base, 4 * G).unwrap();
+    // What was mapped is ordinary memory again.
+    let plain = alloc(&memory, 3 * G);
+    memory.fill(plain, FillWidth::One, 1, 3 * G).unwrap();
+}
+
+#[test]
 fn the_kernels_heap_has_a_limit_and_tells_mistakes() {
     let memory = memory(1 << 30);
     let heap = DeviceHeap::new(memory.clone(), 0, 3);
@@ -305,28 +363,25 @@ fn the_kernels_heap_has_a_limit_and_tells_mistakes() {
 fn kernels_may_race_with_frees() {
     let memory = memory(1 << 30);
     let stop = AtomicBool::new(false);
-    let slots: Vec<std::sync::atomic::AtomicU64> = (0..8).map(|_| Default::default()).collect();
+    let slots: Vec<AtomicU64> = (0..8).map(|_| AtomicU64::new(0)).collect();
+    let (hits, misses) = (AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 let mut view = memory.view();
-                let (mut hits, mut misses) = (0u64, 0u64);
                 while !stop.load(Ordering::Relaxed) {
-                    for slot in &slots {
-                        let base = slot.load(Ordering::Relaxed);
-                        for offset in [0, 1024, 2 << 20] {
-                            match view.atomic_u32(base + offset, AtomicOp::Add, 1, Order::Relaxed) {
-                                Ok(_) => hits += 1,
-                                Err(_) => misses += 1,
-                            }
-                        }
+                    for (slot, offset) in slots.iter().flat_map(|slot| [(slot, 0), (slot, 1024), (slot, 2 << 20)]) {
+                        let address = slot.load(Ordering::Relaxed) + offset;
+                        let result = view.atomic_u32(address, AtomicOp::Add, 1, Order::Relaxed);
+                        if result.is_ok() { &hits } else { &misses }.fetch_add(1, Ordering::Relaxed);
                     }
                 }
-                assert!(hits > 0 && misses > 0);
             });
         }
         let mut live = BTreeMap::new();
-        for round in 0..3000usize {
+        let mut round = 0;
+        let seen = || hits.load(Ordering::Relaxed) > 1000 && misses.load(Ordering::Relaxed) > 1000;
+        while round < 3000 || !seen() {
             let slot = round % slots.len();
             if let Some(base) = live.remove(&slot) {
                 memory.free(base).unwrap();
@@ -335,6 +390,7 @@ fn kernels_may_race_with_frees() {
             let base = alloc(&memory, size);
             slots[slot].store(base, Ordering::Relaxed);
             live.insert(slot, base);
+            round += 1;
         }
         stop.store(true, Ordering::Relaxed);
     });
