@@ -4,16 +4,21 @@ mod limits;
 mod primary;
 mod stack;
 
-pub use limits::{Limit, Limits};
+pub use limits::Limit;
 pub use primary::PrimaryState;
 
 pub(crate) use primary::Primary;
 
+use limits::Limits;
+
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use parking_lot::Mutex;
+use warploom_exec::grid::Environment;
 
 use crate::handle::Handle;
+use crate::stream::Streams;
 use crate::{DriverError, DriverResult};
 
 /// The flags of `cuCtxCreate` and `cuDevicePrimaryCtxSetFlags` (`CUctx_flags`).
@@ -39,6 +44,8 @@ pub struct Context {
     usage: AtomicU32,
     destroyed: AtomicBool,
     limits: Mutex<Limits>,
+    streams: Streams,
+    environment: Arc<Environment>,
     cache_config: AtomicU32,
     shared_config: AtomicU32,
 }
@@ -123,9 +130,30 @@ impl Context {
         Ok(())
     }
 
-    /// The limits of its kernels.
-    pub fn limits(&self) -> &Mutex<Limits> {
-        &self.limits
+    /// A limit of its kernels.
+    pub fn limit(&self, limit: Limit) -> u64 {
+        self.limits.lock().get(limit)
+    }
+
+    /// Changes a limit of its kernels. What holds may be a little more; read it back.
+    ///
+    /// # Errors
+    /// `InvalidValue` for a value out of range, `UnsupportedLimit` for a limit that cannot be set.
+    pub fn set_limit(&self, limit: Limit, value: u64) -> DriverResult {
+        let mut limits = self.limits.lock();
+        limits.set(limit, value)?;
+        self.environment.heap.set_limit(limits.get(Limit::MallocHeapSize));
+        Ok(())
+    }
+
+    /// Its streams.
+    pub(crate) fn streams(&self) -> &Streams {
+        &self.streams
+    }
+
+    /// What its kernels share.
+    pub(crate) fn environment(&self) -> &Arc<Environment> {
+        &self.environment
     }
 }
 

@@ -3,11 +3,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use warploom_exec::memory::{Memory, Options};
+use warploom_exec::output::{Buffered, CStdout, DeviceOutput};
+use warploom_exec::pool::PoolOptions;
+use warploom_exec::stream::Engine;
 
+use crate::array::Array;
 use crate::context::Context;
 use crate::device::Device;
+use crate::event::Event;
+use crate::executor::Executor;
 use crate::fault::Sticky;
 use crate::handle::{HandleTable, Kind};
+use crate::memory::RegisteredPages;
+use crate::stream::CreatedStream;
 use crate::{DriverError, DriverResult, ErrorCode};
 
 /// What a driver is made from.
@@ -23,35 +31,65 @@ pub struct DriverOptions {
     pub threads: Option<u32>,
 }
 
+/// The size of the buffer that holds what kernels print, as recorded for the limit's default.
+const OUTPUT_BUFFER: usize = 8_650_752;
+
 /// The state of the process, and the tables of its objects.
 pub struct Driver {
     options: DriverOptions,
+    executor: Arc<dyn Executor>,
     memory: Arc<Memory>,
+    engine: Arc<Engine>,
+    output: Arc<dyn DeviceOutput>,
     devices: Box<[Device]>,
     pub(crate) contexts: HandleTable<Context>,
-    pub(crate) sticky: Sticky,
+    pub(crate) streams: HandleTable<CreatedStream>,
+    pub(crate) events: HandleTable<Event>,
+    pub(crate) arrays: HandleTable<Array>,
+    pub(crate) registered: RegisteredPages,
+    pub(crate) sticky: Arc<Sticky>,
     next_id: AtomicU64,
 }
 
 impl Driver {
     /// A driver without contexts. Starts no thread and installs no signal handler: a process may still fork.
     ///
+    /// The report of a kernel's fault goes to standard error, where the kernel's user looks for it.
+    ///
     /// # Errors
     /// `OutOfMemory` if the host gives no address range for the device memory.
-    pub fn new(options: DriverOptions) -> DriverResult<Driver> {
+    pub fn new(options: DriverOptions, executor: Arc<dyn Executor>) -> DriverResult<Driver> {
         let memory = Memory::new(Options::default()).map_err(|error| {
             DriverError::new(ErrorCode::OutOfMemory, format!("no address range for the device memory: {error}"))
         })?;
         let contexts = HandleTable::new(Kind::Context);
+        let mut pool = PoolOptions::default();
+        pool.threads = options.threads.unwrap_or(pool.threads);
         let devices = (0..options.device_count)
             .map(|ordinal| Ok(Device::new(ordinal, &options, memory.capacity(), contexts.reserve()?)))
             .collect::<DriverResult<_>>()?;
+        let sticky = Arc::new(Sticky::default());
+        let first_fault = Arc::clone(&sticky);
+        let engine = Engine::new(
+            pool,
+            Box::new(move |fault| {
+                first_fault.set(fault);
+                eprintln!("warploom: {fault}");
+            }),
+        );
         Ok(Driver {
             options,
+            executor,
             memory: Arc::new(memory),
+            engine,
+            output: Arc::new(Buffered::new(OUTPUT_BUFFER, CStdout)),
             devices,
             contexts,
-            sticky: Sticky::default(),
+            streams: HandleTable::new(Kind::Stream),
+            events: HandleTable::new(Kind::Event),
+            arrays: HandleTable::new(Kind::Array),
+            registered: RegisteredPages::default(),
+            sticky,
             next_id: AtomicU64::new(1),
         })
     }
@@ -61,9 +99,29 @@ impl Driver {
         &self.options
     }
 
+    /// Who runs kernels.
+    pub(crate) fn executor(&self) -> &Arc<dyn Executor> {
+        &self.executor
+    }
+
     /// The device memory of the process.
     pub fn memory(&self) -> &Arc<Memory> {
         &self.memory
+    }
+
+    /// Who runs streams.
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Where kernels print.
+    pub(crate) fn output(&self) -> &Arc<dyn DeviceOutput> {
+        &self.output
+    }
+
+    /// Passes on what kernels have printed.
+    pub(crate) fn flush_output(&self) {
+        self.output.flush();
     }
 
     /// All devices, by ordinal.
@@ -83,6 +141,11 @@ impl Driver {
             let reason = format!("there is no device {ordinal}, only {} from 0 on", self.devices.len());
             DriverError::new(ErrorCode::InvalidDevice, reason)
         })
+    }
+
+    /// The device that a context is on.
+    pub(crate) fn device_of(&self, context: &Context) -> DriverResult<&Device> {
+        self.device(i32::try_from(context.ordinal()).unwrap_or(-1))
     }
 
     /// A number that nothing else in this process has.

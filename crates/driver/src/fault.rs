@@ -1,15 +1,13 @@
 //! The sticky error: after a kernel faulted, every context of the process, and every new one, fails with its code.
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use warploom_exec::fault::Fault;
+use warploom_exec::fault::{AccessFault, Fault};
 
 use crate::{DriverError, DriverResult, ErrorCode};
 
 /// The first fault of the process.
 #[derive(Default)]
 pub(crate) struct Sticky {
-    faulted: AtomicBool,
     error: OnceLock<DriverError>,
 }
 
@@ -17,25 +15,29 @@ impl Sticky {
     /// Fails once a kernel has faulted.
     #[inline]
     pub(crate) fn check(&self) -> DriverResult {
-        if self.faulted.load(Ordering::Acquire) { self.fail() } else { Ok(()) }
+        match self.error.get() {
+            None => Ok(()),
+            Some(error) => Err(error.clone()),
+        }
     }
 
-    #[cold]
-    fn fail(&self) -> DriverResult {
-        self.error.get().cloned().map_or(Ok(()), Err)
-    }
-
-    /// Keeps `fault` if it is the first, and says whether it was.
-    pub(crate) fn set(&self, fault: &Fault) -> bool {
+    /// Keeps `fault` if it is the first.
+    pub(crate) fn set(&self, fault: &Fault) {
         let named = |value| ErrorCode::from_value(value).filter(|code| code.name() == fault.code_name());
         let code = (1..1000).find_map(named).unwrap_or(ErrorCode::LaunchFailed);
-        let first = self.error.set(DriverError::new(code, sentence(fault))).is_ok();
-        self.faulted.store(true, Ordering::Release);
-        first
+        // A later fault loses.
+        let _ = self.error.set(DriverError::new(code, sentence(fault)));
+    }
+
+    /// Keeps a fault of work that the driver itself did in a stream: memory was freed after the work had been put there.
+    pub(crate) fn set_late(&self, what: &str, fault: &AccessFault) {
+        let reason = format!("{what} that was put into a stream failed later: {fault}");
+        // A later fault loses.
+        let _ = self.error.set(DriverError::new(ErrorCode::IllegalAddress, reason));
     }
 }
 
-/// One line for the log; the whole report goes to standard error.
+/// One line for the log; the whole report is the fault's own.
 fn sentence(fault: &Fault) -> String {
     let mut text = format!("kernel {} faulted: {}", fault.kernel, fault.kind);
     if let Some([x, y, z]) = fault.cta {

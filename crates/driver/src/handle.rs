@@ -223,6 +223,21 @@ impl<T> HandleTable<T> {
         if entry.generation == generation { entry.value.take() } else { None }
     }
 
+    /// Takes all objects for which `ends` holds from their handles: their context is gone, which later lookups say.
+    pub(crate) fn suspend_where(&self, ends: impl Fn(&T) -> bool) {
+        for slot in self.chunks.iter().filter_map(OnceLock::get).flatten() {
+            // The object is dropped after its slot is unlocked.
+            let taken = slot.entry.write().value.take_if(|value| ends(value));
+            drop(taken);
+        }
+    }
+
+    /// The first live object for which `wanted` holds.
+    pub(crate) fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<Arc<T>> {
+        let entry = |slot: &Slot<T>| slot.entry.read().value.clone();
+        self.chunks.iter().filter_map(OnceLock::get).flatten().filter_map(entry).find(|value| wanted(value))
+    }
+
     /// The object of a handle, if it lives.
     #[inline]
     pub fn get(&self, handle: Handle) -> Option<Arc<T>> {
@@ -252,6 +267,10 @@ impl<T> HandleTable<T> {
     #[cold]
     pub fn unknown(&self, handle: Handle) -> DriverError {
         let noun = self.kind.noun();
+        if self.kind != Kind::Context && self.is_suspended(handle) {
+            let reason = format!("the context of the {noun} {handle:?} has been destroyed");
+            return DriverError::new(ErrorCode::ContextIsDestroyed, reason);
+        }
         let reason = if handle.is_null() {
             format!("the {noun} is NULL")
         } else if handle.decode(self.kind).is_some() {
@@ -260,6 +279,10 @@ impl<T> HandleTable<T> {
             format!("{handle:?} is not a {noun}")
         };
         DriverError::new(self.kind.error(), reason)
+    }
+
+    fn is_suspended(&self, handle: Handle) -> bool {
+        self.slot(handle).is_some_and(|(slot, generation)| slot.entry.read().generation == generation)
     }
 
     fn take(&self, handle: Handle) -> Option<Arc<T>> {

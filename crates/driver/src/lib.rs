@@ -1,13 +1,18 @@
 //! CUDA objects: devices, contexts, modules, memory, streams, events. No C types, no unsafe code.
 #![forbid(unsafe_code)]
 
+pub mod array;
 pub mod context;
 pub mod device;
 mod driver;
 mod error;
+pub mod event;
+pub mod executor;
 mod fault;
 mod generated;
 pub mod handle;
+pub mod memory;
+pub mod stream;
 
 pub use driver::{Driver, DriverOptions};
 pub use error::{DriverError, DriverResult};

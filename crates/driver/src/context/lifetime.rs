@@ -3,12 +3,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use parking_lot::Mutex;
+use warploom_exec::grid::Environment;
+use warploom_exec::heap::DeviceHeap;
+use warploom_exec::memory::AllocationInfo;
 
 use super::{Context, Limits, check_flags};
 use crate::device::{Device, attribute};
 use crate::driver::Driver;
 use crate::handle::Handle;
+use crate::stream::Streams;
 use crate::{DriverError, DriverResult, ErrorCode};
+
+/// `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`: what a new context answers, as recorded.
+const FOUR_BYTE_BANKS: u32 = 1;
 
 impl Driver {
     /// Creates a context and makes it the calling thread's.
@@ -25,17 +32,25 @@ impl Driver {
     }
 
     pub(super) fn new_context(&self, handle: Handle, device: &Device, flags: u32, primary: bool) -> Context {
+        let id = self.next_id();
+        let shared_size = u64::from(device.limit(attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
         Context {
             handle,
-            id: self.next_id(),
+            id,
             ordinal: device.ordinal(),
             primary,
             flags: AtomicU32::new(flags),
             usage: AtomicU32::new(1),
             destroyed: AtomicBool::new(false),
-            limits: Mutex::new(Limits::new(u64::from(device.limit(attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)))),
+            limits: Mutex::new(Limits::new(shared_size)),
+            streams: Streams::new(self),
+            environment: Arc::new(Environment {
+                memory: Arc::clone(self.memory()),
+                heap: DeviceHeap::new(Arc::clone(self.memory()), device.ordinal(), id),
+                output: Arc::clone(self.output()),
+            }),
             cache_config: AtomicU32::new(0),
-            shared_config: AtomicU32::new(0),
+            shared_config: AtomicU32::new(FOUR_BYTE_BANKS),
         }
     }
 
@@ -57,6 +72,41 @@ impl Driver {
     /// Takes everything that belongs to a context. Its handle is no longer found.
     pub(super) fn end(&self, context: &Arc<Context>) {
         context.destroyed.store(true, Ordering::Release);
+        context.streams().synchronize();
+        self.flush_output();
+        self.streams.suspend_where(|stream| stream.belongs_to(context));
+        self.events.suspend_where(|event| event.belongs_to(context));
+        self.arrays.suspend_where(|array| array.belongs_to(context));
+        self.free_memory_of(context);
+    }
+
+    /// Waits until all work of a context has ended.
+    ///
+    /// # Errors
+    /// The sticky error.
+    pub fn synchronize(&self, context: &Context) -> DriverResult {
+        self.finish_all_of(context)?;
+        self.flush_output();
+        Ok(())
+    }
+
+    /// Waits until all work of a context has ended, without passing on what kernels have printed.
+    pub(crate) fn finish_all_of(&self, context: &Context) -> DriverResult {
+        if !context.streams().are_idle() {
+            context.streams().synchronize();
+        }
+        self.sticky.check()
+    }
+
+    /// Waits until nobody can use an allocation any more: the context that it belongs to and the calling thread's.
+    pub(crate) fn finish_users_of(&self, current: &Context, info: &AllocationInfo) -> DriverResult {
+        self.finish_all_of(current)?;
+        if info.owner != current.id()
+            && let Some(owner) = self.contexts.find(|context| context.id() == info.owner)
+        {
+            self.finish_all_of(&owner)?;
+        }
+        Ok(())
     }
 
     /// Counts one more user of the calling thread's context (`cuCtxAttach`).

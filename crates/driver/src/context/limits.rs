@@ -48,13 +48,10 @@ impl Limit {
 
 /// The limits of a context. The defaults are those recorded on real hardware.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of local memory and call frames of a thread.
-    pub stack_size: u64,
-    /// Bytes of the `printf` buffer.
-    pub printf_fifo_size: u64,
-    /// Bytes of the heap of `malloc` in kernels.
-    pub malloc_heap_size: u64,
+pub(super) struct Limits {
+    stack_size: u64,
+    printf_fifo_size: u64,
+    malloc_heap_size: u64,
     pending_launches: u64,
     l2_fetch_granularity: u64,
     persisting_l2: u64,
@@ -63,6 +60,12 @@ pub struct Limits {
 
 /// Most bytes of local memory that a thread can have (CUDA programming guide, "Compute Capabilities").
 const MOST_LOCAL: u64 = 512 << 10;
+
+/// Fewer bytes of the `printf` buffer are rounded up to this, as recorded.
+const LEAST_PRINTF_FIFO: u64 = 512 << 10;
+
+/// The default of the cache for persisting accesses, as recorded.
+const MOST_PERSISTING_L2: u64 = 11_796_480;
 
 impl Limits {
     /// The defaults on a device whose CTAs can have `shared_size` bytes of shared memory.
@@ -73,13 +76,13 @@ impl Limits {
             malloc_heap_size: 8_388_608,
             pending_launches: 2048,
             l2_fetch_granularity: 64,
-            persisting_l2: 0,
+            persisting_l2: MOST_PERSISTING_L2,
             shared_size,
         }
     }
 
     /// A limit's value.
-    pub fn get(&self, limit: Limit) -> u64 {
+    pub(super) fn get(&self, limit: Limit) -> u64 {
         match limit {
             Limit::StackSize => self.stack_size,
             Limit::PrintfFifoSize => self.printf_fifo_size,
@@ -96,20 +99,20 @@ impl Limits {
     ///
     /// # Errors
     /// `InvalidValue` for a value out of range, `UnsupportedLimit` for a limit that cannot be set.
-    pub fn set(&mut self, limit: Limit, value: u64) -> DriverResult {
+    pub(super) fn set(&mut self, limit: Limit, value: u64) -> DriverResult {
         match limit {
-            Limit::StackSize if value > MOST_LOCAL => {
-                return Err(DriverError::invalid_value(format!("a stack of {value} bytes is above {MOST_LOCAL}")));
+            Limit::StackSize if value >= MOST_LOCAL => {
+                return Err(DriverError::invalid_value(format!("a stack of {value} bytes is not below {MOST_LOCAL}")));
             }
             Limit::StackSize => self.stack_size = value.next_multiple_of(16),
-            Limit::PrintfFifoSize => self.printf_fifo_size = value,
+            Limit::PrintfFifoSize => self.printf_fifo_size = value.max(LEAST_PRINTF_FIFO),
             Limit::MallocHeapSize => self.malloc_heap_size = value,
             Limit::DevRuntimePendingLaunchCount => self.pending_launches = value,
             Limit::MaxL2FetchGranularity if value > 128 => {
                 return Err(DriverError::invalid_value(format!("a fetch granularity of {value} is above 128")));
             }
             Limit::MaxL2FetchGranularity => self.l2_fetch_granularity = value,
-            Limit::PersistingL2CacheSize => self.persisting_l2 = 0,
+            Limit::PersistingL2CacheSize => self.persisting_l2 = value.min(MOST_PERSISTING_L2),
             Limit::SharedMemorySize | Limit::CigEnabled => {
                 return Err(DriverError::new(ErrorCode::UnsupportedLimit, format!("{limit:?} cannot be set")));
             }

@@ -86,8 +86,11 @@ impl Driver {
     /// Makes a context the calling thread's, above those it had.
     ///
     /// # Errors
-    /// `InvalidContext` for NULL, stale and foreign handles.
+    /// `InvalidValue` for NULL, as recorded; `InvalidContext` for stale and foreign handles.
     pub fn push_current(&self, handle: Handle) -> DriverResult {
+        if handle.is_null() {
+            return Err(DriverError::invalid_value("the context is NULL"));
+        }
         let context = self.contexts.lookup(handle)?;
         with_stack(|stack| stack.push(context))
     }

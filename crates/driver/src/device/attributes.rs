@@ -27,6 +27,9 @@ pub mod attribute {
     pub const MAXIMUM_TEXTURE3D_WIDTH: i32 = 24;
     pub const MAXIMUM_TEXTURE3D_HEIGHT: i32 = 25;
     pub const MAXIMUM_TEXTURE3D_DEPTH: i32 = 26;
+    pub const MAXIMUM_TEXTURE2D_LAYERED_WIDTH: i32 = 27;
+    pub const MAXIMUM_TEXTURE2D_LAYERED_HEIGHT: i32 = 28;
+    pub const MAXIMUM_TEXTURE2D_LAYERED_LAYERS: i32 = 29;
     pub const SURFACE_ALIGNMENT: i32 = 30;
     pub const PCI_BUS_ID: i32 = 33;
     pub const PCI_DEVICE_ID: i32 = 34;

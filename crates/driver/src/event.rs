@@ -1,0 +1,156 @@
+//! Events: places in streams, with the time at which they were reached.
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use warploom_exec::stream::Marker;
+
+use crate::context::Context;
+use crate::driver::Driver;
+use crate::handle::Handle;
+use crate::stream::StreamName;
+use crate::{DriverError, DriverResult, ErrorCode};
+
+/// The flags of `cuEventCreate` (`CUevent_flags`).
+#[expect(missing_docs, reason = "the names of CUevent_flags say it")]
+pub mod event_flags {
+    pub const BLOCKING_SYNC: u32 = 1;
+    pub const DISABLE_TIMING: u32 = 2;
+    pub const INTERPROCESS: u32 = 4;
+}
+
+/// One event.
+pub struct Event {
+    handle: Handle,
+    flags: u32,
+    context: Arc<Context>,
+    marker: Mutex<Option<Marker>>,
+}
+
+impl Event {
+    /// Whether it was created in `context`.
+    pub(crate) fn belongs_to(&self, context: &Arc<Context>) -> bool {
+        Arc::ptr_eq(&self.context, context)
+    }
+}
+
+impl Driver {
+    /// Creates an event in the calling thread's context.
+    ///
+    /// # Errors
+    /// `InvalidValue` for unknown flags, and for sharing between processes with timing; those of [`Driver::current`].
+    pub fn create_event(&self, flags: u32) -> DriverResult<Handle> {
+        let context = self.current()?;
+        if flags & !(event_flags::BLOCKING_SYNC | event_flags::DISABLE_TIMING | event_flags::INTERPROCESS) != 0 {
+            return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")));
+        }
+        if flags & event_flags::INTERPROCESS != 0 && flags & event_flags::DISABLE_TIMING == 0 {
+            return Err(DriverError::invalid_value("an event for several processes must disable timing"));
+        }
+        let marker = Mutex::new(None);
+        Ok(self.events.insert(|handle| Event { handle, flags, context, marker })?.handle)
+    }
+
+    /// Destroys an event; what waits for it goes on as before.
+    ///
+    /// # Errors
+    /// `InvalidHandle` for NULL, stale and foreign handles; `ContextIsDestroyed`.
+    pub fn destroy_event(&self, event: Handle) -> DriverResult {
+        self.events.remove(event)?;
+        Ok(())
+    }
+
+    fn event(&self, event: Handle) -> DriverResult<Arc<Event>> {
+        let event = self.events.lookup(event)?;
+        self.sticky.check()?;
+        Ok(event)
+    }
+
+    /// Records an event at the present end of a stream. `flags` is 0, or 1 for an event outside a graph.
+    ///
+    /// # Errors
+    /// `InvalidHandle` for a stale or foreign handle, and for event and stream of different contexts; `InvalidValue` for
+    /// unknown flags; as [`Driver::stream`].
+    pub fn record_event(&self, event: Handle, stream: StreamName, flags: u32) -> DriverResult {
+        let event = self.event(event)?;
+        check_flags(flags)?;
+        let stream = self.stream(stream)?;
+        if !Arc::ptr_eq(&event.context, &stream.context) {
+            return Err(DriverError::invalid_handle("event and stream belong to different contexts"));
+        }
+        let marker = stream.stream.record();
+        *event.marker.lock() = Some(marker);
+        Ok(())
+    }
+
+    /// Lets a stream wait for an event as recorded last; one that was never recorded holds nothing up.
+    ///
+    /// # Errors
+    /// As [`Driver::record_event`], save that the contexts may differ.
+    pub fn wait_event(&self, stream: StreamName, event: Handle, flags: u32) -> DriverResult {
+        let event = self.event(event)?;
+        check_flags(flags)?;
+        let stream = self.stream(stream)?;
+        let marker = event.marker.lock().clone();
+        if let Some(marker) = marker {
+            stream.stream.wait_for(&marker);
+        }
+        Ok(())
+    }
+
+    /// Whether the work before an event has ended; true if it was never recorded.
+    ///
+    /// # Errors
+    /// `NotReady` if not; `InvalidHandle`, `ContextIsDestroyed`, the sticky error.
+    pub fn query_event(&self, event: Handle) -> DriverResult {
+        let event = self.event(event)?;
+        match &*event.marker.lock() {
+            Some(marker) if !marker.is_done() => {
+                Err(DriverError::new(ErrorCode::NotReady, "the work before the event has not ended"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until the work before an event has ended.
+    ///
+    /// # Errors
+    /// `InvalidHandle`, `ContextIsDestroyed`, the sticky error.
+    pub fn synchronize_event(&self, event: Handle) -> DriverResult {
+        let event = self.event(event)?;
+        let marker = event.marker.lock().clone();
+        if let Some(marker) = marker {
+            marker.wait();
+        }
+        self.flush_output();
+        self.sticky.check()
+    }
+
+    /// Milliseconds from one event to another.
+    ///
+    /// # Errors
+    /// `InvalidHandle` for stale and foreign handles, and for events that were not recorded, or without timing, as
+    /// recorded; `NotReady`.
+    pub fn elapsed_time(&self, start: Handle, end: Handle) -> DriverResult<f32> {
+        let (start, end) = (self.event(start)?, self.event(end)?);
+        let time = |event: &Event| {
+            if event.flags & event_flags::DISABLE_TIMING != 0 {
+                return Err(DriverError::invalid_handle("the event was created without timing"));
+            }
+            let marker = event.marker.lock().clone();
+            let marker = marker.ok_or_else(|| DriverError::invalid_handle("the event was never recorded"))?;
+            Ok(marker.time())
+        };
+        match (time(&start)?, time(&end)?) {
+            (Some(start), Some(end)) => Ok(((end.as_nanos() as i128 - start.as_nanos() as i128) as f64 / 1e6) as f32),
+            _ => Err(DriverError::new(ErrorCode::NotReady, "the work before the events has not ended")),
+        }
+    }
+}
+
+/// The flags of recording and waiting: `CU_EVENT_RECORD_EXTERNAL` and `CU_EVENT_WAIT_EXTERNAL` are both 1.
+fn check_flags(flags: u32) -> DriverResult {
+    if flags > 1 {
+        return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")));
+    }
+    Ok(())
+}

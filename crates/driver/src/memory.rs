@@ -1,0 +1,200 @@
+//! Memory of contexts: device, managed and pinned allocations, registered host pages, and what a pointer points to.
+//!
+//! Addresses are numbers here. What lies behind a host address is reached through a [`HostRange`] that the caller of the
+//! driver vouches for.
+mod host;
+mod pointer;
+mod transfer;
+
+pub use host::host_flags;
+pub use pointer::{Pointer, PointerKind};
+pub use transfer::{Box3, Fill2d, Place, Side, Transfer, Vouch};
+pub use warploom_exec::copy::FillWidth;
+pub use warploom_exec::memory::HostRange;
+
+pub(crate) use host::RegisteredPages;
+
+use warploom_exec::fault::{AccessKind, Nearest};
+use warploom_exec::memory::{AllocError, AllocSpec, AllocationInfo, FreeError, MemoryKind};
+
+use crate::context::Context;
+use crate::driver::Driver;
+use crate::{DriverError, DriverResult, ErrorCode};
+
+/// Rows of pitched allocations start at multiples of this, as recorded.
+const PITCH_ALIGNMENT: u64 = 512;
+
+impl Driver {
+    /// Allocates `size` bytes of device memory for the calling thread's context.
+    ///
+    /// # Errors
+    /// `InvalidValue` for 0 bytes, `OutOfMemory`, and those of [`Driver::current`].
+    pub fn alloc(&self, size: u64) -> DriverResult<u64> {
+        let context = self.current()?;
+        self.alloc_in(&context, size, MemoryKind::Device, 0, "cuMemAlloc")
+    }
+
+    /// Allocates for `context`. `tag` comes back from lookups; `origin` names the entry point in reports.
+    pub(crate) fn alloc_in(
+        &self,
+        context: &Context,
+        size: u64,
+        kind: MemoryKind,
+        tag: u64,
+        origin: &'static str,
+    ) -> DriverResult<u64> {
+        let spec = AllocSpec { size, kind, device: context.ordinal(), owner: context.id(), tag, origin };
+        match self.memory().alloc(spec) {
+            Ok(info) => Ok(info.base),
+            Err(AllocError::Empty) => Err(DriverError::invalid_value("an allocation of 0 bytes")),
+            Err(AllocError::OutOfMemory) => Err(self.out_of_memory(size)),
+        }
+    }
+
+    #[cold]
+    fn out_of_memory(&self, size: u64) -> DriverError {
+        let (used, capacity) = (self.memory().used(), self.memory().capacity());
+        let reason = format!("{size} bytes are not free: {used} of {capacity} bytes of device memory are in use");
+        DriverError::new(ErrorCode::OutOfMemory, reason)
+    }
+
+    /// Allocates `height` rows of at least `width` bytes each; the address, and the distance of rows in bytes.
+    ///
+    /// # Errors
+    /// `InvalidValue` for an empty area or an element size other than 4, 8 and 16; otherwise as [`Driver::alloc`].
+    pub fn alloc_pitch(&self, width: u64, height: u64, element: u32) -> DriverResult<(u64, u64)> {
+        let context = self.current()?;
+        if !matches!(element, 4 | 8 | 16) {
+            return Err(DriverError::invalid_value(format!(
+                "an element size of {element} bytes; 4, 8 or 16 are possible"
+            )));
+        }
+        if width == 0 || height == 0 {
+            return Err(DriverError::invalid_value(format!("an area of {width} bytes by {height} rows is empty")));
+        }
+        let pitch = width.checked_next_multiple_of(PITCH_ALIGNMENT);
+        let (pitch, size) = pitch
+            .and_then(|pitch| Some((pitch, pitch.checked_mul(height)?)))
+            .ok_or_else(|| self.out_of_memory(u64::MAX))?;
+        let address = self.alloc_in(&context, size, MemoryKind::Device, 0, "cuMemAllocPitch")?;
+        Ok((address, pitch))
+    }
+
+    /// Allocates managed memory. `attach` is 1 (global) or 2 (host), and comes back from lookups.
+    ///
+    /// # Errors
+    /// `InvalidValue` for 0 bytes or another `attach`; otherwise as [`Driver::alloc`].
+    pub fn alloc_managed(&self, size: u64, attach: u32) -> DriverResult<u64> {
+        let context = self.current()?;
+        if !matches!(attach, 1 | 2) {
+            return Err(DriverError::invalid_value(format!(
+                "flags {attach} are neither attached globally nor to the host"
+            )));
+        }
+        self.alloc_in(&context, size, MemoryKind::Managed, u64::from(attach), "cuMemAllocManaged")
+    }
+
+    /// Frees device or managed memory once all work of its context is done; 0 is allowed.
+    ///
+    /// # Errors
+    /// `InvalidValue` for an address at which no such allocation starts, and those of [`Driver::current`].
+    pub fn free(&self, address: u64) -> DriverResult {
+        let context = self.current()?;
+        if address == 0 {
+            return Ok(());
+        }
+        let info =
+            self.allocation_at(address, "cuMemFree", |kind| matches!(kind, MemoryKind::Device | MemoryKind::Managed))?;
+        self.finish_users_of(&context, &info)?;
+        self.give_back(address)
+    }
+
+    /// The allocation that starts at `address`, if its kind is right.
+    pub(super) fn allocation_at(
+        &self,
+        address: u64,
+        caller: &str,
+        right: impl Fn(MemoryKind) -> bool,
+    ) -> DriverResult<AllocationInfo> {
+        match self.memory().lookup(address) {
+            Some(info) if info.base == address && right(info.kind) => Ok(info),
+            Some(info) if info.base == address => {
+                Err(DriverError::invalid_value(format!("{caller} is not for {info}")))
+            }
+            Some(info) => {
+                let offset = address - info.base;
+                Err(DriverError::invalid_value(format!(
+                    "{address:#x} is not the start of an allocation but at offset {offset} of {info}"
+                )))
+            }
+            None => Err(self.nowhere(address, 1, AccessKind::Load)),
+        }
+    }
+
+    /// Frees the allocation at `address`, which the caller has just looked up.
+    pub(crate) fn give_back(&self, address: u64) -> DriverResult {
+        match self.memory().free(address) {
+            Ok(_) => Ok(()),
+            // Another thread was faster.
+            Err(error @ (FreeError::NotAllocated | FreeError::NotTheStart(_) | FreeError::AlreadyFreed(_))) => {
+                Err(DriverError::invalid_value(format!("{address:#x}: {error}")))
+            }
+        }
+    }
+
+    /// Start and size of the allocation that holds `address`.
+    ///
+    /// # Errors
+    /// `NotFound` if none does, and those of [`Driver::current`].
+    pub fn address_range(&self, address: u64) -> DriverResult<(u64, u64)> {
+        self.current()?;
+        let pointer = self
+            .pointer(address)
+            .ok_or_else(|| DriverError::new(ErrorCode::NotFound, format!("no allocation holds {address:#x}")))?;
+        Ok((pointer.base, pointer.size))
+    }
+
+    /// Bytes free and bytes in all.
+    ///
+    /// # Errors
+    /// Those of [`Driver::current`].
+    pub fn memory_info(&self) -> DriverResult<(u64, u64)> {
+        self.current()?;
+        let capacity = self.memory().capacity();
+        Ok((capacity.saturating_sub(self.memory().used()), capacity))
+    }
+
+    /// Why `len` bytes at `address` cannot be used.
+    #[cold]
+    pub(super) fn nowhere(&self, address: u64, len: u64, kind: AccessKind) -> DriverError {
+        let what = match kind {
+            AccessKind::Load => "read",
+            AccessKind::Store | AccessKind::Atomic => "written",
+        };
+        let place = match self.memory().nearest(address) {
+            Some(Nearest::Straddles(info)) => format!("they run over the end of {info}"),
+            Some(Nearest::After(distance, info)) => format!("they start {distance} bytes after the end of {info}"),
+            Some(Nearest::Before(distance, info)) => format!("they start {distance} bytes before {info}"),
+            Some(Nearest::Freed(offset, info)) => {
+                format!("they start at offset {offset} of {info}, which has been freed")
+            }
+            None => "nothing is allocated or registered there".to_owned(),
+        };
+        DriverError::invalid_value(format!("{len} bytes at {address:#x} cannot be {what}: {place}"))
+    }
+
+    /// Gives back all that a context had allocated or registered.
+    pub(crate) fn free_memory_of(&self, context: &Context) {
+        let mut owned = Vec::new();
+        self.memory().each_allocation(|info| {
+            if info.owner == context.id() {
+                owned.push(info.base);
+            }
+        });
+        for base in owned {
+            // The program may be freeing the same memory on another thread; then it is gone, which is what is wanted.
+            let _ = self.give_back(base);
+        }
+        self.unregister_all_of(context);
+    }
+}

@@ -1,0 +1,89 @@
+//! What a pointer points to (`cuPointerGetAttribute`).
+use warploom_exec::memory::MemoryKind;
+
+use crate::driver::Driver;
+
+/// The kind of memory behind a pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointerKind {
+    /// Device memory, variables of modules included.
+    Device,
+    /// Managed memory.
+    Managed,
+    /// Pinned host memory.
+    Pinned,
+    /// Registered host pages.
+    Registered,
+}
+
+/// What is known of the memory that a pointer points into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// Kind of memory.
+    pub kind: PointerKind,
+    /// First address.
+    pub base: u64,
+    /// Bytes.
+    pub size: u64,
+    /// [`Context::id`](crate::context::Context::id) of the context that it belongs to.
+    pub context_id: u64,
+    /// Ordinal of the device.
+    pub device: u32,
+    /// The flags that it was allocated with; for device memory 0.
+    pub flags: u32,
+    /// The memory pool that it came from, as a handle's number; 0 for none.
+    pub pool: u64,
+    /// A number that no other allocation of the process has.
+    pub id: u64,
+}
+
+impl Pointer {
+    /// Whether it is host memory.
+    pub fn is_host(&self) -> bool {
+        matches!(self.kind, PointerKind::Pinned | PointerKind::Registered)
+    }
+
+    /// Whether the host can access it at the same address.
+    pub fn is_host_accessible(&self) -> bool {
+        self.kind != PointerKind::Device
+    }
+}
+
+impl Driver {
+    /// What `address` points into; None if it is nothing that the driver knows.
+    pub fn pointer(&self, address: u64) -> Option<Pointer> {
+        if let Some(info) = self.memory().lookup(address) {
+            let kind = match info.kind {
+                MemoryKind::Managed => PointerKind::Managed,
+                MemoryKind::PinnedHost => PointerKind::Pinned,
+                MemoryKind::Device | MemoryKind::ModuleGlobal | MemoryKind::ModuleConst | MemoryKind::DeviceHeap => {
+                    PointerKind::Device
+                }
+                MemoryKind::Array | MemoryKind::Internal => return None,
+            };
+            let pooled = kind == PointerKind::Device;
+            return Some(Pointer {
+                kind,
+                base: info.base,
+                size: info.size,
+                context_id: info.owner,
+                device: info.device,
+                flags: if pooled { 0 } else { info.tag as u32 },
+                pool: if pooled { info.tag } else { 0 },
+                id: info.id,
+            });
+        }
+        let (range, _) = self.memory().registered_at(address)?;
+        let page = *self.registered.lock().get(&range.address())?;
+        Some(Pointer {
+            kind: PointerKind::Registered,
+            base: range.address(),
+            size: range.size(),
+            context_id: page.owner,
+            device: page.device,
+            flags: page.flags,
+            pool: 0,
+            id: page.id,
+        })
+    }
+}

@@ -1,0 +1,334 @@
+//! Copies and sets, of any shape: a box of bytes, row by row, between two places.
+use std::sync::Arc;
+
+use warploom_exec::copy::{self, FillWidth};
+use warploom_exec::fault::AccessKind;
+use warploom_exec::memory::{HostRange, Memory};
+use warploom_exec::stream::Weight;
+
+use crate::array::Array;
+use crate::driver::Driver;
+use crate::fault::Sticky;
+use crate::stream::{StreamName, StreamRef};
+use crate::{DriverError, DriverResult};
+
+/// States that the caller of the API vouches for `len` bytes of host memory at `address`: see [`HostRange::new`].
+pub type Vouch = fn(address: u64, len: u64) -> HostRange;
+
+/// Where one side of a copy lies.
+#[derive(Clone)]
+pub enum Place {
+    /// Host memory.
+    Host(u64),
+    /// Memory that kernels can access.
+    Device(u64),
+    /// Either: where the address is known to the driver, that, and host memory otherwise.
+    Unified(u64),
+    /// An array.
+    Array(Arc<Array>),
+}
+
+/// One side of a copy: a place, and where in it the box lies.
+#[derive(Clone)]
+pub struct Side {
+    /// The place.
+    pub place: Place,
+    /// Offset in bytes, rows and slices.
+    pub origin: [u64; 3],
+    /// Distance of rows in bytes; 0 for rows without a gap. Arrays have their own.
+    pub pitch: u64,
+    /// Distance of slices in rows; 0 for slices without a gap. Arrays have their own.
+    pub height: u64,
+}
+
+impl Side {
+    /// Bytes without a shape, at a place's start.
+    pub fn line(place: Place) -> Side {
+        Side { place, origin: [0; 3], pitch: 0, height: 0 }
+    }
+}
+
+/// The size of a box: bytes of a row, rows of a slice, slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Box3 {
+    /// Bytes of a row.
+    pub width: u64,
+    /// Rows of a slice.
+    pub height: u64,
+    /// Slices.
+    pub depth: u64,
+}
+
+impl Box3 {
+    /// `len` bytes in one row.
+    pub fn line(len: u64) -> Box3 {
+        Box3 { width: len, height: 1, depth: 1 }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+}
+
+/// A copy.
+#[derive(Clone)]
+pub struct Transfer {
+    /// Where to.
+    pub dst: Side,
+    /// Where from.
+    pub src: Side,
+    /// How much.
+    pub size: Box3,
+}
+
+/// A set of `height` rows of `width` elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Fill2d {
+    /// First address.
+    pub address: u64,
+    /// Distance of rows in bytes; of no account for one row.
+    pub pitch: u64,
+    /// Bytes of an element.
+    pub element: FillWidth,
+    /// The element.
+    pub value: u32,
+    /// Elements of a row.
+    pub width: u64,
+    /// Rows.
+    pub height: u64,
+}
+
+/// A side that has been looked up and checked: rows start at `base + y * pitch + z * slice`.
+#[derive(Clone, Copy)]
+struct Rows {
+    base: copy::Side,
+    pitch: u64,
+    slice: u64,
+    /// Host memory that the program may change as soon as the call is back.
+    pageable: bool,
+}
+
+impl Rows {
+    fn at(&self, offset: u64, len: u64) -> copy::Side {
+        match self.base {
+            copy::Side::Device(address) => copy::Side::Device(address + offset),
+            copy::Side::Host(range) => copy::Side::Host(range.part(offset, len).unwrap_or(range)),
+        }
+    }
+}
+
+/// A copy that only needs to be done.
+struct Checked {
+    dst: Rows,
+    src: Rows,
+    size: Box3,
+}
+
+impl Checked {
+    fn run(&self, memory: &Memory, sticky: &Sticky) {
+        let Box3 { mut width, mut height, mut depth } = self.size;
+        // What has no gaps on either side is one row.
+        if self.dst.pitch == width && self.src.pitch == width {
+            width *= height;
+            height = 1;
+            if self.dst.slice == width && self.src.slice == width {
+                width *= depth;
+                depth = 1;
+            }
+        }
+        for z in 0..depth {
+            for y in 0..height {
+                let dst = self.dst.at(y * self.dst.pitch + z * self.dst.slice, width);
+                let src = self.src.at(y * self.src.pitch + z * self.src.slice, width);
+                if let Err(fault) = memory.copy(dst, src, width) {
+                    sticky.set_late("a copy", &fault);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Up to this many bytes are copied on the calling thread where nothing comes before them.
+const INLINE: u64 = 64 << 10;
+
+fn weight(bytes: u64) -> Weight {
+    if bytes <= INLINE { Weight::Light } else { Weight::Heavy }
+}
+
+impl Driver {
+    /// Copies, and comes back when it is done: after all work of the legacy stream, or of the given one.
+    ///
+    /// # Errors
+    /// `InvalidValue` for a box that does not lie in its places; those of [`Driver::current`].
+    pub fn copy(&self, transfer: &Transfer, stream: StreamName, vouch: Vouch) -> DriverResult {
+        let stream = self.stream(stream)?;
+        let Some(checked) = self.check_transfer(transfer, vouch)? else { return Ok(()) };
+        if !stream.stream.is_idle() {
+            self.finish(&stream)?;
+        }
+        checked.run(self.memory(), &self.sticky);
+        self.sticky.check()
+    }
+
+    /// Puts a copy into a stream. Host memory that is not pinned has been read or written when the call comes back.
+    ///
+    /// # Errors
+    /// As [`Driver::copy`].
+    pub fn copy_async(&self, transfer: &Transfer, stream: StreamName, vouch: Vouch) -> DriverResult {
+        let stream = self.stream(stream)?;
+        let Some(checked) = self.check_transfer(transfer, vouch)? else { return Ok(()) };
+        let pageable = checked.src.pageable || checked.dst.pageable;
+        let bytes = transfer.size.width * transfer.size.height * transfer.size.depth;
+        if pageable {
+            if !stream.stream.is_idle() {
+                self.finish(&stream)?;
+            }
+            checked.run(self.memory(), &self.sticky);
+            return self.sticky.check();
+        }
+        let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(&self.sticky));
+        stream.stream.run(weight(bytes), move || checked.run(&memory, &sticky));
+        Ok(())
+    }
+
+    /// Sets elements of device memory, and comes back when it is done or has been put into the stream.
+    ///
+    /// # Errors
+    /// `InvalidValue` for rows that do not lie in one allocation, an address or pitch that is not a multiple of the
+    /// element; those of [`Driver::current`].
+    pub fn fill(&self, fill: &Fill2d, stream: StreamName, wait: bool) -> DriverResult {
+        let stream = self.stream(stream)?;
+        let element = fill.element as u64;
+        if fill.address % element != 0 || (fill.height > 1 && fill.pitch % element != 0) {
+            let reason = format!("address {:#x} or pitch {} is no multiple of {element}", fill.address, fill.pitch);
+            return Err(DriverError::invalid_value(reason));
+        }
+        let size = fill
+            .width
+            .checked_mul(element)
+            .map(|width| Box3 { width, height: fill.height, depth: 1 })
+            .ok_or_else(|| DriverError::invalid_value(format!("{} elements do not fit memory", fill.width)))?;
+        if size.is_empty() {
+            return Ok(());
+        }
+        if fill.height > 1 && fill.pitch < size.width {
+            return Err(DriverError::invalid_value(format!(
+                "rows of {} bytes with a pitch of {}",
+                size.width, fill.pitch
+            )));
+        }
+        let extent = extent(&size, fill.pitch, 0)?;
+        self.check_device(fill.address, extent, AccessKind::Store)?;
+        let (memory, sticky, fill) = (Arc::clone(self.memory()), Arc::clone(&self.sticky), *fill);
+        let run = move || {
+            for y in 0..fill.height {
+                if let Err(fault) = memory.fill(fill.address + y * fill.pitch, fill.element, fill.value, fill.width) {
+                    sticky.set_late("a set", &fault);
+                    return;
+                }
+            }
+        };
+        if wait {
+            if !stream.stream.is_idle() {
+                self.finish(&stream)?;
+            }
+            run();
+            self.sticky.check()
+        } else {
+            stream.stream.run(weight(extent), run);
+            Ok(())
+        }
+    }
+
+    /// Waits for a stream, and what that must come after.
+    pub(crate) fn finish(&self, stream: &StreamRef) -> DriverResult {
+        stream.stream.synchronize();
+        self.sticky.check()
+    }
+
+    fn check_transfer(&self, transfer: &Transfer, vouch: Vouch) -> DriverResult<Option<Checked>> {
+        let Transfer { dst, src, size } = transfer;
+        if size.is_empty() {
+            return Ok(None);
+        }
+        let src = self.check_side(src, size, AccessKind::Load, vouch)?;
+        let dst = self.check_side(dst, size, AccessKind::Store, vouch)?;
+        Ok(Some(Checked { dst, src, size: *size }))
+    }
+
+    fn check_side(&self, side: &Side, size: &Box3, kind: AccessKind, vouch: Vouch) -> DriverResult<Rows> {
+        let (address, is_host) = match side.place {
+            Place::Array(ref array) => return array_rows(array, side, size),
+            Place::Host(address) => (address, true),
+            Place::Device(address) => (address, false),
+            Place::Unified(address) => (address, !self.is_known(address)),
+        };
+        if address == 0 {
+            return Err(DriverError::invalid_value("an address to copy from or to is NULL"));
+        }
+        let [x, y, z] = side.origin;
+        let row_end = x.checked_add(size.width).ok_or_else(too_large)?;
+        let pitch = if side.pitch == 0 { row_end } else { side.pitch };
+        if row_end > pitch && (size.height > 1 || size.depth > 1 || side.pitch != 0) {
+            return Err(DriverError::invalid_value(format!("rows end at byte {row_end}, with a pitch of {pitch}")));
+        }
+        let column_end = y.checked_add(size.height).ok_or_else(too_large)?;
+        let height = if side.height == 0 { column_end } else { side.height };
+        if size.depth > 1 && column_end > height {
+            return Err(DriverError::invalid_value(format!(
+                "slices end at row {column_end}, with a height of {height}"
+            )));
+        }
+        let slice = pitch.checked_mul(height).ok_or_else(too_large)?;
+        let start = z
+            .checked_mul(slice)
+            .and_then(|offset| offset.checked_add(y.checked_mul(pitch)?)?.checked_add(x)?.checked_add(address))
+            .ok_or_else(too_large)?;
+        let extent = extent(size, pitch, slice)?;
+        if is_host {
+            start.checked_add(extent).ok_or_else(too_large)?;
+            let pageable = !self.is_known(start);
+            return Ok(Rows { base: copy::Side::Host(vouch(start, extent)), pitch, slice, pageable });
+        }
+        self.check_device(start, extent, kind)?;
+        Ok(Rows { base: copy::Side::Device(start), pitch, slice, pageable: false })
+    }
+
+    /// Whether an address lies in memory that kernels can access.
+    fn is_known(&self, address: u64) -> bool {
+        self.memory().in_window(address) || self.memory().registered_at(address).is_some()
+    }
+
+    pub(crate) fn check_device(&self, address: u64, len: u64, kind: AccessKind) -> DriverResult {
+        self.memory().check_exact(address, len, kind).map_err(|_| self.nowhere(address, len, kind))
+    }
+}
+
+/// Bytes from the first to the last of a box.
+fn extent(size: &Box3, pitch: u64, slice: u64) -> DriverResult<u64> {
+    let slices = (size.depth - 1).checked_mul(slice).ok_or_else(too_large)?;
+    let rows = (size.height - 1).checked_mul(pitch).ok_or_else(too_large)?;
+    slices.checked_add(rows).and_then(|extent| extent.checked_add(size.width)).ok_or_else(too_large)
+}
+
+fn array_rows(array: &Array, side: &Side, size: &Box3) -> DriverResult<Rows> {
+    let [x, y, z] = side.origin;
+    let within = |offset: u64, len: u64, limit: u64| offset.checked_add(len).is_some_and(|end| end <= limit);
+    let shape = array.storage_box();
+    if !within(x, size.width, shape.width)
+        || !within(y, size.height, shape.height)
+        || !within(z, size.depth, shape.depth)
+    {
+        let reason = format!("{size:?} at {:?} does not lie in an array of {shape:?}", side.origin);
+        return Err(DriverError::invalid_value(reason));
+    }
+    let (pitch, slice) = (shape.width, shape.width * shape.height);
+    let base = copy::Side::Device(array.address() + z * slice + y * pitch + x);
+    Ok(Rows { base, pitch, slice, pageable: false })
+}
+
+#[cold]
+fn too_large() -> DriverError {
+    DriverError::invalid_value("sizes that run over the end of the address space")
+}

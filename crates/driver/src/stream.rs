@@ -1,0 +1,288 @@
+//! Streams of contexts: those a program creates, the legacy default stream, and the default stream of each thread.
+mod memory_operation;
+
+pub use memory_operation::WaitCondition;
+
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use warploom_exec::stream::{Group, Stream, StreamKind};
+
+use crate::context::Context;
+use crate::driver::Driver;
+use crate::handle::Handle;
+use crate::{DriverError, DriverResult, ErrorCode};
+
+/// Which stream a call means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamName {
+    /// The legacy default stream of the calling thread's context.
+    Legacy,
+    /// The calling thread's own default stream in its context.
+    PerThread,
+    /// One that was created.
+    Created(Handle),
+}
+
+/// The priorities that mean something, as recorded: from the least urgent to the most urgent.
+pub const PRIORITIES: (i32, i32) = (0, -5);
+
+/// The only flag that a stream can be created with (`CU_STREAM_NON_BLOCKING`).
+pub const NON_BLOCKING: u32 = 1;
+
+/// A stream that a program created.
+pub struct CreatedStream {
+    handle: Handle,
+    id: u64,
+    flags: u32,
+    priority: i32,
+    context: Arc<Context>,
+    stream: Stream,
+}
+
+/// A stream to put work into, whatever it is called.
+#[derive(Clone)]
+pub struct StreamRef {
+    /// Its context.
+    pub context: Arc<Context>,
+    pub(crate) stream: Stream,
+}
+
+/// What a program can ask of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamFacts {
+    /// The context's handle.
+    pub context: Handle,
+    /// The ordinal of the device.
+    pub ordinal: u32,
+    /// Unique in the process.
+    pub id: u64,
+    /// Flags that it was created with.
+    pub flags: u32,
+    /// Priority, as far as it means something.
+    pub priority: i32,
+}
+
+/// The streams of one context.
+pub(crate) struct Streams {
+    group: Arc<Group>,
+    legacy: Stream,
+    legacy_id: u64,
+    per_thread: Mutex<Vec<ThreadStream>>,
+    created: Mutex<Vec<(Handle, Stream)>>,
+}
+
+/// A thread's default stream, for as long as the thread lives.
+struct ThreadStream {
+    thread: Weak<()>,
+    id: u64,
+    stream: Stream,
+}
+
+thread_local! {
+    /// Lives as long as the thread, and tells it from all others.
+    static THREAD: Arc<()> = Arc::new(());
+}
+
+impl Streams {
+    pub(crate) fn new(driver: &Driver) -> Streams {
+        let group = Arc::new(Group::default());
+        Streams {
+            legacy: Stream::new(driver.engine(), &group, StreamKind::Legacy, false),
+            legacy_id: driver.next_id(),
+            group,
+            per_thread: Mutex::default(),
+            created: Mutex::default(),
+        }
+    }
+
+    fn of_this_thread(&self, driver: &Driver) -> DriverResult<(Stream, u64)> {
+        let thread = THREAD.try_with(Arc::downgrade);
+        let thread = thread.map_err(|_| DriverError::new(ErrorCode::InvalidContext, "the thread is ending"))?;
+        let mut streams = self.per_thread.lock();
+        if let Some(known) = streams.iter().find(|known| known.thread.ptr_eq(&thread)) {
+            return Ok((known.stream.clone(), known.id));
+        }
+        streams.retain(|known| known.thread.strong_count() > 0 || !known.stream.is_idle());
+        let stream = Stream::new(driver.engine(), &self.group, StreamKind::Blocking, false);
+        let id = driver.next_id();
+        streams.push(ThreadStream { thread, id, stream: stream.clone() });
+        Ok((stream, id))
+    }
+
+    /// Waits for all streams. No lock is held meanwhile.
+    pub(crate) fn synchronize(&self) {
+        // The legacy stream comes after all blocking ones; the others are asked for themselves.
+        self.legacy.synchronize();
+        let created = self.created.lock();
+        let busy: Vec<Stream> =
+            created.iter().map(|(_, stream)| stream).filter(|stream| !stream.has_ended()).cloned().collect();
+        drop(created);
+        for stream in busy {
+            stream.synchronize();
+        }
+    }
+
+    /// Whether nothing is left to wait for.
+    pub(crate) fn are_idle(&self) -> bool {
+        self.legacy.has_ended() && self.created.lock().iter().all(|(_, stream)| stream.has_ended())
+    }
+}
+
+impl CreatedStream {
+    /// Whether it was created in `context`.
+    pub(crate) fn belongs_to(&self, context: &Arc<Context>) -> bool {
+        Arc::ptr_eq(&self.context, context)
+    }
+}
+
+impl Driver {
+    /// Creates a stream in the calling thread's context. Priorities out of range are brought into it.
+    ///
+    /// # Errors
+    /// `InvalidValue` for unknown flags, and those of [`Driver::current`].
+    pub fn create_stream(&self, flags: u32, priority: i32) -> DriverResult<Handle> {
+        let context = self.current()?;
+        if flags & !NON_BLOCKING != 0 {
+            return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")));
+        }
+        let kind = if flags & NON_BLOCKING != 0 { StreamKind::NonBlocking } else { StreamKind::Blocking };
+        let priority = priority.clamp(PRIORITIES.1, PRIORITIES.0);
+        let stream = Stream::new(self.engine(), &context.streams().group, kind, priority < 0);
+        let id = self.next_id();
+        let created = self.streams.insert(|handle| CreatedStream {
+            handle,
+            id,
+            flags,
+            priority,
+            context: Arc::clone(&context),
+            stream: stream.clone(),
+        })?;
+        let mut all = context.streams().created.lock();
+        if all.len() == all.capacity() {
+            all.retain(|(handle, stream)| self.streams.get(*handle).is_some() || !stream.has_ended());
+        }
+        all.push((created.handle, stream));
+        Ok(created.handle)
+    }
+
+    /// Destroys a stream; what is in it goes on.
+    ///
+    /// # Errors
+    /// `InvalidHandle` for default streams, NULL, stale and foreign handles; the sticky error.
+    pub fn destroy_stream(&self, name: StreamName) -> DriverResult {
+        let StreamName::Created(handle) = name else {
+            return Err(DriverError::invalid_handle("a default stream cannot be destroyed"));
+        };
+        self.sticky.check()?;
+        let stream = self.streams.remove(handle)?;
+        stream.context.streams().created.lock().retain(|(known, stream)| *known != handle || !stream.has_ended());
+        Ok(())
+    }
+
+    /// The stream that a call means.
+    ///
+    /// # Errors
+    /// `InvalidHandle` for stale and foreign handles; for the default streams those of [`Driver::current`]; the sticky
+    /// error.
+    #[inline]
+    pub fn stream(&self, name: StreamName) -> DriverResult<StreamRef> {
+        match name {
+            StreamName::Created(handle) => {
+                let created = self.streams.lookup(handle)?;
+                self.sticky.check()?;
+                Ok(StreamRef { context: Arc::clone(&created.context), stream: created.stream.clone() })
+            }
+            StreamName::Legacy => {
+                let context = self.current()?;
+                let stream = context.streams().legacy.clone();
+                Ok(StreamRef { context, stream })
+            }
+            StreamName::PerThread => {
+                let context = self.current()?;
+                let (stream, _) = context.streams().of_this_thread(self)?;
+                Ok(StreamRef { context, stream })
+            }
+        }
+    }
+
+    /// What a program can ask of a stream.
+    ///
+    /// # Errors
+    /// As [`Driver::stream`].
+    pub fn stream_facts(&self, name: StreamName) -> DriverResult<StreamFacts> {
+        let facts = |context: &Context, id, flags, priority| StreamFacts {
+            context: context.handle(),
+            ordinal: context.ordinal(),
+            id,
+            flags,
+            priority,
+        };
+        match name {
+            StreamName::Created(handle) => {
+                let created = self.streams.lookup(handle)?;
+                self.sticky.check()?;
+                Ok(facts(&created.context, created.id, created.flags, created.priority))
+            }
+            StreamName::Legacy => {
+                let context = self.current()?;
+                Ok(facts(&context, context.streams().legacy_id, 0, 0))
+            }
+            StreamName::PerThread => {
+                let context = self.current()?;
+                let (_, id) = context.streams().of_this_thread(self)?;
+                Ok(facts(&context, id, 0, 0))
+            }
+        }
+    }
+
+    /// Waits until all that was put into a stream has ended.
+    ///
+    /// # Errors
+    /// As [`Driver::stream`]; the error of a kernel that faulted.
+    pub fn synchronize_stream(&self, name: StreamName) -> DriverResult {
+        let stream = self.stream(name)?;
+        self.finish(&stream)?;
+        self.flush_output();
+        Ok(())
+    }
+
+    /// Whether all that was put into a stream has ended.
+    ///
+    /// # Errors
+    /// `NotReady` if not; as [`Driver::stream`].
+    pub fn query_stream(&self, name: StreamName) -> DriverResult {
+        let stream = self.stream(name)?;
+        if !stream.stream.has_ended() {
+            return Err(DriverError::new(ErrorCode::NotReady, "work of the stream has not ended"));
+        }
+        self.sticky.check()
+    }
+
+    /// Calls a function of the program when all that is in the stream has ended. It gets the code of the sticky error, if
+    /// there is one; it is called in any case.
+    ///
+    /// # Errors
+    /// As [`Driver::stream`].
+    pub fn call_back(&self, name: StreamName, callback: Box<dyn FnOnce(Option<ErrorCode>) + Send>) -> DriverResult {
+        let stream = self.stream(name)?;
+        let sticky = Arc::clone(&self.sticky);
+        stream.stream.callback(Box::new(move |_| callback(sticky.check().err().map(|error| error.code()))));
+        Ok(())
+    }
+
+    /// Calls a function of the program when all that is in the stream has ended without an error.
+    ///
+    /// # Errors
+    /// As [`Driver::stream`].
+    pub fn run_on_host(&self, name: StreamName, function: Box<dyn FnOnce() + Send>) -> DriverResult {
+        self.call_back(
+            name,
+            Box::new(move |error| {
+                if error.is_none() {
+                    function();
+                }
+            }),
+        )
+    }
+}
