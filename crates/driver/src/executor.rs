@@ -6,38 +6,23 @@ use warploom_ptx::ir::{FunctionId, GlobalId, Module};
 
 /// Makes kernels runnable.
 pub trait Executor: Send + Sync {
-    /// Makes a kernel of a module runnable, at its first launch.
+    /// Makes a kernel of a module runnable, at its first launch. `addresses` knows where the module's `.global` and `.const`
+    /// variables are.
     ///
     /// # Errors
     /// What in the kernel cannot be executed.
     fn load(
         &self,
-        module: &Arc<Module>,
+        module: &Module,
         kernel: FunctionId,
-        image: &ModuleImage,
+        addresses: &dyn Fn(GlobalId) -> Option<u64>,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError>;
+
+    /// What the address of a device function reads as in kernels: initial values of variables must hold it.
+    fn function_address(&self, function: FunctionId) -> u64;
 }
 
-/// Where the variables of a module lie.
-#[derive(Clone, Debug, Default)]
-pub struct ModuleImage {
-    /// The address of each `.global` and `.const` variable, by its id; None for those in other state spaces.
-    pub addresses: Vec<Option<u64>>,
-}
-
-impl ModuleImage {
-    /// The address of a variable.
-    pub fn address(&self, global: GlobalId) -> Option<u64> {
-        *self.addresses.get(global.0 as usize)?
-    }
-}
-
-/// Why a kernel cannot run.
+/// Why a kernel cannot run: one sentence that names the instruction and its line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{instruction} in line {line} is not supported")]
-pub struct LoadError {
-    /// The first instruction that cannot be executed, as in the source.
-    pub instruction: String,
-    /// Its line in the PTX text, from 1.
-    pub line: u32,
-}
+#[error("{0}")]
+pub struct LoadError(pub String);

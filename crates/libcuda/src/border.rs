@@ -6,6 +6,8 @@
 mod args;
 mod call;
 pub(crate) mod callback;
+
+mod host_memory;
 mod identity;
 pub(crate) mod log;
 pub(crate) mod state;
@@ -13,5 +15,6 @@ mod trace;
 
 pub(crate) use args::{DefaultStream, HostPtr, In, InArray, InOut, InStr, Out, OutArray, OutCStr, OutStr, Place, arg};
 pub(crate) use call::{ApiResult, Call, enter, not_supported};
+pub(crate) use host_memory::host_range;
 pub(crate) use identity::{IDENTITY_TABLE, identity_table};
 pub(crate) use trace::{Trace, TraceArg, trace_through_debug};

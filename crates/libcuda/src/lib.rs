@@ -6,6 +6,7 @@
 mod api;
 mod border;
 mod generated;
+mod interpreter;
 mod lookup;
 mod process;
 mod settings;

@@ -1,10 +1,11 @@
 //! The driver of this process: made by the first `cuInit` that succeeds, and never taken down.
 use parking_lot::Mutex;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use warploom_driver::{Driver, DriverError, DriverOptions, DriverResult, ErrorCode};
 
 use crate::border::state;
+use crate::interpreter::Interpreter;
 use crate::settings::Settings;
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
@@ -22,12 +23,13 @@ pub(crate) fn initialize() -> DriverResult {
             let reason = "WARPLOOM_DEVICE_COUNT=0 asks for a machine without devices";
             return Err(DriverError::new(ErrorCode::NoDevice, reason));
         }
-        let driver = Driver::new(DriverOptions {
+        let options = DriverOptions {
             cuda_version: settings.cuda_version,
             compute_capability: settings.compute_capability,
             device_count: settings.device_count,
             threads: settings.threads,
-        })?;
+        };
+        let driver = Driver::new(options, Arc::new(Interpreter))?;
         DRIVER.get_or_init(|| driver);
     }
     state::initialized();

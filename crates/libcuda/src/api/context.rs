@@ -158,13 +158,13 @@ pub(crate) fn cuCtxGetId(ctx: CUcontext, ctxId: Out<'_, u64>) -> ApiResult {
 pub(crate) fn cuCtxSetLimit(limit: CUlimit, value: usize) -> ApiResult {
     let context = driver()?.current()?;
     let limit = Limit::from_number(limit.0)?;
-    context.limits().lock().set(limit, value as u64)
+    context.set_limit(limit, value as u64)
 }
 
 pub(crate) fn cuCtxGetLimit(pvalue: Out<'_, usize>, limit: CUlimit) -> ApiResult {
     let place = pvalue.required("pvalue")?;
     let context = driver()?.current()?;
-    let value = context.limits().lock().get(Limit::from_number(limit.0)?);
+    let value = context.limit(Limit::from_number(limit.0)?);
     place.set(usize::try_from(value).unwrap_or(usize::MAX));
     Ok(())
 }
@@ -219,4 +219,14 @@ pub(crate) fn cuCtxGetExecAffinity(
     let smCount = CUexecAffinitySmCount { val: count.unwrap_or(0) };
     place.set(CUexecAffinityParam { r#type: affinityType, param: CUexecAffinityParam_v1_param { smCount } });
     Ok(())
+}
+
+pub(crate) fn cuCtxSynchronize() -> ApiResult {
+    let driver = driver()?;
+    driver.synchronize(&*driver.current()?)
+}
+
+pub(crate) fn cuCtxSynchronize_v2(ctx: CUcontext) -> ApiResult {
+    let driver = driver()?;
+    driver.synchronize(&*driver.context_or_current(Handle::from_raw(ctx.0))?)
 }

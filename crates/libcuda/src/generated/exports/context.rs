@@ -300,15 +300,22 @@ pub(crate) unsafe extern "C" fn cuCtxGetId(ctx: CUcontext, ctxId: *mut u64) -> C
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxSynchronize() -> CUresult {
     static CALL: Call = Call::new("cuCtxSynchronize");
-    not_supported(&CALL, |_| {})
+    enter(&CALL, || api::context::cuCtxSynchronize(), |_| {})
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxSynchronize_v2(ctx: CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuCtxSynchronize_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("ctx", &ctx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxSynchronize_v2(arg(ctx)) }
+        },
+        |trace| {
+            trace.arg("ctx", &ctx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

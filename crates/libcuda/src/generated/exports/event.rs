@@ -4,44 +4,73 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, DefaultStream, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventCreate(phEvent: *mut CUevent, Flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuEventCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phEvent", phEvent) };
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::event::cuEventCreate(arg(phEvent), arg(Flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phEvent", phEvent) };
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventRecord(hEvent: CUevent, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuEventRecord");
-    not_supported(&CALL, |trace| {
-        trace.arg("hEvent", &hEvent);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::event::cuEventRecord(DefaultStream::Legacy, arg(hEvent), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hEvent", &hEvent);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventRecord_ptsz(hEvent: CUevent, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuEventRecord_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hEvent", &hEvent);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::event::cuEventRecord(DefaultStream::PerThread, arg(hEvent), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hEvent", &hEvent);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuEventRecordWithFlags");
-    not_supported(&CALL, |trace| {
-        trace.arg("hEvent", &hEvent);
-        trace.arg("hStream", &hStream);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::event::cuEventRecordWithFlags(DefaultStream::Legacy, arg(hEvent), arg(hStream), arg(flags)) }
+        },
+        |trace| {
+            trace.arg("hEvent", &hEvent);
+            trace.arg("hStream", &hStream);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -51,43 +80,80 @@ pub(crate) unsafe extern "C" fn cuEventRecordWithFlags_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuEventRecordWithFlags_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hEvent", &hEvent);
-        trace.arg("hStream", &hStream);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::event::cuEventRecordWithFlags(DefaultStream::PerThread, arg(hEvent), arg(hStream), arg(flags))
+            }
+        },
+        |trace| {
+            trace.arg("hEvent", &hEvent);
+            trace.arg("hStream", &hStream);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventQuery(hEvent: CUevent) -> CUresult {
     static CALL: Call = Call::new("cuEventQuery");
-    not_supported(&CALL, |trace| {
-        trace.arg("hEvent", &hEvent);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::event::cuEventQuery(arg(hEvent)) }
+        },
+        |trace| {
+            trace.arg("hEvent", &hEvent);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventSynchronize(hEvent: CUevent) -> CUresult {
     static CALL: Call = Call::new("cuEventSynchronize");
-    not_supported(&CALL, |trace| {
-        trace.arg("hEvent", &hEvent);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::event::cuEventSynchronize(arg(hEvent)) }
+        },
+        |trace| {
+            trace.arg("hEvent", &hEvent);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventDestroy(hEvent: CUevent) -> CUresult {
     static CALL: Call = Call::new("cuEventDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("hEvent", &hEvent);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::event::cuEventDestroy(arg(hEvent)) }
+        },
+        |trace| {
+            trace.arg("hEvent", &hEvent);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventDestroy_v2(hEvent: CUevent) -> CUresult {
     static CALL: Call = Call::new("cuEventDestroy_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hEvent", &hEvent);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::event::cuEventDestroy_v2(arg(hEvent)) }
+        },
+        |trace| {
+            trace.arg("hEvent", &hEvent);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -97,12 +163,19 @@ pub(crate) unsafe extern "C" fn cuEventElapsedTime(
     hEnd: CUevent,
 ) -> CUresult {
     static CALL: Call = Call::new("cuEventElapsedTime");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pMilliseconds", pMilliseconds) };
-        trace.arg("hStart", &hStart);
-        trace.arg("hEnd", &hEnd);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::event::cuEventElapsedTime(arg(pMilliseconds), arg(hStart), arg(hEnd)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pMilliseconds", pMilliseconds) };
+            trace.arg("hStart", &hStart);
+            trace.arg("hEnd", &hEnd);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -112,10 +185,17 @@ pub(crate) unsafe extern "C" fn cuEventElapsedTime_v2(
     hEnd: CUevent,
 ) -> CUresult {
     static CALL: Call = Call::new("cuEventElapsedTime_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pMilliseconds", pMilliseconds) };
-        trace.arg("hStart", &hStart);
-        trace.arg("hEnd", &hEnd);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::event::cuEventElapsedTime_v2(arg(pMilliseconds), arg(hStart), arg(hEnd)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pMilliseconds", pMilliseconds) };
+            trace.arg("hStart", &hStart);
+            trace.arg("hEnd", &hEnd);
+        },
+    )
 }

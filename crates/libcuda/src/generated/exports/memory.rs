@@ -5,48 +5,76 @@
 use warploom_abi::types::*;
 
 use crate::api;
-use crate::border::{Call, arg, enter, not_supported};
+use crate::border::{Call, DefaultStream, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemGetInfo(free: *mut u32, total: *mut u32) -> CUresult {
     static CALL: Call = Call::new("cuMemGetInfo");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("free", free) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("total", total) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemGetInfo(arg(free), arg(total)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("free", free) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("total", total) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> CUresult {
     static CALL: Call = Call::new("cuMemGetInfo_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("free", free) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("total", total) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::device::cuMemGetInfo_v2(arg(free), arg(total)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("free", free) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("total", total) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemAlloc(dptr: *mut CUdeviceptr_v1, bytesize: u32) -> CUresult {
     static CALL: Call = Call::new("cuMemAlloc");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        trace.arg("bytesize", &bytesize);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemAlloc(arg(dptr), arg(bytesize)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            trace.arg("bytesize", &bytesize);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemAlloc_v2(dptr: *mut CUdeviceptr_v2, bytesize: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemAlloc_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        trace.arg("bytesize", &bytesize);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::device::cuMemAlloc_v2(arg(dptr), arg(bytesize)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            trace.arg("bytesize", &bytesize);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -58,15 +86,30 @@ pub(crate) unsafe extern "C" fn cuMemAllocPitch(
     ElementSizeBytes: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemAllocPitch");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pPitch", pPitch) };
-        trace.arg("WidthInBytes", &WidthInBytes);
-        trace.arg("Height", &Height);
-        trace.arg("ElementSizeBytes", &ElementSizeBytes);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::first_abi::cuMemAllocPitch(
+                    arg(dptr),
+                    arg(pPitch),
+                    arg(WidthInBytes),
+                    arg(Height),
+                    arg(ElementSizeBytes),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pPitch", pPitch) };
+            trace.arg("WidthInBytes", &WidthInBytes);
+            trace.arg("Height", &Height);
+            trace.arg("ElementSizeBytes", &ElementSizeBytes);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -78,31 +121,60 @@ pub(crate) unsafe extern "C" fn cuMemAllocPitch_v2(
     ElementSizeBytes: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemAllocPitch_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pPitch", pPitch) };
-        trace.arg("WidthInBytes", &WidthInBytes);
-        trace.arg("Height", &Height);
-        trace.arg("ElementSizeBytes", &ElementSizeBytes);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::device::cuMemAllocPitch_v2(
+                    arg(dptr),
+                    arg(pPitch),
+                    arg(WidthInBytes),
+                    arg(Height),
+                    arg(ElementSizeBytes),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pPitch", pPitch) };
+            trace.arg("WidthInBytes", &WidthInBytes);
+            trace.arg("Height", &Height);
+            trace.arg("ElementSizeBytes", &ElementSizeBytes);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemFree(dptr: CUdeviceptr_v1) -> CUresult {
     static CALL: Call = Call::new("cuMemFree");
-    not_supported(&CALL, |trace| {
-        trace.arg("dptr", &dptr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemFree(arg(dptr)) }
+        },
+        |trace| {
+            trace.arg("dptr", &dptr);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemFree_v2(dptr: CUdeviceptr_v2) -> CUresult {
     static CALL: Call = Call::new("cuMemFree_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dptr", &dptr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::device::cuMemFree_v2(arg(dptr)) }
+        },
+        |trace| {
+            trace.arg("dptr", &dptr);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -112,13 +184,20 @@ pub(crate) unsafe extern "C" fn cuMemGetAddressRange(
     dptr: CUdeviceptr_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemGetAddressRange");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pbase", pbase) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("psize", psize) };
-        trace.arg("dptr", &dptr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemGetAddressRange(arg(pbase), arg(psize), arg(dptr)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pbase", pbase) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("psize", psize) };
+            trace.arg("dptr", &dptr);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -128,41 +207,69 @@ pub(crate) unsafe extern "C" fn cuMemGetAddressRange_v2(
     dptr: CUdeviceptr_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemGetAddressRange_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pbase", pbase) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("psize", psize) };
-        trace.arg("dptr", &dptr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::device::cuMemGetAddressRange_v2(arg(pbase), arg(psize), arg(dptr)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pbase", pbase) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("psize", psize) };
+            trace.arg("dptr", &dptr);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemAllocHost(pp: *mut *mut core::ffi::c_void, bytesize: u32) -> CUresult {
     static CALL: Call = Call::new("cuMemAllocHost");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pp", pp) };
-        trace.arg("bytesize", &bytesize);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemAllocHost(arg(pp), arg(bytesize)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pp", pp) };
+            trace.arg("bytesize", &bytesize);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemAllocHost_v2(pp: *mut *mut core::ffi::c_void, bytesize: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemAllocHost_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pp", pp) };
-        trace.arg("bytesize", &bytesize);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::host::cuMemAllocHost_v2(arg(pp), arg(bytesize)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pp", pp) };
+            trace.arg("bytesize", &bytesize);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemFreeHost(p: *mut core::ffi::c_void) -> CUresult {
     static CALL: Call = Call::new("cuMemFreeHost");
-    not_supported(&CALL, |trace| {
-        trace.arg("p", &p);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::host::cuMemFreeHost(arg(p)) }
+        },
+        |trace| {
+            trace.arg("p", &p);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -172,12 +279,19 @@ pub(crate) unsafe extern "C" fn cuMemHostAlloc(
     Flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemHostAlloc");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pp", pp) };
-        trace.arg("bytesize", &bytesize);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::host::cuMemHostAlloc(arg(pp), arg(bytesize), arg(Flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pp", pp) };
+            trace.arg("bytesize", &bytesize);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -187,12 +301,19 @@ pub(crate) unsafe extern "C" fn cuMemHostGetDevicePointer(
     Flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemHostGetDevicePointer");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pdptr", pdptr) };
-        trace.arg("p", &p);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemHostGetDevicePointer(arg(pdptr), arg(p), arg(Flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pdptr", pdptr) };
+            trace.arg("p", &p);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -202,33 +323,54 @@ pub(crate) unsafe extern "C" fn cuMemHostGetDevicePointer_v2(
     Flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemHostGetDevicePointer_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pdptr", pdptr) };
-        trace.arg("p", &p);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::host::cuMemHostGetDevicePointer_v2(arg(pdptr), arg(p), arg(Flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pdptr", pdptr) };
+            trace.arg("p", &p);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemHostGetFlags(pFlags: *mut u32, p: *mut core::ffi::c_void) -> CUresult {
     static CALL: Call = Call::new("cuMemHostGetFlags");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pFlags", pFlags) };
-        trace.arg("p", &p);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::host::cuMemHostGetFlags(arg(pFlags), arg(p)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pFlags", pFlags) };
+            trace.arg("p", &p);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemAllocManaged(dptr: *mut CUdeviceptr_v2, bytesize: usize, flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuMemAllocManaged");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        trace.arg("bytesize", &bytesize);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::device::cuMemAllocManaged(arg(dptr), arg(bytesize), arg(flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            trace.arg("bytesize", &bytesize);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -373,11 +515,18 @@ pub(crate) unsafe extern "C" fn cuIpcCloseMemHandle(dptr: CUdeviceptr_v2) -> CUr
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemHostRegister(p: *mut core::ffi::c_void, bytesize: usize, Flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuMemHostRegister");
-    not_supported(&CALL, |trace| {
-        trace.arg("p", &p);
-        trace.arg("bytesize", &bytesize);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::host::cuMemHostRegister(arg(p), arg(bytesize), arg(Flags)) }
+        },
+        |trace| {
+            trace.arg("p", &p);
+            trace.arg("bytesize", &bytesize);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -387,39 +536,67 @@ pub(crate) unsafe extern "C" fn cuMemHostRegister_v2(
     Flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemHostRegister_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("p", &p);
-        trace.arg("bytesize", &bytesize);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::host::cuMemHostRegister_v2(arg(p), arg(bytesize), arg(Flags)) }
+        },
+        |trace| {
+            trace.arg("p", &p);
+            trace.arg("bytesize", &bytesize);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemHostUnregister(p: *mut core::ffi::c_void) -> CUresult {
     static CALL: Call = Call::new("cuMemHostUnregister");
-    not_supported(&CALL, |trace| {
-        trace.arg("p", &p);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::host::cuMemHostUnregister(arg(p)) }
+        },
+        |trace| {
+            trace.arg("p", &p);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy(dst: CUdeviceptr_v2, src: CUdeviceptr_v2, ByteCount: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy");
-    not_supported(&CALL, |trace| {
-        trace.arg("dst", &dst);
-        trace.arg("src", &src);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy(DefaultStream::Legacy, arg(dst), arg(src), arg(ByteCount)) }
+        },
+        |trace| {
+            trace.arg("dst", &dst);
+            trace.arg("src", &src);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy_ptds(dst: CUdeviceptr_v2, src: CUdeviceptr_v2, ByteCount: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dst", &dst);
-        trace.arg("src", &src);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy(DefaultStream::PerThread, arg(dst), arg(src), arg(ByteCount)) }
+        },
+        |trace| {
+            trace.arg("dst", &dst);
+            trace.arg("src", &src);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -431,13 +608,29 @@ pub(crate) unsafe extern "C" fn cuMemcpyPeer(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyPeer");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstContext", &dstContext);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("srcContext", &srcContext);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyPeer(
+                    DefaultStream::Legacy,
+                    arg(dstDevice),
+                    arg(dstContext),
+                    arg(srcDevice),
+                    arg(srcContext),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstContext", &dstContext);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("srcContext", &srcContext);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -449,13 +642,29 @@ pub(crate) unsafe extern "C" fn cuMemcpyPeer_ptds(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyPeer_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstContext", &dstContext);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("srcContext", &srcContext);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyPeer(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(dstContext),
+                    arg(srcDevice),
+                    arg(srcContext),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstContext", &dstContext);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("srcContext", &srcContext);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -465,11 +674,18 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoD(
     ByteCount: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyHtoD");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcHost", &srcHost);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemcpyHtoD(arg(dstDevice), arg(srcHost), arg(ByteCount)) }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcHost", &srcHost);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -479,11 +695,20 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoD_v2(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyHtoD_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcHost", &srcHost);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyHtoD_v2(DefaultStream::Legacy, arg(dstDevice), arg(srcHost), arg(ByteCount))
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcHost", &srcHost);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -493,11 +718,25 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoD_v2_ptds(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyHtoD_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcHost", &srcHost);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyHtoD_v2(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(srcHost),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcHost", &srcHost);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -507,11 +746,18 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoH(
     ByteCount: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoH");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstHost", &dstHost);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemcpyDtoH(arg(dstHost), arg(srcDevice), arg(ByteCount)) }
+        },
+        |trace| {
+            trace.arg("dstHost", &dstHost);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -521,11 +767,20 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoH_v2(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoH_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstHost", &dstHost);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyDtoH_v2(DefaultStream::Legacy, arg(dstHost), arg(srcDevice), arg(ByteCount))
+            }
+        },
+        |trace| {
+            trace.arg("dstHost", &dstHost);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -535,11 +790,25 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoH_v2_ptds(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoH_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstHost", &dstHost);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyDtoH_v2(
+                    DefaultStream::PerThread,
+                    arg(dstHost),
+                    arg(srcDevice),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstHost", &dstHost);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -549,11 +818,18 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoD(
     ByteCount: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoD");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemcpyDtoD(arg(dstDevice), arg(srcDevice), arg(ByteCount)) }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -563,11 +839,25 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoD_v2(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoD_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyDtoD_v2(
+                    DefaultStream::Legacy,
+                    arg(dstDevice),
+                    arg(srcDevice),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -577,11 +867,25 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoD_v2_ptds(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoD_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyDtoD_v2(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(srcDevice),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -592,12 +896,21 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoA(
     ByteCount: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoA");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstArray", &dstArray);
-        trace.arg("dstOffset", &dstOffset);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::first_abi::cuMemcpyDtoA(arg(dstArray), arg(dstOffset), arg(srcDevice), arg(ByteCount))
+            }
+        },
+        |trace| {
+            trace.arg("dstArray", &dstArray);
+            trace.arg("dstOffset", &dstOffset);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -608,12 +921,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoA_v2(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoA_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstArray", &dstArray);
-        trace.arg("dstOffset", &dstOffset);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyDtoA_v2(
+                    DefaultStream::Legacy,
+                    arg(dstArray),
+                    arg(dstOffset),
+                    arg(srcDevice),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstArray", &dstArray);
+            trace.arg("dstOffset", &dstOffset);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -624,12 +952,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoA_v2_ptds(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoA_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstArray", &dstArray);
-        trace.arg("dstOffset", &dstOffset);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyDtoA_v2(
+                    DefaultStream::PerThread,
+                    arg(dstArray),
+                    arg(dstOffset),
+                    arg(srcDevice),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstArray", &dstArray);
+            trace.arg("dstOffset", &dstOffset);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -640,12 +983,21 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoD(
     ByteCount: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAtoD");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcArray", &srcArray);
-        trace.arg("srcOffset", &srcOffset);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::first_abi::cuMemcpyAtoD(arg(dstDevice), arg(srcArray), arg(srcOffset), arg(ByteCount))
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcArray", &srcArray);
+            trace.arg("srcOffset", &srcOffset);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -656,12 +1008,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoD_v2(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAtoD_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcArray", &srcArray);
-        trace.arg("srcOffset", &srcOffset);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyAtoD_v2(
+                    DefaultStream::Legacy,
+                    arg(dstDevice),
+                    arg(srcArray),
+                    arg(srcOffset),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcArray", &srcArray);
+            trace.arg("srcOffset", &srcOffset);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -672,12 +1039,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoD_v2_ptds(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAtoD_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcArray", &srcArray);
-        trace.arg("srcOffset", &srcOffset);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyAtoD_v2(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(srcArray),
+                    arg(srcOffset),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcArray", &srcArray);
+            trace.arg("srcOffset", &srcOffset);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -688,12 +1070,19 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoA(
     ByteCount: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyHtoA");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstArray", &dstArray);
-        trace.arg("dstOffset", &dstOffset);
-        trace.arg("srcHost", &srcHost);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemcpyHtoA(arg(dstArray), arg(dstOffset), arg(srcHost), arg(ByteCount)) }
+        },
+        |trace| {
+            trace.arg("dstArray", &dstArray);
+            trace.arg("dstOffset", &dstOffset);
+            trace.arg("srcHost", &srcHost);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -704,12 +1093,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoA_v2(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyHtoA_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstArray", &dstArray);
-        trace.arg("dstOffset", &dstOffset);
-        trace.arg("srcHost", &srcHost);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyHtoA_v2(
+                    DefaultStream::Legacy,
+                    arg(dstArray),
+                    arg(dstOffset),
+                    arg(srcHost),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstArray", &dstArray);
+            trace.arg("dstOffset", &dstOffset);
+            trace.arg("srcHost", &srcHost);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -720,12 +1124,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoA_v2_ptds(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyHtoA_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstArray", &dstArray);
-        trace.arg("dstOffset", &dstOffset);
-        trace.arg("srcHost", &srcHost);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyHtoA_v2(
+                    DefaultStream::PerThread,
+                    arg(dstArray),
+                    arg(dstOffset),
+                    arg(srcHost),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstArray", &dstArray);
+            trace.arg("dstOffset", &dstOffset);
+            trace.arg("srcHost", &srcHost);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -736,12 +1155,19 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoH(
     ByteCount: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAtoH");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstHost", &dstHost);
-        trace.arg("srcArray", &srcArray);
-        trace.arg("srcOffset", &srcOffset);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemcpyAtoH(arg(dstHost), arg(srcArray), arg(srcOffset), arg(ByteCount)) }
+        },
+        |trace| {
+            trace.arg("dstHost", &dstHost);
+            trace.arg("srcArray", &srcArray);
+            trace.arg("srcOffset", &srcOffset);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -752,12 +1178,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoH_v2(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAtoH_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstHost", &dstHost);
-        trace.arg("srcArray", &srcArray);
-        trace.arg("srcOffset", &srcOffset);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyAtoH_v2(
+                    DefaultStream::Legacy,
+                    arg(dstHost),
+                    arg(srcArray),
+                    arg(srcOffset),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstHost", &dstHost);
+            trace.arg("srcArray", &srcArray);
+            trace.arg("srcOffset", &srcOffset);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -768,12 +1209,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoH_v2_ptds(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAtoH_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstHost", &dstHost);
-        trace.arg("srcArray", &srcArray);
-        trace.arg("srcOffset", &srcOffset);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyAtoH_v2(
+                    DefaultStream::PerThread,
+                    arg(dstHost),
+                    arg(srcArray),
+                    arg(srcOffset),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstHost", &dstHost);
+            trace.arg("srcArray", &srcArray);
+            trace.arg("srcOffset", &srcOffset);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -785,13 +1241,28 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoA(
     ByteCount: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAtoA");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstArray", &dstArray);
-        trace.arg("dstOffset", &dstOffset);
-        trace.arg("srcArray", &srcArray);
-        trace.arg("srcOffset", &srcOffset);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::first_abi::cuMemcpyAtoA(
+                    arg(dstArray),
+                    arg(dstOffset),
+                    arg(srcArray),
+                    arg(srcOffset),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstArray", &dstArray);
+            trace.arg("dstOffset", &dstOffset);
+            trace.arg("srcArray", &srcArray);
+            trace.arg("srcOffset", &srcOffset);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -803,13 +1274,29 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoA_v2(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAtoA_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstArray", &dstArray);
-        trace.arg("dstOffset", &dstOffset);
-        trace.arg("srcArray", &srcArray);
-        trace.arg("srcOffset", &srcOffset);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyAtoA_v2(
+                    DefaultStream::Legacy,
+                    arg(dstArray),
+                    arg(dstOffset),
+                    arg(srcArray),
+                    arg(srcOffset),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstArray", &dstArray);
+            trace.arg("dstOffset", &dstOffset);
+            trace.arg("srcArray", &srcArray);
+            trace.arg("srcOffset", &srcOffset);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -821,85 +1308,164 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoA_v2_ptds(
     ByteCount: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAtoA_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstArray", &dstArray);
-        trace.arg("dstOffset", &dstOffset);
-        trace.arg("srcArray", &srcArray);
-        trace.arg("srcOffset", &srcOffset);
-        trace.arg("ByteCount", &ByteCount);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyAtoA_v2(
+                    DefaultStream::PerThread,
+                    arg(dstArray),
+                    arg(dstOffset),
+                    arg(srcArray),
+                    arg(srcOffset),
+                    arg(ByteCount),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstArray", &dstArray);
+            trace.arg("dstOffset", &dstOffset);
+            trace.arg("srcArray", &srcArray);
+            trace.arg("srcOffset", &srcOffset);
+            trace.arg("ByteCount", &ByteCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2D(pCopy: *const CUDA_MEMCPY2D_v1) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy2D");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemcpy2D(arg(pCopy)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2D_v2(pCopy: *const CUDA_MEMCPY2D_v2) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy2D_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy2D_v2(DefaultStream::Legacy, arg(pCopy)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2D_v2_ptds(pCopy: *const CUDA_MEMCPY2D_v2) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy2D_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy2D_v2(DefaultStream::PerThread, arg(pCopy)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2DUnaligned(pCopy: *const CUDA_MEMCPY2D_v1) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy2DUnaligned");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemcpy2DUnaligned(arg(pCopy)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2DUnaligned_v2(pCopy: *const CUDA_MEMCPY2D_v2) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy2DUnaligned_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy2DUnaligned_v2(DefaultStream::Legacy, arg(pCopy)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2DUnaligned_v2_ptds(pCopy: *const CUDA_MEMCPY2D_v2) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy2DUnaligned_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy2DUnaligned_v2(DefaultStream::PerThread, arg(pCopy)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy3D(pCopy: *const CUDA_MEMCPY3D_v1) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3D");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemcpy3D(arg(pCopy)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy3D_v2(pCopy: *const CUDA_MEMCPY3D_v2) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3D_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy3D_v2(DefaultStream::Legacy, arg(pCopy)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy3D_v2_ptds(pCopy: *const CUDA_MEMCPY3D_v2) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3D_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy3D_v2(DefaultStream::PerThread, arg(pCopy)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -926,12 +1492,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dst", &dst);
-        trace.arg("src", &src);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyAsync(
+                    DefaultStream::Legacy,
+                    arg(dst),
+                    arg(src),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dst", &dst);
+            trace.arg("src", &src);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -942,12 +1523,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dst", &dst);
-        trace.arg("src", &src);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyAsync(
+                    DefaultStream::PerThread,
+                    arg(dst),
+                    arg(src),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dst", &dst);
+            trace.arg("src", &src);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -960,14 +1556,31 @@ pub(crate) unsafe extern "C" fn cuMemcpyPeerAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyPeerAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstContext", &dstContext);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("srcContext", &srcContext);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyPeerAsync(
+                    DefaultStream::Legacy,
+                    arg(dstDevice),
+                    arg(dstContext),
+                    arg(srcDevice),
+                    arg(srcContext),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstContext", &dstContext);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("srcContext", &srcContext);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -980,14 +1593,31 @@ pub(crate) unsafe extern "C" fn cuMemcpyPeerAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyPeerAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstContext", &dstContext);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("srcContext", &srcContext);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyPeerAsync(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(dstContext),
+                    arg(srcDevice),
+                    arg(srcContext),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstContext", &dstContext);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("srcContext", &srcContext);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -998,12 +1628,21 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoDAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyHtoDAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcHost", &srcHost);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::first_abi::cuMemcpyHtoDAsync(arg(dstDevice), arg(srcHost), arg(ByteCount), arg(hStream))
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcHost", &srcHost);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1014,12 +1653,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyHtoDAsync_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcHost", &srcHost);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyHtoDAsync_v2(
+                    DefaultStream::Legacy,
+                    arg(dstDevice),
+                    arg(srcHost),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcHost", &srcHost);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1030,12 +1684,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoDAsync_v2_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyHtoDAsync_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcHost", &srcHost);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyHtoDAsync_v2(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(srcHost),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcHost", &srcHost);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1046,12 +1715,21 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoHAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoHAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstHost", &dstHost);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::first_abi::cuMemcpyDtoHAsync(arg(dstHost), arg(srcDevice), arg(ByteCount), arg(hStream))
+            }
+        },
+        |trace| {
+            trace.arg("dstHost", &dstHost);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1062,12 +1740,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoHAsync_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstHost", &dstHost);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyDtoHAsync_v2(
+                    DefaultStream::Legacy,
+                    arg(dstHost),
+                    arg(srcDevice),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstHost", &dstHost);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1078,12 +1771,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoHAsync_v2_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoHAsync_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstHost", &dstHost);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyDtoHAsync_v2(
+                    DefaultStream::PerThread,
+                    arg(dstHost),
+                    arg(srcDevice),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstHost", &dstHost);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1094,12 +1802,21 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoDAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoDAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::first_abi::cuMemcpyDtoDAsync(arg(dstDevice), arg(srcDevice), arg(ByteCount), arg(hStream))
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1110,12 +1827,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoDAsync_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyDtoDAsync_v2(
+                    DefaultStream::Legacy,
+                    arg(dstDevice),
+                    arg(srcDevice),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1126,12 +1858,27 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoDAsync_v2_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyDtoDAsync_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyDtoDAsync_v2(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(srcDevice),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1143,13 +1890,28 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoAAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyHtoAAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstArray", &dstArray);
-        trace.arg("dstOffset", &dstOffset);
-        trace.arg("srcHost", &srcHost);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::first_abi::cuMemcpyHtoAAsync(
+                    arg(dstArray),
+                    arg(dstOffset),
+                    arg(srcHost),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstArray", &dstArray);
+            trace.arg("dstOffset", &dstOffset);
+            trace.arg("srcHost", &srcHost);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1161,13 +1923,29 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoAAsync_v2(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyHtoAAsync_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstArray", &dstArray);
-        trace.arg("dstOffset", &dstOffset);
-        trace.arg("srcHost", &srcHost);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyHtoAAsync_v2(
+                    DefaultStream::Legacy,
+                    arg(dstArray),
+                    arg(dstOffset),
+                    arg(srcHost),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstArray", &dstArray);
+            trace.arg("dstOffset", &dstOffset);
+            trace.arg("srcHost", &srcHost);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1179,13 +1957,29 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoAAsync_v2_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyHtoAAsync_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstArray", &dstArray);
-        trace.arg("dstOffset", &dstOffset);
-        trace.arg("srcHost", &srcHost);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyHtoAAsync_v2(
+                    DefaultStream::PerThread,
+                    arg(dstArray),
+                    arg(dstOffset),
+                    arg(srcHost),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstArray", &dstArray);
+            trace.arg("dstOffset", &dstOffset);
+            trace.arg("srcHost", &srcHost);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1197,13 +1991,28 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoHAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAtoHAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstHost", &dstHost);
-        trace.arg("srcArray", &srcArray);
-        trace.arg("srcOffset", &srcOffset);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::first_abi::cuMemcpyAtoHAsync(
+                    arg(dstHost),
+                    arg(srcArray),
+                    arg(srcOffset),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstHost", &dstHost);
+            trace.arg("srcArray", &srcArray);
+            trace.arg("srcOffset", &srcOffset);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1215,13 +2024,29 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoHAsync_v2(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAtoHAsync_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstHost", &dstHost);
-        trace.arg("srcArray", &srcArray);
-        trace.arg("srcOffset", &srcOffset);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyAtoHAsync_v2(
+                    DefaultStream::Legacy,
+                    arg(dstHost),
+                    arg(srcArray),
+                    arg(srcOffset),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstHost", &dstHost);
+            trace.arg("srcArray", &srcArray);
+            trace.arg("srcOffset", &srcOffset);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1233,67 +2058,125 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoHAsync_v2_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyAtoHAsync_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstHost", &dstHost);
-        trace.arg("srcArray", &srcArray);
-        trace.arg("srcOffset", &srcOffset);
-        trace.arg("ByteCount", &ByteCount);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::copy::cuMemcpyAtoHAsync_v2(
+                    DefaultStream::PerThread,
+                    arg(dstHost),
+                    arg(srcArray),
+                    arg(srcOffset),
+                    arg(ByteCount),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstHost", &dstHost);
+            trace.arg("srcArray", &srcArray);
+            trace.arg("srcOffset", &srcOffset);
+            trace.arg("ByteCount", &ByteCount);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2DAsync(pCopy: *const CUDA_MEMCPY2D_v1, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy2DAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemcpy2DAsync(arg(pCopy), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2DAsync_v2(pCopy: *const CUDA_MEMCPY2D_v2, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy2DAsync_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy2DAsync_v2(DefaultStream::Legacy, arg(pCopy), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2DAsync_v2_ptsz(pCopy: *const CUDA_MEMCPY2D_v2, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy2DAsync_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy2DAsync_v2(DefaultStream::PerThread, arg(pCopy), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy3DAsync(pCopy: *const CUDA_MEMCPY3D_v1, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemcpy3DAsync(arg(pCopy), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy3DAsync_v2(pCopy: *const CUDA_MEMCPY3D_v2, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DAsync_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy3DAsync_v2(DefaultStream::Legacy, arg(pCopy), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy3DAsync_v2_ptsz(pCopy: *const CUDA_MEMCPY3D_v2, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DAsync_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy3DAsync_v2(DefaultStream::PerThread, arg(pCopy), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1559,91 +2442,154 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DWithAttributesAsync_ptsz(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemsetD8(dstDevice: CUdeviceptr_v1, uc: u8, N: u32) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD8");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("uc", &uc);
-        trace.arg("N", &N);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemsetD8(arg(dstDevice), arg(uc), arg(N)) }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("uc", &uc);
+            trace.arg("N", &N);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemsetD8_v2(dstDevice: CUdeviceptr_v2, uc: u8, N: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD8_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("uc", &uc);
-        trace.arg("N", &N);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::set::cuMemsetD8_v2(DefaultStream::Legacy, arg(dstDevice), arg(uc), arg(N)) }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("uc", &uc);
+            trace.arg("N", &N);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemsetD8_v2_ptds(dstDevice: CUdeviceptr_v2, uc: u8, N: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD8_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("uc", &uc);
-        trace.arg("N", &N);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::set::cuMemsetD8_v2(DefaultStream::PerThread, arg(dstDevice), arg(uc), arg(N)) }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("uc", &uc);
+            trace.arg("N", &N);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemsetD16(dstDevice: CUdeviceptr_v1, us: u16, N: u32) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD16");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("us", &us);
-        trace.arg("N", &N);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemsetD16(arg(dstDevice), arg(us), arg(N)) }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("us", &us);
+            trace.arg("N", &N);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemsetD16_v2(dstDevice: CUdeviceptr_v2, us: u16, N: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD16_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("us", &us);
-        trace.arg("N", &N);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::set::cuMemsetD16_v2(DefaultStream::Legacy, arg(dstDevice), arg(us), arg(N)) }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("us", &us);
+            trace.arg("N", &N);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemsetD16_v2_ptds(dstDevice: CUdeviceptr_v2, us: u16, N: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD16_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("us", &us);
-        trace.arg("N", &N);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::set::cuMemsetD16_v2(DefaultStream::PerThread, arg(dstDevice), arg(us), arg(N)) }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("us", &us);
+            trace.arg("N", &N);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemsetD32(dstDevice: CUdeviceptr_v1, ui: u32, N: u32) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD32");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("ui", &ui);
-        trace.arg("N", &N);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuMemsetD32(arg(dstDevice), arg(ui), arg(N)) }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("ui", &ui);
+            trace.arg("N", &N);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemsetD32_v2(dstDevice: CUdeviceptr_v2, ui: u32, N: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD32_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("ui", &ui);
-        trace.arg("N", &N);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::set::cuMemsetD32_v2(DefaultStream::Legacy, arg(dstDevice), arg(ui), arg(N)) }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("ui", &ui);
+            trace.arg("N", &N);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemsetD32_v2_ptds(dstDevice: CUdeviceptr_v2, ui: u32, N: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD32_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("ui", &ui);
-        trace.arg("N", &N);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::set::cuMemsetD32_v2(DefaultStream::PerThread, arg(dstDevice), arg(ui), arg(N)) }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("ui", &ui);
+            trace.arg("N", &N);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1655,13 +2601,22 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D8(
     Height: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D8");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("uc", &uc);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::first_abi::cuMemsetD2D8(arg(dstDevice), arg(dstPitch), arg(uc), arg(Width), arg(Height))
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("uc", &uc);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1673,13 +2628,29 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D8_v2(
     Height: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D8_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("uc", &uc);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD2D8_v2(
+                    DefaultStream::Legacy,
+                    arg(dstDevice),
+                    arg(dstPitch),
+                    arg(uc),
+                    arg(Width),
+                    arg(Height),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("uc", &uc);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1691,13 +2662,29 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D8_v2_ptds(
     Height: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D8_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("uc", &uc);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD2D8_v2(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(dstPitch),
+                    arg(uc),
+                    arg(Width),
+                    arg(Height),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("uc", &uc);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1709,13 +2696,22 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D16(
     Height: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D16");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("us", &us);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::first_abi::cuMemsetD2D16(arg(dstDevice), arg(dstPitch), arg(us), arg(Width), arg(Height))
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("us", &us);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1727,13 +2723,29 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D16_v2(
     Height: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D16_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("us", &us);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD2D16_v2(
+                    DefaultStream::Legacy,
+                    arg(dstDevice),
+                    arg(dstPitch),
+                    arg(us),
+                    arg(Width),
+                    arg(Height),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("us", &us);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1745,13 +2757,29 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D16_v2_ptds(
     Height: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D16_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("us", &us);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD2D16_v2(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(dstPitch),
+                    arg(us),
+                    arg(Width),
+                    arg(Height),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("us", &us);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1763,13 +2791,22 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D32(
     Height: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D32");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("ui", &ui);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::first_abi::cuMemsetD2D32(arg(dstDevice), arg(dstPitch), arg(ui), arg(Width), arg(Height))
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("ui", &ui);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1781,13 +2818,29 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D32_v2(
     Height: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D32_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("ui", &ui);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD2D32_v2(
+                    DefaultStream::Legacy,
+                    arg(dstDevice),
+                    arg(dstPitch),
+                    arg(ui),
+                    arg(Width),
+                    arg(Height),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("ui", &ui);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1799,13 +2852,29 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D32_v2_ptds(
     Height: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D32_v2_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("ui", &ui);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD2D32_v2(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(dstPitch),
+                    arg(ui),
+                    arg(Width),
+                    arg(Height),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("ui", &ui);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1816,12 +2885,21 @@ pub(crate) unsafe extern "C" fn cuMemsetD8Async(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD8Async");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("uc", &uc);
-        trace.arg("N", &N);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD8Async(DefaultStream::Legacy, arg(dstDevice), arg(uc), arg(N), arg(hStream))
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("uc", &uc);
+            trace.arg("N", &N);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1832,12 +2910,27 @@ pub(crate) unsafe extern "C" fn cuMemsetD8Async_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD8Async_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("uc", &uc);
-        trace.arg("N", &N);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD8Async(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(uc),
+                    arg(N),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("uc", &uc);
+            trace.arg("N", &N);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1848,12 +2941,21 @@ pub(crate) unsafe extern "C" fn cuMemsetD16Async(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD16Async");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("us", &us);
-        trace.arg("N", &N);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD16Async(DefaultStream::Legacy, arg(dstDevice), arg(us), arg(N), arg(hStream))
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("us", &us);
+            trace.arg("N", &N);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1864,12 +2966,27 @@ pub(crate) unsafe extern "C" fn cuMemsetD16Async_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD16Async_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("us", &us);
-        trace.arg("N", &N);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD16Async(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(us),
+                    arg(N),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("us", &us);
+            trace.arg("N", &N);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1880,12 +2997,21 @@ pub(crate) unsafe extern "C" fn cuMemsetD32Async(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD32Async");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("ui", &ui);
-        trace.arg("N", &N);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD32Async(DefaultStream::Legacy, arg(dstDevice), arg(ui), arg(N), arg(hStream))
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("ui", &ui);
+            trace.arg("N", &N);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1896,12 +3022,27 @@ pub(crate) unsafe extern "C" fn cuMemsetD32Async_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD32Async_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("ui", &ui);
-        trace.arg("N", &N);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD32Async(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(ui),
+                    arg(N),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("ui", &ui);
+            trace.arg("N", &N);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1914,14 +3055,31 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D8Async(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D8Async");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("uc", &uc);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD2D8Async(
+                    DefaultStream::Legacy,
+                    arg(dstDevice),
+                    arg(dstPitch),
+                    arg(uc),
+                    arg(Width),
+                    arg(Height),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("uc", &uc);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1934,14 +3092,31 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D8Async_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D8Async_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("uc", &uc);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD2D8Async(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(dstPitch),
+                    arg(uc),
+                    arg(Width),
+                    arg(Height),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("uc", &uc);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1954,14 +3129,31 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D16Async(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D16Async");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("us", &us);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD2D16Async(
+                    DefaultStream::Legacy,
+                    arg(dstDevice),
+                    arg(dstPitch),
+                    arg(us),
+                    arg(Width),
+                    arg(Height),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("us", &us);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1974,14 +3166,31 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D16Async_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D16Async_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("us", &us);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD2D16Async(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(dstPitch),
+                    arg(us),
+                    arg(Width),
+                    arg(Height),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("us", &us);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1994,14 +3203,31 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D32Async(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D32Async");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("ui", &ui);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD2D32Async(
+                    DefaultStream::Legacy,
+                    arg(dstDevice),
+                    arg(dstPitch),
+                    arg(ui),
+                    arg(Width),
+                    arg(Height),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("ui", &ui);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2014,14 +3240,31 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D32Async_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemsetD2D32Async_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("dstPitch", &dstPitch);
-        trace.arg("ui", &ui);
-        trace.arg("Width", &Width);
-        trace.arg("Height", &Height);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::set::cuMemsetD2D32Async(
+                    DefaultStream::PerThread,
+                    arg(dstDevice),
+                    arg(dstPitch),
+                    arg(ui),
+                    arg(Width),
+                    arg(Height),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("dstPitch", &dstPitch);
+            trace.arg("ui", &ui);
+            trace.arg("Width", &Width);
+            trace.arg("Height", &Height);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2030,11 +3273,18 @@ pub(crate) unsafe extern "C" fn cuArrayCreate(
     pAllocateArray: *const CUDA_ARRAY_DESCRIPTOR_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuArrayCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pHandle", pHandle) };
-        trace.arg("pAllocateArray", &pAllocateArray);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuArrayCreate(arg(pHandle), arg(pAllocateArray)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pHandle", pHandle) };
+            trace.arg("pAllocateArray", &pAllocateArray);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2043,11 +3293,18 @@ pub(crate) unsafe extern "C" fn cuArrayCreate_v2(
     pAllocateArray: *const CUDA_ARRAY_DESCRIPTOR_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuArrayCreate_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pHandle", pHandle) };
-        trace.arg("pAllocateArray", &pAllocateArray);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::array::cuArrayCreate_v2(arg(pHandle), arg(pAllocateArray)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pHandle", pHandle) };
+            trace.arg("pAllocateArray", &pAllocateArray);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2056,11 +3313,18 @@ pub(crate) unsafe extern "C" fn cuArrayGetDescriptor(
     hArray: CUarray,
 ) -> CUresult {
     static CALL: Call = Call::new("cuArrayGetDescriptor");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pArrayDescriptor", pArrayDescriptor) };
-        trace.arg("hArray", &hArray);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuArrayGetDescriptor(arg(pArrayDescriptor), arg(hArray)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pArrayDescriptor", pArrayDescriptor) };
+            trace.arg("hArray", &hArray);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2069,11 +3333,18 @@ pub(crate) unsafe extern "C" fn cuArrayGetDescriptor_v2(
     hArray: CUarray,
 ) -> CUresult {
     static CALL: Call = Call::new("cuArrayGetDescriptor_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pArrayDescriptor", pArrayDescriptor) };
-        trace.arg("hArray", &hArray);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::array::cuArrayGetDescriptor_v2(arg(pArrayDescriptor), arg(hArray)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pArrayDescriptor", pArrayDescriptor) };
+            trace.arg("hArray", &hArray);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2146,9 +3417,16 @@ pub(crate) unsafe extern "C" fn cuArrayGetPlane(pPlaneArray: *mut CUarray, hArra
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuArrayDestroy(hArray: CUarray) -> CUresult {
     static CALL: Call = Call::new("cuArrayDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("hArray", &hArray);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::array::cuArrayDestroy(arg(hArray)) }
+        },
+        |trace| {
+            trace.arg("hArray", &hArray);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2157,11 +3435,18 @@ pub(crate) unsafe extern "C" fn cuArray3DCreate(
     pAllocateArray: *const CUDA_ARRAY3D_DESCRIPTOR_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuArray3DCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pHandle", pHandle) };
-        trace.arg("pAllocateArray", &pAllocateArray);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuArray3DCreate(arg(pHandle), arg(pAllocateArray)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pHandle", pHandle) };
+            trace.arg("pAllocateArray", &pAllocateArray);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2170,11 +3455,18 @@ pub(crate) unsafe extern "C" fn cuArray3DCreate_v2(
     pAllocateArray: *const CUDA_ARRAY3D_DESCRIPTOR_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuArray3DCreate_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pHandle", pHandle) };
-        trace.arg("pAllocateArray", &pAllocateArray);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::array::cuArray3DCreate_v2(arg(pHandle), arg(pAllocateArray)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pHandle", pHandle) };
+            trace.arg("pAllocateArray", &pAllocateArray);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2183,11 +3475,18 @@ pub(crate) unsafe extern "C" fn cuArray3DGetDescriptor(
     hArray: CUarray,
 ) -> CUresult {
     static CALL: Call = Call::new("cuArray3DGetDescriptor");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pArrayDescriptor", pArrayDescriptor) };
-        trace.arg("hArray", &hArray);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::first_abi::cuArray3DGetDescriptor(arg(pArrayDescriptor), arg(hArray)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pArrayDescriptor", pArrayDescriptor) };
+            trace.arg("hArray", &hArray);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2196,11 +3495,18 @@ pub(crate) unsafe extern "C" fn cuArray3DGetDescriptor_v2(
     hArray: CUarray,
 ) -> CUresult {
     static CALL: Call = Call::new("cuArray3DGetDescriptor_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pArrayDescriptor", pArrayDescriptor) };
-        trace.arg("hArray", &hArray);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::array::cuArray3DGetDescriptor_v2(arg(pArrayDescriptor), arg(hArray)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pArrayDescriptor", pArrayDescriptor) };
+            trace.arg("hArray", &hArray);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

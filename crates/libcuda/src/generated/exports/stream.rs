@@ -4,16 +4,24 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, DefaultStream, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamCreate(phStream: *mut CUstream, Flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuStreamCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phStream", phStream) };
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamCreate(arg(phStream), arg(Flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phStream", phStream) };
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -23,12 +31,19 @@ pub(crate) unsafe extern "C" fn cuStreamCreateWithPriority(
     priority: i32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamCreateWithPriority");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phStream", phStream) };
-        trace.arg("flags", &flags);
-        trace.arg("priority", &priority);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamCreateWithPriority(arg(phStream), arg(flags), arg(priority)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phStream", phStream) };
+            trace.arg("flags", &flags);
+            trace.arg("priority", &priority);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -74,101 +89,171 @@ pub(crate) unsafe extern "C" fn cuStreamEndCaptureToCig_ptsz(hStream: CUstream) 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetPriority(hStream: CUstream, priority: *mut i32) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetPriority");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("priority", priority) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetPriority(DefaultStream::Legacy, arg(hStream), arg(priority)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("priority", priority) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetPriority_ptsz(hStream: CUstream, priority: *mut i32) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetPriority_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("priority", priority) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetPriority(DefaultStream::PerThread, arg(hStream), arg(priority)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("priority", priority) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetDevice(hStream: CUstream, device: *mut CUdevice) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetDevice");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("device", device) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetDevice(DefaultStream::Legacy, arg(hStream), arg(device)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("device", device) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetDevice_ptsz(hStream: CUstream, device: *mut CUdevice) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetDevice_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("device", device) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetDevice(DefaultStream::PerThread, arg(hStream), arg(device)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("device", device) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetFlags(hStream: CUstream, flags: *mut u32) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetFlags");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("flags", flags) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetFlags(DefaultStream::Legacy, arg(hStream), arg(flags)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("flags", flags) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetFlags_ptsz(hStream: CUstream, flags: *mut u32) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetFlags_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("flags", flags) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetFlags(DefaultStream::PerThread, arg(hStream), arg(flags)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("flags", flags) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetId(hStream: CUstream, streamId: *mut u64) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetId");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("streamId", streamId) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetId(DefaultStream::Legacy, arg(hStream), arg(streamId)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("streamId", streamId) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetId_ptsz(hStream: CUstream, streamId: *mut u64) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetId_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("streamId", streamId) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetId(DefaultStream::PerThread, arg(hStream), arg(streamId)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("streamId", streamId) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetCtx(hStream: CUstream, pctx: *mut CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetCtx");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pctx", pctx) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetCtx(DefaultStream::Legacy, arg(hStream), arg(pctx)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pctx", pctx) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetCtx_ptsz(hStream: CUstream, pctx: *mut CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetCtx_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pctx", pctx) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetCtx(DefaultStream::PerThread, arg(hStream), arg(pctx)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pctx", pctx) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -206,21 +291,35 @@ pub(crate) unsafe extern "C" fn cuStreamGetCtx_v2_ptsz(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuStreamWaitEvent");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("hEvent", &hEvent);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamWaitEvent(DefaultStream::Legacy, arg(hStream), arg(hEvent), arg(Flags)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("hEvent", &hEvent);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamWaitEvent_ptsz(hStream: CUstream, hEvent: CUevent, Flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuStreamWaitEvent_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("hEvent", &hEvent);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamWaitEvent(DefaultStream::PerThread, arg(hStream), arg(hEvent), arg(Flags)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("hEvent", &hEvent);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -231,12 +330,27 @@ pub(crate) unsafe extern "C" fn cuStreamAddCallback(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamAddCallback");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("callback", &callback);
-        trace.arg("userData", &userData);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream::cuStreamAddCallback(
+                    DefaultStream::Legacy,
+                    arg(hStream),
+                    arg(callback),
+                    arg(userData),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("callback", &callback);
+            trace.arg("userData", &userData);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -247,12 +361,27 @@ pub(crate) unsafe extern "C" fn cuStreamAddCallback_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamAddCallback_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("callback", &callback);
-        trace.arg("userData", &userData);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream::cuStreamAddCallback(
+                    DefaultStream::PerThread,
+                    arg(hStream),
+                    arg(callback),
+                    arg(userData),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("callback", &callback);
+            trace.arg("userData", &userData);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -661,49 +790,91 @@ pub(crate) unsafe extern "C" fn cuStreamAttachMemAsync_ptsz(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamQuery(hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuStreamQuery");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamQuery(DefaultStream::Legacy, arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamQuery_ptsz(hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuStreamQuery_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamQuery(DefaultStream::PerThread, arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamSynchronize(hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuStreamSynchronize");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamSynchronize(DefaultStream::Legacy, arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamSynchronize_ptsz(hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuStreamSynchronize_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamSynchronize(DefaultStream::PerThread, arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamDestroy(hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuStreamDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamDestroy(arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamDestroy_v2(hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuStreamDestroy_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamDestroy_v2(arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

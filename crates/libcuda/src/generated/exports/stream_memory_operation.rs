@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, DefaultStream, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamWaitValue32(
@@ -14,12 +15,27 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue32(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWaitValue32");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWaitValue32(
+                    DefaultStream::Legacy,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -30,12 +46,27 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue32_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWaitValue32_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWaitValue32(
+                    DefaultStream::PerThread,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -46,12 +77,27 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue32_v2(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWaitValue32_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWaitValue32_v2(
+                    DefaultStream::Legacy,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -62,12 +108,27 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue32_v2_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWaitValue32_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWaitValue32_v2(
+                    DefaultStream::PerThread,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -78,12 +139,27 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue64(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWaitValue64");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWaitValue64(
+                    DefaultStream::Legacy,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -94,12 +170,27 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue64_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWaitValue64_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWaitValue64(
+                    DefaultStream::PerThread,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -110,12 +201,27 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue64_v2(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWaitValue64_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWaitValue64_v2(
+                    DefaultStream::Legacy,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -126,12 +232,27 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue64_v2_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWaitValue64_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWaitValue64_v2(
+                    DefaultStream::PerThread,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -142,12 +263,27 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue32(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWriteValue32");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWriteValue32(
+                    DefaultStream::Legacy,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -158,12 +294,27 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue32_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWriteValue32_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWriteValue32(
+                    DefaultStream::PerThread,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -174,12 +325,27 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue32_v2(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWriteValue32_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWriteValue32_v2(
+                    DefaultStream::Legacy,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -190,12 +356,27 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue32_v2_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWriteValue32_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWriteValue32_v2(
+                    DefaultStream::PerThread,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -206,12 +387,27 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue64(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWriteValue64");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWriteValue64(
+                    DefaultStream::Legacy,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -222,12 +418,27 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue64_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWriteValue64_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWriteValue64(
+                    DefaultStream::PerThread,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -238,12 +449,27 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue64_v2(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWriteValue64_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWriteValue64_v2(
+                    DefaultStream::Legacy,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -254,12 +480,27 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue64_v2_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamWriteValue64_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("addr", &addr);
-        trace.arg("value", &value);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamWriteValue64_v2(
+                    DefaultStream::PerThread,
+                    arg(stream),
+                    arg(addr),
+                    arg(value),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("addr", &addr);
+            trace.arg("value", &value);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -1,0 +1,299 @@
+//! Copies.
+use warploom_abi::{CUDA_MEMCPY2D_v2, CUDA_MEMCPY3D_v2, CUarray, CUcontext, CUdeviceptr, CUmemorytype, CUstream};
+use warploom_driver::memory::{Box3, Place, Side, Transfer};
+use warploom_driver::stream::StreamName;
+use warploom_driver::{DriverError, DriverResult, Handle};
+
+use super::super::stream::{default_stream, named};
+use crate::border::{ApiResult, DefaultStream, HostPtr, In, host_range};
+use crate::process::driver;
+
+/// Whether a call comes back when the copy is done.
+#[derive(Clone, Copy)]
+enum When {
+    Now(StreamName),
+    Later(StreamName),
+}
+
+fn transfer(transfer: &Transfer, when: When) -> ApiResult {
+    let driver = driver()?;
+    match when {
+        When::Now(stream) => driver.copy(transfer, stream, host_range),
+        When::Later(stream) => driver.copy_async(transfer, stream, host_range),
+    }
+}
+
+/// Copies a run of bytes.
+fn line(dst: Place, src: Place, bytes: usize, when: When) -> ApiResult {
+    let size = Box3::line(bytes as u64);
+    transfer(&Transfer { dst: Side::line(dst), src: Side::line(src), size }, when)
+}
+
+fn host(pointer: HostPtr) -> Place {
+    Place::Host(pointer.addr() as u64)
+}
+
+/// A side that starts at a byte of an array of one dimension.
+fn array_line(array: CUarray, offset: usize) -> DriverResult<Side> {
+    let place = Place::Array(driver()?.array(Handle::from_raw(array.0))?);
+    Ok(Side { place, origin: [offset as u64, 0, 0], pitch: 0, height: 0 })
+}
+
+fn sides(dst: Side, src: Side, bytes: usize, when: When) -> ApiResult {
+    transfer(&Transfer { dst, src, size: Box3::line(bytes as u64) }, when)
+}
+
+pub(crate) fn cuMemcpy(default: DefaultStream, dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize) -> ApiResult {
+    line(Place::Unified(dst), Place::Unified(src), ByteCount, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpyAsync(
+    default: DefaultStream,
+    dst: CUdeviceptr,
+    src: CUdeviceptr,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> ApiResult {
+    line(Place::Unified(dst), Place::Unified(src), ByteCount, When::Later(named(hStream, default)))
+}
+
+/// All contexts share one address space: which contexts are meant makes no difference once they are known to live.
+fn check_peers(dst: CUcontext, src: CUcontext) -> ApiResult {
+    let driver = driver()?;
+    for context in [dst, src] {
+        driver.context_or_current(Handle::from_raw(context.0))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn cuMemcpyPeer(
+    default: DefaultStream,
+    dstDevice: CUdeviceptr,
+    dstContext: CUcontext,
+    srcDevice: CUdeviceptr,
+    srcContext: CUcontext,
+    ByteCount: usize,
+) -> ApiResult {
+    check_peers(dstContext, srcContext)?;
+    line(Place::Device(dstDevice), Place::Device(srcDevice), ByteCount, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpyPeerAsync(
+    default: DefaultStream,
+    dstDevice: CUdeviceptr,
+    dstContext: CUcontext,
+    srcDevice: CUdeviceptr,
+    srcContext: CUcontext,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> ApiResult {
+    check_peers(dstContext, srcContext)?;
+    line(Place::Device(dstDevice), Place::Device(srcDevice), ByteCount, When::Later(named(hStream, default)))
+}
+
+pub(crate) fn cuMemcpyHtoD_v2(
+    default: DefaultStream,
+    dstDevice: CUdeviceptr,
+    srcHost: HostPtr,
+    ByteCount: usize,
+) -> ApiResult {
+    line(Place::Device(dstDevice), host(srcHost), ByteCount, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpyDtoH_v2(
+    default: DefaultStream,
+    dstHost: HostPtr,
+    srcDevice: CUdeviceptr,
+    ByteCount: usize,
+) -> ApiResult {
+    line(host(dstHost), Place::Device(srcDevice), ByteCount, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpyDtoD_v2(
+    default: DefaultStream,
+    dstDevice: CUdeviceptr,
+    srcDevice: CUdeviceptr,
+    ByteCount: usize,
+) -> ApiResult {
+    line(Place::Device(dstDevice), Place::Device(srcDevice), ByteCount, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpyHtoDAsync_v2(
+    default: DefaultStream,
+    dstDevice: CUdeviceptr,
+    srcHost: HostPtr,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> ApiResult {
+    line(Place::Device(dstDevice), host(srcHost), ByteCount, When::Later(named(hStream, default)))
+}
+
+pub(crate) fn cuMemcpyDtoHAsync_v2(
+    default: DefaultStream,
+    dstHost: HostPtr,
+    srcDevice: CUdeviceptr,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> ApiResult {
+    line(host(dstHost), Place::Device(srcDevice), ByteCount, When::Later(named(hStream, default)))
+}
+
+pub(crate) fn cuMemcpyDtoDAsync_v2(
+    default: DefaultStream,
+    dstDevice: CUdeviceptr,
+    srcDevice: CUdeviceptr,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> ApiResult {
+    line(Place::Device(dstDevice), Place::Device(srcDevice), ByteCount, When::Later(named(hStream, default)))
+}
+
+pub(crate) fn cuMemcpyDtoA_v2(
+    default: DefaultStream,
+    dstArray: CUarray,
+    dstOffset: usize,
+    srcDevice: CUdeviceptr,
+    ByteCount: usize,
+) -> ApiResult {
+    let dst = array_line(dstArray, dstOffset)?;
+    sides(dst, Side::line(Place::Device(srcDevice)), ByteCount, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpyAtoD_v2(
+    default: DefaultStream,
+    dstDevice: CUdeviceptr,
+    srcArray: CUarray,
+    srcOffset: usize,
+    ByteCount: usize,
+) -> ApiResult {
+    let src = array_line(srcArray, srcOffset)?;
+    sides(Side::line(Place::Device(dstDevice)), src, ByteCount, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpyHtoA_v2(
+    default: DefaultStream,
+    dstArray: CUarray,
+    dstOffset: usize,
+    srcHost: HostPtr,
+    ByteCount: usize,
+) -> ApiResult {
+    let dst = array_line(dstArray, dstOffset)?;
+    sides(dst, Side::line(host(srcHost)), ByteCount, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpyAtoH_v2(
+    default: DefaultStream,
+    dstHost: HostPtr,
+    srcArray: CUarray,
+    srcOffset: usize,
+    ByteCount: usize,
+) -> ApiResult {
+    let src = array_line(srcArray, srcOffset)?;
+    sides(Side::line(host(dstHost)), src, ByteCount, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpyAtoA_v2(
+    default: DefaultStream,
+    dstArray: CUarray,
+    dstOffset: usize,
+    srcArray: CUarray,
+    srcOffset: usize,
+    ByteCount: usize,
+) -> ApiResult {
+    let (dst, src) = (array_line(dstArray, dstOffset)?, array_line(srcArray, srcOffset)?);
+    sides(dst, src, ByteCount, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpyHtoAAsync_v2(
+    default: DefaultStream,
+    dstArray: CUarray,
+    dstOffset: usize,
+    srcHost: HostPtr,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> ApiResult {
+    let dst = array_line(dstArray, dstOffset)?;
+    sides(dst, Side::line(host(srcHost)), ByteCount, When::Later(named(hStream, default)))
+}
+
+pub(crate) fn cuMemcpyAtoHAsync_v2(
+    default: DefaultStream,
+    dstHost: HostPtr,
+    srcArray: CUarray,
+    srcOffset: usize,
+    ByteCount: usize,
+    hStream: CUstream,
+) -> ApiResult {
+    let src = array_line(srcArray, srcOffset)?;
+    sides(Side::line(host(dstHost)), src, ByteCount, When::Later(named(hStream, default)))
+}
+
+/// The place that the members of a copy structure name.
+fn place(kind: CUmemorytype, host: usize, device: CUdeviceptr, array: CUarray) -> DriverResult<Place> {
+    Ok(match kind {
+        CUmemorytype::CU_MEMORYTYPE_HOST => Place::Host(host as u64),
+        CUmemorytype::CU_MEMORYTYPE_DEVICE => Place::Device(device),
+        CUmemorytype::CU_MEMORYTYPE_UNIFIED => Place::Unified(device),
+        CUmemorytype::CU_MEMORYTYPE_ARRAY if array == CUarray::NULL => {
+            return Err(DriverError::invalid_value("an array to copy from or to is NULL"));
+        }
+        CUmemorytype::CU_MEMORYTYPE_ARRAY => Place::Array(driver()?.array(Handle::from_raw(array.0))?),
+        _ => return Err(DriverError::invalid_value(format!("{} is no kind of memory", kind.0))),
+    })
+}
+
+fn rectangle(copy: &CUDA_MEMCPY2D_v2) -> DriverResult<Transfer> {
+    let src = place(copy.srcMemoryType, copy.srcHost as usize, copy.srcDevice, copy.srcArray)?;
+    let dst = place(copy.dstMemoryType, copy.dstHost as usize, copy.dstDevice, copy.dstArray)?;
+    let side = |place, x, y, pitch| Side { place, origin: [x as u64, y as u64, 0], pitch: pitch as u64, height: 0 };
+    Ok(Transfer {
+        dst: side(dst, copy.dstXInBytes, copy.dstY, copy.dstPitch),
+        src: side(src, copy.srcXInBytes, copy.srcY, copy.srcPitch),
+        size: Box3 { width: copy.WidthInBytes as u64, height: copy.Height as u64, depth: 1 },
+    })
+}
+
+pub(crate) fn cuMemcpy2D_v2(default: DefaultStream, pCopy: In<'_, CUDA_MEMCPY2D_v2>) -> ApiResult {
+    transfer(&rectangle(&pCopy.required("pCopy")?)?, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpy2DUnaligned_v2(default: DefaultStream, pCopy: In<'_, CUDA_MEMCPY2D_v2>) -> ApiResult {
+    cuMemcpy2D_v2(default, pCopy)
+}
+
+pub(crate) fn cuMemcpy2DAsync_v2(
+    default: DefaultStream,
+    pCopy: In<'_, CUDA_MEMCPY2D_v2>,
+    hStream: CUstream,
+) -> ApiResult {
+    transfer(&rectangle(&pCopy.required("pCopy")?)?, When::Later(named(hStream, default)))
+}
+
+/// Levels of detail and the reserved members are of no account, as recorded.
+fn cuboid(copy: &CUDA_MEMCPY3D_v2) -> DriverResult<Transfer> {
+    let src = place(copy.srcMemoryType, copy.srcHost as usize, copy.srcDevice, copy.srcArray)?;
+    let dst = place(copy.dstMemoryType, copy.dstHost as usize, copy.dstDevice, copy.dstArray)?;
+    let side = |place, origin: [usize; 3], pitch, height| Side {
+        place,
+        origin: origin.map(|offset| offset as u64),
+        pitch: pitch as u64,
+        height: height as u64,
+    };
+    Ok(Transfer {
+        dst: side(dst, [copy.dstXInBytes, copy.dstY, copy.dstZ], copy.dstPitch, copy.dstHeight),
+        src: side(src, [copy.srcXInBytes, copy.srcY, copy.srcZ], copy.srcPitch, copy.srcHeight),
+        size: Box3 { width: copy.WidthInBytes as u64, height: copy.Height as u64, depth: copy.Depth as u64 },
+    })
+}
+
+pub(crate) fn cuMemcpy3D_v2(default: DefaultStream, pCopy: In<'_, CUDA_MEMCPY3D_v2>) -> ApiResult {
+    transfer(&cuboid(&pCopy.required("pCopy")?)?, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpy3DAsync_v2(
+    default: DefaultStream,
+    pCopy: In<'_, CUDA_MEMCPY3D_v2>,
+    hStream: CUstream,
+) -> ApiResult {
+    transfer(&cuboid(&pCopy.required("pCopy")?)?, When::Later(named(hStream, default)))
+}

@@ -1,0 +1,24 @@
+//! The warp interpreter as the driver's executor.
+use std::sync::Arc;
+
+use warploom_driver::executor::{Executor, LoadError};
+use warploom_exec::kernel::LoadedKernel;
+use warploom_ptx::ir::{FunctionId, GlobalId, Module};
+
+/// Runs every kernel in the interpreter.
+pub(crate) struct Interpreter;
+
+impl Executor for Interpreter {
+    fn load(
+        &self,
+        module: &Module,
+        kernel: FunctionId,
+        addresses: &dyn Fn(GlobalId) -> Option<u64>,
+    ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
+        warploom_interp::load(module, kernel, addresses).map_err(|error| LoadError(error.to_string()))
+    }
+
+    fn function_address(&self, function: FunctionId) -> u64 {
+        warploom_interp::function_address(function)
+    }
+}
