@@ -1,0 +1,184 @@
+//! Programs of API scenarios, compiled against our headers and run on our driver, against what they printed on an H200.
+//!
+//! Each section runs in a process of its own. Where we differ on purpose, [`DELIBERATE`] says why.
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// A recorded line, ours instead, and why.
+struct Difference {
+    recorded: &'static str,
+    ours: &'static str,
+    reason: &'static str,
+}
+
+const DELIBERATE: &[Difference] = &[Difference {
+    recorded: r#"cuModuleLoad(&m2, "/") = CUDA_ERROR_OUT_OF_MEMORY"#,
+    ours: r#"cuModuleLoad(&m2, "/") = CUDA_ERROR_FILE_NOT_FOUND"#,
+    reason: "the recorded driver takes the size of a directory for that of a file",
+}];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A folder in which the library has its soname, with the compiled programs in it.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("recorded_answers");
+        std::fs::create_dir_all(&folder).expect("cargo's folder for tests is writable");
+        for name in ["libcuda.so", "libcuda.so.1"] {
+            let link = folder.join(name);
+            // A link of an earlier run may lead elsewhere.
+            let _ = std::fs::remove_file(&link);
+            std::os::unix::fs::symlink(support::library(), &link).expect("the folder is writable");
+        }
+        for source in ["tests/goldens/scenarios.c", "tests/c/answers/answers.c"] {
+            let source = root().join(source);
+            let program = folder.join(source.file_stem().expect("a file has a name"));
+            let mut compiler = Command::new("cc");
+            compiler.args(["-w", "-I"]).arg(root().join("include")).arg(&source).arg("-o").arg(&program);
+            compiler.arg("-L").arg(&folder).args(["-lcuda", "-ldl", "-lpthread"]);
+            let output = compiler.output().expect("a C compiler is installed");
+            assert!(output.status.success(), "{source:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        folder
+    })
+}
+
+/// The lines of a section, without the run of blanks before the answer.
+fn section(text: &str, name: &str) -> Vec<String> {
+    let head = format!("== {name}");
+    let lines = text.lines().skip_while(|line| *line != head).skip(1).take_while(|line| !line.starts_with("== "));
+    let squeeze = |line: &str| {
+        let (call, answer) = line.rsplit_once(" = ").unwrap_or((line, ""));
+        if answer.is_empty() { line.trim_end().to_owned() } else { format!("{} = {answer}", call.trim_end()) }
+    };
+    lines.map(squeeze).collect()
+}
+
+fn expected(line: &str) -> &str {
+    let difference = DELIBERATE.iter().find(|difference| difference.recorded == line);
+    difference.map_or(line, |difference| difference.ours)
+}
+
+/// What `program` prints in its section `name`.
+fn run(program: &str, name: &str, prepare: impl FnOnce(&mut Command)) -> String {
+    let mut command = Command::new(folder().join(program));
+    command.arg(name).env("LD_LIBRARY_PATH", folder()).env("WARPLOOM_CUDA_VERSION", "13.0");
+    for setting in ["WARPLOOM_DEVICE", "WARPLOOM_DEVICE_COUNT", "WARPLOOM_THREADS", "WARPLOOM_LOG"] {
+        command.env_remove(setting);
+    }
+    prepare(&mut command);
+    let output = command.output().expect("the program starts");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn compare(program: &str, golden: &str, name: &str) {
+    let recorded = std::fs::read_to_string(root().join(golden)).expect("the recording is part of the repository");
+    let recorded = section(&recorded, name);
+    let ours = section(&run(program, name, |_| {}), name);
+    let mut differences = Vec::new();
+    for index in 0..ours.len().max(recorded.len()) {
+        let nothing = String::new();
+        let (ours, recorded) = (ours.get(index).unwrap_or(&nothing), recorded.get(index).unwrap_or(&nothing));
+        if ours != expected(recorded) {
+            differences.push(format!("line {}\n  ours     {ours}\n  recorded {recorded}", index + 1));
+        }
+    }
+    let (count, shown) = (differences.len(), differences.iter().take(12).cloned().collect::<Vec<_>>().join("\n"));
+    assert!(count == 0, "{count} of {} lines differ:\n{shown}", recorded.len());
+}
+
+macro_rules! sections {
+    ($module:ident, $program:literal, $golden:literal: $($name:ident)*) => {
+        mod $module {
+            $(#[test] fn $name() { super::compare($program, $golden, stringify!($name)); })*
+
+            #[test]
+            fn no_section_is_left_out() {
+                let golden = std::fs::read_to_string(super::root().join($golden)).expect("the recording is there");
+                let recorded: Vec<&str> = golden.lines().filter_map(|line| line.strip_prefix("== ")).collect();
+                assert_eq!(recorded, [$(stringify!($name)),*]);
+            }
+        }
+    };
+}
+
+sections! { scenarios, "scenarios", "tests/goldens/scenarios.golden":
+    before_init context_stack context_threads primary module_basics linker launch_params sticky memory streams_events arrays
+    library entry_points
+}
+
+sections! { answers, "answers", "tests/c/answers/answers.golden":
+    old_abi_under_second old_abi_without_context old_abi_contexts attach_detach limits_flags devices jit_options ptx_texts
+    images functions globals_init launch_limits legacy_launch fault_trap fault_breakpoint fault_null fault_wild
+    fault_host_pointer fault_shared fault_local fault_recursion fault_assert fault_misaligned fault_freed
+    small_recursion printing fault_other_context copies pointers pools virtual_memory asynchrony stream_handles stale_stream
+    stale_event foreign_stream foreign_event stale_function stale_array libraries library_without_context linking
+    graphs_capture fork_after_init fork_before_context misc
+}
+
+/// The calls in which the recorded driver crashes, which the program marks with `N(...)`.
+fn crashing_calls(source: &str) -> Vec<String> {
+    let mut calls = Vec::new();
+    for (start, _) in source.match_indices("N(cu") {
+        let mut depth = 0;
+        let inside = source[start + 1..].find(|letter| {
+            depth += match letter {
+                '(' => 1,
+                ')' => -1,
+                _ => 0,
+            };
+            depth == 0
+        });
+        let length = inside.expect("parentheses are balanced");
+        calls.push(source[start + 2..start + 1 + length].to_owned());
+    }
+    calls
+}
+
+#[test]
+fn where_the_recorded_driver_crashes_ours_answers() {
+    let source = std::fs::read_to_string(root().join("tests/c/answers/answers.c")).expect("the program is there");
+    let golden =
+        std::fs::read_to_string(root().join("tests/c/answers/answers.golden")).expect("the recording is there");
+    let calls = crashing_calls(&source);
+    assert!(calls.len() > 20, "{calls:?}");
+    let mut answered = 0;
+    for name in golden.lines().filter_map(|line| line.strip_prefix("== ")) {
+        let text = run("answers", name, |command| {
+            command.env("ANSWERS_CRASHING", "1");
+        });
+        assert!(!text.contains("CRASH signal"), "{text}");
+        for line in section(&text, name) {
+            let Some((call, answer)) =
+                line.rsplit_once(" = ").filter(|(call, _)| calls.iter().any(|known| known == call))
+            else {
+                continue;
+            };
+            answered += 1;
+            let clear = ["CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_INVALID_HANDLE", "CUDA_ERROR_INVALID_CONTEXT"];
+            assert!(clear.contains(&answer), "{call} answers {answer}");
+        }
+    }
+    assert!(answered >= calls.len(), "{answered} of {} calls were made", calls.len());
+}
+
+#[test]
+fn deliberate_differences_have_reasons_and_are_recorded() {
+    let goldens = ["tests/goldens/scenarios.golden", "tests/c/answers/answers.golden"]
+        .map(|golden| std::fs::read_to_string(root().join(golden)).expect("the recording is there"))
+        .concat();
+    let recorded: Vec<String> = goldens
+        .split("== ")
+        .flat_map(|part| section(&format!("== {part}"), part.lines().next().unwrap_or_default()))
+        .collect();
+    for difference in DELIBERATE {
+        assert!(recorded.iter().any(|line| line == difference.recorded), "{}", difference.recorded);
+        assert!(!difference.reason.is_empty() && difference.ours != difference.recorded);
+    }
+}
