@@ -287,8 +287,8 @@ pub enum Item {
         /// The whole directive.
         span: Span,
     },
-    /// `@@DWARF ...`, the deprecated form of debug data (11.5.1): the rest of the line, as it stands in the text.
-    Dwarf(Span),
+    /// `@@DWARF ...`, the deprecated form of debug data (11.5.1): the line as it stands in the text.
+    Dwarf(Ident),
     /// `.pragma` (11.4.1)
     Pragma(List<StringLiteral>),
     /// `.loc` at module scope

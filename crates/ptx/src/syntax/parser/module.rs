@@ -33,7 +33,11 @@ impl Parser<'_> {
     fn item(&mut self) -> Parse<()> {
         let start = self.token.span.start;
         let item = match self.token.kind {
-            TokenKind::Dwarf => Item::Dwarf(self.bump().span),
+            TokenKind::Dwarf => {
+                let token = self.bump();
+                let name = self.names.intern(self.text(token.span).trim_end());
+                Item::Dwarf(Ident { name, span: token.span })
+            }
             TokenKind::Dot => match self.dot_word().unwrap_or_default() {
                 "version" => return self.version(),
                 "target" => return self.target(),

@@ -39,8 +39,7 @@ impl Parser<'_> {
             TokenKind::LeftBrace => self.nested(Self::vector),
             TokenKind::Minus => self.minus(),
             TokenKind::Bang => self.not(),
-            TokenKind::LeftParen => self.nested(Self::parenthesized_operand),
-            TokenKind::Tilde | TokenKind::Plus => self.constant(),
+            TokenKind::LeftParen | TokenKind::Tilde | TokenKind::Plus => self.constant(),
             _ => Err(self.unexpected("an operand")),
         }
     }
@@ -168,20 +167,11 @@ impl Parser<'_> {
         Ok(Operand { kind, span: self.span_from(start) })
     }
 
-    /// `(a, b)` of a call, or the first parenthesis of an expression.
-    fn parenthesized_operand(&mut self) -> Parse<Operand> {
+    /// `(a, b)` of a call
+    pub(super) fn arguments(&mut self) -> Parse<Operand> {
         let start = self.bump().span.start;
         let mark = self.operands.len();
-        if self.at(TokenKind::Dot) {
-            self.rewind(start);
-            return self.constant();
-        }
         self.operand_list(TokenKind::RightParen, "',' or ')'")?;
-        if self.continues_expression() {
-            self.operands.truncate(mark);
-            self.rewind(start);
-            return self.constant();
-        }
         let kind = OperandKind::Arguments(self.nodes.extend(self.operands.drain(mark..)));
         Ok(Operand { kind, span: self.span_from(start) })
     }

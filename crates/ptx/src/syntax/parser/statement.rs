@@ -185,10 +185,12 @@ impl Parser<'_> {
         let modifiers = self.nodes.since(mark);
         let mark = self.operands.len();
         if !self.at(TokenKind::Semicolon) {
+            // Only a call takes lists in parentheses; elsewhere they belong to an expression.
+            let call = self.text(opcode.span) == "call";
             loop {
-                let operand = self.operand()?;
+                let list = call && self.at(TokenKind::LeftParen);
+                let operand = if list { self.arguments()? } else { self.operand()? };
                 self.operands.push(operand);
-                // `call (r), f` and `call f, (a)` are written with commas; nothing else may stand between operands.
                 if !self.eat(TokenKind::Comma) {
                     break;
                 }

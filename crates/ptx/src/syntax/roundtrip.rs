@@ -1,0 +1,424 @@
+//! Printing a tree and parsing the text gives the tree back, for trees of every shape.
+//!
+//! proptest draws a list of numbers; [`Build`] makes a tree of them, a choice at a time, so that shrinking the list
+//! shrinks the tree. Left out are only trees that no text has: a negated literal is a literal, `!p` is not `!(p)`.
+
+use proptest::prelude::*;
+
+use super::ast::*;
+use super::{Names, Span, dump, parse};
+
+struct Build {
+    choices: std::vec::IntoIter<u64>,
+    names: Names,
+    nodes: Nodes,
+    depth: u32,
+}
+
+const AT: Span = Span::new(0, 0);
+
+impl Build {
+    fn number(&mut self) -> u64 {
+        self.choices.next().unwrap_or(0)
+    }
+
+    /// A number below `limit`; zero when the choices are used up, so that every recursion ends.
+    fn pick(&mut self, limit: u64) -> u64 {
+        self.number() % limit
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.pick(all.len() as u64) as usize]
+    }
+
+    fn option<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        (self.pick(3) == 1).then(|| inner(self))
+    }
+
+    fn many<T>(&mut self, limit: u64, mut inner: impl FnMut(&mut Self) -> T) -> List<T>
+    where
+        Nodes: Arena<T>,
+    {
+        let count = self.pick(limit);
+        let nodes: Vec<T> = (0..count).map(|_| inner(self)).collect();
+        self.nodes.extend(nodes)
+    }
+
+    fn some<T>(&mut self, limit: u64, mut inner: impl FnMut(&mut Self) -> T) -> List<T>
+    where
+        Nodes: Arena<T>,
+    {
+        let count = self.pick(limit) + 1;
+        let nodes: Vec<T> = (0..count).map(|_| inner(self)).collect();
+        self.nodes.extend(nodes)
+    }
+
+    fn ident(&mut self) -> Ident {
+        const PREFIXES: [&str; 8] = ["%r", "$L__BB", "_Z3foo", "%", "x", "__", "retval", "generic"];
+        let text = format!("{}{}", self.one_of(&PREFIXES), self.pick(20));
+        Ident { name: self.names.intern(&text), span: AT }
+    }
+
+    fn word(&mut self, words: &[&str]) -> Ident {
+        let word = self.one_of(words);
+        Ident { name: self.names.intern(word), span: AT }
+    }
+
+    fn string(&mut self) -> StringLiteral {
+        let text = self.one_of(&["", "nounroll", "a b", "tab\\t", "quote\\\"", "// no comment", "ü"]);
+        StringLiteral { text: self.names.intern(text), span: AT }
+    }
+
+    fn strings(&mut self) -> List<StringLiteral> {
+        self.some(2, Self::string)
+    }
+
+    fn u32(&mut self) -> u32 {
+        self.number() as u32
+    }
+
+    fn spanned<T>(value: T) -> Spanned<T> {
+        Spanned { value, span: AT }
+    }
+
+    fn literal(&mut self) -> Literal {
+        let number = self.number();
+        match self.pick(4) {
+            0 => Literal::Int(number as i64),
+            1 => Literal::Uint(number),
+            2 => Literal::F32(number as u32),
+            _ => Literal::F64(number),
+        }
+    }
+
+    fn expr(&mut self) -> Expr {
+        self.depth += 1;
+        let kind = match if self.depth < 5 { self.pick(9) } else { self.pick(2) } {
+            0 => ExprKind::Literal(self.literal()),
+            1 => ExprKind::Name(self.ident().name),
+            2 => ExprKind::Generic(self.expr_id()),
+            3 => ExprKind::Mask(self.number(), self.expr_id()),
+            4 => {
+                let op = self.one_of(&[UnaryOp::Minus, UnaryOp::Plus, UnaryOp::Not, UnaryOp::Complement]);
+                let inner = self.expr();
+                // `-5` is a literal, `!x` and `-x` are operands of their own.
+                let inner = match inner.kind {
+                    ExprKind::Literal(_) | ExprKind::Name(_) => {
+                        let inner = self.nodes.push(inner);
+                        Expr { kind: ExprKind::Unary(UnaryOp::Complement, inner), span: AT }
+                    }
+                    _ => inner,
+                };
+                ExprKind::Unary(op, self.nodes.push(inner))
+            }
+            5 | 6 => {
+                use BinaryOp::*;
+                const ALL: [BinaryOp; 18] =
+                    [Mul, Div, Rem, Add, Sub, Shl, Shr, Lt, Le, Gt, Ge, Eq, Ne, And, Xor, Or, LogicalAnd, LogicalOr];
+                let op = self.one_of(&ALL);
+                ExprKind::Binary(op, self.expr_id(), self.expr_id())
+            }
+            7 => ExprKind::Conditional(self.expr_id(), self.expr_id(), self.expr_id()),
+            _ => ExprKind::Cast(self.one_of(&[ScalarType::S64, ScalarType::U64]), self.expr_id()),
+        };
+        self.depth -= 1;
+        Expr { kind, span: AT }
+    }
+
+    fn expr_id(&mut self) -> Id<Expr> {
+        let expr = self.expr();
+        self.nodes.push(expr)
+    }
+
+    fn initialiser(&mut self) -> Expr {
+        self.depth += 1;
+        let kind = match if self.depth < 5 { self.pick(5) } else { 0 } {
+            0 | 1 => self.expr().kind,
+            2 => {
+                let string = self.string();
+                ExprKind::String(self.nodes.push(string))
+            }
+            3 => ExprKind::Braces(self.many(4, |build| {
+                let field = build.word(&["addr_mode_0", "filter_mode"]);
+                Expr { kind: ExprKind::Field(field.name, build.expr_id()), span: AT }
+            })),
+            _ => ExprKind::Braces(self.many(4, Self::initialiser)),
+        };
+        self.depth -= 1;
+        Expr { kind, span: AT }
+    }
+
+    fn variable(&mut self) -> Variable {
+        let align = self.option(|build| Self::spanned(1 << build.pick(8)));
+        let ptr = self.option(|build| Pointee {
+            space: build.option(|build| build.one_of(StateSpace::ALL)),
+            align: build.option(|build| 1 << build.pick(8)),
+        });
+        // Behind `.ptr` an alignment is the pointee's.
+        Variable {
+            linkage: None,
+            space: self.one_of(StateSpace::ALL),
+            bank: self.option(Self::u32),
+            attribute: self.option(Self::attribute),
+            align,
+            vector: self.option(|build| build.one_of(&[2, 4, 8])),
+            ty: Self::spanned(self.one_of(ScalarType::ALL)),
+            ptr,
+            name: self.ident(),
+            count: self.option(Self::u32),
+            dims: self.many(4, |build| build.option(Self::number)),
+            init: self.option(|build| {
+                let init = build.initialiser();
+                build.nodes.push(init)
+            }),
+            span: AT,
+        }
+    }
+
+    fn attribute(&mut self) -> Attribute {
+        match self.pick(2) {
+            0 => Attribute::Managed,
+            _ => Attribute::Unified(self.number(), self.number()),
+        }
+    }
+
+    fn linkage(&mut self) -> Option<Linkage> {
+        self.option(|build| build.one_of(Linkage::ALL))
+    }
+
+    fn extent(&mut self) -> Extent {
+        let given = self.pick(3) as u8 + 1;
+        let mut size = [1; 3];
+        size.iter_mut().take(usize::from(given)).for_each(|size| *size = self.u32());
+        Extent { size, given }
+    }
+
+    fn directive(&mut self) -> FunctionDirective {
+        use DirectiveKind::*;
+        let kind = match self.pick(13) {
+            0 => MaxNReg(self.u32()),
+            1 => MaxNTid(self.extent()),
+            2 => ReqNTid(self.extent()),
+            3 => MinNCtaPerSm(self.u32()),
+            4 => MaxNCtaPerSm(self.u32()),
+            5 => NoReturn,
+            6 => Pragma(self.strings()),
+            7 => ReqNCtaPerCluster(self.extent()),
+            8 => ExplicitCluster,
+            9 => MaxClusterRank(self.u32()),
+            10 => BlocksAreClusters,
+            11 => AbiPreserve(self.u32()),
+            _ => AbiPreserveControl(self.u32()),
+        };
+        FunctionDirective { kind, span: AT }
+    }
+
+    fn operand(&mut self) -> Operand {
+        self.depth += 1;
+        let kind = match if self.depth < 4 { self.pick(12) } else { self.pick(3) } {
+            0 | 1 => OperandKind::Name(self.ident().name),
+            2 => OperandKind::Literal(self.literal()),
+            3 => OperandKind::Sink,
+            4 => self.member(),
+            5 | 6 => {
+                let address = self.address();
+                OperandKind::Address(self.nodes.push(address))
+            }
+            7 => {
+                let address = Address { rest: List::EMPTY, unified: false, ..self.address() };
+                OperandKind::Element(self.ident().name, self.nodes.push(address))
+            }
+            8 => OperandKind::Vector(self.many(5, Self::operand)),
+            9 => {
+                let inner = Operand { kind: self.member(), span: AT };
+                let inner = self.nodes.push(inner);
+                if self.pick(2) == 0 { OperandKind::Not(inner) } else { OperandKind::Minus(inner) }
+            }
+            10 => {
+                let parts = [(); 2].map(|()| match self.operand() {
+                    Operand { kind: OperandKind::Pair(first, _), .. } => first,
+                    operand => self.nodes.push(operand),
+                });
+                OperandKind::Pair(parts[0], parts[1])
+            }
+            _ => self.expression_operand(),
+        };
+        self.depth -= 1;
+        Operand { kind, span: AT }
+    }
+
+    fn member(&mut self) -> OperandKind {
+        OperandKind::Member(self.ident().name, self.word(&["x", "w", "b0", "h1", "b3210"]).name)
+    }
+
+    /// A constant expression; numbers and names are operands of their own.
+    fn expression_operand(&mut self) -> OperandKind {
+        let expr = self.expr();
+        match expr.kind {
+            ExprKind::Literal(literal) => OperandKind::Literal(literal),
+            ExprKind::Name(name) => OperandKind::Name(name),
+            _ => OperandKind::Expr(self.nodes.push(expr)),
+        }
+    }
+
+    fn address(&mut self) -> Address {
+        // What is added to a number is part of the number's expression.
+        let (kind, offset) = match self.pick(4) {
+            0 | 1 => (OperandKind::Name(self.ident().name), self.option(Self::expr_id)),
+            2 => (OperandKind::Literal(self.literal()), None),
+            _ => (self.member(), self.option(Self::expr_id)),
+        };
+        let base = self.nodes.push(Operand { kind, span: AT });
+        Address { base, offset, rest: self.many(3, Self::operand), unified: self.pick(4) == 3 }
+    }
+
+    fn instruction(&mut self) -> Instruction {
+        const MODIFIERS: [&str; 10] =
+            ["f32", "global", "L2::128B", "shared::cluster", "2d", "v4", "rn", "16x256b", "mbarrier::complete_tx::bytes", "to"];
+        let call = self.pick(5) == 4;
+        let guard = self.option(|build| Guard { negated: build.pick(2) == 1, predicate: build.ident() });
+        let opcode = if call { self.word(&["call"]) } else { self.word(&["add", "ld", "tex", "ret", "wgmma", "setp"]) };
+        let modifiers = self.many(5, |build| build.word(&MODIFIERS));
+        let operands = self.many(5, |build| {
+            if call && build.pick(2) == 1 {
+                return Operand { kind: OperandKind::Arguments(build.many(3, Self::operand)), span: AT };
+            }
+            build.operand()
+        });
+        Instruction { guard, opcode, modifiers, operands, span: AT }
+    }
+
+    fn statement(&mut self) -> Statement {
+        self.depth += 1;
+        let statement = match self.pick(12) {
+            0..=3 => Statement::Instruction(self.instruction()),
+            4 => Statement::Label(self.ident()),
+            5 | 6 => {
+                let variable = self.variable();
+                Statement::Variable(self.nodes.push(variable))
+            }
+            7 if self.depth < 4 => Statement::Block(Body { statements: self.many(5, Self::statement), span: AT }),
+            8 => Statement::BranchTargets { name: self.ident(), targets: self.some(3, Self::ident) },
+            9 => Statement::CallTargets { name: self.ident(), targets: self.some(3, Self::ident) },
+            10 => {
+                let prototype = Prototype {
+                    name: self.ident(),
+                    returns: self.many(2, Self::variable),
+                    params: self.many(3, Self::variable),
+                    directives: self.many(3, Self::directive),
+                    span: AT,
+                };
+                Statement::CallPrototype(self.nodes.push(prototype))
+            }
+            11 => Statement::Pragma(self.strings()),
+            _ => {
+                let loc = self.loc();
+                Statement::Loc(self.nodes.push(loc))
+            }
+        };
+        self.depth -= 1;
+        statement
+    }
+
+    fn source_line(&mut self) -> SourceLine {
+        SourceLine { file: self.u32(), line: self.u32(), column: self.u32() }
+    }
+
+    fn loc(&mut self) -> Loc {
+        Loc {
+            at: self.source_line(),
+            function: self.option(|build| (build.ident(), build.number())),
+            inlined_at: self.option(Self::source_line),
+            span: AT,
+        }
+    }
+
+    fn item(&mut self) -> Item {
+        match self.pick(9) {
+            0..=2 => {
+                let function = Function {
+                    linkage: self.linkage(),
+                    kind: self.one_of(&[FunctionKind::Entry, FunctionKind::Func]),
+                    attribute: self.option(Self::attribute),
+                    returns: self.many(2, Self::variable),
+                    name: self.ident(),
+                    params: self.many(4, Self::variable),
+                    directives: self.many(4, Self::directive),
+                    body: self.option(|build| Body { statements: build.many(12, Self::statement), span: AT }),
+                    span: AT,
+                };
+                Item::Function(self.nodes.push(function))
+            }
+            3 => {
+                let variable = Variable { linkage: self.linkage(), ..self.variable() };
+                Item::Variable(self.nodes.push(variable))
+            }
+            4 => Item::Alias { alias: self.ident(), target: self.ident(), span: AT },
+            5 => {
+                let string = self.string();
+                let name = self.nodes.push(string);
+                let stamp = self.option(|build| (build.number(), build.number()));
+                Item::File { index: self.u32(), name, stamp, span: AT }
+            }
+            6 => Item::Section {
+                name: self.word(&[".debug_info", ".debug_str"]),
+                lines: self.many(4, |build| match build.pick(2) {
+                    0 => SectionLine::Label(build.ident()),
+                    _ => SectionLine::Data { ty: ScalarType::B32, values: build.some(3, Self::expr) },
+                }),
+                span: AT,
+            },
+            7 => Item::Dwarf(self.word(&["@@DWARF .4byte 0x1, 0x2", "@@DWARF .byte 3"])),
+            _ => Item::Pragma(self.strings()),
+        }
+    }
+
+    fn module(mut self) -> Module {
+        let version = Version { major: self.u32(), minor: self.u32() };
+        let targets = self.some(3, |build| build.word(&["sm_90a", "debug", "texmode_independent"]));
+        let address_size = self.option(|build| Self::spanned(build.u32()));
+        let items = (0..self.pick(6)).map(|_| self.item()).collect();
+        let Self { names, nodes, .. } = self;
+        Module { source: "".into(), names, version: Some(Self::spanned(version)), targets, address_size, items, nodes }
+    }
+}
+
+fn numbers() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => 0u64..64, 1 => any::<u64>()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn printed_trees_parse_to_themselves(choices in prop::collection::vec(numbers(), 1..400)) {
+        let build = Build { choices: choices.into_iter(), names: Names::default(), nodes: Nodes::default(), depth: 0 };
+        let module = build.module();
+        let text = module.to_string();
+        let parsed = parse(text.as_bytes());
+        prop_assert_eq!(&parsed.diagnostics, &[], "{}", text);
+        prop_assert_eq!(dump(&module), dump(&parsed.module), "{}", text);
+    }
+
+    #[test]
+    fn any_text_parses(text in "[ -~\n]{0,200}") {
+        parse(text.as_bytes());
+    }
+
+    #[test]
+    fn texts_of_tokens_parse(tokens in prop::collection::vec(token(), 0..80)) {
+        let parsed = parse(tokens.join(" ").as_bytes());
+        // Whatever was understood can be printed and understood again.
+        let again = parse(parsed.module.to_string().as_bytes());
+        prop_assert_eq!(dump(&parsed.module), dump(&again.module));
+    }
+}
+
+fn token() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        ".version", "8.0", ".target", "sm_90", ".entry", ".func", ".visible", ".global", ".reg", ".b32", ".align", "k",
+        "%r1", "_", "(", ")", "{", "}", "[", "]", "<", ">", ";", ",", ":", "|", "!", "-", "+", "*", "?", "=", "@", "4",
+        "0f3F800000", "\"s\"", ".loc", ".section", ".branchtargets", ".callprototype", "call", "add", ".pragma", ".b8",
+        "generic", ".file", ".alias", ".param", ".ptr", "@@DWARF x\n", "\n", "é",
+    ])
+}
