@@ -140,7 +140,21 @@ macro_rules! plain {
         }
     )+};
 }
-plain!(u8, u32, u64, bool, Linkage, StateSpace, ScalarType, FunctionKind, UnaryOp, BinaryOp, Extent, Literal, Attribute);
+plain!(
+    u8,
+    u32,
+    u64,
+    bool,
+    Linkage,
+    StateSpace,
+    ScalarType,
+    FunctionKind,
+    UnaryOp,
+    BinaryOp,
+    Extent,
+    Literal,
+    Attribute
+);
 plain!(SourceLine, Version);
 
 macro_rules! structs {

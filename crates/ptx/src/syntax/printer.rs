@@ -30,7 +30,12 @@ impl<'a> Printer<'a, '_> {
     }
 
     /// Prints with `separator` between.
-    fn separated<T: Copy>(&mut self, list: &[T], separator: &str, print: fn(&mut Self, T) -> fmt::Result) -> fmt::Result {
+    fn separated<T: Copy>(
+        &mut self,
+        list: &[T],
+        separator: &str,
+        print: fn(&mut Self, T) -> fmt::Result,
+    ) -> fmt::Result {
         for (at, node) in list.iter().enumerate() {
             if at > 0 {
                 self.out.write_str(separator)?;

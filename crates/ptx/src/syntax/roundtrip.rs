@@ -235,11 +235,18 @@ impl Build {
                 if self.pick(2) == 0 { OperandKind::Not(inner) } else { OperandKind::Minus(inner) }
             }
             10 => {
-                let parts = [(); 2].map(|()| match self.operand() {
+                // Behind a number or an expression `|` would be an operator.
+                let first = match self.pick(3) {
+                    0 => OperandKind::Name(self.ident().name),
+                    1 => OperandKind::Vector(self.many(3, Self::operand)),
+                    _ => OperandKind::Sink,
+                };
+                let first = self.nodes.push(Operand { kind: first, span: AT });
+                let second = match self.operand() {
                     Operand { kind: OperandKind::Pair(first, _), .. } => first,
                     operand => self.nodes.push(operand),
-                });
-                OperandKind::Pair(parts[0], parts[1])
+                };
+                OperandKind::Pair(first, second)
             }
             _ => self.expression_operand(),
         };
@@ -273,17 +280,32 @@ impl Build {
     }
 
     fn instruction(&mut self) -> Instruction {
-        const MODIFIERS: [&str; 10] =
-            ["f32", "global", "L2::128B", "shared::cluster", "2d", "v4", "rn", "16x256b", "mbarrier::complete_tx::bytes", "to"];
+        const MODIFIERS: [&str; 10] = [
+            "f32",
+            "global",
+            "L2::128B",
+            "shared::cluster",
+            "2d",
+            "v4",
+            "rn",
+            "16x256b",
+            "mbarrier::complete_tx::bytes",
+            "to",
+        ];
         let call = self.pick(5) == 4;
         let guard = self.option(|build| Guard { negated: build.pick(2) == 1, predicate: build.ident() });
         let opcode = if call { self.word(&["call"]) } else { self.word(&["add", "ld", "tex", "ret", "wgmma", "setp"]) };
         let modifiers = self.many(5, |build| build.word(&MODIFIERS));
         let operands = self.many(5, |build| {
-            if call && build.pick(2) == 1 {
-                return Operand { kind: OperandKind::Arguments(build.many(3, Self::operand)), span: AT };
+            if !call {
+                return build.operand();
             }
-            build.operand()
+            // A call has no other operand that could begin with a parenthesis.
+            let kind = match build.pick(2) {
+                0 => OperandKind::Name(build.ident().name),
+                _ => OperandKind::Arguments(build.many(3, Self::operand)),
+            };
+            Operand { kind, span: AT }
         });
         Instruction { guard, opcode, modifiers, operands, span: AT }
     }
@@ -388,7 +410,7 @@ fn numbers() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn printed_trees_parse_to_themselves(choices in prop::collection::vec(numbers(), 1..400)) {
@@ -416,9 +438,57 @@ proptest! {
 
 fn token() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
-        ".version", "8.0", ".target", "sm_90", ".entry", ".func", ".visible", ".global", ".reg", ".b32", ".align", "k",
-        "%r1", "_", "(", ")", "{", "}", "[", "]", "<", ">", ";", ",", ":", "|", "!", "-", "+", "*", "?", "=", "@", "4",
-        "0f3F800000", "\"s\"", ".loc", ".section", ".branchtargets", ".callprototype", "call", "add", ".pragma", ".b8",
-        "generic", ".file", ".alias", ".param", ".ptr", "@@DWARF x\n", "\n", "é",
+        ".version",
+        "8.0",
+        ".target",
+        "sm_90",
+        ".entry",
+        ".func",
+        ".visible",
+        ".global",
+        ".reg",
+        ".b32",
+        ".align",
+        "k",
+        "%r1",
+        "_",
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+        "<",
+        ">",
+        ";",
+        ",",
+        ":",
+        "|",
+        "!",
+        "-",
+        "+",
+        "*",
+        "?",
+        "=",
+        "@",
+        "4",
+        "0f3F800000",
+        "\"s\"",
+        ".loc",
+        ".section",
+        ".branchtargets",
+        ".callprototype",
+        "call",
+        "add",
+        ".pragma",
+        ".b8",
+        "generic",
+        ".file",
+        ".alias",
+        ".param",
+        ".ptr",
+        "@@DWARF x\n",
+        "\n",
+        "é",
     ])
 }

@@ -6,7 +6,7 @@ use crate::syntax::lexer::{Token, TokenKind};
 use crate::syntax::number;
 
 impl Parser<'_> {
-    /// One operand with what may be tied to it by `|`.
+    /// One operand with what may be tied to it by `|`. Behind a number `|` is an operator.
     #[inline]
     pub(super) fn operand(&mut self) -> Parse<Operand> {
         let first = self.single()?;
@@ -29,7 +29,7 @@ impl Parser<'_> {
             TokenKind::Number => {
                 let span = self.token.span;
                 let literal = self.literal()?;
-                if self.continues_expression() {
+                if self.continues_expression() || self.at(TokenKind::Pipe) {
                     let first = Expr { kind: ExprKind::Literal(literal), span };
                     return self.continued(first);
                 }
@@ -44,7 +44,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the token goes on with an expression. `|` does not: it ties a pair.
+    /// Whether the token goes on with an expression that may have begun with a name. `|` does not: it ties a pair.
     fn continues_expression(&self) -> bool {
         use TokenKind::*;
         matches!(
@@ -118,39 +118,33 @@ impl Parser<'_> {
 
     /// `-5`, `-(1+2)`, or `-a`, `-a.b0` of a video instruction.
     fn minus(&mut self) -> Parse<Operand> {
-        let start = self.token.span.start;
-        self.bump();
-        match self.token.kind {
-            TokenKind::Number => {
-                let literal = self.literal()?;
-                if self.continues_expression() {
-                    self.rewind(start);
-                    return self.constant();
-                }
-                Ok(Operand { kind: OperandKind::Literal(number::negate(literal)), span: self.span_from(start) })
-            }
-            TokenKind::Ident => {
-                let token = self.bump();
-                let inner = self.named(token)?;
-                let kind = OperandKind::Minus(self.nodes.push(inner));
-                Ok(Operand { kind, span: self.span_from(start) })
-            }
-            _ => {
-                self.rewind(start);
-                self.constant()
-            }
+        let start = self.bump().span.start;
+        if !self.at(TokenKind::Number) {
+            return self.signed(start, OperandKind::Minus);
         }
+        let literal = self.literal()?;
+        if self.continues_expression() || self.at(TokenKind::Pipe) {
+            self.rewind(start);
+            return self.constant();
+        }
+        Ok(Operand { kind: OperandKind::Literal(number::negate(literal)), span: self.span_from(start) })
     }
 
     /// `!p`, or `!0` of an expression.
     fn not(&mut self) -> Parse<Operand> {
-        let start = self.token.span.start;
-        self.bump();
+        let start = self.bump().span.start;
+        self.signed(start, OperandKind::Not)
+    }
+
+    /// What follows `-` or `!` at byte `start`: a name, or the rest of a constant expression.
+    fn signed(&mut self, start: u32, kind: fn(Id<Operand>) -> OperandKind) -> Parse<Operand> {
         if self.at(TokenKind::Ident) {
             let token = self.bump();
-            let inner = self.named(token)?;
-            let kind = OperandKind::Not(self.nodes.push(inner));
-            return Ok(Operand { kind, span: self.span_from(start) });
+            if !self.continues_expression() {
+                let inner = self.named(token)?;
+                let inner = self.nodes.push(inner);
+                return Ok(Operand { kind: kind(inner), span: self.span_from(start) });
+            }
         }
         self.rewind(start);
         self.constant()

@@ -89,7 +89,7 @@ impl Printer<'_, '_> {
             OperandKind::Name(name) => self.out.write_str(self.name(name)),
             OperandKind::Member(base, member) => write!(self.out, "{}.{}", self.name(base), self.name(member)),
             OperandKind::Literal(literal) => self.literal(literal),
-            // Outside of parentheses `|` ties a pair.
+            // Behind a name and outside of parentheses `|` ties a pair.
             OperandKind::Expr(id) if matches!(module[id].kind, ExprKind::Binary(BinaryOp::Or, ..)) => {
                 self.inner(&module[id])
             }
