@@ -43,16 +43,31 @@ fn device(c: &mut Criterion) {
     let mut view = memory.view();
     c.bench_function("load u32", |b| b.iter(|| view.load::<u32>(black_box(base + 64)).unwrap()));
     let consecutive: [u64; 32] = std::array::from_fn(|lane| base + 4 * lane as u64);
-    let strided: [u64; 32] = std::array::from_fn(|lane| base + 4096 * lane as u64);
+    let strided: [u64; 32] = std::array::from_fn(|lane| base + 132 * lane as u64);
     let mut out = [0u32; 32];
     for (name, addresses) in [("gather 32 x u32, consecutive", consecutive), ("gather 32 x u32, strided", strided)] {
         c.bench_function(name, |b| {
             b.iter(|| view.gather(black_box(&addresses), u32::MAX, black_box(&mut out)).unwrap());
         });
     }
+    let vectors: [u64; 32] = std::array::from_fn(|lane| base + 16 * lane as u64);
+    let mut rows = [[0u32; 32]; 4];
+    c.bench_function("gather_vector 32 x 4 x u32, consecutive", |b| {
+        b.iter(|| view.gather_vector(black_box(&vectors), u32::MAX, black_box(&mut rows)).unwrap());
+    });
     c.bench_function("load_run 32 x u32", |b| {
         b.iter(|| view.load_run(black_box(base), black_box(&mut out)).unwrap());
     });
+
+    for size in [256 << 10, 64 << 20] {
+        c.bench_function(&format!("alloc, fill and free {} KiB", size >> 10), |b| {
+            b.iter(|| {
+                let base = memory.alloc(spec(size)).unwrap().base;
+                memory.fill(base, warploom_exec::copy::FillWidth::One, 1, size).unwrap();
+                memory.free(base).unwrap();
+            });
+        });
+    }
 
     let engine = Engine::new(PoolOptions::default(), Box::new(|_| {}));
     let group = Arc::new(Group::default());

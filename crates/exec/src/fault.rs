@@ -150,8 +150,8 @@ pub enum FaultKind {
     Stuck(String),
     /// The grid ran longer than the limit that the user set.
     LaunchTimeout {
-        /// The limit in milliseconds.
-        limit_ms: u64,
+        /// How long it ran, in milliseconds.
+        after_ms: u64,
         /// What the threads were doing.
         state: String,
     },
@@ -246,7 +246,7 @@ impl fmt::Display for FaultKind {
             FaultKind::InvalidPc { address } => write!(f, "call of {address:#x}, which is not a device function"),
             FaultKind::InvalidAddressSpace(why) => write!(f, "invalid address space: {why}"),
             FaultKind::Stuck(why) => write!(f, "the kernel cannot go on: {why}"),
-            FaultKind::LaunchTimeout { limit_ms, state } => write!(f, "still running after {limit_ms} ms: {state}"),
+            FaultKind::LaunchTimeout { after_ms, state } => write!(f, "still running after {after_ms} ms: {state}"),
             FaultKind::Internal(why) => write!(f, "internal error of warploom: {why}"),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::heap::DeviceHeap;
 use crate::kernel::{LoadedKernel, Worker};
@@ -50,6 +51,10 @@ pub struct Grid {
     /// `%nsmid`: workers of the pool.
     pub sm_count: u32,
     pub(crate) cancelled: AtomicBool,
+    /// When the grid has run too long.
+    pub(crate) deadline: Option<Instant>,
+    /// An executor has been told that it has.
+    pub(crate) late: AtomicBool,
     /// Entries of the pool's queue: work that waits for a worker.
     pub(crate) waiting: Arc<AtomicU32>,
 }
@@ -61,21 +66,26 @@ pub enum Poll {
     Continue,
     /// Something else waits for this worker: come back with [`crate::kernel::CtaExit::Yielded`] soon.
     Yield,
-    /// The grid has faulted or is abandoned: come back at once with `Finished`.
+    /// The grid has faulted, is abandoned or has run too long: come back at once with `Finished`.
     Cancel,
 }
 
 impl Grid {
-    pub(crate) fn new(launch: Launch, sm_count: u32, waiting: Arc<AtomicU32>) -> Grid {
+    pub(crate) fn new(launch: Launch, sm_count: u32, waiting: Arc<AtomicU32>, limit: Option<Duration>) -> Grid {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        Grid { launch, id, sm_count, cancelled: AtomicBool::new(false), waiting }
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let (cancelled, late) = (AtomicBool::new(false), AtomicBool::new(false));
+        Grid { launch, id, sm_count, cancelled, deadline, late, waiting }
     }
 
     /// Whether to go on. Mostly two loads: for every few thousand instructions of a CTA, at backward branches.
     #[inline]
     pub fn poll(&self, worker: &Worker) -> Poll {
         if self.cancelled.load(Ordering::Relaxed) {
+            Poll::Cancel
+        } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            self.late.store(true, Ordering::Relaxed);
             Poll::Cancel
         } else if self.waiting.load(Ordering::Relaxed) != 0 && worker.slice_is_over() {
             Poll::Yield

@@ -74,3 +74,32 @@ impl Sink for CStdout {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Taken(Mutex<Vec<u8>>);
+
+    impl Sink for Taken {
+        fn put(&self, bytes: &[u8]) {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+        }
+    }
+
+    #[test]
+    fn output_waits_for_a_flush_or_a_full_buffer() {
+        let output = Buffered::new(8, Taken::default());
+        let taken = || String::from_utf8(output.sink().0.lock().unwrap().clone()).unwrap();
+        output.write(b"one ");
+        output.write(b"two ");
+        assert_eq!(taken(), "");
+        output.write(b"three ");
+        assert_eq!(taken(), "one two three ");
+        output.write(b"four");
+        output.flush();
+        output.flush();
+        assert_eq!(taken(), "one two three four");
+    }
+}

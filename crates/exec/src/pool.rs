@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::fault::{Fault, FaultKind};
+use crate::fault::Fault;
 use crate::float::DefaultMode;
 use crate::grid::{Grid, Launch};
 use crate::kernel::Worker;
@@ -38,7 +38,7 @@ pub struct PoolOptions {
     pub threads: u32,
     /// A grid in which nothing has moved for so long is reported, once.
     pub report_stalled: Duration,
-    /// A grid that runs longer ends with [`FaultKind::LaunchTimeout`]. `None`: it may run for ever.
+    /// A grid that runs longer ends with [`crate::fault::FaultKind::LaunchTimeout`]. `None`: it may run for ever.
     pub launch_timeout: Option<Duration>,
     /// Takes reports about stalled grids.
     pub report: Box<dyn Fn(&str) + Send + Sync>,
@@ -136,9 +136,10 @@ impl Pool {
     /// Starts a grid. `done` is called once, on any thread, with the first fault if there was one.
     pub fn launch(&self, launch: Launch, urgent: bool, done: Done) -> RunningGrid {
         let shared = &self.shared;
-        let grid = Grid::new(launch, shared.options.threads, shared.waiting.clone());
+        let PoolOptions { threads, launch_timeout, .. } = shared.options;
+        let grid = Grid::new(launch, threads, shared.waiting.clone(), launch_timeout);
         assert!(grid.units() != 0, "a grid has CTAs");
-        let run = Arc::new(Run::new(grid, shared.options.threads, done));
+        let run = Arc::new(Run::new(grid, threads, done));
         run.queued.store(true, Ordering::Relaxed);
         {
             let mut queue = shared.queue();
@@ -326,7 +327,9 @@ impl Shared {
     /// Works on a grid for a while; whether anything moved.
     fn work_on(&self, run: &Arc<Run>, worker: &mut Worker) -> bool {
         if run.has_work_for_more() {
+            // Two wake for each that wakes: the whole pool is up after a few rounds.
             self.offer(run);
+            self.work.notify_one();
         } else {
             self.wake_another();
         }
@@ -365,11 +368,8 @@ impl Shared {
         if u128::from(stalled) >= options.report_stalled.as_millis() && run.report_once() {
             (options.report)(&format!("nothing has moved for {stalled} ms; {}", run.describe()));
         }
-        if let Some(limit) = options.launch_timeout
-            && run.started.elapsed() >= limit
-        {
-            let kind = FaultKind::LaunchTimeout { limit_ms: limit.as_millis() as u64, state: run.describe() };
-            run.cancel(Some(Arc::new(Fault::new(kind, run.grid.launch.kernel.name()))));
+        if run.grid.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            run.time_out();
         }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Run {
     pub(crate) queued: AtomicBool,
     fault: OnceLock<Arc<Fault>>,
     done: Mutex<Option<Done>>,
-    pub(crate) started: Instant,
+    started: Instant,
     /// Microseconds after `started` when progress was seen last.
     last_progress: AtomicU64,
     reported: AtomicBool,
@@ -205,6 +205,11 @@ impl Run {
             })
         };
         match exit {
+            CtaExit::Finished if self.grid.late.load(Ordering::Relaxed) => {
+                self.time_out();
+                *ended += 1;
+                true
+            }
             CtaExit::Finished => {
                 worker.spare = cta.state.take();
                 self.note_progress();
@@ -241,6 +246,13 @@ impl Run {
             self.finish(self.units - issued);
         }
         self.drop_parked();
+    }
+
+    /// Ends the grid because it has run too long.
+    pub(crate) fn time_out(&self) {
+        let after_ms = self.started.elapsed().as_millis() as u64;
+        let kind = FaultKind::LaunchTimeout { after_ms, state: self.describe() };
+        self.cancel(Some(Arc::new(Fault::new(kind, self.grid.launch.kernel.name()))));
     }
 
     fn drop_parked(&self) {

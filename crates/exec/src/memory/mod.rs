@@ -180,10 +180,11 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// 1 TiB of addresses; as capacity three quarters of the memory that the process may use (the host's, or its
+    /// 1 TiB of addresses, or four times the capacity; as capacity three quarters of the memory that the process may use (the host's, or its
     /// control group's limit), or what `WARPLOOM_MEMORY` says.
     fn default() -> Options {
-        Options { window: 1 << 40, capacity: capacity::usable() }
+        let capacity = capacity::usable();
+        Options { window: capacity.saturating_mul(4).clamp(1 << 40, 1 << 45), capacity }
     }
 }
 
@@ -283,9 +284,12 @@ impl Memory {
         let chunks = (info.size.next_multiple_of(GRANULE) + GRANULE).div_ceil(CHUNK);
         let mut runs = lock(&self.runs);
         let first = runs.take(chunks).ok_or(AllocError::OutOfMemory)?;
-        if self.window.commit(first, chunks).is_err() {
+        let Ok(new) = self.window.commit(first, chunks) else {
             runs.give(first, chunks);
             return Err(AllocError::OutOfMemory);
+        };
+        if new && chunks >= HUGE_FROM {
+            self.window.prefer_huge_pages(first, chunks);
         }
         info.base = self.window.base() + first * CHUNK;
         runs.record(*info, self.table.add_run(first, chunks, info.base, info.size, false));
@@ -449,6 +453,9 @@ impl Memory {
         View::new(self)
     }
 }
+
+/// Allocations of so many chunks get huge pages: what the last one wastes is little of them.
+const HUGE_FROM: u64 = 4;
 
 /// What lies around an address.
 #[derive(Default)]

@@ -1,8 +1,8 @@
 //! Checked reads and writes of kernels, one address at a time and a warp at a time.
 //!
 //! A view remembers the extents that its last accesses hit, so that the check of a further access in one of them is a
-//! comparison and a look at the table's epoch. The forms for a warp check one range where the active lanes' addresses
-//! are consecutive, and lane by lane otherwise.
+//! comparison and a look at the table's epoch. The forms for a warp check one range where the lanes' addresses are
+//! consecutive, all lanes against one extent otherwise, and lane by lane only if that fails.
 
 use super::Memory;
 use super::scalar::{Raw, Scalar};
@@ -34,21 +34,43 @@ impl<'m> View<'m> {
     /// Checks that `len` bytes at `address` may be accessed now, without alignment.
     #[inline(always)]
     pub fn check(&mut self, address: u64, len: u64, kind: AccessKind) -> Result<(), Box<AccessFault>> {
+        self.find(address, len, kind).map(|_| ())
+    }
+
+    /// The extent that holds an access.
+    #[inline(always)]
+    fn find(&mut self, address: u64, len: u64, kind: AccessKind) -> Result<Extent, Box<AccessFault>> {
         let epoch = self.memory.table.epoch();
         for extent in &self.recent {
             if extent.holds(address, len) && extent.epoch == epoch && (kind == AccessKind::Load || !extent.read_only) {
-                return Ok(());
+                return Ok(*extent);
             }
         }
         self.look_up(address, len, kind)
     }
 
     #[inline(never)]
-    fn look_up(&mut self, address: u64, len: u64, kind: AccessKind) -> Result<(), Box<AccessFault>> {
+    fn look_up(&mut self, address: u64, len: u64, kind: AccessKind) -> Result<Extent, Box<AccessFault>> {
         let extent = self.memory.extent(address, len, kind)?;
         self.recent[self.next] = extent;
         self.next = (self.next + 1) % REMEMBERED;
-        Ok(())
+        Ok(extent)
+    }
+
+    /// Whether one extent holds the accesses of all active lanes, aligned: the check for most warps whose addresses are
+    /// not consecutive. If not, each lane is to be checked on its own.
+    #[inline(always)]
+    fn one_extent(&mut self, addresses: &[u64; LANES], mask: u32, size: u64, kind: AccessKind) -> bool {
+        let first = addresses[mask.trailing_zeros() as usize % LANES];
+        let Ok(extent) = self.find(first, size, kind) else { return false };
+        let last = extent.span - size;
+        let mut outside = 0;
+        for (lane, address) in addresses.iter().enumerate() {
+            let active = u64::from(mask >> lane & 1).wrapping_neg();
+            let beyond = u64::from(address.wrapping_sub(extent.start) > last);
+            outside |= (beyond | address & (size - 1)) & active;
+        }
+        outside == 0
     }
 
     #[inline(always)]
@@ -145,6 +167,13 @@ impl<'m> View<'m> {
                 _ => {}
             }
         }
+        if self.one_extent(addresses, mask, T::SIZE, AccessKind::Load) {
+            for lane in lanes(mask) {
+                // SAFETY: checked for all active lanes, mapped as in `load`.
+                out[lane] = unsafe { T::read(addresses[lane]) };
+            }
+            return Ok(());
+        }
         for lane in lanes(mask) {
             out[lane] = self.load(addresses[lane]).map_err(|fault| in_lane(fault, lane))?;
         }
@@ -167,6 +196,13 @@ impl<'m> View<'m> {
                 return Ok(());
             }
         }
+        if self.one_extent(addresses, mask, T::SIZE, AccessKind::Store) {
+            for lane in lanes(mask) {
+                // SAFETY: checked for all active lanes, mapped as in `load`, writable.
+                unsafe { T::write(addresses[lane], values[lane]) };
+            }
+            return Ok(());
+        }
         for lane in lanes(mask) {
             self.store(addresses[lane], values[lane]).map_err(|fault| in_lane(fault, lane))?;
         }
@@ -183,11 +219,7 @@ impl<'m> View<'m> {
         out: &mut [[T; LANES]; N],
     ) -> Result<(), Box<AccessFault>> {
         let size = T::SIZE * N as u64;
-        let first = addresses[0];
-        let whole = mask == u32::MAX
-            && spread(addresses, size) == Spread::Consecutive
-            && first & (size - 1) == 0
-            && self.check(first, size * LANES as u64, AccessKind::Load).is_ok();
+        let whole = self.one_extent(addresses, mask, size, AccessKind::Load);
         for lane in lanes(mask) {
             let address = addresses[lane];
             if !whole {
@@ -210,11 +242,7 @@ impl<'m> View<'m> {
         values: &[[T; LANES]; N],
     ) -> Result<(), Box<AccessFault>> {
         let size = T::SIZE * N as u64;
-        let first = addresses[0];
-        let whole = mask == u32::MAX
-            && spread(addresses, size) == Spread::Consecutive
-            && first & (size - 1) == 0
-            && self.check(first, size * LANES as u64, AccessKind::Store).is_ok();
+        let whole = self.one_extent(addresses, mask, size, AccessKind::Store);
         for lane in lanes(mask) {
             let address = addresses[lane];
             if !whole {

@@ -94,10 +94,12 @@ impl Window {
         }
     }
 
-    /// Makes `count` chunks from `first` readable and writable. Error: the host refuses (strict overcommit).
-    pub(crate) fn commit(&self, first: u64, count: u64) -> io::Result<()> {
+    /// Makes `count` chunks from `first` readable and writable; whether any of them was not so before. Error: the host
+    /// refuses (strict overcommit).
+    pub(crate) fn commit(&self, first: u64, count: u64) -> io::Result<bool> {
         assert!(first + count <= self.chunks);
         let mut at = first;
+        let mut new = false;
         while at < first + count {
             if self.is_committed(at) {
                 at += 1;
@@ -119,13 +121,27 @@ impl Window {
                 return Err(io::Error::last_os_error());
             }
             self.note_committed(at, end - at);
+            new = true;
             at = end;
         }
-        Ok(())
+        Ok(new)
     }
 
     fn is_committed(&self, chunk: u64) -> bool {
         self.committed[(chunk / 64) as usize].load(Ordering::Acquire) >> (chunk % 64) & 1 != 0
+    }
+
+    /// Asks for huge pages behind committed chunks: fewer faults on first use, fewer misses in the host's tables.
+    pub(crate) fn prefer_huge_pages(&self, first: u64, count: u64) {
+        assert!(first + count <= self.chunks);
+        // SAFETY: advice for a part of the reservation; the contents stay.
+        unsafe {
+            libc::madvise(
+                (self.base + first * CHUNK) as *mut libc::c_void,
+                (count * CHUNK) as usize,
+                libc::MADV_HUGEPAGE,
+            );
+        }
     }
 
     /// Gives the pages of committed chunks back to the host; they read as zero afterwards.

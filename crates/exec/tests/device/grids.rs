@@ -258,8 +258,24 @@ fn a_grid_that_does_not_move_is_reported_and_ended() {
     assert!(reports[0].contains("kernel toy: 0 of 6 CTAs finished"), "{}", reports[0]);
     assert!(reports[0].contains("warp 0 waits at line 7"), "{}", reports[0]);
     let fault = engine.fault().expect("the timeout is a fault");
-    assert!(matches!(fault.kind, FaultKind::LaunchTimeout { limit_ms: 200, .. }));
+    assert!(matches!(fault.kind, FaultKind::LaunchTimeout { after_ms: 200.., .. }));
     assert_eq!(fault.code_name(), "CUDA_ERROR_LAUNCH_TIMEOUT");
+}
+
+#[test]
+fn a_kernel_that_never_yields_ends_at_its_limit() {
+    let options = PoolOptions { threads: 1, launch_timeout: Some(Duration::from_millis(30)), ..PoolOptions::default() };
+    let engine = Engine::new(options, Box::new(|_| {}));
+    let (stream, environment) = (stream(&engine), environment());
+    let kernel = Toy::new(|grid, _, worker| {
+        while grid.poll(worker) != Poll::Cancel {
+            std::hint::spin_loop();
+        }
+        CtaExit::Finished
+    });
+    stream.launch(launch(kernel, 5, &environment));
+    stream.synchronize();
+    assert!(matches!(engine.fault().unwrap().kind, FaultKind::LaunchTimeout { after_ms: 30.., .. }));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tests of the device through its public interface.
 
+mod fork;
 mod grids;
 mod memory;
 mod streams;
