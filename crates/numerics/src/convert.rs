@@ -1,0 +1,241 @@
+//! Conversions (PTX ISA 9.7.9.21 `cvt`, 9.7.9.22 `cvt.pack`).
+//!
+//! A conversion between integers without `.sat` is truncation or extension, Rust's `as`, and has no function here.
+
+use crate::format::{F32, Format, Tf32, canonical, narrow};
+use crate::{Rounding, double, exact, float};
+
+/// The integer types of `cvt`.
+pub trait Integer: Copy {
+    /// Width in bits.
+    const BITS: u32;
+    /// The value, saturated.
+    fn from_i64(value: i64) -> Self;
+    /// The value, saturated.
+    fn from_u64(value: u64) -> Self;
+    /// An integral value, saturated; NaN gives 0.
+    fn from_f32(value: f32) -> Self;
+    /// An integral value, saturated; NaN gives 0.
+    fn from_f64(value: f64) -> Self;
+    /// Only the top bit set.
+    fn top_bit() -> Self;
+    /// The nearest `.f32`, ties to even.
+    fn to_f32(self) -> f32;
+    /// The nearest `.f64`, ties to even.
+    fn to_f64(self) -> f64;
+    /// Sign and magnitude.
+    fn parts(self) -> (bool, u64);
+}
+
+macro_rules! integers {
+    ($($ty:ty: $unsigned:ty, |$value:ident| $parts:expr;)*) => {$(
+        impl Integer for $ty {
+            const BITS: u32 = <$ty>::BITS;
+
+            #[inline(always)]
+            fn from_i64(value: i64) -> Self {
+                let low = if <$ty>::MIN == 0 { 0 } else { i64::MIN >> (64 - <$ty>::BITS) };
+                let high = i64::try_from(<$ty>::MAX).unwrap_or(i64::MAX);
+                value.clamp(low, high) as $ty
+            }
+
+            #[inline(always)]
+            fn from_u64(value: u64) -> Self {
+                value.min(<$ty>::MAX as u64) as $ty
+            }
+
+            #[inline(always)]
+            fn from_f32(value: f32) -> Self {
+                value as $ty
+            }
+
+            #[inline(always)]
+            fn from_f64(value: f64) -> Self {
+                value as $ty
+            }
+
+            #[inline(always)]
+            fn top_bit() -> Self {
+                ((1 as $unsigned) << (<$ty>::BITS - 1)) as $ty
+            }
+
+            #[inline(always)]
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+
+            #[inline(always)]
+            fn parts(self) -> (bool, u64) {
+                let $value = self;
+                $parts
+            }
+        }
+    )*};
+}
+
+integers! {
+    u8: u8, |value| (false, u64::from(value));
+    i8: u8, |value| (value < 0, u64::from(value.unsigned_abs()));
+    u16: u16, |value| (false, u64::from(value));
+    i16: u16, |value| (value < 0, u64::from(value.unsigned_abs()));
+    u32: u32, |value| (false, u64::from(value));
+    i32: u32, |value| (value < 0, u64::from(value.unsigned_abs()));
+    u64: u64, |value| (false, value);
+    i64: u64, |value| (value < 0, value.unsigned_abs());
+}
+
+/// The integral number that `value` rounds to (`cvt.rni` and the like between equal types).
+#[inline(always)]
+pub fn integral(value: f32, rounding: Rounding) -> f32 {
+    canonical(match rounding {
+        Rounding::Nearest => value.round_ties_even(),
+        Rounding::Zero => value.trunc(),
+        Rounding::Down => value.floor(),
+        Rounding::Up => value.ceil(),
+        Rounding::Away => value.round(),
+    })
+}
+
+/// [`integral`] for `.f64`; a NaN stays what it is.
+#[inline(always)]
+pub fn integral_f64(value: f64, rounding: Rounding) -> f64 {
+    let rounded = match rounding {
+        Rounding::Nearest => value.round_ties_even(),
+        Rounding::Zero => value.trunc(),
+        Rounding::Down => value.floor(),
+        Rounding::Up => value.ceil(),
+        Rounding::Away => value.round(),
+    };
+    if value.is_nan() { value } else { rounded }
+}
+
+/// `.f32` (or a half, widened) to an integer, saturating. NaN gives 0, but the top bit in 64-bit types.
+#[inline(always)]
+pub fn integer_from_f32<D: Integer>(value: f32, rounding: Rounding) -> D {
+    let result = D::from_f32(integral(value, rounding));
+    if (D::BITS == 64) & value.is_nan() { D::top_bit() } else { result }
+}
+
+/// `.f64` to an integer, saturating. NaN gives the top bit.
+#[inline(always)]
+pub fn integer_from_f64<D: Integer>(value: f64, rounding: Rounding) -> D {
+    let result = D::from_f64(integral_f64(value, rounding));
+    if value.is_nan() { D::top_bit() } else { result }
+}
+
+/// An integer to `.f32`.
+#[inline(always)]
+pub fn f32_from_integer<S: Integer>(value: S, rounding: Rounding) -> f32 {
+    if rounding == Rounding::Nearest {
+        value.to_f32()
+    } else {
+        f32::from_bits(narrow_integer::<F32, S>(value, rounding))
+    }
+}
+
+/// An integer to `.f64`.
+#[inline(always)]
+pub fn f64_from_integer<S: Integer>(value: S, rounding: Rounding) -> f64 {
+    if rounding == Rounding::Nearest || S::BITS <= 32 {
+        value.to_f64()
+    } else {
+        let (negative, magnitude) = value.parts();
+        double::pack(negative, u128::from(magnitude), 0, false, rounding)
+    }
+}
+
+/// An integer to a narrow format.
+#[inline(always)]
+pub fn narrow_integer<F: Format, S: Integer>(value: S, rounding: Rounding) -> u32 {
+    let exact = if S::BITS <= 32 {
+        value.to_f64()
+    } else {
+        let (negative, magnitude) = value.parts();
+        let magnitude = exact::from_u64(magnitude);
+        if negative { -magnitude } else { magnitude }
+    };
+    narrow::<F>(exact, rounding, false)
+}
+
+/// Modifiers of a conversion to a narrow format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Narrowing {
+    /// The direction.
+    pub rounding: Rounding,
+    /// Too large magnitudes become the largest finite one.
+    pub satfinite: bool,
+    /// Negative values become plus zero; NaN stays NaN.
+    pub relu: bool,
+    /// Clamps to 0..=1; NaN becomes 0.
+    pub sat: bool,
+}
+
+/// A floating-point number to a narrow format.
+#[inline(always)]
+pub fn to_format<F: Format>(value: f64, how: Narrowing) -> u32 {
+    let value = if how.relu & (value <= 0.0) { 0.0 } else { value };
+    let value = if how.sat { saturate_f64(value) } else { value };
+    narrow::<F>(value, how.rounding, how.satfinite)
+}
+
+/// `.sat` on an `.f64`.
+#[inline(always)]
+pub fn saturate_f64(value: f64) -> f64 {
+    if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 }
+}
+
+/// `cvt.rnd{.ftz}{.sat}.f32.f64`
+#[inline(always)]
+pub fn f32_from_f64(value: f64, rounding: Rounding, ftz: bool, sat: bool) -> f32 {
+    let rounded = if rounding == Rounding::Nearest {
+        canonical(value as f32)
+    } else {
+        f32::from_bits(narrow::<F32>(value, rounding, false))
+    };
+    float::saturate(float::flush(rounded, ftz), sat)
+}
+
+/// `cvt{.ftz}{.sat}.f64.f32`: exact; a NaN keeps its payload and becomes quiet.
+#[inline(always)]
+pub fn f64_from_f32(value: f32, ftz: bool, sat: bool) -> f64 {
+    let value = float::saturate(float::flush(value, ftz), sat);
+    let bits = value.to_bits();
+    let nan = u64::from(bits >> 31) << 63 | 0x7ff8 << 48 | u64::from(bits & 0x7f_ffff) << 29;
+    if value.is_nan() { f64::from_bits(nan) } else { f64::from(value) }
+}
+
+/// `cvt.rnd{.satfinite}{.relu}.tf32.f32`: the bits of an `.f32` whose low 13 are zero.
+#[inline(always)]
+pub fn to_tf32(value: f32, how: Narrowing) -> u32 {
+    if how.rounding == Rounding::Away {
+        return to_tf32_away(value, how.satfinite);
+    }
+    to_format::<Tf32>(f64::from(value), how) << 13
+}
+
+/// `.rna`: the hardware adds half a place to the pattern and does not look at NaNs, whose payload may vanish.
+#[inline(always)]
+fn to_tf32_away(value: f32, satfinite: bool) -> u32 {
+    let bits = value.to_bits();
+    let sign = bits & 0x8000_0000;
+    let magnitude = bits & 0x7fff_ffff;
+    let rounded = if magnitude >= 0x7f80_0000 { magnitude } else { magnitude + 0x1000 } & !0x1fff;
+    let limit = Tf32::MAX << 13;
+    let bounded = if satfinite & (rounded > limit) { limit } else { rounded };
+    sign | if satfinite & value.is_nan() { Tf32::NAN << 13 } else { bounded }
+}
+
+/// `cvt.pack.sat.CONVERT.s32{.b32}`: `a` and `b` saturated to `bits`, `b` lowest, `c` moved up by two elements above them.
+#[inline(always)]
+pub fn pack(a: i32, b: i32, c: u32, bits: u32, signed: bool) -> u32 {
+    let (low, high) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+    let mask = (1 << bits) - 1;
+    let element = |value: i32| value.clamp(low, high) as u32 & mask;
+    let rest = if bits == 16 { 0 } else { c << (2 * bits) };
+    rest | element(a) << bits | element(b)
+}
