@@ -8,6 +8,7 @@ mod layout;
 mod libcuda;
 mod names;
 mod rust_type;
+mod tests;
 
 use std::path::Path;
 
@@ -26,6 +27,7 @@ pub(crate) fn generate(root: &Path) -> Result<Vec<Output>> {
     let handlers = Handlers::scan(root)?;
     libcuda::generate(root, &registry, &handlers, &mut outputs)?;
     coverage::generate(&registry, &handlers, &mut outputs)?;
+    tests::generate(root, &registry, &handlers, &mut outputs)?;
     headers::generate(&registry, &mut outputs)?;
     Ok(outputs)
 }
