@@ -1,0 +1,56 @@
+//! The library exports exactly the symbols of the registry, and calling any of them with nothing but zeros is answered.
+#[path = "generated/exports.rs"]
+mod generated;
+mod support;
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use generated::EXPORTS;
+use libloading::Library;
+use warploom_abi::{CUresult, pfn};
+
+/// What `nm` says that the library defines for others.
+fn dynamic_symbols() -> BTreeSet<String> {
+    let output = Command::new("nm").args(["-D", "--defined-only"]).arg(support::library()).output().expect("nm starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("names are ASCII");
+    text.lines().filter_map(|line| line.split_whitespace().last()).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_dynamic_symbols_are_those_of_the_registry() {
+    let list = include_str!("generated/symbols.txt").lines().filter(|line| !line.starts_with('#'));
+    let registry: BTreeSet<String> = list.map(str::to_owned).collect();
+    let library = dynamic_symbols();
+    let missing: Vec<&String> = registry.difference(&library).collect();
+    let extra: Vec<&String> = library.difference(&registry).collect();
+    assert!(missing.is_empty() && extra.is_empty(), "missing: {missing:?}\nnot in the registry: {extra:?}");
+}
+
+fn initialized() -> Library {
+    // SAFETY: the library has no initialisers of its own that could fail.
+    let library = unsafe { Library::new(support::library()) }.expect("our own library loads");
+    // SAFETY: the type is the symbol's.
+    let result = unsafe { library.get::<pfn::PFN_cuInit_v2000>(b"cuInit").map(|init| init(0)) };
+    assert_eq!(result.expect("cuInit is exported"), CUresult::CUDA_SUCCESS);
+    library
+}
+
+#[test]
+fn a_symbol_without_a_handler_answers_not_supported() {
+    let library = initialized();
+    for export in EXPORTS.iter().filter(|export| !export.handled) {
+        assert_eq!((export.call)(&library), CUresult::CUDA_ERROR_NOT_SUPPORTED, "{}", export.symbol);
+    }
+}
+
+#[test]
+fn a_symbol_with_a_handler_answers_zeros_with_a_result_code() {
+    let library = initialized();
+    for export in EXPORTS.iter().filter(|export| export.handled) {
+        let result = (export.call)(&library);
+        assert!(result.name().is_some(), "{} answers {}", export.symbol, result.0);
+        assert_ne!(result, CUresult::CUDA_ERROR_UNKNOWN, "{} fails within", export.symbol);
+    }
+}
