@@ -17,7 +17,11 @@ pub(super) fn generate(registry: &Registry, handlers: &Handlers, outputs: &mut V
         all_symbols += symbols;
         all_implemented += implemented;
         writeln!(summary, "| {} | {symbols} | {implemented} |", group.title)?;
-        writeln!(groups, "\n## {}\n\n| entry point | symbols, and the CUDA version each came with | status |", group.title)?;
+        writeln!(
+            groups,
+            "\n## {}\n\n| entry point | symbols, and the CUDA version each came with | status |",
+            group.title
+        )?;
         writeln!(groups, "| --- | --- | --- |")?;
         for entry_point in &group.entry_points {
             let symbols: Vec<String> = entry_point.abis.iter().map(symbol_text).collect();

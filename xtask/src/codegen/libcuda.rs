@@ -17,12 +17,7 @@ pub(crate) use handlers::Handlers;
 
 const FOLDER: &str = "crates/libcuda/src/generated";
 
-pub(super) fn generate(
-    root: &Path,
-    registry: &Registry,
-    handlers: &Handlers,
-    outputs: &mut Vec<Output>,
-) -> Result<()> {
+pub(super) fn generate(root: &Path, registry: &Registry, handlers: &Handlers, outputs: &mut Vec<Output>) -> Result<()> {
     let types = RustTypes::new(&registry.topics);
     exports::generate(root, registry, &types, handlers, outputs)?;
     table::generate(root, registry, outputs)?;

@@ -35,7 +35,9 @@ fn layouts(root: &Path, registry: &Registry, outputs: &mut Vec<Output>) -> Resul
             writeln!(rust, "]),")?;
         }
     }
-    let program = format!("#include <cuda.h>\n#include <stddef.h>\n#include <stdio.h>\n\nint main(void) {{\n{c}    return 0;\n}}\n");
+    let program = format!(
+        "#include <cuda.h>\n#include <stddef.h>\n#include <stdio.h>\n\nint main(void) {{\n{c}    return 0;\n}}\n"
+    );
     outputs.push(Output::c("crates/abi/tests/generated/layout.c", &program));
     let body = format!(
         "//! The layout of every struct and union of cuda.h.
