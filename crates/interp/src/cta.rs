@@ -55,10 +55,6 @@ pub(crate) struct Arrival {
 pub(crate) struct CtaShared {
     /// `%ctaid`.
     pub(crate) id: [u32; 3],
-    /// Its number in the grid, x fastest.
-    pub(crate) linear: u64,
-    /// `%ntid`.
-    pub(crate) shape: [u32; 3],
     /// Shared memory: static variables, then the dynamic part.
     pub(crate) shared: Vec<u8>,
     /// `%smid`.

@@ -307,12 +307,10 @@ enum Round {
 
 /// `%tid` of the lanes of a warp: x fastest.
 fn thread_ids(warp: u32, shape: [u32; 3]) -> [[u32; 32]; 3] {
-    let mut ids = [[0; 32]; 3];
-    for lane in 0..32 {
-        let linear = warp * 32 + lane as u32;
-        ids[0][lane] = linear % shape[0];
-        ids[1][lane] = linear / shape[0] % shape[1];
-        ids[2][lane] = linear / (shape[0] * shape[1]);
-    }
-    ids
+    let of_lane = |axis: fn(u32, [u32; 3]) -> u32| std::array::from_fn(|lane| axis(warp * 32 + lane as u32, shape));
+    [
+        of_lane(|thread, [x, ..]| thread % x),
+        of_lane(|thread, [x, y, _]| thread / x % y),
+        of_lane(|thread, [x, y, _]| thread / (x * y)),
+    ]
 }

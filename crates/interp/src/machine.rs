@@ -156,17 +156,6 @@ impl<'a> Machine<'a> {
         Flow::Next
     }
 
-    /// The lanes in which `f(a)` holds.
-    #[inline(always)]
-    pub(crate) fn test1<A: Word>(&self, inst: &Inst, f: impl Fn(A) -> bool) -> u32 {
-        let a = A::row(&self.frame, inst.a);
-        let mut out = 0;
-        for lane in 0..32 {
-            out |= u32::from(f(a[lane])) << lane;
-        }
-        out
-    }
-
     /// The lanes in which `f(a, b)` holds.
     #[inline(always)]
     pub(crate) fn test2<A: Word>(&self, inst: &Inst, f: impl Fn(A, A) -> bool) -> u32 {

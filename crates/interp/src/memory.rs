@@ -43,8 +43,6 @@ pub(crate) enum Slot {
     Double(u32),
     /// Two 64-bit rows, low half first.
     Quad(u32),
-    /// `_`.
-    Sink,
 }
 
 /// How a loaded value fills a wider register.
@@ -167,7 +165,8 @@ impl<'a> Machine<'a> {
         let limit = self.cta.shared.len();
         let place = address as usize;
         // With one CTA to a cluster its rank is 0, so that a good address is its own offset.
-        if address.checked_add(u64::from(size)).is_some_and(|end| end <= limit as u64) && address % u64::from(size) == 0
+        if address.checked_add(u64::from(size)).is_some_and(|end| end <= limit as u64)
+            && address.is_multiple_of(u64::from(size))
         {
             return Ok(place);
         }

@@ -233,16 +233,6 @@ impl Machine<'_> {
         true
     }
 
-    /// Parks the lanes of `mask`, which wait at the running instruction; the others of the group go on after it.
-    pub(crate) fn wait(&mut self, mask: u32, wait: Wait) -> Flow {
-        self.warp.park(self.activation, self.pc, mask, wait);
-        let others = self.active & !mask;
-        if others != 0 {
-            self.warp.park(self.activation, self.pc + 1, others, Wait::Ready);
-        }
-        Flow::Switch
-    }
-
     /// Goes to `target` with the lanes of `taken`; the others of the group go on after the branch.
     #[inline(always)]
     pub(crate) fn branch(&mut self, taken: u32, target: u32) -> Flow {

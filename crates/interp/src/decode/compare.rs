@@ -1,6 +1,6 @@
 //! Comparison and selection (PTX ISA 9.7.6, 9.7.7).
 
-use warploom_ptx::ir::{BoolOp, Compare, Op as Ir, Predicate, ScalarType};
+use warploom_ptx::ir::{BoolOp, Compare, Op as Ir, ScalarType};
 
 use super::{Decoded, Decoder, Refused};
 use crate::half::{Bf16, F16, FlushedF32};
@@ -96,11 +96,6 @@ impl Decoder<'_> {
         let out = self.temporary32();
         self.emit(Op::lanes::<moves::Element16Of32>(), out, [slot, 0, 0], shift);
         out
-    }
-
-    /// `p` where it is a register's value, for instructions that take predicates as operands.
-    pub(super) fn predicate_of(&mut self, predicate: Predicate) -> u32 {
-        self.predicate(predicate)
     }
 }
 

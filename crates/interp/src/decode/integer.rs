@@ -128,10 +128,10 @@ impl Decoder<'_> {
             }
             Ir::Bfe { ty, dst, a, pos, len } => {
                 let op = match (ty.bits(), ty.is_signed()) {
-                    (32, false) => Op::lanes::<w32::BfeU>(),
-                    (32, true) => Op::lanes::<w32::BfeS>(),
-                    (64, false) => Op::lanes::<w64::BfeU>(),
-                    (64, true) => Op::lanes::<w64::BfeS>(),
+                    (32, false) => Op::lanes::<int::BfeU32>(),
+                    (32, true) => Op::lanes::<int::BfeS32>(),
+                    (64, false) => Op::lanes::<int::BfeU64>(),
+                    (64, true) => Op::lanes::<int::BfeS64>(),
                     _ => return Err(Refused::Unsupported),
                 };
                 let sources = [self.source(ty, a), self.word(pos), self.word(len)];

@@ -157,7 +157,7 @@ impl Decoder<'_> {
                     (_, false) => Op::lanes::<LoadGlobal<u64, false>>(),
                     (_, true) => Op::lanes::<LoadGlobal<u64, true>>(),
                 };
-                let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = slot else { return };
+                let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = slot;
                 self.emit(op, d, [a, access, 0], offset as u32);
             }
             (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 2 | 4, _) if fits => {
@@ -204,7 +204,7 @@ impl Decoder<'_> {
                     (_, false) => Op::lanes::<StoreGlobal<u64, false>>(),
                     (_, true) => Op::lanes::<StoreGlobal<u64, true>>(),
                 };
-                let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = slot else { return };
+                let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = slot;
                 self.emit(op, d, [a, access, 0], offset as u32);
             }
             (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 2 | 4, _) if fits => {
@@ -234,7 +234,6 @@ fn width(slot: Slot) -> u32 {
         Slot::Word(_) => 4,
         Slot::Double(_) => 8,
         Slot::Quad(_) => 16,
-        Slot::Sink => 0,
     }
 }
 

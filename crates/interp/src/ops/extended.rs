@@ -12,7 +12,7 @@ const CARRY_OUT: u32 = 4;
 
 /// `imm` of the operations.
 pub(crate) fn flags(subtract: bool, carry_in: bool, carry_out: bool) -> u32 {
-    u32::from(subtract) * SUBTRACT | u32::from(carry_in) * CARRY_IN | u32::from(carry_out) * CARRY_OUT
+    (u32::from(subtract) * SUBTRACT) | (u32::from(carry_in) * CARRY_IN) | (u32::from(carry_out) * CARRY_OUT)
 }
 
 macro_rules! add {

@@ -39,8 +39,6 @@ macro_rules! integers {
                 BfindS(a: $signed) -> u32 { find_signed((if a < 0 { !a } else { a }).leading_zeros(), $bits, false) }
                 BfindShiftS(a: $signed) -> u32 { find_signed((if a < 0 { !a } else { a }).leading_zeros(), $bits, true) }
                 Brev(a: $unsigned) -> $unsigned { a.reverse_bits() }
-                BfeU(a: $unsigned, b: u32, c: u32) -> $unsigned { extract(u64::from(a), b, c, $bits) as $unsigned }
-                BfeS(a: $signed, b: u32, c: u32) -> $signed { extract_signed(i64::from(a), b, c, $bits) as $signed }
             }
         }
     };
@@ -93,13 +91,13 @@ lane_ops! {
 
     Mul24LoU(a: u32, b: u32) -> u32 { low24(a).wrapping_mul(low24(b)) as u32 }
     Mul24LoS(a: u32, b: u32) -> u32 { low24s(a).wrapping_mul(low24s(b)) as u32 }
-    Mul24HiU(a: u32, b: u32) -> u32 { (low24(a) * low24(b) >> 16) as u32 }
-    Mul24HiS(a: u32, b: u32) -> u32 { (low24s(a) * low24s(b) >> 16) as u32 }
+    Mul24HiU(a: u32, b: u32) -> u32 { ((low24(a) * low24(b)) >> 16) as u32 }
+    Mul24HiS(a: u32, b: u32) -> u32 { ((low24s(a) * low24s(b)) >> 16) as u32 }
     Mad24LoU(a: u32, b: u32, c: u32) -> u32 { (low24(a).wrapping_mul(low24(b)) as u32).wrapping_add(c) }
     Mad24LoS(a: u32, b: u32, c: u32) -> u32 { (low24s(a).wrapping_mul(low24s(b)) as u32).wrapping_add(c) }
-    Mad24HiU(a: u32, b: u32, c: u32) -> u32 { ((low24(a) * low24(b) >> 16) as u32).wrapping_add(c) }
-    Mad24HiS(a: u32, b: u32, c: u32) -> u32 { ((low24s(a) * low24s(b) >> 16) as u32).wrapping_add(c) }
-    Mad24HiSatS(a: u32, b: u32, c: i32) -> i32 { ((low24s(a) * low24s(b) >> 16) as i32).saturating_add(c) }
+    Mad24HiU(a: u32, b: u32, c: u32) -> u32 { (((low24(a) * low24(b)) >> 16) as u32).wrapping_add(c) }
+    Mad24HiS(a: u32, b: u32, c: u32) -> u32 { (((low24s(a) * low24s(b)) >> 16) as u32).wrapping_add(c) }
+    Mad24HiSatS(a: u32, b: u32, c: i32) -> i32 { (((low24s(a) * low24s(b)) >> 16) as i32).saturating_add(c) }
 
     AddX2(a: u32, b: u32) -> u32 { each_half(a, b, u16::wrapping_add) }
     MinU16x2(a: u32, b: u32) -> u32 { each_half(a, b, u16::min) }
@@ -111,6 +109,10 @@ lane_ops! {
 
     /// The position of the `c`-th set bit from position `b` (PTX ISA 9.7.1.17).
     Fns(a: u32, b: u32, c: i32) -> u32 { find_nth_set(a, b, c) }
+    BfeU32(a: u32, b: u32, c: u32) -> u32 { extract(u64::from(a), b, c, 32) as u32 }
+    BfeS32(a: i32, b: u32, c: u32) -> i32 { extract_signed(i64::from(a), b, c, 32) as i32 }
+    BfeU64(a: u64, b: u32, c: u32) -> u64 { extract(a, b, c, 64) }
+    BfeS64(a: i64, b: u32, c: u32) -> i64 { extract_signed(a, b, c, 64) }
     Bfi32(a: u32, b: u32, c: u32, x: u32) -> u32 { insert(u64::from(a), u64::from(b), c, x, 32) as u32 }
     Bfi64(a: u64, b: u64, c: u32, x: u32) -> u64 { insert(a, b, c, x, 64) }
     SzextClampU(a: u32, b: u32) -> u32 { if b >= 32 { a } else { a & low_bits(b) } }

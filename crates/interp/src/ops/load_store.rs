@@ -29,7 +29,7 @@ impl<T: Word + Scalar, const GENERIC: bool> LaneOp for LoadGlobal<T, GENERIC> {
                 Flow::Next
             }
             Err(_) if GENERIC => load_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, fault),
+            Err(fault) => refused(machine, *fault),
         }
     }
 }
@@ -45,15 +45,14 @@ impl<T: Word + Scalar, const GENERIC: bool> LaneOp for StoreGlobal<T, GENERIC> {
         match done {
             Ok(()) => Flow::Next,
             Err(_) if GENERIC => store_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, fault),
+            Err(fault) => refused(machine, *fault),
         }
     }
 }
 
 #[cold]
-fn refused(machine: &mut Machine<'_>, fault: Box<AccessFault>) -> Flow {
-    let lane = fault.lane;
-    machine.fail(1 << (lane & 31), FaultKind::Access(*fault))
+fn refused(machine: &mut Machine<'_>, fault: AccessFault) -> Flow {
+    machine.fail(1 << (fault.lane & 31), FaultKind::Access(fault))
 }
 
 /// A vector load of `N` elements from global memory into registers of the elements' width; operands as in [`LoadGlobal`].
@@ -75,7 +74,7 @@ impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for LoadGloba
                 Flow::Next
             }
             Err(_) if GENERIC => load_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, fault),
+            Err(fault) => refused(machine, *fault),
         }
     }
 }
@@ -97,7 +96,7 @@ impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for StoreGlob
         match machine.view.scatter_vector(&addresses, mask, &rows) {
             Ok(()) => Flow::Next,
             Err(_) if GENERIC => store_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, fault),
+            Err(fault) => refused(machine, *fault),
         }
     }
 }
@@ -119,7 +118,7 @@ impl LaneOp for LoadShared32 {
         }
         let start = first as usize;
         if consecutive
-            && first % 4 == 0
+            && first.is_multiple_of(4)
             && let Some(bytes) = shared.get(start..start + 128)
         {
             for (value, bytes) in out.iter_mut().zip(bytes.as_chunks::<4>().0) {
@@ -132,7 +131,7 @@ impl LaneOp for LoadShared32 {
             let address = base[lane].wrapping_add(offset);
             let place = address as usize;
             match shared.get(place..place + 4) {
-                Some(bytes) if address % 4 == 0 => {
+                Some(bytes) if address.is_multiple_of(4) => {
                     out[lane] = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
                 }
                 _ => return load_access(machine, inst.b, mask),
@@ -156,7 +155,7 @@ impl LaneOp for StoreShared32 {
             let address = base[lane].wrapping_add(inst.imm);
             let place = address as usize;
             match shared.get_mut(place..place + 4) {
-                Some(bytes) if address % 4 == 0 => bytes.copy_from_slice(&value[lane].to_le_bytes()),
+                Some(bytes) if address.is_multiple_of(4) => bytes.copy_from_slice(&value[lane].to_le_bytes()),
                 _ => return store_access(machine, inst.b, mask),
             }
         }
@@ -181,7 +180,6 @@ pub(crate) fn load_param(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> F
                 machine.put(slot, mask, &[value as u64; 32]);
                 machine.put(slot + 1, mask, &[(value >> 64) as u64; 32]);
             }
-            Slot::Sink => {}
         }
     }
     Flow::Next
@@ -214,7 +212,6 @@ pub(crate) fn load_local_rows(machine: &mut Machine<'_>, inst: &Inst, mask: u32)
                 machine.put(slot, mask, &low);
                 machine.put(slot + 1, mask, &high);
             }
-            Slot::Sink => {}
         }
         next += access.size as usize / 4;
     }
@@ -249,7 +246,6 @@ pub(crate) fn store_local_rows(machine: &mut Machine<'_>, inst: &Inst, mask: u32
                     put(2 * half + 1, &value.map(|v| (v >> 32) as u32));
                 }
             }
-            Slot::Sink => {}
         }
         next += access.size as usize / 4;
     }
@@ -365,7 +361,6 @@ impl Machine<'_> {
                 self.frame.r64[slot as usize][lane] = value as u64;
                 self.frame.r64[slot as usize + 1][lane] = (value >> 64) as u64;
             }
-            Slot::Sink => {}
         }
     }
 
@@ -378,7 +373,6 @@ impl Machine<'_> {
                 u128::from(self.frame.r64[slot as usize][lane])
                     | u128::from(self.frame.r64[slot as usize + 1][lane]) << 64
             }
-            Slot::Sink => 0,
         }
     }
 }

@@ -14,10 +14,7 @@ lane_ops! {
     Widen(a: u32) -> u64 { u64::from(a) }
     WidenS32(a: i32) -> i64 { i64::from(a) }
     Narrow(a: u64) -> u32 { a as u32 }
-    ZeroExtend8(a: u8) -> u32 { u32::from(a) }
     ZeroExtend16(a: u16) -> u32 { u32::from(a) }
-    SignExtend8(a: i8) -> i32 { i32::from(a) }
-    SignExtend16(a: i16) -> i32 { i32::from(a) }
 
     Pack2x16(a: u16, b: u16) -> u32 { u32::from(a) | u32::from(b) << 16 }
     Pack2x8(a: u8, b: u8) -> u32 { u32::from(a) | u32::from(b) << 8 }
