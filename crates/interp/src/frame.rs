@@ -57,11 +57,36 @@ pub(crate) trait Word: Copy + Default {
     fn row(frame: &Frame, slot: u32) -> &[Self; 32];
     /// The row of register `slot`, to write.
     fn row_mut(frame: &mut Frame, slot: u32) -> &mut [Self; 32];
+    /// Bytes of a value.
+    const BYTES: usize;
+    /// The value of that many little-endian bytes.
+    fn from_bytes(bytes: &[u8]) -> Self;
+    /// Stores the value's bytes.
+    fn to_bytes(self, bytes: &mut [u8]);
+    /// The value as an address: zero-extended, `offset` added in the value's own width.
+    fn address(self, offset: u32) -> u64;
     /// Takes `new` in lanes of `mask` and keeps `old` in the others.
     fn blend(old: &mut [Self; 32], new: &[Self; 32], mask: u32);
 }
 
 impl Word for u32 {
+    const BYTES: usize = 4;
+
+    #[inline(always)]
+    fn from_bytes(bytes: &[u8]) -> Self {
+        bytes.first_chunk().map_or(0, |bytes| Self::from_le_bytes(*bytes))
+    }
+
+    #[inline(always)]
+    fn to_bytes(self, bytes: &mut [u8]) {
+        bytes.copy_from_slice(&self.to_le_bytes());
+    }
+
+    #[inline(always)]
+    fn address(self, offset: u32) -> u64 {
+        u64::from(self.wrapping_add(offset))
+    }
+
     #[inline(always)]
     fn row(frame: &Frame, slot: u32) -> &[Self; 32] {
         &frame.r32[slot as usize]
@@ -82,6 +107,23 @@ impl Word for u32 {
 }
 
 impl Word for u64 {
+    const BYTES: usize = 8;
+
+    #[inline(always)]
+    fn from_bytes(bytes: &[u8]) -> Self {
+        bytes.first_chunk().map_or(0, |bytes| Self::from_le_bytes(*bytes))
+    }
+
+    #[inline(always)]
+    fn to_bytes(self, bytes: &mut [u8]) {
+        bytes.copy_from_slice(&self.to_le_bytes());
+    }
+
+    #[inline(always)]
+    fn address(self, offset: u32) -> u64 {
+        self.wrapping_add(offset as i32 as u64)
+    }
+
     #[inline(always)]
     fn row(frame: &Frame, slot: u32) -> &[Self; 32] {
         &frame.r64[slot as usize]

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use warploom_exec::fault::{Fault, FaultKind, Place};
 use warploom_exec::grid::{Grid, Poll};
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Resources, Worker};
-use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, Module};
+use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, Module, Space};
 
 use crate::cta::CtaShared;
 use crate::decode::{Context, decode};
@@ -64,7 +64,7 @@ pub(crate) fn load_for(
         constant: module
             .globals
             .iter()
-            .filter(|global| global.space == warploom_ptx::ir::Space::Const)
+            .filter(|global| global.space == Space::Const)
             .map(|global| global.size as u32)
             .sum(),
         registers: functions.first().map_or(0, |f| f.layout.rows32 + 2 * f.layout.rows64).clamp(8, 255) as u32,
@@ -73,7 +73,17 @@ pub(crate) fn load_for(
         required_cluster: directives.reqnctapercluster,
         params: source.param_buffer_size,
     };
-    let program = Program { functions, kernel: 0, files: module.files.clone(), by_id };
+    let constants = module
+        .globals
+        .iter()
+        .enumerate()
+        .filter(|(_, global)| global.space == Space::Const)
+        .filter_map(|(index, global)| {
+            let start = addresses(GlobalId(index as u32))?;
+            Some(start..start + global.size)
+        })
+        .collect();
+    let program = Program { functions, kernel: 0, files: module.files.clone(), by_id, constants };
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     Ok(InterpretedKernel { name: source.name.clone(), resources, program, isa, id })
 }
@@ -152,10 +162,11 @@ impl InterpretedKernel {
             entry.shared.start(&warps, (self.resources.static_shared + launch.dynamic_shared) as usize);
             entry.warps.resize_with(warps.len(), Warp::default);
             for (index, (warp, &lanes)) in entry.warps.iter_mut().zip(&warps).enumerate() {
-                if !same_shape || warp.lanes != lanes {
+                let again = warp.lanes == lanes;
+                if !same_shape || !again {
                     *warp.tid = thread_ids(index as u32, launch.cta);
                 }
-                warp.start(&self.program, index as u32, lanes);
+                warp.start(&self.program, index as u32, lanes, again);
             }
         }
     }

@@ -84,8 +84,9 @@ pub(crate) struct Warp {
 }
 
 impl Warp {
-    /// Sets the warp to the kernel's entry.
-    pub(crate) fn start(&mut self, program: &Program, index: u32, lanes: u32) {
+    /// Sets the warp to the kernel's entry. `again`: it has run this kernel before, so that its registers fit and hold the
+    /// constants; what else is in them is as undefined as PTX has it.
+    pub(crate) fn start(&mut self, program: &Program, index: u32, lanes: u32, again: bool) {
         self.index = index;
         self.lanes = lanes;
         self.exited = 0;
@@ -98,7 +99,9 @@ impl Warp {
         let kernel = &program.functions[program.kernel as usize];
         let activation = self.take_activation();
         let entry = &mut self.activations[activation as usize];
-        entry.frame.reset(&kernel.layout);
+        if !again || entry.function != program.kernel || entry.frame.r32.len() != kernel.layout.rows32 {
+            entry.frame.reset(&kernel.layout);
+        }
         entry.function = program.kernel;
         entry.parent = NO_PARENT;
         entry.depth = 0;
@@ -107,7 +110,6 @@ impl Warp {
         entry.stack = 0;
         entry.top.clear();
         entry.top.resize(32, kernel.local_bytes);
-        self.local.clear();
         self.local.resize(kernel.local_bytes.div_ceil(4) as usize, [0; 32]);
         self.park(activation, 0, lanes, Wait::Ready);
     }

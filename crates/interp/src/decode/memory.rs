@@ -4,11 +4,13 @@ use warploom_exec::memory::Order;
 use warploom_ptx::ir::{self, Address, FunctionKind, Op as Ir, Operand, ScalarType, Semantics, Space};
 
 use super::{Decoded, Decoder, Home, Refused};
+use crate::frame::Word;
 use crate::isa::Op;
 use crate::memory::{Access, Base, Extend, Slot, StateSpace};
 use crate::ops::atomic::{self, AtomicSite};
 use crate::ops::load_store::{
-    self, LoadGlobal, LoadGlobalVector, LoadShared32, StoreGlobal, StoreGlobalVector, StoreShared32,
+    self, LoadGlobal, LoadGlobalVector, LoadNarrow, LoadShared, StoreGlobal, StoreGlobalVector, StoreNarrow,
+    StoreShared,
 };
 
 /// A resolved address.
@@ -173,8 +175,24 @@ impl Decoder<'_> {
                 };
                 self.emit(op, 0, [a, access, 0], offset as u32);
             }
-            (StateSpace::Shared, Base::Word(a), Ok(offset), 1, Some(Slot::Word(d))) if fits => {
-                self.emit(Op::lanes::<LoadShared32>(), d, [a, access, 0], offset as u32);
+            (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 1, Some(Slot::Word(d)))
+                if ty.bytes() < 4 && extend == Extend::Zero =>
+            {
+                let op = match (ty.bytes(), generic) {
+                    (1, false) => Op::lanes::<LoadNarrow<u8, false>>(),
+                    (1, true) => Op::lanes::<LoadNarrow<u8, true>>(),
+                    (_, false) => Op::lanes::<LoadNarrow<u16, false>>(),
+                    (_, true) => Op::lanes::<LoadNarrow<u16, true>>(),
+                };
+                self.emit(op, d, [a, access, 0], offset as u32);
+            }
+            (StateSpace::Shared, Base::Word(a) | Base::Double(a), Ok(offset), 1 | 2 | 4, Some(first)) if fits => {
+                let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = first;
+                let op = match place.base {
+                    Base::Word(_) => load_shared::<u32>(words, count),
+                    _ => load_shared::<u64>(words, count),
+                };
+                self.emit(op, d, [a, access, 0], offset as u32);
             }
             _ => self.emit(Op::scalar(load_store::load_any), 0, [0; 3], access),
         }
@@ -220,11 +238,49 @@ impl Decoder<'_> {
                 };
                 self.emit(op, 0, [a, access, 0], offset as u32);
             }
-            (StateSpace::Shared, Base::Word(a), Ok(offset), 1, Some(Slot::Word(d))) if fits => {
-                self.emit(Op::lanes::<StoreShared32>(), d, [a, access, 0], offset as u32);
+            (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 1, Some(Slot::Word(d)))
+                if ty.bytes() < 4 =>
+            {
+                let op = match (ty.bytes(), generic) {
+                    (1, false) => Op::lanes::<StoreNarrow<u8, false>>(),
+                    (1, true) => Op::lanes::<StoreNarrow<u8, true>>(),
+                    (_, false) => Op::lanes::<StoreNarrow<u16, false>>(),
+                    (_, true) => Op::lanes::<StoreNarrow<u16, true>>(),
+                };
+                self.emit(op, d, [a, access, 0], offset as u32);
+            }
+            (StateSpace::Shared, Base::Word(a) | Base::Double(a), Ok(offset), 1 | 2 | 4, Some(first)) if fits => {
+                let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = first;
+                let op = match place.base {
+                    Base::Word(_) => store_shared::<u32>(words, count),
+                    _ => store_shared::<u64>(words, count),
+                };
+                self.emit(op, d, [a, access, 0], offset as u32);
             }
             _ => self.emit(Op::scalar(load_store::store_any), 0, [0; 3], access),
         }
+    }
+}
+
+fn load_shared<B: Word>(words: bool, count: usize) -> Op {
+    match (words, count) {
+        (true, 1) => Op::lanes::<LoadShared<B, u32, 1>>(),
+        (true, 2) => Op::lanes::<LoadShared<B, u32, 2>>(),
+        (true, _) => Op::lanes::<LoadShared<B, u32, 4>>(),
+        (false, 1) => Op::lanes::<LoadShared<B, u64, 1>>(),
+        (false, 2) => Op::lanes::<LoadShared<B, u64, 2>>(),
+        (false, _) => Op::lanes::<LoadShared<B, u64, 4>>(),
+    }
+}
+
+fn store_shared<B: Word>(words: bool, count: usize) -> Op {
+    match (words, count) {
+        (true, 1) => Op::lanes::<StoreShared<B, u32, 1>>(),
+        (true, 2) => Op::lanes::<StoreShared<B, u32, 2>>(),
+        (true, _) => Op::lanes::<StoreShared<B, u32, 4>>(),
+        (false, 1) => Op::lanes::<StoreShared<B, u64, 1>>(),
+        (false, 2) => Op::lanes::<StoreShared<B, u64, 2>>(),
+        (false, _) => Op::lanes::<StoreShared<B, u64, 4>>(),
     }
 }
 

@@ -86,18 +86,13 @@ impl Decoder<'_> {
             Ir::Isspacep { space, dst, a } => {
                 let (a, d) = (self.double(a), self.predicate_out(dst));
                 let imm = match space {
-                    Space::Global | Space::Const | Space::Generic => 0,
+                    Space::Global | Space::Generic => 0,
                     Space::Shared | Space::SharedCluster => 1,
                     Space::Local => 2,
                     Space::Param => 3,
+                    Space::Const => 4,
                 };
-                if space == Space::Const {
-                    // Constants lie in device memory here, and a global address is what the test would call one.
-                    let never = self.constant_predicate(false);
-                    self.emit(Op::scalar(logic::predicate_table), d, [never, never, 0], 0b1000);
-                } else {
-                    self.emit(Op::scalar(moves::isspacep), d, [a, 0, 0], imm);
-                }
+                self.emit(Op::scalar(moves::isspacep), d, [a, 0, 0], imm);
             }
             Ir::Cvta { to_generic, space, ty, dst, a } => {
                 let base = match space {

@@ -50,6 +50,73 @@ impl<T: Word + Scalar, const GENERIC: bool> LaneOp for StoreGlobal<T, GENERIC> {
     }
 }
 
+/// A value of a type narrower than the 32-bit register that it is loaded into or stored from.
+pub(crate) trait Narrow: Scalar {
+    /// In a register.
+    fn widen(self) -> u32;
+    /// Back from one.
+    fn narrow(word: u32) -> Self;
+}
+
+impl Narrow for u8 {
+    #[inline(always)]
+    fn widen(self) -> u32 {
+        u32::from(self)
+    }
+
+    #[inline(always)]
+    fn narrow(word: u32) -> Self {
+        word as u8
+    }
+}
+
+impl Narrow for u16 {
+    #[inline(always)]
+    fn widen(self) -> u32 {
+        u32::from(self)
+    }
+
+    #[inline(always)]
+    fn narrow(word: u32) -> Self {
+        word as u16
+    }
+}
+
+/// A load of an unsigned or untyped 8 or 16-bit element into a 32-bit row; operands as in [`LoadGlobal`].
+pub(crate) struct LoadNarrow<T, const GENERIC: bool>(PhantomData<T>);
+
+impl<T: Narrow, const GENERIC: bool> LaneOp for LoadNarrow<T, GENERIC> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
+        let mut out = [T::default(); 32];
+        match machine.view.gather(&addresses, mask, &mut out) {
+            Ok(()) => {
+                machine.put(inst.d, mask, &out.map(T::widen));
+                Flow::Next
+            }
+            Err(_) if GENERIC => load_access(machine, inst.b, mask),
+            Err(fault) => refused(machine, *fault),
+        }
+    }
+}
+
+/// The store that goes with [`LoadNarrow`].
+pub(crate) struct StoreNarrow<T, const GENERIC: bool>(PhantomData<T>);
+
+impl<T: Narrow, const GENERIC: bool> LaneOp for StoreNarrow<T, GENERIC> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
+        let values = machine.frame.r32[inst.d as usize].map(T::narrow);
+        match machine.view.scatter(&addresses, mask, &values) {
+            Ok(()) => Flow::Next,
+            Err(_) if GENERIC => store_access(machine, inst.b, mask),
+            Err(fault) => refused(machine, *fault),
+        }
+    }
+}
+
 #[cold]
 fn refused(machine: &mut Machine<'_>, fault: AccessFault) -> Flow {
     machine.fail(1 << (fault.lane & 31), FaultKind::Access(fault))
@@ -101,61 +168,88 @@ impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for StoreGlob
     }
 }
 
-/// A 32-bit load from shared memory: base in 32-bit row `a`, offset `imm`, access `b`.
-pub(crate) struct LoadShared32;
+/// A load of `N` elements of the registers' width from shared memory: base in row `a` of width `B`, offset `imm`, access `b`.
+pub(crate) struct LoadShared<B, T, const N: usize>(PhantomData<(B, T)>);
 
-impl LaneOp for LoadShared32 {
+impl<B: Word, T: Word, const N: usize> LaneOp for LoadShared<B, T, N> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let base = &machine.frame.r32[inst.a as usize];
-        let offset = inst.imm;
-        let mut out = [0u32; 32];
+        let addresses = B::row(&machine.frame, inst.a).map(
+            #[inline(always)]
+            |base| base.address(inst.imm),
+        );
         let shared = &machine.cta.shared[..];
-        let first = base[0].wrapping_add(offset);
-        let mut consecutive = true;
-        for lane in 0..32 {
-            consecutive &= base[lane].wrapping_add(offset) == first.wrapping_add(4 * lane as u32);
-        }
+        let size = T::BYTES * N;
+        let mut out = [[T::default(); 32]; N];
+        let first = addresses[0];
+        let consecutive =
+            (0..32).fold(true, |all, lane| all & (addresses[lane] == first.wrapping_add((size * lane) as u64)));
         let start = first as usize;
         if consecutive
-            && first.is_multiple_of(4)
-            && let Some(bytes) = shared.get(start..start + 128)
+            && start.is_multiple_of(size)
+            && let Some(bytes) = start.checked_add(32 * size).and_then(|end| shared.get(start..end))
         {
-            for (value, bytes) in out.iter_mut().zip(bytes.as_chunks::<4>().0) {
-                *value = u32::from_le_bytes(*bytes);
+            for (lane, bytes) in bytes.chunks_exact(size).enumerate() {
+                for (row, bytes) in out.iter_mut().zip(bytes.chunks_exact(T::BYTES)) {
+                    row[lane] = T::from_bytes(bytes);
+                }
             }
-            machine.put(inst.d, mask, &out);
+        } else {
+            for lane in lanes(mask) {
+                let place = addresses[lane] as usize;
+                match place.checked_add(size).and_then(|end| shared.get(place..end)) {
+                    Some(bytes) if place.is_multiple_of(size) => {
+                        for (row, bytes) in out.iter_mut().zip(bytes.chunks_exact(T::BYTES)) {
+                            row[lane] = T::from_bytes(bytes);
+                        }
+                    }
+                    _ => return load_access(machine, inst.b, mask),
+                }
+            }
+        }
+        if N == 1 {
+            machine.put(inst.d, mask, &out[0]);
             return Flow::Next;
         }
-        for lane in lanes(mask) {
-            let address = base[lane].wrapping_add(offset);
-            let place = address as usize;
-            match shared.get(place..place + 4) {
-                Some(bytes) if address.is_multiple_of(4) => {
-                    out[lane] = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-                }
-                _ => return load_access(machine, inst.b, mask),
+        let function = machine.function;
+        for (row, slot) in out.iter().zip(&function.accesses[inst.b as usize].slots) {
+            if let Slot::Word(slot) | Slot::Double(slot) = *slot {
+                machine.put(slot, mask, row);
             }
         }
-        machine.put(inst.d, mask, &out);
         Flow::Next
     }
 }
 
-/// The 32-bit store to shared memory: value `d`, base in 32-bit row `a`, offset `imm`, access `b`.
-pub(crate) struct StoreShared32;
+/// The store that goes with [`LoadShared`]: for one element the value is `d`.
+pub(crate) struct StoreShared<B, T, const N: usize>(PhantomData<(B, T)>);
 
-impl LaneOp for StoreShared32 {
+impl<B: Word, T: Word, const N: usize> LaneOp for StoreShared<B, T, N> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let base = &machine.frame.r32[inst.a as usize];
-        let value = &machine.frame.r32[inst.d as usize];
+        let size = T::BYTES * N;
+        let function = machine.function;
+        let mut slots = [inst.d; N];
+        if N > 1 {
+            for (slot, &source) in slots.iter_mut().zip(&function.accesses[inst.b as usize].slots) {
+                let (Slot::Word(source) | Slot::Double(source) | Slot::Quad(source)) = source;
+                *slot = source;
+            }
+        }
+        let bases = B::row(&machine.frame, inst.a);
+        let rows = slots.map(
+            #[inline(always)]
+            |slot| T::row(&machine.frame, slot),
+        );
         let shared = &mut machine.cta.shared[..];
         for lane in lanes(mask) {
-            let address = base[lane].wrapping_add(inst.imm);
-            let place = address as usize;
-            match shared.get_mut(place..place + 4) {
-                Some(bytes) if address.is_multiple_of(4) => bytes.copy_from_slice(&value[lane].to_le_bytes()),
+            let place = bases[lane].address(inst.imm) as usize;
+            match place.checked_add(size).and_then(|end| shared.get_mut(place..end)) {
+                Some(bytes) if place.is_multiple_of(size) => {
+                    for (row, bytes) in rows.iter().zip(bytes.chunks_exact_mut(T::BYTES)) {
+                        row[lane].to_bytes(bytes);
+                    }
+                }
                 _ => return store_access(machine, inst.b, mask),
             }
         }

@@ -64,12 +64,13 @@ pub(crate) fn local_address(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -
     Flow::Next
 }
 
-/// `isspacep`: `imm` 0 global, 1 shared, 2 local, 3 param.
+/// `isspacep`: `imm` 0 global, 1 shared, 2 local, 3 param, 4 const. Constants lie in device memory, but are not global.
 pub(crate) fn isspacep(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let row = machine.frame.r64[inst.a as usize];
     let mut value = 0;
     for (lane, &address) in row.iter().enumerate() {
         let holds = match classify(address) {
+            Space::Global if machine.program.constants.iter().any(|range| range.contains(&address)) => inst.imm == 4,
             Space::Global => inst.imm == 0,
             Space::Shared(_) => inst.imm == 1,
             Space::Local(_) => inst.imm == 2,
