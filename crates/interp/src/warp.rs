@@ -15,6 +15,9 @@ const POLLING_TURN: u32 = 32;
 /// The same without polls: only code that waits for another lane by plain accesses needs it.
 const SILENT_TURN: u32 = 1 << 16;
 
+/// Polls without a store after which a warp gives way to the others of its CTA.
+pub(crate) const POLLS: u32 = 64;
+
 /// No activation.
 pub(crate) const NO_PARENT: u32 = u32::MAX;
 
@@ -267,7 +270,7 @@ impl Machine<'_> {
     #[inline(always)]
     fn account_for_loop(&mut self) -> Flow {
         self.fuel -= 1;
-        if self.fuel == 0 {
+        if self.fuel == 0 || (self.polls >= POLLS && self.stores == 0) {
             return Flow::Slice;
         }
         if self.active != FULL && !self.warp.groups.is_empty() {
@@ -289,7 +292,9 @@ impl Machine<'_> {
             match self.steps() {
                 Flow::Switch => {}
                 Flow::Slice => {
-                    self.warp.park(self.activation, self.pc, self.active, Wait::Ready);
+                    if self.active != 0 {
+                        self.warp.park(self.activation, self.pc, self.active, Wait::Ready);
+                    }
                     self.store_frame();
                     return Flow::Slice;
                 }

@@ -30,8 +30,9 @@ pub(crate) fn brx(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let target = targets.get(chosen as usize).copied().unwrap_or(machine.pc + 1);
         machine.warp.park(machine.activation, target, same, crate::warp::Wait::Ready);
     }
-    machine.fuel = machine.fuel.saturating_sub(1).max(1);
-    Flow::Switch
+    machine.active = 0;
+    machine.fuel -= 1;
+    if machine.fuel == 0 { Flow::Slice } else { Flow::Switch }
 }
 
 /// `exit`, and `ret` of a kernel.
@@ -50,7 +51,6 @@ pub(crate) fn trap(machine: &mut Machine<'_>, _: &Inst, mask: u32) -> Flow {
 
 /// `nanosleep`: a thread that sleeps waits for somebody, so the warp gives way.
 pub(crate) fn nanosleep(machine: &mut Machine<'_>, _: &Inst, _: u32) -> Flow {
-    machine.polls += 1;
-    machine.fuel = (machine.fuel / 2).max(1);
+    machine.polls += crate::warp::POLLS / 2;
     Flow::Next
 }

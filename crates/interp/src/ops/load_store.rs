@@ -43,7 +43,10 @@ impl<T: Word + Scalar, const GENERIC: bool> LaneOp for StoreGlobal<T, GENERIC> {
         let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
         let done = machine.view.scatter(&addresses, mask, T::row(&machine.frame, inst.d));
         match done {
-            Ok(()) => Flow::Next,
+            Ok(()) => {
+                machine.stores += 1;
+                Flow::Next
+            }
             Err(_) if GENERIC => store_access(machine, inst.b, mask),
             Err(fault) => refused(machine, *fault),
         }
@@ -110,7 +113,10 @@ impl<T: Narrow, const GENERIC: bool> LaneOp for StoreNarrow<T, GENERIC> {
         let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
         let values = machine.frame.r32[inst.d as usize].map(T::narrow);
         match machine.view.scatter(&addresses, mask, &values) {
-            Ok(()) => Flow::Next,
+            Ok(()) => {
+                machine.stores += 1;
+                Flow::Next
+            }
             Err(_) if GENERIC => store_access(machine, inst.b, mask),
             Err(fault) => refused(machine, *fault),
         }
@@ -161,7 +167,10 @@ impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for StoreGlob
             }
         }
         match machine.view.scatter_vector(&addresses, mask, &rows) {
-            Ok(()) => Flow::Next,
+            Ok(()) => {
+                machine.stores += 1;
+                Flow::Next
+            }
             Err(_) if GENERIC => store_access(machine, inst.b, mask),
             Err(fault) => refused(machine, *fault),
         }
@@ -241,6 +250,7 @@ impl<B: Word, T: Word, const N: usize> LaneOp for StoreShared<B, T, N> {
             #[inline(always)]
             |slot| T::row(&machine.frame, slot),
         );
+        machine.stores += 1;
         let shared = &mut machine.cta.shared[..];
         for lane in lanes(mask) {
             let place = bases[lane].address(inst.imm) as usize;
@@ -396,6 +406,7 @@ fn load_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> Flow {
 }
 
 fn store_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> Flow {
+    machine.stores += 1;
     let function = machine.function;
     let access = &function.accesses[index as usize];
     let addresses = machine.addresses(access.base, access.offset);
