@@ -51,6 +51,7 @@ pub struct Grid {
     /// `%nsmid`: workers of the pool.
     pub sm_count: u32,
     pub(crate) cancelled: AtomicBool,
+    pub(crate) started: Instant,
     /// When the grid has run too long.
     pub(crate) deadline: Option<Instant>,
     /// An executor has been told that it has.
@@ -74,9 +75,10 @@ impl Grid {
     pub(crate) fn new(launch: Launch, sm_count: u32, waiting: Arc<AtomicU32>, limit: Option<Duration>) -> Grid {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let started = Instant::now();
+        let deadline = limit.and_then(|limit| started.checked_add(limit));
         let (cancelled, late) = (AtomicBool::new(false), AtomicBool::new(false));
-        Grid { launch, id, sm_count, cancelled, deadline, late, waiting }
+        Grid { launch, id, sm_count, cancelled, started, deadline, late, waiting }
     }
 
     /// Whether to go on. Mostly two loads: for every few thousand instructions of a CTA, at backward branches.

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
 
 use crate::fault::{Fault, FaultKind};
 use crate::grid::Grid;
@@ -35,8 +34,7 @@ pub(crate) struct Run {
     pub(crate) queued: AtomicBool,
     fault: OnceLock<Arc<Fault>>,
     done: Mutex<Option<Done>>,
-    started: Instant,
-    /// Microseconds after `started` when progress was seen last.
+    /// Microseconds after the start when progress was seen last.
     last_progress: AtomicU64,
     reported: AtomicBool,
 }
@@ -76,7 +74,6 @@ impl Run {
             queued: AtomicBool::new(false),
             fault: OnceLock::new(),
             done: Mutex::new(Some(done)),
-            started: Instant::now(),
             last_progress: AtomicU64::new(0),
             reported: AtomicBool::new(false),
             grid,
@@ -250,7 +247,7 @@ impl Run {
 
     /// Ends the grid because it has run too long.
     pub(crate) fn time_out(&self) {
-        let after_ms = self.started.elapsed().as_millis() as u64;
+        let after_ms = self.grid.started.elapsed().as_millis() as u64;
         let kind = FaultKind::LaunchTimeout { after_ms, state: self.describe() };
         self.cancel(Some(Arc::new(Fault::new(kind, self.grid.launch.kernel.name()))));
     }
@@ -284,13 +281,13 @@ impl Run {
     fn note_progress(&self) {
         // Only grids that once waited are watched; most never come here with anything parked.
         if self.parked_count.load(Ordering::Relaxed) != 0 {
-            self.last_progress.store(self.started.elapsed().as_micros() as u64, Ordering::Relaxed);
+            self.last_progress.store(self.grid.started.elapsed().as_micros() as u64, Ordering::Relaxed);
         }
     }
 
     /// Milliseconds in which no CTA got on.
     pub(crate) fn stalled_ms(&self) -> u64 {
-        let now = self.started.elapsed().as_micros() as u64;
+        let now = self.grid.started.elapsed().as_micros() as u64;
         now.saturating_sub(self.last_progress.load(Ordering::Relaxed)) / 1000
     }
 

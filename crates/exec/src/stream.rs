@@ -137,7 +137,8 @@ pub struct Marker {
 }
 
 struct Mark {
-    stream: Arc<Shared>,
+    /// Gone only after the mark was reached: what is queued keeps its stream.
+    stream: Weak<Shared>,
     number: u64,
     /// Nanoseconds after [`epoch`], plus 1; 0 until reached.
     time: AtomicU64,
@@ -236,7 +237,7 @@ impl Stream {
         self.await_peers();
         let mut state = shared.state();
         let number = shared.submitted.load(Ordering::Relaxed) + 1;
-        let mark = Arc::new(Mark { stream: shared.clone(), number, time: AtomicU64::new(0) });
+        let mark = Arc::new(Mark { stream: Arc::downgrade(shared), number, time: AtomicU64::new(0) });
         shared.submitted.store(number, Ordering::Release);
         if state.busy {
             state.queue.push_back(Operation::Mark(mark.clone()));
@@ -250,8 +251,11 @@ impl Stream {
     /// Goes on when the marker has been reached; at once if it has been.
     pub fn wait_for(&self, marker: &Marker) {
         let Mark { stream, number, .. } = &*marker.mark;
-        if !marker.is_done() && !Arc::ptr_eq(stream, &self.shared) {
-            self.submit(Operation::Wait(stream.clone(), *number));
+        if !marker.is_done()
+            && let Some(stream) = stream.upgrade()
+            && !Arc::ptr_eq(&stream, &self.shared)
+        {
+            self.submit(Operation::Wait(stream, *number));
         }
     }
 
@@ -288,8 +292,10 @@ impl Marker {
 
     /// Waits until the work before it has ended.
     pub fn wait(&self) {
-        if !self.is_done() {
-            self.mark.stream.wait_for(self.mark.number);
+        if !self.is_done()
+            && let Some(stream) = self.mark.stream.upgrade()
+        {
+            stream.wait_for(self.mark.number);
         }
     }
 
