@@ -71,15 +71,26 @@ fn slice<'a>(text: &'a str, ends: &[u32], name: Name) -> &'a str {
 }
 
 /// A multiply-and-rotate hash over eight bytes at a time: names are short, and a slower hash would dominate parsing.
+#[inline]
 fn hash(bytes: &[u8]) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut hash = bytes.len() as u64;
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        let word = chunk.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-        hash = (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);
-    }
-    let word = chunks.remainder().iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-    hash = (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);
+    let (chunks, rest) = bytes.as_chunks::<8>();
+    let hash = chunks.iter().fold(bytes.len() as u64, |hash, chunk| mix(hash, u64::from_le_bytes(*chunk)));
+    // At most seven bytes, read as two overlapping halves or bytes instead of one by one.
+    let rest = match rest {
+        [] => 0,
+        [a] => u64::from(*a),
+        [a, b] => u64::from(u16::from_le_bytes([*a, *b])),
+        [a, b, c] => u64::from(u32::from_le_bytes([*a, *b, *c, 0])),
+        [a, b, c, d, tail @ ..] => {
+            let tail = tail.iter().fold(0u64, |word, byte| word << 8 | u64::from(*byte));
+            u64::from(u32::from_le_bytes([*a, *b, *c, *d])) | tail << 32
+        }
+    };
+    let hash = mix(hash, rest);
     hash ^ hash >> 32
+}
+
+#[inline]
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

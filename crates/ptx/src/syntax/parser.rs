@@ -9,6 +9,7 @@ mod module;
 mod operand;
 mod statement;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::ast::{Expr, Ident, List, Module, Nodes, Operand, Spanned, Statement, StringLiteral};
@@ -54,10 +55,11 @@ pub fn parse(text: &[u8]) -> Parsed {
     let mut diagnostics = Vec::new();
     // The node arrays have 32-bit indices, and no text has more nodes of a kind than bytes.
     let text = if text.len() < u32::MAX as usize {
-        String::from_utf8_lossy(text)
+        // Checking is faster than looking for what to replace, and nearly all text is valid.
+        std::str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text), Cow::from)
     } else {
         diagnostics.push(Diagnostic::fatal(Code::Limit, Span::default(), "PTX text larger than 4 GiB"));
-        "".into()
+        Cow::from("")
     };
     let source: Arc<str> = Arc::from(text);
     let mut parser = Parser::new(&source);
