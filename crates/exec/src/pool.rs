@@ -9,6 +9,7 @@
 //! program's own threads.
 
 use std::collections::VecDeque;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -57,7 +58,8 @@ impl Default for PoolOptions {
             threads,
             report_stalled: seconds("WARPLOOM_STALL_SECONDS").unwrap_or(Duration::from_secs(10)),
             launch_timeout: seconds("WARPLOOM_LAUNCH_TIMEOUT"),
-            report: Box::new(|text| eprintln!("warploom: {text}")),
+            // A closed stderr is no reason to panic.
+            report: Box::new(|text| drop(writeln!(std::io::stderr(), "warploom: {text}"))),
         }
     }
 }

@@ -316,7 +316,8 @@ impl Run {
         for cta in waiting.take(SHOWN) {
             let [x, y, z] = cta.id;
             let _ = write!(text, "\n  CTA ({x}, {y}, {z})");
-            for line in launch.kernel.describe(cta).lines() {
+            let state = catch_unwind(AssertUnwindSafe(|| launch.kernel.describe(cta)));
+            for line in state.unwrap_or_else(|panic| panic_text(&*panic)).lines() {
                 let _ = write!(text, "\n    {line}");
             }
         }
@@ -327,7 +328,7 @@ impl Run {
     }
 }
 
-fn panic_text(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("panic").to_owned()
 }

@@ -10,14 +10,16 @@
 //! No lock is held while a kernel, a task or a callback runs, and never the locks of two streams at once.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::callback::CallbackThreads;
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 use crate::grid::Launch;
 use crate::pool::{Pool, PoolOptions, RunningGrid};
+use crate::run::panic_text;
 use crate::signal::{Signal, spin_until};
 
 /// How long a synchronising thread looks for the end before it sleeps.
@@ -52,6 +54,12 @@ impl Engine {
     /// callbacks still run.
     pub fn fault(&self) -> Option<&Arc<Fault>> {
         self.fault.get()
+    }
+
+    /// Runs a part of the driver or of the program on a thread that must survive it: a panic becomes a fault.
+    fn guard<R>(&self, what: &str, part: impl FnOnce() -> R) -> Option<R> {
+        let result = catch_unwind(AssertUnwindSafe(part));
+        result.map_err(|panic| self.fail(Arc::new(Fault::new(FaultKind::Internal(panic_text(&*panic)), what)))).ok()
     }
 
     /// Ends all work as a fault of a kernel does.
@@ -370,7 +378,7 @@ impl Shared {
             Operation::Callback(callback) => {
                 let stream = self.clone();
                 engine.callbacks.run(Box::new(move || {
-                    callback(stream.engine.fault.get());
+                    stream.engine.guard("a callback", || callback(stream.engine.fault.get()));
                     drive(Step::Finish(stream), Place::Own);
                 }));
                 false
@@ -400,12 +408,12 @@ impl Shared {
             }
             Operation::Task(weight, task) => {
                 if weight == Weight::Light || place == Place::Own {
-                    task();
+                    engine.guard("a stream's task", task);
                     return true;
                 }
                 let stream = self.clone();
                 engine.pool.spawn(Box::new(move || {
-                    task();
+                    stream.engine.guard("a stream's task", task);
                     drive(Step::Finish(stream), Place::Own);
                 }));
                 false
@@ -419,11 +427,15 @@ impl Shared {
                 false
             }
             Operation::Condition(mut condition) => {
-                if condition() {
+                let (stream, watched) = (self.clone(), self.clone());
+                // After a fault nobody makes it true any more.
+                let mut met = move || {
+                    let engine = &watched.engine;
+                    engine.guard("a stream's condition", &mut condition) == Some(true) || engine.fault.get().is_some()
+                };
+                if met() {
                     return true;
                 }
-                let (stream, watched) = (self.clone(), self.clone());
-                let met = move || watched.engine.fault.get().is_some() || condition();
                 engine.pool.when(Box::new(met), Box::new(move || drive(Step::Finish(stream), Place::Own)));
                 false
             }

@@ -121,9 +121,10 @@ impl View<'_> {
     /// An atomic load (`ld.relaxed`, `ld.acquire`).
     #[inline]
     pub fn load_atomic<T: Atomic>(&mut self, address: u64, order: Order) -> Result<T, Box<AccessFault>> {
-        self.check_aligned(address, T::SIZE, AccessKind::Load)?;
-        // SAFETY: checked; mapped as in `View::load`. A 16-byte load may be a compare and exchange on the host, which
-        // needs a writable page: only registered read-only memory might not be.
+        // A 16-byte load may be a compare and exchange on the host, which needs a writable page.
+        let kind = if T::SIZE == 16 { AccessKind::Atomic } else { AccessKind::Load };
+        self.check_aligned(address, T::SIZE, kind)?;
+        // SAFETY: checked; mapped as in `View::load`.
         Ok(unsafe { T::load(address, order.host()) })
     }
 

@@ -50,7 +50,7 @@ impl HostRange {
 /// Why pages cannot be registered or taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterError {
-    /// The range is empty or wraps around the address space.
+    /// The range is empty, wraps around the address space, or is not host memory that can be accessed as asked.
     Invalid,
     /// It lies in the memory window: device, managed or pinned memory already.
     InWindow,
@@ -63,7 +63,7 @@ pub enum RegisterError {
 impl fmt::Display for RegisterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            RegisterError::Invalid => "the range is empty or wraps around",
+            RegisterError::Invalid => "the range is empty, or not accessible host memory",
             RegisterError::InWindow => "the range is device memory",
             RegisterError::AlreadyRegistered => "the range overlaps one that is registered",
             RegisterError::NotRegistered => "nothing is registered there",
@@ -83,6 +83,11 @@ pub(super) struct Registered {
 impl Registered {
     pub(super) fn add(&self, range: HostRange, read_only: bool) -> Result<(), RegisterError> {
         let end = range.address.checked_add(range.len).filter(|_| range.len > 0).ok_or(RegisterError::Invalid)?;
+        // A kernel must not bring the process down by what a program registered by mistake.
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        if !maps.is_empty() && !accessible(&maps, range.address, end, !read_only) {
+            return Err(RegisterError::Invalid);
+        }
         let mut ranges = self.ranges.write().unwrap_or_else(PoisonError::into_inner);
         let overlaps = ranges.range(..end).next_back().is_some_and(|(_, (r, _))| r.address + r.len > range.address);
         if overlaps {
@@ -113,5 +118,37 @@ impl Registered {
     pub(super) fn extent(&self, address: u64, epoch: u64) -> Option<Extent> {
         let (range, read_only) = self.at(address)?;
         Some(Extent { start: range.address, span: range.len, epoch, read_only })
+    }
+}
+
+/// Whether mappings, in the form of `/proc/self/maps`, cover a range and allow reading, and writing if asked.
+fn accessible(maps: &str, start: u64, end: u64, write: bool) -> bool {
+    let mut covered = start;
+    for line in maps.lines() {
+        let Some((range, rest)) = line.split_once(' ') else { continue };
+        let Some((low, high)) = range.split_once('-') else { continue };
+        let (Ok(low), Ok(high)) = (u64::from_str_radix(low, 16), u64::from_str_radix(high, 16)) else { continue };
+        if low <= covered && covered < high && rest.starts_with('r') && (!write || rest[1..].starts_with('w')) {
+            covered = high;
+            if covered >= end {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mappings_must_cover_the_range_with_the_access_asked_for() {
+        let maps = "1000-2000 rw-p 0 00:00 0\n2000-3000 r--p 0 00:00 0 /lib\n4000-5000 rw-s 0 00:00 0\n";
+        assert!(accessible(maps, 0x1800, 0x3000, false));
+        assert!(!accessible(maps, 0x1800, 0x3000, true));
+        assert!(accessible(maps, 0x1000, 0x2000, true));
+        assert!(!accessible(maps, 0x2800, 0x4800, false));
+        assert!(!accessible(maps, 0x6000, 0x6001, false));
     }
 }

@@ -265,6 +265,8 @@ fn registered_host_pages_are_accessible_until_taken_back() {
     let range = |offset, len| unsafe { HostRange::new(base + offset, len) };
     let mut view = memory.view();
     assert!(view.load::<u32>(base).is_err());
+    // SAFETY: refused, as nothing is mapped there.
+    assert_eq!(memory.register_host(unsafe { HostRange::new(4096, 4096) }, false), Err(RegisterError::Invalid));
     memory.register_host(range(0, 4096), false).unwrap();
     assert_eq!(memory.register_host(range(4092, 8), false), Err(RegisterError::AlreadyRegistered));
     memory.register_host(range(4096, 4096), true).unwrap();

@@ -160,6 +160,21 @@ fn after_a_fault_only_callbacks_run() {
 }
 
 #[test]
+fn a_panic_in_a_task_is_a_fault_and_the_stream_goes_on() {
+    for weight in [Weight::Light, Weight::Heavy] {
+        let engine = engine(1);
+        let stream = stream(&engine);
+        stream.run(weight, || panic!("a defect"));
+        stream.synchronize();
+        assert_eq!(engine.fault().unwrap().kind, FaultKind::Internal("a defect".to_owned()));
+        let (tx, rx) = mpsc::channel();
+        stream.callback(Box::new(move |fault| tx.send(fault.is_some()).unwrap()));
+        assert!(rx.recv().unwrap());
+        stream.synchronize();
+    }
+}
+
+#[test]
 fn several_threads_put_work_into_one_stream() {
     let engine = engine(2);
     let stream = stream(&engine);
