@@ -15,6 +15,7 @@ use crate::executor::Executor;
 use crate::fault::Sticky;
 use crate::handle::{HandleTable, Kind};
 use crate::memory::RegisteredPages;
+use crate::module::{Function, Module};
 use crate::stream::CreatedStream;
 use crate::{DriverError, DriverResult, ErrorCode};
 
@@ -46,6 +47,8 @@ pub struct Driver {
     pub(crate) streams: HandleTable<CreatedStream>,
     pub(crate) events: HandleTable<Event>,
     pub(crate) arrays: HandleTable<Array>,
+    pub(crate) modules: HandleTable<Module>,
+    pub(crate) functions: HandleTable<Function>,
     pub(crate) registered: RegisteredPages,
     pub(crate) sticky: Arc<Sticky>,
     next_id: AtomicU64,
@@ -88,6 +91,8 @@ impl Driver {
             streams: HandleTable::new(Kind::Stream),
             events: HandleTable::new(Kind::Event),
             arrays: HandleTable::new(Kind::Array),
+            modules: HandleTable::new(Kind::Module),
+            functions: HandleTable::new(Kind::Function),
             registered: RegisteredPages::default(),
             sticky,
             next_id: AtomicU64::new(1),

@@ -11,7 +11,9 @@ pub mod executor;
 mod fault;
 mod generated;
 pub mod handle;
+pub mod launch;
 pub mod memory;
+pub mod module;
 pub mod stream;
 
 pub use driver::{Driver, DriverOptions};

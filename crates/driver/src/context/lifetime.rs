@@ -77,6 +77,8 @@ impl Driver {
         self.streams.suspend_where(|stream| stream.belongs_to(context));
         self.events.suspend_where(|event| event.belongs_to(context));
         self.arrays.suspend_where(|array| array.belongs_to(context));
+        self.functions.suspend_where(|function| function.module().belongs_to(context));
+        self.modules.suspend_where(|module| module.belongs_to(context));
         self.free_memory_of(context);
     }
 

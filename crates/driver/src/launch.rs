@@ -1,0 +1,150 @@
+//! Launches: which sizes are allowed, and how parameters get to the kernel.
+mod legacy;
+mod occupancy;
+
+pub use legacy::LegacyLaunch;
+
+use std::sync::Arc;
+
+use warploom_exec::grid::Launch;
+
+use crate::context::Limit;
+use crate::device::{Device, attribute};
+use crate::driver::Driver;
+use crate::module::Function;
+use crate::stream::StreamName;
+use crate::{DriverError, DriverResult, ErrorCode};
+
+/// The sizes of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchShape {
+    /// CTAs along x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA along x, y and z.
+    pub cta: [u32; 3],
+    /// CTAs of a cluster along x, y and z, if the launch asks for clusters.
+    pub cluster: Option<[u32; 3]>,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// Whether all CTAs must be able to wait for each other.
+    pub cooperative: bool,
+}
+
+/// CTAs of a cluster that every device with clusters has.
+const PORTABLE_CLUSTER: u64 = 8;
+/// CTAs of a cluster that are possible where the function allows it.
+const LARGEST_CLUSTER: u64 = 16;
+
+impl Driver {
+    /// Puts a launch into a stream. `parameters` is the parameter buffer of the kernel, as its source lays it out.
+    ///
+    /// # Errors
+    /// `InvalidValue` for sizes that are not possible, `InvalidClusterSize`, `CooperativeLaunchTooLarge`,
+    /// `LaunchOutOfResources` for more parameters than the kernel has; `InvalidHandle` for a stream of another context;
+    /// as [`Driver::load_function`] and [`Driver::stream`].
+    pub fn launch(
+        &self,
+        function: &Arc<Function>,
+        shape: &LaunchShape,
+        stream: StreamName,
+        parameters: Box<[u8]>,
+    ) -> DriverResult {
+        let stream = self.stream(stream)?;
+        let context = function.module().context();
+        if !Arc::ptr_eq(context, &stream.context) {
+            return Err(DriverError::invalid_handle("function and stream belong to different contexts"));
+        }
+        let cluster = self.check_shape(function, shape)?;
+        if parameters.len() > function.parameter_bytes() as usize {
+            let reason =
+                format!("{} bytes of parameters for a kernel with {}", parameters.len(), function.parameter_bytes());
+            return Err(DriverError::new(ErrorCode::LaunchOutOfResources, reason));
+        }
+        let kernel = function.loaded(self)?;
+        stream.stream.launch(Launch {
+            kernel: Arc::clone(kernel),
+            grid: shape.grid,
+            cta: shape.cta,
+            cluster,
+            dynamic_shared: shape.dynamic_shared,
+            params: padded(parameters, function.parameter_bytes() as usize),
+            cooperative: shape.cooperative,
+            stack_limit: context.limit(Limit::StackSize),
+            environment: Arc::clone(context.environment()),
+        });
+        Ok(())
+    }
+
+    /// Checks the sizes of a launch, and gives the shape of its clusters.
+    fn check_shape(&self, function: &Function, shape: &LaunchShape) -> DriverResult<[u32; 3]> {
+        let device = self.device_of(function.module().context())?;
+        let refuse = |reason: String| Err(DriverError::invalid_value(reason));
+        let LaunchShape { grid, cta, dynamic_shared, .. } = *shape;
+        let most = |numbers: [i32; 3]| numbers.map(|number| device.limit(number));
+        let most_grid = most([attribute::MAX_GRID_DIM_X, attribute::MAX_GRID_DIM_Y, attribute::MAX_GRID_DIM_Z]);
+        if !fits(grid, most_grid) {
+            return refuse(format!("a grid of {grid:?}; from 1 to {most_grid:?} are possible"));
+        }
+        let most_cta = most([attribute::MAX_BLOCK_DIM_X, attribute::MAX_BLOCK_DIM_Y, attribute::MAX_BLOCK_DIM_Z]);
+        if !fits(cta, most_cta) {
+            return refuse(format!("CTAs of {cta:?}; from 1 to {most_cta:?} are possible"));
+        }
+        let threads: u64 = cta.iter().map(|extent| u64::from(*extent)).product();
+        if threads > u64::from(function.max_threads()) {
+            return refuse(format!("CTAs of {threads} threads; the kernel allows {}", function.max_threads()));
+        }
+        if let Some(required) = function.required_cta()
+            && cta != required.map(|extent| extent.max(1))
+        {
+            return refuse(format!("CTAs of {cta:?}; the kernel requires {required:?}"));
+        }
+        if dynamic_shared > function.max_dynamic_shared() {
+            return refuse(format!(
+                "{dynamic_shared} bytes of dynamic shared memory; the function allows {}",
+                function.max_dynamic_shared()
+            ));
+        }
+        let cluster = self.check_cluster(device, function, shape)?;
+        if shape.cooperative {
+            let ctas: u64 = grid.iter().map(|extent| u64::from(*extent)).product();
+            let resident = u64::from(self.resident_ctas(function, threads, u64::from(dynamic_shared))?);
+            let most = resident * u64::from(device.limit(attribute::MULTIPROCESSOR_COUNT));
+            if ctas > most {
+                let reason = format!("a cooperative grid of {ctas} CTAs; {most} can be resident at once");
+                return Err(DriverError::new(ErrorCode::CooperativeLaunchTooLarge, reason));
+            }
+        }
+        Ok(cluster)
+    }
+
+    fn check_cluster(&self, device: &Device, function: &Function, shape: &LaunchShape) -> DriverResult<[u32; 3]> {
+        let Some(cluster) = shape.cluster.or_else(|| function.required_cluster()) else { return Ok([1; 3]) };
+        let refuse = |reason: String| Err(DriverError::new(ErrorCode::InvalidClusterSize, reason));
+        let ctas: u64 = cluster.iter().map(|extent| u64::from(*extent)).product();
+        let most = if function.allows_large_clusters() { LARGEST_CLUSTER } else { PORTABLE_CLUSTER };
+        if ctas == 0 || ctas > most {
+            return refuse(format!("clusters of {cluster:?}, {ctas} CTAs; from 1 to {most} are possible"));
+        }
+        if device.limit(attribute::CLUSTER_LAUNCH) == 0 && ctas > 1 {
+            return refuse(format!("clusters of {ctas} CTAs on a device without clusters"));
+        }
+        if (0..3).any(|axis| shape.grid[axis] % cluster[axis] != 0) {
+            return refuse(format!("a grid of {:?} is no whole number of clusters of {cluster:?}", shape.grid));
+        }
+        Ok(cluster)
+    }
+}
+
+fn fits(size: [u32; 3], most: [u32; 3]) -> bool {
+    (0..3).all(|axis| (1..=most[axis]).contains(&size[axis]))
+}
+
+/// Parameters that the caller left out read as zero.
+fn padded(parameters: Box<[u8]>, len: usize) -> Box<[u8]> {
+    if parameters.len() >= len {
+        return parameters;
+    }
+    let mut all = parameters.into_vec();
+    all.resize(len, 0);
+    all.into_boxed_slice()
+}

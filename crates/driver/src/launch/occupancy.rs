@@ -1,0 +1,88 @@
+//! Occupancy: how many CTAs a multiprocessor could hold. A worker thread stands for a multiprocessor and runs CTAs one
+//! after another; the numbers are those of the emulated device, by which programs size their grids.
+use crate::device::attribute;
+use crate::driver::Driver;
+use crate::module::Function;
+use crate::{DriverError, DriverResult};
+
+/// Threads of a warp.
+const WARP: u64 = 32;
+/// Shared memory is given out in units of this many bytes.
+const SHARED_UNIT: u64 = 128;
+/// Registers are given out to warps in units of this many.
+const REGISTER_UNIT: u64 = 256;
+
+impl Driver {
+    /// How many CTAs of `threads` threads fit a multiprocessor at once; 0 if not even one does.
+    ///
+    /// # Errors
+    /// `InvalidValue` for 0 threads; as [`Driver::load_function`].
+    pub fn resident_ctas(&self, function: &Function, threads: u64, dynamic_shared: u64) -> DriverResult<u32> {
+        if threads == 0 {
+            return Err(DriverError::invalid_value("CTAs of 0 threads"));
+        }
+        let device = self.device_of(function.module().context())?;
+        let limit = |number| u64::from(device.limit(number));
+        let shared = u64::from(function.static_shared()) + dynamic_shared;
+        if threads > u64::from(function.max_threads()) || shared > limit(attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) {
+            return Ok(0);
+        }
+        let warps = threads.div_ceil(WARP);
+        let shared = (shared + limit(attribute::RESERVED_SHARED_MEMORY_PER_BLOCK)).next_multiple_of(SHARED_UNIT);
+        let registers = u64::from(function.loaded(self)?.resources().registers.max(1));
+        let registers = (registers * WARP).next_multiple_of(REGISTER_UNIT) * warps;
+        let fits = [
+            limit(attribute::MAX_BLOCKS_PER_MULTIPROCESSOR),
+            limit(attribute::MAX_THREADS_PER_MULTIPROCESSOR) / (warps * WARP),
+            limit(attribute::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / shared.max(1),
+            limit(attribute::MAX_REGISTERS_PER_MULTIPROCESSOR) / registers,
+        ];
+        Ok(fits.into_iter().min().map_or(0, |ctas| ctas as u32))
+    }
+
+    /// The size of CTA, up to `most` threads (0 for no bound), that keeps most threads resident, and the number of CTAs
+    /// that fill the device with it. `dynamic_shared` says how much shared memory a CTA of a size needs.
+    ///
+    /// # Errors
+    /// As [`Driver::load_function`].
+    pub fn best_cta(
+        &self,
+        function: &Function,
+        most: u32,
+        dynamic_shared: impl Fn(u32) -> u64,
+    ) -> DriverResult<(u32, u32)> {
+        let device = self.device_of(function.module().context())?;
+        let bound = if most == 0 { function.max_threads() } else { most.min(function.max_threads()) };
+        let (mut best, mut best_resident) = ((0, 0), 0);
+        // Larger ones first: among equals the largest is taken. A bound that is no whole number of warps is tried too.
+        let multiples = (1..=bound / WARP as u32).rev().map(|warps| warps * WARP as u32);
+        let bound_itself = (bound % WARP as u32 != 0).then_some(bound);
+        for threads in bound_itself.into_iter().chain(multiples) {
+            let ctas = self.resident_ctas(function, u64::from(threads), dynamic_shared(threads))?;
+            let resident = threads * ctas;
+            if resident > best_resident {
+                best_resident = resident;
+                best = (threads, ctas * device.limit(attribute::MULTIPROCESSOR_COUNT));
+            }
+        }
+        Ok(best)
+    }
+
+    /// Bytes of dynamic shared memory that each of `ctas` CTAs of a multiprocessor can have.
+    ///
+    /// # Errors
+    /// `InvalidValue` if so many CTAs of `threads` threads do not fit.
+    pub fn available_shared(&self, function: &Function, ctas: u32, threads: u32) -> DriverResult<u64> {
+        let resident = self.resident_ctas(function, u64::from(threads), 0)?;
+        if ctas == 0 || ctas > resident {
+            return Err(DriverError::invalid_value(format!("{ctas} CTAs of {threads} threads; {resident} fit")));
+        }
+        let device = self.device_of(function.module().context())?;
+        let limit = |number| u64::from(device.limit(number));
+        let share =
+            limit(attribute::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / u64::from(ctas) / SHARED_UNIT * SHARED_UNIT;
+        let taken = limit(attribute::RESERVED_SHARED_MEMORY_PER_BLOCK) + u64::from(function.static_shared());
+        let most = limit(attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - u64::from(function.static_shared());
+        Ok(share.saturating_sub(taken).min(most))
+    }
+}

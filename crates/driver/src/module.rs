@@ -1,0 +1,173 @@
+//! Modules: code with its variables, loaded into a context.
+mod code;
+mod function;
+mod jit;
+mod variables;
+
+pub use code::Code;
+pub use function::{Function, FunctionAttribute, ParameterPlace};
+pub use jit::{JitLogs, JitOptions};
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use warploom_ptx::ir::{FunctionId, FunctionKind, Space};
+
+use crate::context::Context;
+use crate::driver::Driver;
+use crate::handle::Handle;
+use crate::{DriverError, DriverResult, ErrorCode};
+use variables::Variables;
+
+/// One module.
+pub struct Module {
+    handle: Handle,
+    context: Arc<Context>,
+    code: Arc<Code>,
+    variables: Variables,
+    /// The handle of each function of the code, by its id, from its first use on.
+    functions: Mutex<Vec<Handle>>,
+    /// Whether it is the module of a library, which alone unloads it.
+    of_library: bool,
+}
+
+impl Module {
+    /// Its handle.
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// Its code.
+    pub fn code(&self) -> &Arc<Code> {
+        &self.code
+    }
+
+    /// The context that it is loaded into.
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// Whether it was loaded into `context`.
+    pub(crate) fn belongs_to(&self, context: &Arc<Context>) -> bool {
+        Arc::ptr_eq(&self.context, context)
+    }
+
+    /// The address of each variable, by its id.
+    pub(crate) fn variables(&self) -> &Variables {
+        &self.variables
+    }
+}
+
+impl Driver {
+    /// Loads code into the calling thread's context.
+    ///
+    /// # Errors
+    /// `OutOfMemory` for its variables; those of [`Driver::current`].
+    pub fn load_module(&self, code: &Arc<Code>) -> DriverResult<Handle> {
+        let context = self.current()?;
+        Ok(self.load_into(&context, code, false)?.handle)
+    }
+
+    pub(crate) fn load_into(
+        &self,
+        context: &Arc<Context>,
+        code: &Arc<Code>,
+        of_library: bool,
+    ) -> DriverResult<Arc<Module>> {
+        let variables = self.place_variables(context, code)?;
+        self.modules.insert(|handle| Module {
+            handle,
+            context: Arc::clone(context),
+            code: Arc::clone(code),
+            variables,
+            functions: Mutex::new(vec![Handle::NULL; code.module().functions.len()]),
+            of_library,
+        })
+    }
+
+    /// The module of a handle.
+    ///
+    /// # Errors
+    /// `InvalidHandle` for NULL, stale and foreign handles; the sticky error.
+    pub fn module(&self, module: Handle) -> DriverResult<Arc<Module>> {
+        let module = self.modules.lookup(module)?;
+        self.sticky.check()?;
+        Ok(module)
+    }
+
+    /// Unloads a module, once all work of its context is done. Its functions and variables are gone.
+    ///
+    /// # Errors
+    /// `InvalidHandle` for NULL, stale and foreign handles and modules of libraries; the sticky error.
+    pub fn unload_module(&self, module: Handle) -> DriverResult {
+        let module = self.module(module)?;
+        if module.of_library {
+            return Err(DriverError::invalid_handle("the module belongs to a library, which unloads it"));
+        }
+        self.unload(&module)
+    }
+
+    pub(crate) fn unload(&self, module: &Module) -> DriverResult {
+        self.finish_all_of(&module.context)?;
+        self.modules.remove(module.handle)?;
+        for function in module.functions.lock().drain(..).filter(|function| !function.is_null()) {
+            // A function's handle ends with its module only: it is there.
+            let _ = self.functions.remove(function);
+        }
+        for address in module.variables.addresses() {
+            self.give_back(address)?;
+        }
+        Ok(())
+    }
+
+    /// The function of a module with this name.
+    ///
+    /// # Errors
+    /// `NotFound` if the module has no such kernel.
+    pub fn function_named(&self, module: &Arc<Module>, name: &str) -> DriverResult<Handle> {
+        let id = module.code.kernel(name).ok_or_else(|| {
+            let kernels: Vec<&str> = module.code.kernels().map(|(_, name)| name).take(8).collect();
+            let reason = format!("the module has no kernel {name}; it has {}", kernels.join(", "));
+            DriverError::new(ErrorCode::NotFound, reason)
+        })?;
+        self.function_with_id(module, id)
+    }
+
+    /// The handle of one of a module's kernels.
+    pub(crate) fn function_with_id(&self, module: &Arc<Module>, id: FunctionId) -> DriverResult<Handle> {
+        let mut functions = module.functions.lock();
+        let unknown = || DriverError::invalid_handle("the module is being unloaded");
+        let place = functions.get_mut(id.0 as usize).ok_or_else(unknown)?;
+        if place.is_null() {
+            *place = self.functions.insert(|handle| Function::new(handle, module, id))?.handle();
+        }
+        Ok(*place)
+    }
+
+    /// Up to `most` kernels of a module, in the order of the source.
+    ///
+    /// # Errors
+    /// `OutOfMemory` if there are no handles left.
+    pub fn functions_of(&self, module: &Arc<Module>, most: usize) -> DriverResult<Vec<Handle>> {
+        module.code.kernels().take(most).map(|(id, _)| self.function_with_id(module, id)).collect()
+    }
+
+    /// Address and size of a variable of a module.
+    ///
+    /// # Errors
+    /// `NotFound` if the module has no such variable, `InvalidValue` if the name is that of a function, as recorded.
+    pub fn variable_named(&self, module: &Module, name: &str) -> DriverResult<(u64, u64)> {
+        let code = module.code.module();
+        if code.functions.iter().any(|function| function.name == name && function.kind == FunctionKind::Kernel) {
+            return Err(DriverError::invalid_value(format!("{name} is a kernel, not a variable")));
+        }
+        let missing = || DriverError::new(ErrorCode::NotFound, format!("the module has no variable {name}"));
+        let id = code.global(name).ok_or_else(missing)?;
+        let global = code.globals.get(id.0 as usize).ok_or_else(missing)?;
+        if !matches!(global.space, Space::Global | Space::Const) {
+            return Err(missing());
+        }
+        let address = module.variables.address(id).ok_or_else(missing)?;
+        Ok((address, global.size))
+    }
+}

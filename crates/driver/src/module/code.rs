@@ -1,0 +1,47 @@
+//! Code: a verified PTX program, before it is loaded into a context. It can be loaded into several.
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use warploom_ptx::ir::{FunctionId, FunctionKind, Module};
+
+/// A verified program and an index of its kernels.
+pub struct Code {
+    module: Arc<Module>,
+    kernels: HashMap<String, FunctionId>,
+}
+
+impl Code {
+    /// Takes a verified program.
+    pub fn new(module: Arc<Module>) -> Arc<Code> {
+        let kernels = kernels_of(&module).map(|(id, name)| (name.to_owned(), id)).collect();
+        Arc::new(Code { module, kernels })
+    }
+
+    /// The program.
+    pub fn module(&self) -> &Arc<Module> {
+        &self.module
+    }
+
+    /// The kernel with this name.
+    pub fn kernel(&self, name: &str) -> Option<FunctionId> {
+        self.kernels.get(name).copied()
+    }
+
+    /// All kernels, in the order of the source.
+    pub fn kernels(&self) -> impl Iterator<Item = (FunctionId, &str)> {
+        kernels_of(&self.module)
+    }
+
+    /// How many kernels there are.
+    pub fn kernel_count(&self) -> usize {
+        self.kernels.len()
+    }
+}
+
+fn kernels_of(module: &Module) -> impl Iterator<Item = (FunctionId, &str)> {
+    let defined = |function: &&warploom_ptx::ir::Function| function.kind == FunctionKind::Kernel;
+    (0u32..)
+        .zip(&module.functions)
+        .filter(move |(_, function)| defined(function))
+        .map(|(id, function)| (FunctionId(id), function.name.as_str()))
+}

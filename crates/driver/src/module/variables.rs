@@ -1,0 +1,102 @@
+//! The variables of a loaded module: where they lie, and their initial values.
+use warploom_exec::memory::{AllocSpec, MemoryKind};
+use warploom_ptx::ir::{GlobalId, Linkage, RelocationTarget, Space};
+
+use super::Code;
+use crate::context::Context;
+use crate::driver::Driver;
+use crate::{DriverError, DriverResult, ErrorCode};
+
+/// The address of each variable of a module, by its id; None for those in other state spaces and unresolved ones.
+pub(crate) struct Variables(Vec<Option<u64>>);
+
+impl Variables {
+    /// The address of a variable.
+    pub(crate) fn address(&self, id: GlobalId) -> Option<u64> {
+        *self.0.get(id.0 as usize)?
+    }
+
+    /// All addresses.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = u64> + '_ {
+        self.0.iter().filter_map(|address| *address)
+    }
+}
+
+impl Driver {
+    /// Allocates and initialises the variables of `code` for `context`.
+    pub(super) fn place_variables(&self, context: &Context, code: &Code) -> DriverResult<Variables> {
+        let globals = &code.module().globals;
+        let mut variables = Variables(Vec::with_capacity(globals.len()));
+        for global in globals {
+            let kind = match global.space {
+                // A size of 0 is a declaration that only says that the array is somewhere else.
+                _ if global.linkage == Linkage::Extern || global.size == 0 => None,
+                Space::Global if global.managed => Some(MemoryKind::Managed),
+                Space::Global => Some(MemoryKind::ModuleGlobal),
+                Space::Const => Some(MemoryKind::ModuleConst),
+                _ => None,
+            };
+            let address = kind.map(|kind| {
+                let tag = if global.managed { MANAGED_GLOBALLY } else { 0 };
+                let spec = AllocSpec {
+                    size: global.size,
+                    kind,
+                    device: context.ordinal(),
+                    owner: context.id(),
+                    tag,
+                    origin: "a module's variable",
+                };
+                self.memory().alloc(spec)
+            });
+            match address.transpose() {
+                Ok(info) => variables.0.push(info.map(|info| info.base)),
+                Err(error) => {
+                    let reason = format!("variable {} of {} bytes: {error}", global.name, global.size);
+                    self.forget(&variables)?;
+                    return Err(DriverError::new(ErrorCode::OutOfMemory, reason));
+                }
+            }
+        }
+        self.initialize(code, &variables).inspect_err(|_| {
+            // The first error is the one that is told.
+            let _ = self.forget(&variables);
+        })?;
+        Ok(variables)
+    }
+
+    fn forget(&self, variables: &Variables) -> DriverResult {
+        variables.addresses().try_for_each(|address| self.give_back(address))
+    }
+
+    /// Writes the initial values (PTX ISA 5.4.4).
+    fn initialize(&self, code: &Code, variables: &Variables) -> DriverResult {
+        for (global, address) in code.module().globals.iter().zip(&variables.0) {
+            let Some(address) = *address else { continue };
+            let mut bytes = global.init.clone();
+            bytes.resize(usize::try_from(global.size).unwrap_or(usize::MAX), 0);
+            for relocation in &global.relocations {
+                let target = match relocation.target {
+                    RelocationTarget::Global(id) => variables.address(id),
+                    RelocationTarget::Function(id) => Some(self.executor().function_address(id)),
+                };
+                let Some(target) = target else {
+                    let reason = format!("the initial value of {} refers to an undefined symbol", global.name);
+                    return Err(DriverError::new(ErrorCode::InvalidPtx, reason));
+                };
+                let value = target.wrapping_add_signed(relocation.addend) >> relocation.shift;
+                let start = usize::try_from(relocation.offset).unwrap_or(usize::MAX);
+                let place = bytes.get_mut(start..).and_then(|rest| rest.get_mut(..relocation.size as usize));
+                if let Some(place) = place {
+                    place.copy_from_slice(&value.to_le_bytes()[..place.len().min(8)]);
+                }
+            }
+            if self.memory().view().write_bytes(address, &bytes).is_err() {
+                return Err(DriverError::new(ErrorCode::Unknown, format!("variable {} lost its memory", global.name)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `CU_MEM_ATTACH_GLOBAL`, as for `cuMemAllocManaged`.
+const MANAGED_GLOBALLY: u64 = 1;
