@@ -1,11 +1,13 @@
 //! Modules: code with its variables, loaded into a context.
 mod code;
 mod function;
+mod image;
 mod jit;
 mod variables;
 
 pub use code::Code;
 pub use function::{Function, FunctionAttribute, ParameterPlace};
+pub use image::{ELF_MAGIC, FAT_BINARY_MAGIC, FAT_BINARY_WRAPPER_MAGIC, Image};
 pub use jit::{JitLogs, JitOptions};
 
 use std::sync::Arc;

@@ -9,6 +9,7 @@ pub(crate) mod callback;
 
 mod host_memory;
 mod identity;
+mod image;
 pub(crate) mod log;
 pub(crate) mod state;
 mod trace;
@@ -17,4 +18,5 @@ pub(crate) use args::{DefaultStream, HostPtr, In, InArray, InOut, InStr, Out, Ou
 pub(crate) use call::{ApiResult, Call, enter, not_supported};
 pub(crate) use host_memory::host_range;
 pub(crate) use identity::{IDENTITY_TABLE, identity_table};
+pub(crate) use image::{read_image, write_log};
 pub(crate) use trace::{Trace, TraceArg, trace_through_debug};

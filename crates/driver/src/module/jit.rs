@@ -1,15 +1,17 @@
-//! Loading of images: options, and the logs that come back.
+//! Translation of images to code: options, and the logs that come back.
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Code;
+use super::{Code, Image};
 use crate::driver::Driver;
 use crate::{DriverError, DriverResult, ErrorCode};
-use std::sync::Arc;
 
 /// What a program asks of the translation of PTX, as far as it means something here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JitOptions {
-    /// Notes about each kernel are wanted in the info log.
+    /// The compute capability to translate for, if it is not the device's (`CU_JIT_TARGET`).
+    pub target: Option<u32>,
+    /// Notes about each kernel are wanted in the info log (`CU_JIT_LOG_VERBOSE`).
     pub verbose: bool,
 }
 
@@ -25,19 +27,27 @@ pub struct JitLogs {
 }
 
 impl Driver {
-    /// Translates PTX text. The logs are there in any case.
+    /// Translates an image. The logs are there in any case.
     ///
     /// # Errors
-    /// `InvalidImage` for what is no PTX, `InvalidPtx` with the first error, `UnsupportedPtxVersion`.
-    pub fn translate(&self, source: &str, _options: &JitOptions, logs: &mut JitLogs) -> DriverResult<Arc<Code>> {
+    /// `InvalidImage` for what is no image, `InvalidPtx`, `UnsupportedPtxVersion`, `NoBinaryForGpu` for an image with
+    /// nothing but machine code.
+    pub fn translate(&self, image: &Image, options: &JitOptions, logs: &mut JitLogs) -> DriverResult<Arc<Code>> {
         let start = Instant::now();
-        let result = self.parse(source, logs);
+        let result = match image {
+            Image::Text(text) => self.translate_text(text, options, logs),
+            Image::Elf(_) | Image::FatBinary(_) | Image::WrappedFatBinary(_) => {
+                Err(DriverError::new(ErrorCode::NotSupported, "images other than PTX text are not read yet"))
+            }
+        };
         logs.time += start.elapsed();
         result
     }
+}
 
-    fn parse(&self, source: &str, logs: &mut JitLogs) -> DriverResult<Arc<Code>> {
-        let _ = (source, logs);
-        Err(DriverError::new(ErrorCode::NotSupported, ""))
+impl Driver {
+    fn translate_text(&self, text: &[u8], options: &JitOptions, logs: &mut JitLogs) -> DriverResult<Arc<Code>> {
+        let _ = (text, options, logs);
+        Err(DriverError::new(ErrorCode::NotSupported, "PTX is not translated yet"))
     }
 }

@@ -116,22 +116,17 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuCtxDetach", true, PFN_cuCtxDetach_v2000, (zeroed())),
     call!("cuCtxGetSharedMemConfig", true, PFN_cuCtxGetSharedMemConfig_v4020, (zeroed())),
     call!("cuCtxSetSharedMemConfig", true, PFN_cuCtxSetSharedMemConfig_v4020, (zeroed())),
-    call!("cuModuleLoad", false, PFN_cuModuleLoad_v2000, (zeroed(), zeroed())),
-    call!("cuModuleLoadData", false, PFN_cuModuleLoadData_v2000, (zeroed(), zeroed())),
-    call!(
-        "cuModuleLoadDataEx",
-        false,
-        PFN_cuModuleLoadDataEx_v2010,
-        (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
-    ),
-    call!("cuModuleLoadFatBinary", false, PFN_cuModuleLoadFatBinary_v2000, (zeroed(), zeroed())),
-    call!("cuModuleUnload", false, PFN_cuModuleUnload_v2000, (zeroed())),
-    call!("cuModuleGetLoadingMode", false, PFN_cuModuleGetLoadingMode_v11070, (zeroed())),
-    call!("cuModuleGetFunction", false, PFN_cuModuleGetFunction_v2000, (zeroed(), zeroed(), zeroed())),
-    call!("cuModuleGetFunctionCount", false, PFN_cuModuleGetFunctionCount_v12040, (zeroed(), zeroed())),
-    call!("cuModuleEnumerateFunctions", false, PFN_cuModuleEnumerateFunctions_v12040, (zeroed(), zeroed(), zeroed())),
+    call!("cuModuleLoad", true, PFN_cuModuleLoad_v2000, (zeroed(), zeroed())),
+    call!("cuModuleLoadData", true, PFN_cuModuleLoadData_v2000, (zeroed(), zeroed())),
+    call!("cuModuleLoadDataEx", true, PFN_cuModuleLoadDataEx_v2010, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuModuleLoadFatBinary", true, PFN_cuModuleLoadFatBinary_v2000, (zeroed(), zeroed())),
+    call!("cuModuleUnload", true, PFN_cuModuleUnload_v2000, (zeroed())),
+    call!("cuModuleGetLoadingMode", true, PFN_cuModuleGetLoadingMode_v11070, (zeroed())),
+    call!("cuModuleGetFunction", true, PFN_cuModuleGetFunction_v2000, (zeroed(), zeroed(), zeroed())),
+    call!("cuModuleGetFunctionCount", true, PFN_cuModuleGetFunctionCount_v12040, (zeroed(), zeroed())),
+    call!("cuModuleEnumerateFunctions", true, PFN_cuModuleEnumerateFunctions_v12040, (zeroed(), zeroed(), zeroed())),
     call!("cuModuleGetGlobal", false, PFN_cuModuleGetGlobal_v2000, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuModuleGetGlobal_v2", false, PFN_cuModuleGetGlobal_v3020, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuModuleGetGlobal_v2", true, PFN_cuModuleGetGlobal_v3020, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!("cuLinkCreate", false, PFN_cuLinkCreate_v5050, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!("cuLinkCreate_v2", false, PFN_cuLinkCreate_v6050, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
@@ -1023,13 +1018,13 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuFuncLoad", false, PFN_cuFuncLoad_v12040, (zeroed())),
     call!(
         "cuLaunchKernel",
-        false,
+        true,
         PFN_cuLaunchKernel_v4000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuLaunchKernel_ptsz",
-        false,
+        true,
         PFN_cuLaunchKernel_v7000_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
@@ -1047,8 +1042,8 @@ pub(crate) static EXPORTS: &[Export] = &[
         PFN_cuLaunchCooperativeKernel_v9000_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuLaunchHostFunc", false, PFN_cuLaunchHostFunc_v10000, (zeroed(), zeroed(), zeroed())),
-    call!("cuLaunchHostFunc_ptsz", false, PFN_cuLaunchHostFunc_v10000_ptsz, (zeroed(), zeroed(), zeroed())),
+    call!("cuLaunchHostFunc", true, PFN_cuLaunchHostFunc_v10000, (zeroed(), zeroed(), zeroed())),
+    call!("cuLaunchHostFunc_ptsz", true, PFN_cuLaunchHostFunc_v10000_ptsz, (zeroed(), zeroed(), zeroed())),
     call!("cuLaunchHostFunc_v2", false, PFN_cuLaunchHostFunc_v13010, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuLaunchHostFunc_v2_ptsz",

@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, DefaultStream, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncGetAttribute(
@@ -125,19 +126,41 @@ pub(crate) unsafe extern "C" fn cuLaunchKernel(
     extra: *mut *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLaunchKernel");
-    not_supported(&CALL, |trace| {
-        trace.arg("f", &f);
-        trace.arg("gridDimX", &gridDimX);
-        trace.arg("gridDimY", &gridDimY);
-        trace.arg("gridDimZ", &gridDimZ);
-        trace.arg("blockDimX", &blockDimX);
-        trace.arg("blockDimY", &blockDimY);
-        trace.arg("blockDimZ", &blockDimZ);
-        trace.arg("sharedMemBytes", &sharedMemBytes);
-        trace.arg("hStream", &hStream);
-        trace.arg("kernelParams", &kernelParams);
-        trace.arg("extra", &extra);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::execution::cuLaunchKernel(
+                    DefaultStream::Legacy,
+                    arg(f),
+                    arg(gridDimX),
+                    arg(gridDimY),
+                    arg(gridDimZ),
+                    arg(blockDimX),
+                    arg(blockDimY),
+                    arg(blockDimZ),
+                    arg(sharedMemBytes),
+                    arg(hStream),
+                    arg(kernelParams),
+                    arg(extra),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("f", &f);
+            trace.arg("gridDimX", &gridDimX);
+            trace.arg("gridDimY", &gridDimY);
+            trace.arg("gridDimZ", &gridDimZ);
+            trace.arg("blockDimX", &blockDimX);
+            trace.arg("blockDimY", &blockDimY);
+            trace.arg("blockDimZ", &blockDimZ);
+            trace.arg("sharedMemBytes", &sharedMemBytes);
+            trace.arg("hStream", &hStream);
+            trace.arg("kernelParams", &kernelParams);
+            trace.arg("extra", &extra);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -155,19 +178,41 @@ pub(crate) unsafe extern "C" fn cuLaunchKernel_ptsz(
     extra: *mut *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLaunchKernel_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("f", &f);
-        trace.arg("gridDimX", &gridDimX);
-        trace.arg("gridDimY", &gridDimY);
-        trace.arg("gridDimZ", &gridDimZ);
-        trace.arg("blockDimX", &blockDimX);
-        trace.arg("blockDimY", &blockDimY);
-        trace.arg("blockDimZ", &blockDimZ);
-        trace.arg("sharedMemBytes", &sharedMemBytes);
-        trace.arg("hStream", &hStream);
-        trace.arg("kernelParams", &kernelParams);
-        trace.arg("extra", &extra);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::execution::cuLaunchKernel(
+                    DefaultStream::PerThread,
+                    arg(f),
+                    arg(gridDimX),
+                    arg(gridDimY),
+                    arg(gridDimZ),
+                    arg(blockDimX),
+                    arg(blockDimY),
+                    arg(blockDimZ),
+                    arg(sharedMemBytes),
+                    arg(hStream),
+                    arg(kernelParams),
+                    arg(extra),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("f", &f);
+            trace.arg("gridDimX", &gridDimX);
+            trace.arg("gridDimY", &gridDimY);
+            trace.arg("gridDimZ", &gridDimZ);
+            trace.arg("blockDimX", &blockDimX);
+            trace.arg("blockDimY", &blockDimY);
+            trace.arg("blockDimZ", &blockDimZ);
+            trace.arg("sharedMemBytes", &sharedMemBytes);
+            trace.arg("hStream", &hStream);
+            trace.arg("kernelParams", &kernelParams);
+            trace.arg("extra", &extra);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -265,11 +310,18 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc(
     userData: *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLaunchHostFunc");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("fn", &r#fn);
-        trace.arg("userData", &userData);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution::cuLaunchHostFunc(DefaultStream::Legacy, arg(hStream), arg(r#fn), arg(userData)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("fn", &r#fn);
+            trace.arg("userData", &userData);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -279,11 +331,20 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc_ptsz(
     userData: *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLaunchHostFunc_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("fn", &r#fn);
-        trace.arg("userData", &userData);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::execution::cuLaunchHostFunc(DefaultStream::PerThread, arg(hStream), arg(r#fn), arg(userData))
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("fn", &r#fn);
+            trace.arg("userData", &userData);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -4,27 +4,42 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuModuleLoad(module: *mut CUmodule, fname: *const core::ffi::c_char) -> CUresult {
     static CALL: Call = Call::new("cuModuleLoad");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("module", module) };
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("fname", fname) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::module::cuModuleLoad(arg(module), arg(fname)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("module", module) };
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("fname", fname) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const core::ffi::c_void) -> CUresult {
     static CALL: Call = Call::new("cuModuleLoadData");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("module", module) };
-        trace.arg("image", &image);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::module::cuModuleLoadData(arg(module), arg(image)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("module", module) };
+            trace.arg("image", &image);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -36,14 +51,29 @@ pub(crate) unsafe extern "C" fn cuModuleLoadDataEx(
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuModuleLoadDataEx");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("module", module) };
-        trace.arg("image", &image);
-        trace.arg("numOptions", &numOptions);
-        trace.arg("options", &options);
-        trace.arg("optionValues", &optionValues);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::module::cuModuleLoadDataEx(
+                    arg(module),
+                    arg(image),
+                    arg(numOptions),
+                    arg(options),
+                    arg(optionValues),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("module", module) };
+            trace.arg("image", &image);
+            trace.arg("numOptions", &numOptions);
+            trace.arg("options", &options);
+            trace.arg("optionValues", &optionValues);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -52,28 +82,49 @@ pub(crate) unsafe extern "C" fn cuModuleLoadFatBinary(
     fatCubin: *const core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuModuleLoadFatBinary");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("module", module) };
-        trace.arg("fatCubin", &fatCubin);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::module::cuModuleLoadFatBinary(arg(module), arg(fatCubin)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("module", module) };
+            trace.arg("fatCubin", &fatCubin);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuModuleUnload(hmod: CUmodule) -> CUresult {
     static CALL: Call = Call::new("cuModuleUnload");
-    not_supported(&CALL, |trace| {
-        trace.arg("hmod", &hmod);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::module::cuModuleUnload(arg(hmod)) }
+        },
+        |trace| {
+            trace.arg("hmod", &hmod);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadingMode) -> CUresult {
     static CALL: Call = Call::new("cuModuleGetLoadingMode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("mode", mode) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::module::cuModuleGetLoadingMode(arg(mode)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("mode", mode) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -83,23 +134,37 @@ pub(crate) unsafe extern "C" fn cuModuleGetFunction(
     name: *const core::ffi::c_char,
 ) -> CUresult {
     static CALL: Call = Call::new("cuModuleGetFunction");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("hfunc", hfunc) };
-        trace.arg("hmod", &hmod);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("name", name) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::module::cuModuleGetFunction(arg(hfunc), arg(hmod), arg(name)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("hfunc", hfunc) };
+            trace.arg("hmod", &hmod);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("name", name) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuModuleGetFunctionCount(count: *mut u32, r#mod: CUmodule) -> CUresult {
     static CALL: Call = Call::new("cuModuleGetFunctionCount");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("count", count) };
-        trace.arg("mod", &r#mod);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::module::cuModuleGetFunctionCount(arg(count), arg(r#mod)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("count", count) };
+            trace.arg("mod", &r#mod);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -109,11 +174,18 @@ pub(crate) unsafe extern "C" fn cuModuleEnumerateFunctions(
     r#mod: CUmodule,
 ) -> CUresult {
     static CALL: Call = Call::new("cuModuleEnumerateFunctions");
-    not_supported(&CALL, |trace| {
-        trace.arg("functions", &functions);
-        trace.arg("numFunctions", &numFunctions);
-        trace.arg("mod", &r#mod);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::module::cuModuleEnumerateFunctions(arg(functions), arg(numFunctions), arg(r#mod)) }
+        },
+        |trace| {
+            trace.arg("functions", &functions);
+            trace.arg("numFunctions", &numFunctions);
+            trace.arg("mod", &r#mod);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -143,15 +215,22 @@ pub(crate) unsafe extern "C" fn cuModuleGetGlobal_v2(
     name: *const core::ffi::c_char,
 ) -> CUresult {
     static CALL: Call = Call::new("cuModuleGetGlobal_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("bytes", bytes) };
-        trace.arg("hmod", &hmod);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("name", name) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::module::cuModuleGetGlobal_v2(arg(dptr), arg(bytes), arg(hmod), arg(name)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("bytes", bytes) };
+            trace.arg("hmod", &hmod);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("name", name) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

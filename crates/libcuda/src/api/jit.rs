@@ -1,0 +1,128 @@
+//! Options of the translation of PTX, and the logs that go back into the option values.
+use std::time::Duration;
+
+use warploom_abi::CUjit_option;
+use warploom_driver::module::{JitLogs, JitOptions};
+use warploom_driver::{DriverError, DriverResult, ErrorCode};
+
+use crate::border::{HostPtr, InArray, write_log};
+use crate::process::driver;
+
+/// A log buffer that the caller gave, with the place of its size among the values.
+#[derive(Clone, Copy, Default)]
+struct LogBuffer {
+    address: Option<HostPtr>,
+    size: Option<(usize, usize)>,
+}
+
+impl LogBuffer {
+    /// A buffer needs a size, and an address unless the size is 0.
+    fn check(&self) -> DriverResult {
+        match (self.address, self.size) {
+            (Some(_), None) => Err(DriverError::invalid_value("a log buffer without a size")),
+            (Some(address), Some((_, size))) if address.is_null() && size > 0 => {
+                Err(DriverError::invalid_value("a log buffer that is NULL"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The options of one call.
+pub(super) struct Jit<'a> {
+    /// What they mean for the translation.
+    pub(super) options: JitOptions,
+    values: InArray<'a, HostPtr>,
+    errors: LogBuffer,
+    info: LogBuffer,
+    wall_time: Option<usize>,
+}
+
+/// Architectures that `CU_JIT_TARGET` can name.
+const TARGETS: [usize; 18] = [30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90];
+const LATER_TARGETS: [usize; 6] = [100, 101, 103, 110, 120, 121];
+
+/// Reads the options of a call, as recorded: values out of range are refused, and what means nothing on a CPU is accepted.
+pub(super) fn read<'a>(
+    count: u32,
+    options: &InArray<'_, CUjit_option>,
+    values: InArray<'a, HostPtr>,
+) -> DriverResult<Jit<'a>> {
+    let count = count as usize;
+    let names = options.read("options", count)?;
+    let given = values.read("optionValues", count)?;
+    let mut jit = Jit {
+        options: JitOptions::default(),
+        values,
+        errors: LogBuffer::default(),
+        info: LogBuffer::default(),
+        wall_time: None,
+    };
+    for (index, (name, value)) in names.into_iter().zip(given).enumerate() {
+        let number = value.addr();
+        let refuse = || Err(DriverError::invalid_value(format!("{name:?} cannot be {number}")));
+        match name {
+            CUjit_option::CU_JIT_MAX_REGISTERS if number == 0 => return refuse(),
+            CUjit_option::CU_JIT_WALL_TIME => jit.wall_time = Some(index),
+            CUjit_option::CU_JIT_INFO_LOG_BUFFER => jit.info.address = Some(value),
+            CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES => jit.info.size = Some((index, number as u32 as usize)),
+            CUjit_option::CU_JIT_ERROR_LOG_BUFFER => jit.errors.address = Some(value),
+            CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES => jit.errors.size = Some((index, number as u32 as usize)),
+            CUjit_option::CU_JIT_TARGET => jit.options.target = Some(target(number)?),
+            CUjit_option::CU_JIT_LOG_VERBOSE => jit.options.verbose = number != 0,
+            CUjit_option::CU_JIT_CACHE_MODE if number > 2 => return refuse(),
+            CUjit_option::CU_JIT_BINARY_LOADER_THREAD_COUNT if driver()?.options().cuda_version <= 13_000 => {
+                return refuse();
+            }
+            CUjit_option(0..=35) => {}
+            _ => return Err(DriverError::invalid_value(format!("{} is no option", name.0))),
+        }
+    }
+    jit.errors.check()?;
+    jit.info.check()?;
+    Ok(jit)
+}
+
+/// The compute capability that a value of `CU_JIT_TARGET` names: architecture-specific ones carry a bit above the number.
+fn target(value: usize) -> DriverResult<u32> {
+    let number = value & 0xffff;
+    if !TARGETS.contains(&number) && !LATER_TARGETS.contains(&number) {
+        return Err(DriverError::invalid_value(format!("CU_JIT_TARGET cannot be {value}")));
+    }
+    let capability = driver()?.device(0)?.capability();
+    if number as u32 != capability {
+        let reason = format!("code for sm_{number} does not run on this device, sm_{capability}");
+        return Err(DriverError::new(ErrorCode::InvalidSource, reason));
+    }
+    Ok(capability)
+}
+
+impl Jit<'_> {
+    /// Hands the logs out: into the buffers, and their sizes and the time into the option values.
+    pub(super) fn report(&self, logs: &JitLogs) {
+        self.write(&self.errors, &logs.errors);
+        self.write(&self.info, &logs.info);
+        if let Some(index) = self.wall_time {
+            self.write_time(index, logs.time);
+        }
+    }
+
+    /// The size of a log that was cut off is that of the buffer, and without room for one character 0, as recorded.
+    fn write(&self, buffer: &LogBuffer, text: &str) {
+        let Some((index, size)) = buffer.size else { return };
+        let written = match buffer.address {
+            Some(address) if size > 0 => write_log(address, size, text),
+            _ => 0,
+        };
+        let len = if written < text.len() && written > 0 { size } else { written };
+        self.values.write_back(index, HostPtr::new(len));
+    }
+
+    /// A float in milliseconds in the low half of the value; the high half stays.
+    fn write_time(&self, index: usize, time: Duration) {
+        let old = self.values.at("optionValues", index).map_or(0, HostPtr::addr) as u64;
+        let milliseconds = time.as_secs_f32() * 1e3;
+        let new = old & !0xffff_ffff | u64::from(milliseconds.to_bits());
+        self.values.write_back(index, HostPtr::new(new as usize));
+    }
+}

@@ -1,0 +1,109 @@
+//! Images of code: a pointer without a length, whose own first bytes say how far it goes.
+use std::ffi::CStr;
+
+use warploom_driver::module::{ELF_MAGIC, FAT_BINARY_MAGIC, FAT_BINARY_WRAPPER_MAGIC, Image};
+use warploom_driver::{DriverError, DriverResult, ErrorCode};
+
+use super::HostPtr;
+
+/// Bytes of an ELF header of 64 bits, and of the header of a fat binary.
+const ELF_HEADER: usize = 64;
+const FAT_BINARY_HEADER: usize = 16;
+
+/// Copies the image at `pointer`, which must not be NULL.
+///
+/// # Errors
+/// `InvalidValue` for NULL, `InvalidImage` for a wrapper around nothing.
+pub(crate) fn read_image(pointer: HostPtr) -> DriverResult<Image> {
+    let address = pointer.required("image")?;
+    if starts_with(address, &ELF_MAGIC) {
+        return Ok(Image::Elf(read(address, elf_size(address)).into()));
+    }
+    if starts_with(address, &FAT_BINARY_MAGIC) {
+        return Ok(Image::FatBinary(read_fat_binary(address).into()));
+    }
+    if starts_with(address, &FAT_BINARY_WRAPPER_MAGIC) {
+        // Magic number, version, and the address of the fat binary at byte 8.
+        let inner = word64(&read(address, 16), 8) as usize;
+        if inner == 0 || !starts_with(inner, &FAT_BINARY_MAGIC) {
+            return Err(DriverError::new(ErrorCode::InvalidImage, "a wrapper without a fat binary"));
+        }
+        return Ok(Image::WrappedFatBinary(read_fat_binary(inner).into()));
+    }
+    // SAFETY: by its documentation the function takes text that ends in NUL where the image is none of the binary forms.
+    let text = unsafe { CStr::from_ptr(std::ptr::with_exposed_provenance(address)) };
+    Ok(Image::Text(text.to_bytes().into()))
+}
+
+/// Whether the bytes at `address` are these. Looks no further than the first that differs: a text may be shorter.
+fn starts_with(address: usize, bytes: &[u8]) -> bool {
+    // SAFETY: an image has a first byte, and a next one as long as those before are not those of a text's end.
+    bytes
+        .iter()
+        .enumerate()
+        .all(|(index, byte)| unsafe { std::ptr::with_exposed_provenance::<u8>(address + index).read() == *byte })
+}
+
+fn read(address: usize, len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    // SAFETY: the image's header says that it goes so far, which the program vouches for by passing it.
+    unsafe { std::ptr::copy_nonoverlapping(std::ptr::with_exposed_provenance(address), bytes.as_mut_ptr(), len) }
+    bytes
+}
+
+fn word64(bytes: &[u8], offset: usize) -> u64 {
+    bytes
+        .get(offset..offset + 8)
+        .map_or(0, |word| word.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+}
+
+fn word16(bytes: &[u8], offset: usize) -> usize {
+    bytes.get(offset..offset + 2).map_or(0, |word| usize::from(word[0]) | usize::from(word[1]) << 8)
+}
+
+fn read_fat_binary(address: usize) -> Vec<u8> {
+    let header = read(address, FAT_BINARY_HEADER);
+    // Size of the header at byte 6, of what follows it at byte 8.
+    let header_size = word16(&header, 6).max(FAT_BINARY_HEADER);
+    let payload = usize::try_from(word64(&header, 8)).unwrap_or(0);
+    read(address, header_size.saturating_add(payload))
+}
+
+/// The end of what the headers of an ELF file of 64 bits name; of another one only its header.
+fn elf_size(address: usize) -> usize {
+    let header = read(address, 16);
+    if header[4] != 2 || header[5] != 1 {
+        return header.len();
+    }
+    let header = read(address, ELF_HEADER);
+    let table = |offset, entry_size, count| {
+        let start = usize::try_from(word64(&header, offset)).unwrap_or(0);
+        (start, word16(&header, entry_size), word16(&header, count))
+    };
+    let (sections, section_size, section_count) = table(40, 58, 60);
+    let (segments, segment_size, segment_count) = table(32, 54, 56);
+    let mut end = ELF_HEADER.max(sections + section_size * section_count).max(segments + segment_size * segment_count);
+    if section_size == 64 {
+        let table = read(address + sections, section_size * section_count);
+        for section in table.chunks_exact(64) {
+            // Sections without bytes in the file (SHT_NOBITS) only have a size in memory.
+            let has_bytes = section[4] != 8;
+            if has_bytes {
+                end = end.max(word64(section, 24).saturating_add(word64(section, 32)) as usize);
+            }
+        }
+    }
+    end
+}
+
+/// Writes as much of a log as fits `size` bytes with a NUL, which is at least 1; how many characters that were.
+pub(crate) fn write_log(buffer: HostPtr, size: usize, text: &str) -> usize {
+    let len = text.len().min(size - 1);
+    let start = std::ptr::with_exposed_provenance_mut::<u8>(buffer.addr());
+    // SAFETY: the program gave a buffer of `size` bytes; len + 1 <= size.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr(), start, len);
+        start.add(len).write(0);
+    }
+    len
+}
