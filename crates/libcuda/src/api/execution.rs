@@ -41,7 +41,7 @@ fn packed(function: &Function, extra: &InArray<'_, HostPtr>) -> DriverResult<Box
     let (mut buffer, mut size) = (None, None);
     let mut index = 0;
     loop {
-        let value = |offset| extra.at("extra", index + offset);
+        let value = |offset: usize| extra.at("extra", index + offset);
         match value(0)?.addr() {
             CU_LAUNCH_PARAM_END => break,
             CU_LAUNCH_PARAM_BUFFER_POINTER => buffer = Some(value(1)?),
