@@ -4,4 +4,8 @@
 pub mod diagnostic;
 pub mod ir;
 pub mod isa;
+pub mod lower;
 pub mod syntax;
+pub mod verify;
+
+pub use verify::{Failure, FailureClass, Input, Options, VerifiedModule, compile, load};

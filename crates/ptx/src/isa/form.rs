@@ -154,10 +154,13 @@ fn read_needs(text: &str) -> Needs {
 /// The end of the first slot of `rest` at a dot outside parentheses; `::` and version numbers stand inside words.
 fn slot_end(rest: &str) -> usize {
     let mut depth = 0;
+    let mut in_version = false;
     for (at, byte) in rest.bytes().enumerate() {
         match byte {
             b'(' => depth += 1,
             b')' => depth -= 1,
+            b'@' => in_version = true,
+            b'.' if in_version => in_version = false,
             b'.' if depth == 0 => return at,
             _ => {}
         }

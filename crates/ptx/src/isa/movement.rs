@@ -8,11 +8,11 @@ pub(super) const FORMS: &[&str] = &[
     "shfl.sync.(up|down|bfly|idx).b32 =b32|pred? b32 u32 u32 u32 ; 6.0 30",
     "prmt.b32.(f4e|b4e|rc8|ecl|ecr|rc16)? =b32 b32 b32 b32 ; 2.0 20",
     // 9.7.9.8 to 9.7.9.10
-    "ld.(weak|relaxed@6.0/70|acquire@6.0/70|volatile|mmio@8.2/70)?.$scope?.$space?.nc@3.1/32?.$cop?.$evict1?.$evict2?.$hint?.$prefetch?.$vec?.$memory ~=0*v [] b64?",
+    "ld.mmio@8.2/70?.(weak|relaxed@6.0/70|acquire@6.0/70|volatile)?.$scope?.$space?.nc@3.1/32?.$cop?.$evict1?.$evict2?.$hint?.$prefetch?.$vec?.$memory ~=0*v [] b64?",
     "ld.(weak|relaxed|acquire|volatile)?.$scope?.$space?.nc?.$cop?.$evict1?.$evict2?.$hint?.$prefetch?.b128 =0 [] b64? ; 8.3 70",
     "ldu.(global)?.$vec?.(b128@8.3/70|$memory) ~=0*v [] ; 2.0 20",
     // 9.7.9.11, 9.7.9.12
-    "st.(weak|relaxed@6.0/70|release@6.0/70|volatile|mmio@8.2/70)?.$scope?.$space?.$cop?.$evict1?.$evict2?.$hint?.$vec?.$memory [] ~0*v b64?",
+    "st.mmio@8.2/70?.(weak|relaxed@6.0/70|release@6.0/70|volatile)?.$scope?.$space?.$cop?.$evict1?.$evict2?.$hint?.$vec?.$memory [] ~0*v b64?",
     "st.(weak|relaxed|release|volatile)?.$scope?.$space?.$cop?.$evict1?.$evict2?.$hint?.b128 [] 0 b64? ; 8.3 70",
     "st.async.weak?.mbarrier::complete_tx::bytes.shared::cluster?.$vec?.(b32|b64|u32|u64|s32|s64|f32|f64) [] ~0*v [] ; 8.1 90",
     "st.async.mmio.release.$scope.global?.(b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64) [] ~0 ; 8.7 100",

@@ -1,0 +1,393 @@
+//! Function bodies: scopes, declarations, instructions in order.
+
+use super::flow::ProtoBlock;
+use super::scope::Symbol;
+use super::{Lowering, scalar_type};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{
+    Body, FunctionId, GlobalId, Inst, LocId, Op, Predicate, Reg, RegDecl, ScalarType, SourceLoc, Storage,
+    UnsupportedUse,
+};
+use crate::isa::Opcode;
+use crate::syntax::ast::{self, Instruction, StateSpace, Statement};
+use crate::syntax::{Name, Span};
+use std::collections::HashSet;
+
+/// Something was reported; the instruction is left out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reported;
+
+pub(super) type Lower<T> = Result<T, Reported>;
+
+/// What a variable of the parameter frame is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ParamRole {
+    /// A parameter of this function.
+    Input,
+    /// A return value of this function.
+    Output,
+    /// For calls.
+    Local,
+}
+
+/// A variable of the parameter frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ParamVariable {
+    pub(super) offset: u32,
+    pub(super) size: u32,
+    pub(super) align: u32,
+    pub(super) ty: ScalarType,
+    /// Not a scalar.
+    pub(super) aggregate: bool,
+    pub(super) role: ParamRole,
+}
+
+/// Lowering of one function's body.
+pub(super) struct BodyLowering<'l, 'a> {
+    pub(super) l: &'l mut Lowering<'a>,
+    pub(super) function: FunctionId,
+    pub(super) body: Body,
+    pub(super) blocks: Vec<ProtoBlock>,
+    /// By label: its block.
+    pub(super) labels: Vec<u32>,
+    pub(super) params: Vec<ParamVariable>,
+    pub(super) branch_targets: Vec<Vec<Name>>,
+    pub(super) call_targets: Vec<Vec<FunctionId>>,
+    pub(super) guard: Option<Predicate>,
+    pub(super) line: u32,
+    pub(super) loc: Option<LocId>,
+    /// Index of the operand being converted, for messages.
+    pub(super) argument: usize,
+    instruction: Name,
+    callee_set: HashSet<FunctionId>,
+    global_set: HashSet<GlobalId>,
+}
+
+impl<'a> Lowering<'a> {
+    /// Lowers the definition of a function into the module.
+    pub(super) fn lower_body(&mut self, function: FunctionId, definition: ast::Id<ast::Function>) {
+        let ast = self.ast;
+        let written = &ast[definition];
+        let Some(code) = written.body else { return };
+        self.scopes.open();
+        let mut lowering = BodyLowering {
+            l: self,
+            function,
+            body: Body { local_align: 1, ..Body::default() },
+            blocks: vec![ProtoBlock::default()],
+            labels: Vec::new(),
+            params: Vec::new(),
+            branch_targets: Vec::new(),
+            call_targets: Vec::new(),
+            guard: None,
+            line: 0,
+            loc: None,
+            argument: 0,
+            instruction: written.name.name,
+            callee_set: HashSet::new(),
+            global_set: HashSet::new(),
+        };
+        lowering.declare_params(written);
+        lowering.scope(code.statements);
+        lowering.seal();
+        let body = lowering.body;
+        self.scopes.close();
+        self.module.functions[function.0 as usize].body = Some(body);
+    }
+}
+
+impl<'a> BodyLowering<'_, 'a> {
+    /// Enters the function's parameters and return values into its scope and its parameter frame.
+    fn declare_params(&mut self, written: &ast::Function) {
+        let ast = self.l.ast;
+        let function = &self.l.module.functions[self.function.0 as usize];
+        let (params, returns) = (function.params.clone(), function.returns.clone());
+        let written_params = ast[written.params].iter().zip(&params).map(|(v, p)| (v, p, ParamRole::Input));
+        let written_returns = ast[written.returns].iter().zip(&returns).map(|(v, p)| (v, p, ParamRole::Output));
+        for (variable, param, role) in written_params.chain(written_returns) {
+            let symbol = match param.storage {
+                Storage::Register(reg) => {
+                    debug_assert_eq!(reg.0 as usize, self.body.regs.len());
+                    self.make_register(self.l.ast.name(variable.name.name), param.ty, 1)
+                }
+                Storage::Memory { offset } => {
+                    self.body.param_size = self.body.param_size.max(offset + param.size);
+                    self.params.push(ParamVariable {
+                        offset,
+                        size: param.size,
+                        align: param.align,
+                        ty: param.ty,
+                        aggregate: param.size != param.ty.bytes(),
+                        role,
+                    });
+                    Symbol::Param(self.params.len() as u32 - 1)
+                }
+            };
+            self.l.declare(variable.name, symbol, "variable");
+        }
+        let buffer = self.l.module.functions[self.function.0 as usize].param_buffer_size;
+        self.body.param_size = self.body.param_size.max(buffer);
+    }
+
+    /// Lowers the statements between two braces.
+    fn scope(&mut self, statements: ast::List<Statement>) {
+        let ast = self.l.ast;
+        self.l.scopes.open();
+        // Labels can be used before they stand, within their scope.
+        for statement in &ast[statements] {
+            if let Statement::Label(ident) = statement {
+                let label = self.labels.len() as u32;
+                self.labels.push(u32::MAX);
+                self.l.declare(*ident, Symbol::Label(label), "label");
+            } else if let Statement::BranchTargets { name, targets } = statement {
+                let index = self.branch_targets.len() as u32;
+                self.branch_targets.push(ast[*targets].iter().map(|target| target.name).collect());
+                self.l.declare(*name, Symbol::BranchTargets(index), "label");
+            }
+        }
+        for statement in &ast[statements] {
+            self.statement(statement);
+        }
+        self.l.scopes.close();
+    }
+
+    fn statement(&mut self, statement: &'a Statement) {
+        let ast = self.l.ast;
+        match statement {
+            Statement::Label(ident) => {
+                if let Some(Symbol::Label(label)) = self.symbol(ident.name) {
+                    self.place_label(label, self.l.text(ident.name));
+                }
+            }
+            Statement::Instruction(instruction) => {
+                // What is wrong has been reported, and the module will not load.
+                let _: Lower<()> = self.instruction(instruction);
+            }
+            Statement::Variable(id) => self.variable(&ast[*id], *id),
+            Statement::Block(inner) => self.scope(inner.statements),
+            Statement::BranchTargets { .. } | Statement::Pragma(_) => {}
+            Statement::CallTargets { name, targets } => {
+                let mut functions = Vec::new();
+                for target in &ast[*targets] {
+                    match self.symbol(target.name) {
+                        Some(Symbol::Function(id)) => functions.push(self.use_function(id)),
+                        _ => {
+                            let text = self.l.text(target.name);
+                            self.l.error(Code::Undeclared, target.span, format!("Unknown symbol '{text}'"));
+                        }
+                    }
+                }
+                let index = self.call_targets.len() as u32;
+                self.call_targets.push(functions);
+                self.l.declare(*name, Symbol::CallTargets(index), "label");
+            }
+            Statement::CallPrototype(id) => {
+                let prototype = self.l.prototype(&ast[*id]);
+                self.l.declare(ast[*id].name, Symbol::Prototype(prototype), "label");
+            }
+            Statement::Loc(id) => self.location(&ast[*id]),
+        }
+    }
+
+    fn location(&mut self, written: &ast::Loc) {
+        let loc = SourceLoc {
+            file: written.at.file,
+            line: written.at.line,
+            column: written.at.column,
+            inlined_at: written.inlined_at.map(|at| (at.file, at.line, at.column)),
+        };
+        if self.body.locs.last() != Some(&loc) {
+            self.body.locs.push(loc);
+        }
+        self.loc = Some(LocId::new(self.body.locs.len() - 1));
+    }
+
+    /// A declaration inside the function.
+    fn variable(&mut self, variable: &ast::Variable, id: ast::Id<ast::Variable>) {
+        let ty = scalar_type(variable.ty.value);
+        match variable.space {
+            StateSpace::Reg => self.register(variable, ty),
+            StateSpace::Local => {
+                let Some((size, align)) = self.l.layout(variable) else { return };
+                let offset = place(&mut self.body.local_size, size, align);
+                self.body.local_align = self.body.local_align.max(align);
+                self.l.declare(variable.name, Symbol::Local { offset }, "variable");
+            }
+            StateSpace::Param => {
+                let Some((size, align)) = self.l.layout(variable) else { return };
+                let offset = place(&mut self.body.param_size, size, align);
+                let aggregate = size != ty.bytes();
+                self.params.push(ParamVariable { offset, size, align, ty, aggregate, role: ParamRole::Local });
+                self.l.declare(variable.name, Symbol::Param(self.params.len() as u32 - 1), "variable");
+            }
+            StateSpace::Global | StateSpace::Const | StateSpace::Shared => {
+                self.l.declare_static(self.function, variable, id);
+            }
+            StateSpace::Sreg | StateSpace::Tex => {
+                let message = "Variables of this state space cannot be declared in a function";
+                self.l.error(Code::Declaration, variable.span, message);
+            }
+        }
+    }
+
+    fn register(&mut self, variable: &ast::Variable, ty: ScalarType) {
+        let vector = variable.vector.unwrap_or(1);
+        let ast = self.l.ast;
+        let name = variable.name;
+        if !variable.dims.is_empty() {
+            self.l.error(Code::Declaration, variable.span, "Registers cannot be declared as arrays");
+            return;
+        }
+        let duplicate = |text: &str| format!("Duplicate definition of variable '{text}'");
+        if let Some(count) = variable.count {
+            if !self.l.scopes.declare_range(name.name, ty, vector, count) {
+                let text = ast.name(name.name);
+                self.l.error(Code::Redeclared, name.span, duplicate(text));
+            }
+            return;
+        }
+        if let Some((prefix, index)) = super::split_register(ast, name.name)
+            && self.l.scopes.in_range_here(prefix, index)
+        {
+            let text = ast.name(name.name);
+            self.l.error(Code::Redeclared, name.span, duplicate(text));
+            return;
+        }
+        let symbol = self.make_register(ast.name(name.name), ty, vector);
+        self.l.declare(name, symbol, "variable");
+    }
+
+    /// Makes a register, or as many as a vector has elements.
+    pub(super) fn make_register(&mut self, name: &str, ty: ScalarType, vector: u8) -> Symbol {
+        let first = Reg(self.body.regs.len() as u32);
+        if vector == 1 {
+            self.body.regs.push(RegDecl { name: name.into(), ty });
+            return Symbol::Reg(first);
+        }
+        for element in ["x", "y", "z", "w"].iter().take(usize::from(vector)) {
+            self.body.regs.push(RegDecl { name: format!("{name}.{element}").into(), ty });
+        }
+        Symbol::Vector { first, count: vector }
+    }
+
+    /// A register that the source does not name.
+    pub(super) fn fresh(&mut self, ty: ScalarType) -> Reg {
+        self.body.regs.push(RegDecl { name: "".into(), ty });
+        Reg(self.body.regs.len() as u32 - 1)
+    }
+
+    /// Appends an instruction to the current block, under the current guard.
+    pub(super) fn emit(&mut self, op: Op) {
+        let inst = Inst { guard: self.guard, op, line: self.line, loc: self.loc };
+        if let Some(block) = self.blocks.last_mut() {
+            block.insts.push(inst);
+        }
+    }
+
+    /// Notes that the body refers to a variable.
+    pub(super) fn use_global(&mut self, id: GlobalId) -> GlobalId {
+        if self.global_set.insert(id) {
+            self.body.globals.push(id);
+        }
+        id
+    }
+
+    /// Notes that the body refers to a function.
+    pub(super) fn use_function(&mut self, id: FunctionId) -> FunctionId {
+        if self.callee_set.insert(id) {
+            self.body.callees.push(id);
+        }
+        id
+    }
+
+    /// The opcode of the instruction being lowered, for messages.
+    pub(super) fn opcode(&self) -> &'a str {
+        self.l.text(self.instruction)
+    }
+
+    fn instruction(&mut self, instruction: &Instruction) -> Lower<()> {
+        self.instruction = instruction.opcode.name;
+        self.line = self.l.lines.line(instruction.span.start);
+        self.guard = None;
+        let guard = match instruction.guard {
+            Some(guard) => Some(self.guard_predicate(&guard)?),
+            None => None,
+        };
+        let read = self.l.mnemonic(instruction).ok_or(Reported)?;
+        let Ok(read) = &*read else { return Err(Reported) };
+        let count = instruction.operands.len();
+        let fitting = |at: &usize| {
+            let (least, most) = read.mnemonic.candidates[*at].form.arity();
+            (least..=most).contains(&count)
+        };
+        let candidates = 0..read.mnemonic.candidates.len();
+        let met = candidates.clone().find(|at| fitting(at) && read.unmet[*at].is_empty());
+        let Some(chosen) = met.or_else(|| candidates.clone().find(fitting)) else {
+            return self.wrong_arity(instruction, &read.mnemonic.candidates[0].form.arity());
+        };
+        self.l.report_unmet(instruction.opcode.span, read, chosen);
+        let candidate = &read.mnemonic.candidates[chosen];
+        self.guard = guard;
+        let values = self.values(&candidate.form.operands, &candidate.modifiers, instruction.operands)?;
+        match read.mnemonic.opcode {
+            Opcode::Bra | Opcode::Brx | Opcode::Ret | Opcode::Exit | Opcode::Trap => {
+                self.terminator(read.mnemonic.opcode, &candidate.modifiers, &values)
+            }
+            Opcode::Call => self.call(&candidate.modifiers, instruction),
+            opcode => {
+                let op = self.operation(opcode, &candidate.modifiers, &values, instruction.span)?;
+                let op = op.unwrap_or_else(|| {
+                    let mnemonic: Box<str> = read.text.as_str().into();
+                    self.body.unsupported.push(UnsupportedUse { mnemonic: mnemonic.clone(), line: self.line });
+                    Op::Unsupported { mnemonic }
+                });
+                self.emit(op);
+                Ok(())
+            }
+        }
+    }
+
+    fn guard_predicate(&mut self, guard: &ast::Guard) -> Lower<Predicate> {
+        match self.symbol(guard.predicate.name) {
+            Some(Symbol::Reg(reg)) if self.body.regs[reg.0 as usize].ty == ScalarType::Pred => {
+                Ok(Predicate { reg, negated: guard.negated })
+            }
+            Some(_) => {
+                self.l.error(Code::Operand, guard.predicate.span, "Predicate expression expected");
+                Err(Reported)
+            }
+            None => {
+                let text = self.l.text(guard.predicate.name);
+                self.l.error(Code::Undeclared, guard.predicate.span, format!("Unknown symbol '{text}'"));
+                Err(Reported)
+            }
+        }
+    }
+
+    fn wrong_arity<T>(&mut self, instruction: &Instruction, arity: &(usize, usize)) -> Lower<T> {
+        let given = instruction.operands.len();
+        let expected = match *arity {
+            (least, most) if least == most => format!("{least}"),
+            (least, usize::MAX) => format!("{least} or more"),
+            (least, most) => format!("{least} to {most}"),
+        };
+        let message =
+            format!("Arguments mismatch for instruction '{}': {given} given, {expected} expected", self.opcode());
+        let span = instruction.span;
+        self.l.report(Diagnostic::error(Code::Operand, span, message));
+        Err(Reported)
+    }
+
+    /// Reports a problem with the instruction as a whole.
+    pub(super) fn refuse<T>(&mut self, code: Code, span: Span, message: impl Into<String>) -> Lower<T> {
+        self.l.error(code, span, message);
+        Err(Reported)
+    }
+}
+
+/// Takes `size` bytes at an alignment from a frame that has grown to `end` bytes, and gives their offset.
+pub(super) fn place(end: &mut u32, size: u32, align: u32) -> u32 {
+    let offset = end.checked_next_multiple_of(align.max(1)).unwrap_or(u32::MAX);
+    *end = offset.saturating_add(size);
+    offset
+}

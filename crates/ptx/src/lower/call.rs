@@ -1,0 +1,182 @@
+//! `call`: what is called, with what (PTX ISA 7.1, 9.7.12.5).
+
+use super::body::{BodyLowering, Lower, ParamRole, Reported};
+use super::scope::Symbol;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{
+    CallArg, CallTarget, FunctionId, FunctionKind, Op, Param, Prototype, PrototypeId, ScalarType, Storage,
+};
+use crate::isa::Modifiers;
+use crate::syntax::Span;
+use crate::syntax::ast::{self, Instruction, OperandKind};
+
+impl BodyLowering<'_, '_> {
+    pub(super) fn call(&mut self, modifiers: &Modifiers, instruction: &Instruction) -> Lower<()> {
+        let ast = self.l.ast;
+        let mut operands = ast[instruction.operands].iter().peekable();
+        let list = |operands: &mut std::iter::Peekable<std::slice::Iter<'_, ast::Operand>>| {
+            let next = operands.next_if(|operand| matches!(operand.kind, OperandKind::Arguments(_)));
+            next.map_or(&[] as &[ast::Operand], |operand| match operand.kind {
+                OperandKind::Arguments(list) => &ast[list],
+                _ => &[],
+            })
+        };
+        let written_returns = list(&mut operands);
+        let Some(callee) = operands.next() else {
+            return self.refuse(
+                Code::Call,
+                instruction.span,
+                "Function name or address expected in instruction 'call'",
+            );
+        };
+        let written_args = list(&mut operands);
+        let shape = operands.next();
+        if let Some(extra) = operands.next() {
+            return self.refuse(Code::Call, extra.span, "Too many operands of instruction 'call'");
+        }
+        let (target, prototype) = self.callee(callee, shape)?;
+        let args = self.pass(written_args, &prototype.params, instruction.span, false)?;
+        let returns = self.pass(written_returns, &prototype.returns, instruction.span, true)?;
+        let uniform = modifiers.has("uni");
+        self.emit(Op::Call { target: Box::new(target), uniform, returns, args });
+        Ok(())
+    }
+
+    fn callee(&mut self, callee: &ast::Operand, shape: Option<&ast::Operand>) -> Lower<(CallTarget, Prototype)> {
+        let OperandKind::Name(name) = callee.kind else {
+            return self.refuse(Code::Call, callee.span, "Function name or address expected in instruction 'call'");
+        };
+        let text = self.l.text(name);
+        match self.symbol(name) {
+            Some(Symbol::Function(id)) => {
+                let function = &self.l.module.functions[id.0 as usize];
+                if function.kind == FunctionKind::Kernel {
+                    let message = "Illegal call target, device function expected";
+                    return self.refuse(Code::Call, callee.span, message);
+                }
+                let prototype = shape_of(function);
+                Ok((CallTarget::Direct(self.use_function(id)), prototype))
+            }
+            Some(Symbol::Reg(address)) => {
+                let ty = self.body.regs[address.0 as usize].ty;
+                if ty.bits() != 64 || ty.is_float() {
+                    let message = format!("Call address '{text}' is .{ty}, expected .u64");
+                    return self.refuse(Code::Call, callee.span, message);
+                }
+                let (prototype, candidates) = self.indirect_shape(callee.span, shape)?;
+                let shape = self.l.module.prototypes[prototype.0 as usize].clone();
+                Ok((CallTarget::Indirect { address, prototype, candidates }, shape))
+            }
+            Some(_) => self.refuse(Code::Call, callee.span, format!("'{text}' cannot be called")),
+            None => {
+                let message = format!("Call to '{text}' requires call prototype");
+                self.l.error(Code::Call, callee.span, message);
+                self.refuse(Code::Undeclared, callee.span, format!("Unknown symbol '{text}'"))
+            }
+        }
+    }
+
+    fn indirect_shape(&mut self, span: Span, shape: Option<&ast::Operand>) -> Lower<(PrototypeId, Vec<FunctionId>)> {
+        let Some(OperandKind::Name(name)) = shape.map(|operand| operand.kind) else {
+            return self.refuse(Code::Call, span, "Indirect call requires a .callprototype or a .calltargets list");
+        };
+        match self.symbol(name) {
+            Some(Symbol::Prototype(prototype)) => Ok((prototype, Vec::new())),
+            Some(Symbol::CallTargets(list)) => {
+                let candidates = self.call_targets[list as usize].clone();
+                let Some(first) = candidates.first() else {
+                    return self.refuse(Code::Call, span, "The .calltargets list is empty");
+                };
+                let prototype = shape_of(&self.l.module.functions[first.0 as usize]);
+                self.l.module.prototypes.push(prototype);
+                Ok((PrototypeId(self.l.module.prototypes.len() as u32 - 1), candidates))
+            }
+            // A function with the same shape may stand for the prototype.
+            Some(Symbol::Function(id)) => {
+                let prototype = shape_of(&self.l.module.functions[id.0 as usize]);
+                self.l.module.prototypes.push(prototype);
+                Ok((PrototypeId(self.l.module.prototypes.len() as u32 - 1), Vec::new()))
+            }
+            _ => {
+                let text = self.l.text(name);
+                self.refuse(Code::Undeclared, span, format!("Unknown symbol '{text}'"))
+            }
+        }
+    }
+
+    /// Checks arguments (or, with `out`, the places of results) against the formal parameters.
+    fn pass(&mut self, written: &[ast::Operand], formals: &[Param], span: Span, out: bool) -> Lower<Vec<CallArg>> {
+        if written.len() != formals.len() {
+            let what = if out { "return values" } else { "parameters" };
+            let message =
+                format!("Call has wrong number of {what}: {} given, {} expected", written.len(), formals.len());
+            return self.refuse(Code::Call, span, message);
+        }
+        let mut passed = Vec::with_capacity(formals.len());
+        for (index, (operand, formal)) in written.iter().zip(formals).enumerate() {
+            self.argument = index;
+            passed.push(self.pass_one(operand, formal, out)?);
+        }
+        Ok(passed)
+    }
+
+    fn pass_one(&mut self, operand: &ast::Operand, formal: &Param, out: bool) -> Lower<CallArg> {
+        if let OperandKind::Name(name) = operand.kind
+            && let Some(Symbol::Param(index)) = self.symbol(name)
+        {
+            let actual = self.params[index as usize];
+            let formal_aggregate = formal.size != formal.ty.bytes();
+            let same_class = compatible(actual.ty, formal.ty) || formal_aggregate && actual.aggregate;
+            if actual.size != formal.size || actual.aggregate != formal_aggregate || !same_class {
+                return self.formal_mismatch(operand.span, "Type", formal);
+            }
+            if actual.align < formal.align {
+                return self.formal_mismatch(operand.span, "Alignment", formal);
+            }
+            if out && actual.role == ParamRole::Input {
+                let text = self.l.text(name);
+                let message = format!("Illegal to write to function input parameter '{text}'");
+                return self.refuse(Code::Call, operand.span, message);
+            }
+            return Ok(CallArg::Param { offset: actual.offset, size: actual.size });
+        }
+        if formal.size != formal.ty.bytes() {
+            return self.formal_mismatch(operand.span, "Type", formal);
+        }
+        // An 8-bit parameter is passed in any wider register.
+        let relaxed =
+            formal.ty.bits() < 16 || matches!(formal.storage, Storage::Memory { .. }) && formal.ty.bits() < 32;
+        let passed = if out {
+            self.destination(operand, formal.ty, relaxed).map(crate::ir::Operand::Reg)
+        } else {
+            self.source(operand, formal.ty, relaxed)
+        };
+        passed.map(CallArg::Operand)
+    }
+
+    fn formal_mismatch<T>(&mut self, span: Span, what: &str, formal: &Param) -> Lower<T> {
+        let message = format!("{what} of argument does not match formal parameter '{}'", formal.name);
+        let note = format!("the parameter is .{}, {} bytes, aligned to {}", formal.ty, formal.size, formal.align);
+        self.l.report(Diagnostic::error(Code::Call, span, message).note(note));
+        Err(Reported)
+    }
+}
+
+fn compatible(actual: ScalarType, formal: ScalarType) -> bool {
+    use crate::ir::TypeClass::{Bits, Signed, Unsigned};
+    let integer = |ty: ScalarType| matches!(ty.class(), Signed | Unsigned);
+    actual == formal || actual.class() == Bits || formal.class() == Bits || integer(actual) && integer(formal)
+}
+
+fn shape_of(function: &crate::ir::Function) -> Prototype {
+    let memory = function.params.iter().chain(&function.returns).filter_map(|param| match param.storage {
+        Storage::Memory { offset } => Some(offset + param.size),
+        Storage::Register(_) => None,
+    });
+    Prototype {
+        returns: function.returns.clone(),
+        params: function.params.clone(),
+        noreturn: function.directives.noreturn,
+        param_size: memory.max().unwrap_or(0),
+    }
+}

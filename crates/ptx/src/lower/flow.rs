@@ -1,0 +1,181 @@
+//! Branches and returns, and the order of basic blocks.
+
+use super::body::{BodyLowering, Lower, Reported};
+use super::operand::{Value, Values};
+use super::scope::Symbol;
+use crate::diagnostic::Code;
+use crate::ir::{Block, BlockId, Body, Inst, Operand, Terminator, TerminatorKind};
+use crate::isa::{Modifiers, Opcode};
+use crate::syntax::ast::OperandKind;
+use crate::syntax::{Name, Span};
+
+/// A basic block while its function is being lowered. Its terminator names labels where the finished one names blocks.
+#[derive(Debug, Default)]
+pub(super) struct ProtoBlock {
+    label: Option<Box<str>>,
+    pub(super) insts: Vec<Inst>,
+    /// Targets are labels; `next` is set when the block is closed. `None` falls through.
+    end: Option<Terminator>,
+}
+
+impl BodyLowering<'_, '_> {
+    /// Begins the block of a label.
+    pub(super) fn place_label(&mut self, label: u32, text: &str) {
+        let last = self.blocks.len() - 1;
+        let unused =
+            self.blocks[last].insts.is_empty() && self.blocks[last].label.is_none() && self.blocks[last].end.is_none();
+        if !unused {
+            self.blocks.push(ProtoBlock::default());
+        }
+        let index = self.blocks.len() - 1;
+        self.blocks[index].label = Some(text.into());
+        self.labels[label as usize] = index as u32;
+    }
+
+    fn label(&mut self, name: Name, span: Span) -> Lower<BlockId> {
+        match self.symbol(name) {
+            Some(Symbol::Label(label)) => Ok(BlockId(label)),
+            Some(_) => {
+                let text = self.l.text(name);
+                self.refuse(Code::ControlFlow, span, format!("Branch target '{text}' is not a label"))
+            }
+            None => {
+                let text = self.l.text(name);
+                self.refuse(Code::Undeclared, span, format!("Unknown symbol '{text}'"))
+            }
+        }
+    }
+
+    /// Ends the current block.
+    pub(super) fn terminator(&mut self, opcode: Opcode, modifiers: &Modifiers, values: &Values) -> Lower<()> {
+        let uniform = modifiers.has("uni");
+        let kind = match (opcode, values.as_slice()) {
+            (Opcode::Bra, [Value::Raw(operand)]) => {
+                let OperandKind::Name(name) = operand.kind else {
+                    return self.refuse(Code::ControlFlow, operand.span, "Label expected in instruction 'bra'");
+                };
+                TerminatorKind::Bra { target: self.label(name, operand.span)?, uniform }
+            }
+            (Opcode::Brx, [Value::Src(index), Value::Raw(operand)]) => {
+                let list = match operand.kind {
+                    OperandKind::Name(name) => self.symbol(name),
+                    _ => None,
+                };
+                let Some(Symbol::BranchTargets(list)) = list else {
+                    let message = "Label of a .branchtargets directive expected in instruction 'brx.idx'";
+                    return self.refuse(Code::ControlFlow, operand.span, message);
+                };
+                let mut targets = Vec::new();
+                for name in self.branch_targets[list as usize].clone() {
+                    targets.push(self.label(name, operand.span)?);
+                }
+                TerminatorKind::BrxIdx { index: *index, targets, uniform }
+            }
+            (Opcode::Ret, _) => TerminatorKind::Ret { uniform },
+            (Opcode::Exit, _) => TerminatorKind::Exit,
+            (Opcode::Trap, _) => TerminatorKind::Trap,
+            _ => return Err(Reported),
+        };
+        let end = Terminator { guard: self.guard, kind, next: None, line: self.line, loc: self.loc };
+        if let Some(block) = self.blocks.last_mut() {
+            block.end = Some(end);
+        }
+        self.blocks.push(ProtoBlock::default());
+        Ok(())
+    }
+
+    /// Resolves labels and puts the blocks that the entry reaches into reverse post order.
+    pub(super) fn seal(&mut self) {
+        let protos = std::mem::take(&mut self.blocks);
+        let count = protos.len();
+        let mut ends: Vec<Terminator> = Vec::with_capacity(count);
+        for (index, proto) in protos.iter().enumerate() {
+            // Running off the end of a function returns from it.
+            let falls = (index + 1 < count).then_some(BlockId(index as u32 + 1));
+            let mut end = proto.end.clone().unwrap_or(Terminator {
+                guard: None,
+                kind: if falls.is_some() { TerminatorKind::Next } else { TerminatorKind::Ret { uniform: false } },
+                next: None,
+                line: 0,
+                loc: None,
+            });
+            let goes_on =
+                end.guard.is_some() || matches!(end.kind, TerminatorKind::Next | TerminatorKind::BrxIdx { .. });
+            end.next = if goes_on { falls } else { None };
+            let resolve = |label: &mut BlockId| label.0 = self.labels[label.0 as usize];
+            match &mut end.kind {
+                TerminatorKind::Bra { target, .. } => resolve(target),
+                TerminatorKind::BrxIdx { targets, .. } => targets.iter_mut().for_each(resolve),
+                _ => {}
+            }
+            ends.push(end);
+        }
+        let order = reverse_post_order(&ends);
+        let mut place = vec![BlockId(u32::MAX); count];
+        for (new, old) in order.iter().enumerate() {
+            place[*old] = BlockId(new as u32);
+        }
+        let mut protos: Vec<Option<ProtoBlock>> = protos.into_iter().map(Some).collect();
+        let body: &mut Body = &mut self.body;
+        for old in order {
+            let Some(proto) = protos[old].take() else { continue };
+            let start = body.insts.len() as u32;
+            body.insts.extend(proto.insts);
+            let mut terminator = ends[old].clone();
+            match &mut terminator.kind {
+                TerminatorKind::Bra { target, .. } => *target = place[target.0 as usize],
+                TerminatorKind::BrxIdx { targets, .. } => {
+                    targets.iter_mut().for_each(|target| *target = place[target.0 as usize]);
+                }
+                _ => {}
+            }
+            terminator.next = terminator.next.map(|next| place[next.0 as usize]);
+            body.blocks.push(Block { label: proto.label, insts: start..body.insts.len() as u32, terminator });
+        }
+    }
+}
+
+fn targets(end: &Terminator) -> impl Iterator<Item = usize> + '_ {
+    let listed: &[BlockId] = match &end.kind {
+        TerminatorKind::Bra { target, .. } => std::slice::from_ref(target),
+        TerminatorKind::BrxIdx { targets, .. } => targets,
+        _ => &[],
+    };
+    listed.iter().chain(&end.next).map(|block| block.0 as usize).filter(|block| *block != u32::MAX as usize)
+}
+
+/// Reverse post order of a depth-first walk from block 0 that takes the fall-through first, so that a loop's body gets lower numbers
+/// than what follows it.
+fn reverse_post_order(ends: &[Terminator]) -> Vec<usize> {
+    let mut seen = vec![false; ends.len()];
+    let mut order = Vec::with_capacity(ends.len());
+    let mut stack = vec![(0usize, targets(&ends[0]).collect::<Vec<_>>())];
+    seen[0] = true;
+    while let Some((block, pending)) = stack.last_mut() {
+        // Targets are taken in the order branch, fall-through: the last one visited comes first in the result.
+        let next = (!pending.is_empty()).then(|| pending.remove(0));
+        match next {
+            Some(next) if !seen[next] => {
+                seen[next] = true;
+                stack.push((next, targets(&ends[next]).collect()));
+            }
+            Some(_) => {}
+            None => {
+                order.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+impl Terminator {
+    /// The operand that the terminator reads besides its guard.
+    pub fn operand(&self) -> Option<Operand> {
+        match self.kind {
+            TerminatorKind::BrxIdx { index, .. } => Some(index),
+            _ => None,
+        }
+    }
+}

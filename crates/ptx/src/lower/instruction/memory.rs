@@ -1,0 +1,173 @@
+//! Loads, stores, atomics and address conversion (PTX ISA 9.7.9.8 to 9.7.9.24, 9.7.13.5).
+
+use super::super::body::{BodyLowering, Lower, ParamRole};
+use super::super::operand::Place;
+use super::super::scope::Symbol;
+use super::{Args, scope, semantics, space, ty};
+use crate::diagnostic::Code;
+use crate::ir::{Address, AtomicOp, Base, CacheHint, CacheOp, Op, Operand, ScalarType, Scope, Semantics, Space};
+use crate::isa::{Modifiers, Opcode};
+use crate::syntax::Span;
+use crate::syntax::ast::OperandKind;
+
+impl BodyLowering<'_, '_> {
+    pub(super) fn memory(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Option<Op>> {
+        let op = match opcode {
+            Opcode::St if m.has("async") || m.has("bulk") => return Ok(None),
+            Opcode::Red if m.has("async") => return Ok(None),
+            Opcode::Ld | Opcode::Ldu => {
+                let place = *args.place(1);
+                let space = self.access(space(m), &place)?;
+                let (semantics, scope) = self.order(m, span)?;
+                let (nc, cache) = (m.has("nc"), m.find(CacheOp::from_text));
+                if nc && !matches!(space, Space::Global | Space::Generic) {
+                    return self.refuse(Code::Modifier, span, "Modifier '.nc' requires the .global state space");
+                }
+                let (dst, addr, unified) = (args.dsts(0), place.address, place.unified);
+                let ty = ty(m);
+                Op::Ld { space, ty, semantics, scope, nc, cache, unified, dst, addr }
+            }
+            Opcode::St => {
+                let place = *args.place(0);
+                let space = self.access(space(m), &place)?;
+                self.check_store(space, &place)?;
+                let (semantics, scope) = self.order(m, span)?;
+                let (cache, src) = (m.find(CacheOp::from_text), args.srcs(1));
+                Op::St { space, ty: ty(m), semantics, scope, cache, src, addr: place.address }
+            }
+            Opcode::Prefetch | Opcode::Prefetchu | Opcode::Applypriority | Opcode::Discard => {
+                let place = *args.place(0);
+                let space = self.access(space(m), &place)?;
+                let kind = match opcode {
+                    Opcode::Prefetch => CacheHint::Prefetch,
+                    Opcode::Prefetchu => CacheHint::PrefetchUniform,
+                    Opcode::Applypriority => CacheHint::ApplyPriority,
+                    _ => CacheHint::Discard,
+                };
+                Op::CacheHint { kind, space, addr: place.address }
+            }
+            Opcode::Createpolicy => Op::CreatePolicy { dst: args.dst(0) },
+            Opcode::Isspacep => {
+                let Some(operand) = args.raw(1).copied() else {
+                    return self.refuse(Code::Operand, span, "Arguments mismatch for instruction 'isspacep'");
+                };
+                let wide = matches!(operand.kind, OperandKind::Name(name)
+                    if matches!(self.symbol(name), Some(Symbol::Reg(reg)) if self.body.regs[reg.0 as usize].ty.bits() == 32));
+                let a_ty = if wide { ScalarType::U32 } else { ScalarType::U64 };
+                let a = self.source(&operand, a_ty, false)?;
+                Op::Isspacep { space: space(m), dst: args.dst(0), a }
+            }
+            Opcode::Cvta => {
+                let (to_generic, space, ty) = (!m.has("to"), space(m), ty(m));
+                Op::Cvta { to_generic, space, ty, dst: args.dst(0), a: args.src(1) }
+            }
+            Opcode::Mapa => {
+                Op::Mapa { space: space(m), ty: ty(m), dst: args.dst(0), a: args.src(1), rank: args.src(2) }
+            }
+            Opcode::Getctarank => Op::GetCtaRank { space: space(m), ty: ty(m), dst: args.dst(0), a: args.src(1) },
+            _ => return self.atomic(opcode, m, args, span).map(Some),
+        };
+        Ok(Some(op))
+    }
+
+    /// The space of an access, checked against the variable and the register that stand in its address.
+    pub(super) fn access(&mut self, space: Space, place: &Place) -> Lower<Space> {
+        let space = self.agree(space, place)?;
+        if let Address { base: Base::Reg(reg), .. } = place.address
+            && matches!(space, Space::Generic | Space::Global)
+            && self.body.regs[reg.0 as usize].ty.bits() == 32
+            && self.l.module.address_size == 64
+        {
+            let message = "32-bit address in a 64-bit address space: the register must be .u64";
+            return self.refuse(Code::Operand, place.span, message);
+        }
+        Ok(space)
+    }
+
+    fn check_store(&mut self, space: Space, place: &Place) -> Lower<()> {
+        if space == Space::Const {
+            return self.refuse(
+                Code::Operand,
+                place.span,
+                "State space incorrect for instruction 'st': .const cannot be written",
+            );
+        }
+        if let OperandKind::Name(name) = place.base.kind
+            && let Some(Symbol::Param(index)) = self.symbol(name)
+            && self.params[index as usize].role == ParamRole::Input
+        {
+            let text = self.l.text(name);
+            let message = format!("Illegal to write to function input parameter '{text}'");
+            return self.refuse(Code::Operand, place.span, message);
+        }
+        Ok(())
+    }
+
+    /// Memory order and scope of a load or store (PTX ISA 8.7).
+    fn order(&mut self, m: &Modifiers, span: Span) -> Lower<(Semantics, Scope)> {
+        let (semantics, scope) = (semantics(m).unwrap_or(Semantics::Weak), scope(m));
+        match (semantics, scope) {
+            (Semantics::Weak | Semantics::Volatile, Some(_)) => {
+                let message = format!(
+                    "Scope modifier requires '.relaxed', '.acquire' or '.release' for instruction '{}'",
+                    self.opcode()
+                );
+                self.refuse(Code::Modifier, span, message)
+            }
+            (Semantics::Weak | Semantics::Volatile, None) => Ok((semantics, Scope::Sys)),
+            (_, Some(scope)) => Ok((semantics, scope)),
+            (_, None) => {
+                let message =
+                    format!("Scope modifier required for instruction '{}' with '.{semantics}'", self.opcode());
+                self.refuse(Code::Modifier, span, message)
+            }
+        }
+    }
+
+    fn atomic(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Op> {
+        let at = usize::from(opcode == Opcode::Atom);
+        let place = *args.place(at);
+        let space = self.access(space(m), &place)?;
+        if matches!(space, Space::Const | Space::Local | Space::Param) {
+            let message = format!("State space incorrect for instruction '{}'", self.opcode());
+            return self.refuse(Code::Operand, place.span, message);
+        }
+        let op = m.find(AtomicOp::from_text).unwrap_or(AtomicOp::Add);
+        let semantics = semantics(m).unwrap_or(Semantics::Relaxed);
+        if !matches!(semantics, Semantics::Relaxed | Semantics::Acquire | Semantics::Release | Semantics::AcqRel) {
+            let message = format!("Illegal modifier '.{semantics}' for instruction '{}'", self.opcode());
+            return self.refuse(Code::Modifier, span, message);
+        }
+        let c: Option<Operand> = if op == AtomicOp::Cas { args.optional(at + 2) } else { None };
+        Ok(Op::Atom {
+            op,
+            space,
+            ty: ty(m),
+            semantics,
+            scope: scope(m).unwrap_or(Scope::Gpu),
+            noftz: m.has("noftz"),
+            dst: (opcode == Opcode::Atom).then(|| args.dsts(0)),
+            addr: place.address,
+            b: args.srcs(at + 1),
+            c,
+        })
+    }
+
+    /// `alloca.type ptr, size {, align}` (PTX ISA 9.7.17.3).
+    pub(super) fn alloca(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Op> {
+        let ty = ty(m);
+        let Some(size) = args.raw(1).copied() else {
+            return self.refuse(Code::Operand, span, "Arguments mismatch for instruction 'alloca'");
+        };
+        self.argument = 1;
+        let size = self.source(&size, ty, false)?;
+        let align = match args.0.get(2) {
+            Some(super::Value::Const(align)) => *align,
+            _ => 8,
+        };
+        match u32::try_from(align).ok().filter(|align| align.is_power_of_two()) {
+            Some(align) => Ok(Op::Alloca { ty, dst: args.dst(0), size, align }),
+            None => self.refuse(Code::Operand, span, format!("Alignment must be a power of two, not {align}")),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! From a matched form and its operands to an [`Op`], one file per family.
+
+mod arithmetic;
+mod compare;
+mod convert;
+mod memory;
+mod movement;
+mod synchronization;
+
+use super::body::{BodyLowering, Lower};
+use super::operand::{Place, Value, Values};
+use crate::ir::{HintOp, Op, Operand, Operands, Predicate, Reg, Regs, Rounding, ScalarType, Scope, Semantics, Space};
+use crate::isa::{Modifiers, Opcode};
+use crate::syntax::Span;
+use crate::syntax::ast;
+
+/// The operands of an instruction, read as its form says. The tables of [`crate::isa`] fix the kinds, so a mismatch here is a
+/// mistake in them, which the test that lowers every form finds.
+#[derive(Clone, Copy)]
+struct Args<'v>(&'v Values);
+
+impl Args<'_> {
+    fn wrong(&self, index: usize) -> ! {
+        panic!("the instruction table and its lowering disagree about operand {index}: {:?}", self.0.get(index))
+    }
+
+    fn dst(&self, index: usize) -> Reg {
+        match self.0.get(index) {
+            Some(Value::Dst(reg) | Value::Pair(reg, None)) => *reg,
+            _ => self.wrong(index),
+        }
+    }
+
+    fn pair(&self, index: usize) -> (Reg, Option<Reg>) {
+        match self.0.get(index) {
+            Some(Value::Pair(first, second)) => (*first, *second),
+            _ => self.wrong(index),
+        }
+    }
+
+    fn src(&self, index: usize) -> Operand {
+        match self.0.get(index) {
+            Some(Value::Src(operand)) => *operand,
+            _ => self.wrong(index),
+        }
+    }
+
+    fn optional(&self, index: usize) -> Option<Operand> {
+        match self.0.get(index) {
+            Some(Value::Src(operand)) => Some(*operand),
+            _ => None,
+        }
+    }
+
+    fn pred(&self, index: usize) -> Predicate {
+        match self.0.get(index) {
+            Some(Value::Pred(predicate)) => *predicate,
+            _ => self.wrong(index),
+        }
+    }
+
+    fn optional_pred(&self, index: usize) -> Option<Predicate> {
+        match self.0.get(index) {
+            Some(Value::Pred(predicate)) => Some(*predicate),
+            _ => None,
+        }
+    }
+
+    fn constant(&self, index: usize) -> u64 {
+        match self.0.get(index) {
+            Some(Value::Const(value)) => *value,
+            _ => self.wrong(index),
+        }
+    }
+
+    fn place(&self, index: usize) -> &Place {
+        match self.0.get(index) {
+            Some(Value::Place(place)) => place,
+            _ => self.wrong(index),
+        }
+    }
+
+    fn dsts(&self, index: usize) -> Regs {
+        match self.0.get(index) {
+            Some(Value::Dsts(regs)) => regs.clone(),
+            Some(Value::Dst(reg)) => Regs::from_slice(&[*reg]),
+            _ => self.wrong(index),
+        }
+    }
+
+    fn srcs(&self, index: usize) -> Operands {
+        match self.0.get(index) {
+            Some(Value::Srcs(operands)) => operands.clone(),
+            Some(Value::Src(operand)) => Operands::from_slice(&[*operand]),
+            _ => self.wrong(index),
+        }
+    }
+
+    fn raw(&self, index: usize) -> Option<&ast::Operand> {
+        match self.0.get(index) {
+            Some(Value::Raw(operand)) => Some(operand),
+            _ => None,
+        }
+    }
+}
+
+/// The captured type 0; every form that asks for it captures one.
+fn ty(modifiers: &Modifiers) -> ScalarType {
+    modifiers.ty(0).unwrap_or(ScalarType::B32)
+}
+
+/// The rounding of arithmetic: to nearest even by default.
+fn rounding(modifiers: &Modifiers) -> Rounding {
+    modifiers.find(Rounding::from_text).unwrap_or(Rounding::Rn)
+}
+
+/// The state space that the modifiers name.
+fn space(modifiers: &Modifiers) -> Space {
+    let read = |word: &str| match word {
+        "shared::cta" => Some(Space::Shared),
+        "param::entry" | "param::func" => Some(Space::Param),
+        word => Space::from_text(word),
+    };
+    modifiers.find(read).unwrap_or(Space::Generic)
+}
+
+fn scope(modifiers: &Modifiers) -> Option<Scope> {
+    modifiers.find(Scope::from_text)
+}
+
+fn semantics(modifiers: &Modifiers) -> Option<Semantics> {
+    modifiers.find(Semantics::from_text)
+}
+
+impl BodyLowering<'_, '_> {
+    /// The operation of an instruction that does not end a block; `None` if the IR has no variant for it.
+    pub(super) fn operation(
+        &mut self,
+        opcode: Opcode,
+        modifiers: &Modifiers,
+        values: &Values,
+        span: Span,
+    ) -> Lower<Option<Op>> {
+        use Opcode::*;
+        let args = Args(values);
+        let op = match opcode {
+            Add | Addc | Sub | Subc | Mul | Mad | Madc | Mul24 | Mad24 | Sad | Div | Rem | Abs | Neg | Min | Max
+            | Popc | Clz | Bfind | Fns | Brev | Bfe | Bfi | Szext | Bmsk | Dp4a | Dp2a | Testp | Copysign | Fma
+            | Rcp | Sqrt | Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh => arithmetic::operation(opcode, modifiers, args),
+            Set | Setp | Selp | Slct | And | Or | Xor | Not | Cnot | Lop3 | Shf | Shl | Shr => {
+                return self.comparison(opcode, modifiers, args, span).map(Some);
+            }
+            Mov => return self.mov(modifiers, args, span).map(Some),
+            Cvt => return self.convert(modifiers, args, span).map(Some),
+            Shfl | Prmt | Vote | Match | Activemask | Redux | Elect => {
+                return self.exchange(opcode, modifiers, args, span).map(Some);
+            }
+            Ld | Ldu | St | Prefetch | Prefetchu | Applypriority | Discard | Createpolicy | Isspacep | Cvta | Mapa
+            | Getctarank | Atom | Red => return self.memory(opcode, modifiers, args, span),
+            Bar | Barrier | Membar | Fence | Mbarrier => return self.synchronization(opcode, modifiers, args, span),
+            Stacksave => Op::StackSave { ty: ty(modifiers), dst: args.dst(0) },
+            Stackrestore => Op::StackRestore { ty: ty(modifiers), src: args.src(0) },
+            Alloca => return self.alloca(modifiers, args, span).map(Some),
+            Brkpt => Op::Brkpt,
+            Nanosleep => Op::Nanosleep { duration: args.src(0) },
+            Pmevent if modifiers.has("mask") => Op::Hint(HintOp::Pmevent { mask: args.constant(0) as u16 }),
+            Pmevent => Op::Hint(HintOp::Pmevent { mask: 1 << (args.constant(0) & 15) }),
+            Setmaxnreg => Op::Hint(HintOp::SetMaxNReg),
+            Griddepcontrol if modifiers.has("wait") => Op::Hint(HintOp::WaitDependencies),
+            Griddepcontrol => Op::Hint(HintOp::LaunchDependents),
+            _ => return Ok(None),
+        };
+        Ok(Some(op))
+    }
+}

@@ -1,0 +1,161 @@
+//! `mov` in all its shapes (PTX ISA 9.7.9.3, 9.7.9.4) and exchange among lanes (9.7.9.6, 9.7.13).
+
+use super::super::body::{BodyLowering, Lower};
+use super::{Args, ty};
+use crate::diagnostic::Code;
+use crate::ir::{Op, Operand, Operands, PrmtMode, ReduxOp, Regs, ScalarType, ShflMode, VoteMode};
+use crate::isa::{Modifiers, Opcode};
+use crate::syntax::Span;
+use crate::syntax::ast::{self, List, OperandKind};
+
+impl BodyLowering<'_, '_> {
+    pub(super) fn mov(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Op> {
+        let ty = ty(m);
+        let (Some(dst), Some(src)) = (args.raw(0).copied(), args.raw(1).copied()) else {
+            return self.refuse(Code::Operand, span, "Arguments mismatch for instruction 'mov'");
+        };
+        let count = m.vector();
+        if count > 1 {
+            return self.mov_vector(ty, count, &dst, &src);
+        }
+        match (dst.kind, src.kind) {
+            (OperandKind::Vector(elements), _) => {
+                let element = self.element_type(ty, elements, dst.span)?;
+                self.argument = 1;
+                let src = self.source(&src, ty, false)?;
+                let ast = self.l.ast;
+                let relaxed = element.bits() < 16;
+                let dst: Lower<Regs> = ast[elements].iter().map(|e| self.destination(e, element, relaxed)).collect();
+                Ok(Op::Unpack { ty, dst: dst?, src })
+            }
+            (_, OperandKind::Vector(elements)) => {
+                let element = self.element_type(ty, elements, src.span)?;
+                self.argument = 0;
+                let dst = self.destination(&dst, ty, false)?;
+                let ast = self.l.ast;
+                let relaxed = element.bits() < 16;
+                let elements: Lower<Operands> =
+                    ast[elements].iter().map(|e| self.source(e, element, relaxed)).collect();
+                Ok(Op::Pack { ty, dst, elements: elements? })
+            }
+            _ => {
+                self.argument = 0;
+                let dst = self.destination(&dst, ty, false)?;
+                self.argument = 1;
+                let src = self.source(&src, ty, false)?;
+                Ok(Op::Mov { ty, dst, src })
+            }
+        }
+    }
+
+    /// The type of the elements that a value of `ty` is packed from.
+    fn element_type(&mut self, ty: ScalarType, elements: List<ast::Operand>, span: Span) -> Lower<ScalarType> {
+        let element = match (ty, elements.len()) {
+            (ScalarType::B16, 2) | (ScalarType::B32, 4) => ScalarType::B8,
+            (ScalarType::B32, 2) | (ScalarType::B64, 4) => ScalarType::B16,
+            (ScalarType::B64, 2) | (ScalarType::B128, 4) => ScalarType::B32,
+            (ScalarType::B128, 2) => ScalarType::B64,
+            (_, count) => {
+                return self.mismatch(span, format_args!("{count} elements do not make a .{ty}"));
+            }
+        };
+        Ok(element)
+    }
+
+    /// `mov.v4.u32 {a, b, c, d}, {e, f, g, h}`, or `%tid` as the source: one move per element.
+    fn mov_vector(&mut self, ty: ScalarType, count: usize, dst: &ast::Operand, src: &ast::Operand) -> Lower<Op> {
+        let special = match src.kind {
+            OperandKind::Name(name) => self.l.text(name).strip_prefix('%'),
+            _ => None,
+        };
+        self.argument = 0;
+        let dsts = self.destinations(dst, ty, count, false)?;
+        self.argument = 1;
+        let specials: Option<Vec<_>> = special.and_then(|text| {
+            let part = |axis| crate::ir::SpecialReg::from_text(&format!("{text}.{axis}"));
+            ["x", "y", "z"].into_iter().map(part).collect()
+        });
+        let values: Vec<Operand> = match specials {
+            Some(specials) => (0..count)
+                .map(|at| match specials.get(at) {
+                    Some(reg) => {
+                        let dst = self.fresh(ty);
+                        self.emit(Op::ReadSpecial { ty, dst, reg: *reg });
+                        Operand::Reg(dst)
+                    }
+                    // The fourth component of %tid and the like is zero.
+                    None => Operand::Imm(0),
+                })
+                .collect(),
+            None => {
+                // Sources are read before destinations are written.
+                let sources = self.sources(src, ty, count, false)?;
+                sources
+                    .into_iter()
+                    .map(|src| {
+                        let dst = self.fresh(ty);
+                        self.emit(Op::Mov { ty, dst, src });
+                        Operand::Reg(dst)
+                    })
+                    .collect()
+            }
+        };
+        let mut moves = dsts.into_iter().zip(values).map(|(dst, src)| Op::Mov { ty, dst, src });
+        let last = moves.next_back();
+        for op in moves {
+            self.emit(op);
+        }
+        last.map_or_else(|| self.mismatch(dst.span, "a vector is required"), Ok)
+    }
+
+    /// Instructions that exchange values among the lanes of a warp, and `prmt`.
+    pub(super) fn exchange(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Op> {
+        let sync = m.has("sync");
+        let all = Operand::Imm(u64::from(u32::MAX));
+        // PTX ISA 9.7.9.5: gone from 6.4 on for sm_70 and later.
+        if matches!(opcode, Opcode::Shfl | Opcode::Vote)
+            && !sync
+            && self.l.module.target.sm >= 70
+            && self.l.module.version >= (6, 4)
+        {
+            let message = format!(
+                "Instruction '{}' without '.sync' is not supported on .target sm_70 and higher from PTX ISA version 6.4",
+                self.opcode()
+            );
+            return self.refuse(Code::Requirement, span, message);
+        }
+        Ok(match opcode {
+            Opcode::Shfl => {
+                let mode = m.find(ShflMode::from_text).unwrap_or(ShflMode::Idx);
+                let (dst, dst_p) = args.pair(0);
+                let membermask = if sync { args.src(4) } else { all };
+                Op::Shfl { mode, sync, dst, dst_p, a: args.src(1), b: args.src(2), c: args.src(3), membermask }
+            }
+            Opcode::Prmt => {
+                let mode = m.find(PrmtMode::from_text).unwrap_or(PrmtMode::Index);
+                Op::Prmt { mode, dst: args.dst(0), a: args.src(1), b: args.src(2), selector: args.src(3) }
+            }
+            Opcode::Vote => {
+                let mode = m.find(VoteMode::from_text).unwrap_or(VoteMode::All);
+                let membermask = if sync { args.src(2) } else { all };
+                Op::Vote { mode, sync, dst: args.dst(0), src: args.pred(1), membermask }
+            }
+            Opcode::Match => {
+                let is_all = m.has("all");
+                let (dst, dst_p) = if is_all { args.pair(0) } else { (args.dst(0), None) };
+                Op::Match { all: is_all, ty: ty(m), dst, dst_p, a: args.src(1), membermask: args.src(2) }
+            }
+            Opcode::Redux => {
+                let op = m.find(ReduxOp::from_text).unwrap_or(ReduxOp::Add);
+                let (abs, nan) = (m.has("abs"), m.has("NaN"));
+                Op::Redux { op, ty: ty(m), abs, nan, dst: args.dst(0), a: args.src(1), membermask: args.src(2) }
+            }
+            Opcode::Elect => {
+                let (dst, dst_p) = args.pair(0);
+                let dst_p = dst_p.unwrap_or_else(|| self.fresh(ScalarType::Pred));
+                Op::Elect { dst, dst_p, membermask: args.src(1) }
+            }
+            _ => Op::Activemask { dst: args.dst(0) },
+        })
+    }
+}

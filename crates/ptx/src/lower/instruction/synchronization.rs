@@ -1,0 +1,112 @@
+//! Barriers, fences and mbarriers (PTX ISA 9.7.13).
+
+use super::super::body::{BodyLowering, Lower};
+use super::{Args, scope, semantics, space};
+use crate::diagnostic::Code;
+use crate::ir::{BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp, Op, Operand, Scope, Semantics, Space};
+use crate::isa::{Modifiers, Opcode};
+use crate::syntax::Span;
+
+impl BodyLowering<'_, '_> {
+    pub(super) fn synchronization(
+        &mut self,
+        opcode: Opcode,
+        m: &Modifiers,
+        args: Args<'_>,
+        span: Span,
+    ) -> Lower<Option<Op>> {
+        let op = match opcode {
+            Opcode::Bar | Opcode::Barrier => Op::Barrier(self.barrier(opcode, m, args, span)?),
+            Opcode::Membar | Opcode::Fence if m.words().any(|word| word.starts_with("proxy")) => {
+                Op::Fence(FenceOp::Proxy)
+            }
+            Opcode::Membar => {
+                let scope = match () {
+                    () if m.has("cta") => Scope::Cta,
+                    () if m.has("gl") => Scope::Gpu,
+                    () => Scope::Sys,
+                };
+                Op::Fence(FenceOp::Thread { semantics: Semantics::Sc, scope })
+            }
+            Opcode::Fence if m.has("mbarrier_init") => Op::Fence(FenceOp::MbarrierInit),
+            Opcode::Fence => {
+                let semantics = semantics(m).unwrap_or(Semantics::AcqRel);
+                Op::Fence(FenceOp::Thread { semantics, scope: scope(m).unwrap_or(Scope::Sys) })
+            }
+            _ => self.mbarrier(m, args)?,
+        };
+        Ok(Some(op))
+    }
+
+    fn barrier(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<BarrierOp> {
+        let aligned = opcode == Opcode::Bar || m.has("aligned");
+        if m.has("cluster") {
+            let semantics = semantics(m).unwrap_or(Semantics::Release);
+            return Ok(if m.has("arrive") {
+                BarrierOp::ClusterArrive { semantics, aligned }
+            } else {
+                BarrierOp::ClusterWait { aligned }
+            });
+        }
+        if m.has("warp") {
+            return Ok(BarrierOp::Warp { membermask: args.src(0) });
+        }
+        let is_red = m.has("red");
+        let at = usize::from(is_red);
+        let id = args.src(at);
+        if let Operand::Imm(number) = id
+            && number > 15
+        {
+            let message = format!("Barrier number '{number}' out of range, expected to be in range [0..15]");
+            return self.refuse(Code::Operand, span, message);
+        }
+        let count = args.optional(at + 1);
+        if is_red {
+            let op = match () {
+                () if m.has("popc") => BarrierReduction::Popc,
+                () if m.has("and") => BarrierReduction::And,
+                () => BarrierReduction::Or,
+            };
+            let src = args.optional_pred(2).unwrap_or_else(|| args.pred(3));
+            return Ok(BarrierOp::Reduce { op, dst: args.dst(0), id, count, src, aligned });
+        }
+        Ok(match count {
+            Some(count) if m.has("arrive") => BarrierOp::Arrive { id, count, aligned },
+            count => BarrierOp::Sync { id, count, aligned },
+        })
+    }
+
+    fn mbarrier(&mut self, m: &Modifiers, args: Args<'_>) -> Lower<Op> {
+        let semantics = semantics(m).unwrap_or(Semantics::Weak);
+        let scope = scope(m).unwrap_or(Scope::Cta);
+        if m.has("pending_count") {
+            let kind = MbarrierKind::PendingCount { dst: args.dst(0), state: args.src(1) };
+            return Ok(Op::Mbarrier(Box::new(MbarrierOp { kind, space: Space::Shared, addr: None, semantics, scope })));
+        }
+        let has_result = m.words().any(|word| matches!(word, "arrive" | "arrive_drop" | "test_wait" | "try_wait"));
+        let at = usize::from(has_result);
+        let place = *args.place(at);
+        let space = self.agree(space(m), &place)?;
+        let kind = match () {
+            () if m.has("init") => MbarrierKind::Init { count: args.src(1) },
+            () if m.has("inval") => MbarrierKind::Inval,
+            () if m.has("test_wait") || m.has("try_wait") => MbarrierKind::Wait {
+                blocking: m.has("try_wait"),
+                parity: m.has("parity"),
+                dst: args.dst(0),
+                state: args.src(2),
+                time_hint: args.optional(3),
+            },
+            () if has_result => MbarrierKind::Arrive {
+                drop: m.has("arrive_drop"),
+                expect_tx: m.has("expect_tx"),
+                no_complete: m.has("noComplete"),
+                state: (space != Space::SharedCluster).then(|| args.dst(0)),
+                count: args.optional(2),
+            },
+            () if m.has("expect_tx") => MbarrierKind::ExpectTx { bytes: args.src(1) },
+            () => MbarrierKind::CompleteTx { bytes: args.src(1) },
+        };
+        Ok(Op::Mbarrier(Box::new(MbarrierOp { kind, space, addr: Some(place.address), semantics, scope })))
+    }
+}

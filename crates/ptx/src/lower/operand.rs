@@ -1,0 +1,565 @@
+//! Operands: what is written, checked against what the form expects.
+
+use super::body::{BodyLowering, Lower, Reported};
+use super::constant::{self, Folded};
+use super::scope::Symbol;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{
+    Address, AddressTarget, Base, Op, Operand, Operands, Predicate, Reg, Regs, ScalarType, Space, SpecialReg, TypeClass,
+};
+use crate::isa::{Count, Modifiers, OperandKind as Spec, OperandSpec, TypeRef};
+use crate::syntax::ast::{self, List, OperandKind};
+use crate::syntax::{Name, Span};
+use smallvec::SmallVec;
+
+/// An operand as the form understood it.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Missing,
+    Dst(Reg),
+    Pair(Reg, Option<Reg>),
+    Src(Operand),
+    Pred(Predicate),
+    Const(u64),
+    Place(Place),
+    Dsts(Regs),
+    Srcs(Operands),
+    /// For the lowering of the instruction to look at.
+    Raw(ast::Operand),
+}
+
+/// `[...]`
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) address: Address,
+    /// The space of the variable that stands in it.
+    pub(super) space: Option<Space>,
+    pub(super) unified: bool,
+    /// What follows the first comma.
+    pub(super) rest: List<ast::Operand>,
+    pub(super) span: Span,
+    /// The operand that names the base.
+    pub(super) base: ast::Operand,
+}
+
+/// The operands of one instruction.
+pub(super) type Values = SmallVec<[Value; 6]>;
+
+/// Whether a register of type `reg` can be an operand of type `ty` (PTX ISA 9.4, 9.4.1).
+fn fits(reg: ScalarType, ty: ScalarType, relaxed: bool) -> bool {
+    let size = if relaxed { reg.bits() >= ty.bits() } else { reg.bits() == ty.bits() };
+    let is_int = |class| matches!(class, TypeClass::Unsigned | TypeClass::Signed);
+    size && match (reg.class(), ty.class()) {
+        (TypeClass::Predicate, other) | (other, TypeClass::Predicate) => other == TypeClass::Predicate && reg == ty,
+        (TypeClass::Bits, _) | (_, TypeClass::Bits) => true,
+        (a, b) if is_int(a) && is_int(b) => true,
+        _ => reg == ty,
+    }
+}
+
+impl<'a> BodyLowering<'_, 'a> {
+    /// Converts all operands of an instruction.
+    pub(super) fn values(
+        &mut self,
+        specs: &[OperandSpec],
+        modifiers: &Modifiers,
+        operands: List<ast::Operand>,
+    ) -> Lower<Values> {
+        let ast = self.l.ast;
+        let written = &ast[operands];
+        let mut values = Values::new();
+        let mut failed = false;
+        for (index, spec) in specs.iter().enumerate() {
+            if spec.kind == Spec::Rest {
+                values.extend(written[index.min(written.len())..].iter().map(|operand| Value::Raw(*operand)));
+                break;
+            }
+            let Some(operand) = written.get(index) else {
+                values.push(Value::Missing);
+                continue;
+            };
+            self.argument = index;
+            match self.value(spec, modifiers, operand) {
+                Ok(value) => values.push(value),
+                Err(Reported) => failed = true,
+            }
+        }
+        if failed { Err(Reported) } else { Ok(values) }
+    }
+
+    fn value(&mut self, spec: &OperandSpec, modifiers: &Modifiers, operand: &ast::Operand) -> Lower<Value> {
+        let count = match spec.count {
+            Count::Scalar => 0,
+            Count::Fixed(count) => usize::from(count),
+            Count::Modifier => modifiers.vector(),
+        };
+        match spec.kind {
+            Spec::Dst { ty, second } => {
+                let ty = self.operand_type(ty, modifiers);
+                if count > 0 {
+                    return self.destinations(operand, ty, count, spec.relaxed).map(Value::Dsts);
+                }
+                let Some((second_ty, may_miss)) = second else {
+                    return self.destination(operand, ty, spec.relaxed).map(Value::Dst);
+                };
+                let second_ty = self.operand_type(second_ty, modifiers);
+                match operand.kind {
+                    OperandKind::Pair(first, second) => {
+                        let ast = self.l.ast;
+                        let first = self.destination(&ast[first], ty, spec.relaxed)?;
+                        let second = self.destination(&ast[second], second_ty, false)?;
+                        Ok(Value::Pair(first, Some(second)))
+                    }
+                    _ if may_miss => Ok(Value::Pair(self.destination(operand, ty, spec.relaxed)?, None)),
+                    _ => self.mismatch(operand.span, "a second destination `|p` is required"),
+                }
+            }
+            Spec::Src(ty) => {
+                let ty = self.operand_type(ty, modifiers);
+                if count > 0 {
+                    return self.sources(operand, ty, count, spec.relaxed).map(Value::Srcs);
+                }
+                self.source(operand, ty, spec.relaxed).map(Value::Src)
+            }
+            Spec::Pred => self.predicate(operand).map(Value::Pred),
+            Spec::Const => self.integer(operand).map(Value::Const),
+            Spec::Address => self.place(operand).map(Value::Place),
+            Spec::Any | Spec::Rest => Ok(Value::Raw(*operand)),
+        }
+    }
+
+    fn operand_type(&self, ty: TypeRef, modifiers: &Modifiers) -> ScalarType {
+        match ty {
+            TypeRef::Fixed(ty) => ty,
+            TypeRef::Captured(index) => modifiers.ty(usize::from(index)).unwrap_or(ScalarType::B32),
+            TypeRef::Wide(index) => match modifiers.ty(usize::from(index)) {
+                Some(ScalarType::U16) => ScalarType::U32,
+                Some(ScalarType::S16) => ScalarType::S32,
+                Some(ScalarType::U32) => ScalarType::U64,
+                _ => ScalarType::S64,
+            },
+        }
+    }
+
+    /// Reports that the operand does not fit the instruction.
+    pub(super) fn mismatch<T>(&mut self, span: Span, reason: impl std::fmt::Display) -> Lower<T> {
+        let message = format!("Arguments mismatch for instruction '{}': {reason}", self.opcode());
+        self.l.error(Code::Operand, span, message);
+        Err(Reported)
+    }
+
+    fn unknown<T>(&mut self, span: Span, text: &str) -> Lower<T> {
+        self.l.error(Code::Undeclared, span, format!("Unknown symbol '{text}'"));
+        Err(Reported)
+    }
+
+    /// What a name stands for; makes the register if it is the first use of one of a range.
+    pub(super) fn symbol(&mut self, name: Name) -> Option<Symbol> {
+        let ast = self.l.ast;
+        match self.l.scopes.find(name, || super::split_register(ast, name))? {
+            super::scope::Found::Symbol(symbol) => Some(symbol),
+            super::scope::Found::New(new) => {
+                let symbol = self.make_register(ast.name(name), new.ty, new.vector);
+                self.l.scopes.bind_range(name, new, symbol);
+                Some(symbol)
+            }
+        }
+    }
+
+    /// The register that an operand names, if it names one: `%r1`, `%v.x`.
+    fn named_register(&mut self, operand: &ast::Operand) -> Option<Reg> {
+        match operand.kind {
+            OperandKind::Name(name) => match self.symbol(name)? {
+                Symbol::Reg(reg) => Some(reg),
+                _ => None,
+            },
+            OperandKind::Member(name, member) => match self.symbol(name)? {
+                Symbol::Vector { first, count } => {
+                    let index = match self.l.text(member) {
+                        "x" | "r" => 0,
+                        "y" | "g" => 1,
+                        "z" | "b" => 2,
+                        "w" | "a" => 3,
+                        _ => return None,
+                    };
+                    (index < u32::from(count)).then_some(Reg(first.0 + index))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn check_register(&mut self, reg: Reg, ty: ScalarType, relaxed: bool, span: Span) -> Lower<Reg> {
+        let declared = self.body.regs[reg.0 as usize].ty;
+        if fits(declared, ty, relaxed) {
+            return Ok(reg);
+        }
+        let name = self.body.regs[reg.0 as usize].name.clone();
+        let argument = self.argument;
+        self.mismatch(span, format_args!("argument {argument} '{name}' is .{declared}, expected .{ty}"))
+    }
+
+    pub(super) fn destination(&mut self, operand: &ast::Operand, ty: ScalarType, relaxed: bool) -> Lower<Reg> {
+        if operand.kind == OperandKind::Sink {
+            return Ok(self.fresh(ty));
+        }
+        if let Some(reg) = self.named_register(operand) {
+            return self.check_register(reg, ty, relaxed, operand.span);
+        }
+        if let OperandKind::Name(name) = operand.kind {
+            let text = self.l.text(name);
+            if self.symbol(name).is_none() && SpecialReg::from_text(text.trim_start_matches('%')).is_none() {
+                return self.unknown(operand.span, text);
+            }
+        }
+        let message = format!("Result register required for instruction '{}'", self.opcode());
+        self.l.error(Code::Operand, operand.span, message);
+        Err(Reported)
+    }
+
+    /// `{a, b}`, or a vector register, or (for one element) a plain register.
+    pub(super) fn destinations(
+        &mut self,
+        operand: &ast::Operand,
+        ty: ScalarType,
+        count: usize,
+        relaxed: bool,
+    ) -> Lower<Regs> {
+        let ast = self.l.ast;
+        match operand.kind {
+            OperandKind::Vector(list) if list.len() == count => {
+                ast[list].iter().map(|element| self.destination(element, ty, relaxed)).collect()
+            }
+            OperandKind::Vector(list) => self.vector_size(operand.span, list.len(), count),
+            OperandKind::Name(name) if count > 1 => match self.symbol(name) {
+                Some(Symbol::Vector { first, count: declared }) if usize::from(declared) == count => (0..count as u32)
+                    .map(|at| self.check_register(Reg(first.0 + at), ty, relaxed, operand.span))
+                    .collect(),
+                _ => self.vector_size(operand.span, 1, count),
+            },
+            _ if count > 1 => self.vector_size(operand.span, 1, count),
+            _ => Ok(Regs::from_slice(&[self.destination(operand, ty, relaxed)?])),
+        }
+    }
+
+    fn vector_size<T>(&mut self, span: Span, given: usize, expected: usize) -> Lower<T> {
+        let message = format!(
+            "Argument vector size mismatch for instruction '{}': {given} given, {expected} expected",
+            self.opcode()
+        );
+        self.l.error(Code::Operand, span, message);
+        Err(Reported)
+    }
+
+    /// As [`Self::destinations`], for values.
+    pub(super) fn sources(
+        &mut self,
+        operand: &ast::Operand,
+        ty: ScalarType,
+        count: usize,
+        relaxed: bool,
+    ) -> Lower<Operands> {
+        let ast = self.l.ast;
+        match operand.kind {
+            OperandKind::Vector(list) if list.len() == count => {
+                ast[list].iter().map(|element| self.source(element, ty, relaxed)).collect()
+            }
+            OperandKind::Name(name) if count > 1 => match self.symbol(name) {
+                Some(Symbol::Vector { .. }) => {
+                    let regs = self.destinations(operand, ty, count, relaxed)?;
+                    Ok(regs.into_iter().map(Operand::Reg).collect())
+                }
+                _ => self.vector_size(operand.span, 1, count),
+            },
+            OperandKind::Vector(list) => self.vector_size(operand.span, list.len(), count),
+            _ if count > 1 => self.vector_size(operand.span, 1, count),
+            _ => Ok(Operands::from_slice(&[self.source(operand, ty, relaxed)?])),
+        }
+    }
+
+    /// A register or a constant.
+    pub(super) fn source(&mut self, operand: &ast::Operand, ty: ScalarType, relaxed: bool) -> Lower<Operand> {
+        if let Some(reg) = self.named_register(operand) {
+            return self.check_register(reg, ty, relaxed, operand.span).map(Operand::Reg);
+        }
+        match operand.kind {
+            OperandKind::Literal(literal) => self.immediate(literal, ty, operand.span),
+            OperandKind::Expr(expr) => {
+                let folded = self.fold(expr)?;
+                match folded.symbol {
+                    None => self.immediate(folded.value, ty, operand.span),
+                    Some(symbol) => self.address_value(symbol.name, folded.value, ty, operand.span),
+                }
+            }
+            OperandKind::Name(name) if self.l.text(name) == "WARP_SZ" => {
+                self.immediate(ast::Literal::Int(32), ty, operand.span)
+            }
+            OperandKind::Name(name) if self.symbol(name).is_some() => {
+                self.address_value(name, ast::Literal::Int(0), ty, operand.span)
+            }
+            OperandKind::Name(_) | OperandKind::Member(..) => self.special_value(operand, ty, relaxed),
+            OperandKind::Element(name, address) => {
+                let offset = self.element_offset(name, address, operand.span)?;
+                self.address_value(name, ast::Literal::Int(offset), ty, operand.span)
+            }
+            OperandKind::Not(inner) if ty == ScalarType::Pred => {
+                let inner = self.l.ast[inner];
+                let a = self.source(&inner, ty, false)?;
+                let dst = self.fresh(ScalarType::Pred);
+                self.emit(Op::IntUnary { op: crate::ir::IntUnaryOp::Not, ty, dst, a });
+                Ok(Operand::Reg(dst))
+            }
+            OperandKind::Vector(_) => {
+                let message = format!("Vector operand is not allowed for instruction '{}'", self.opcode());
+                self.l.error(Code::Operand, operand.span, message);
+                Err(Reported)
+            }
+            _ => {
+                let argument = self.argument;
+                self.mismatch(
+                    operand.span,
+                    format_args!("argument {argument} must be a register or a constant of type .{ty}"),
+                )
+            }
+        }
+    }
+
+    fn immediate(&mut self, literal: ast::Literal, ty: ScalarType, span: Span) -> Lower<Operand> {
+        match constant::immediate(ty, literal) {
+            Some(bits) => Ok(Operand::Imm(bits)),
+            None => {
+                let argument = self.argument;
+                self.mismatch(span, format_args!("argument {argument} is a constant that is no .{ty}"))
+            }
+        }
+    }
+
+    pub(super) fn fold(&mut self, expr: ast::Id<ast::Expr>) -> Lower<Folded> {
+        constant::fold(self.l.ast, expr).map_err(|error| {
+            self.l.error(Code::Operand, error.span, format!("Constant expression expected: {}", error.reason));
+            Reported
+        })
+    }
+
+    /// The address of a variable or function as a value: only `mov` and `cvta` take one (PTX ISA 6.4).
+    fn address_value(&mut self, name: Name, offset: ast::Literal, ty: ScalarType, span: Span) -> Lower<Operand> {
+        let argument = self.argument;
+        if !matches!(self.opcode(), "mov" | "cvta") {
+            let message = format!("Argument {argument} of instruction '{}': must be register", self.opcode());
+            self.l.error(Code::Operand, span, message);
+            return Err(Reported);
+        }
+        let offset = constant::integer(offset).unwrap_or(0) as i64;
+        let (target, place) = match self.symbol(name) {
+            Some(Symbol::Global(id)) => (self.use_global(id).into(), 0),
+            Some(Symbol::Function(id)) => (AddressTarget::Function(self.use_function(id)), 0),
+            Some(Symbol::Local { offset }) => (AddressTarget::LocalFrame, i64::from(offset)),
+            Some(Symbol::Param(index)) => (AddressTarget::ParamFrame, i64::from(self.params[index as usize].offset)),
+            Some(_) => return self.mismatch(span, format_args!("argument {argument} is no value")),
+            None => {
+                let text = self.l.text(name);
+                return self.unknown(span, text);
+            }
+        };
+        if !matches!(ty.bits(), 32 | 64) || ty.is_float() {
+            return self.mismatch(span, format_args!("an address is .u64 or .u32, not .{ty}"));
+        }
+        let dst = self.fresh(ty);
+        self.emit(Op::AddressOf { ty, dst, target, offset: offset.wrapping_add(place) });
+        Ok(Operand::Reg(dst))
+    }
+
+    /// The special register that an operand names.
+    pub(super) fn special(&self, operand: &ast::Operand) -> Option<SpecialReg> {
+        match operand.kind {
+            OperandKind::Name(name) => SpecialReg::from_text(self.l.text(name).strip_prefix('%')?),
+            OperandKind::Member(name, member) => {
+                let text = format!("{}.{}", self.l.text(name).strip_prefix('%')?, self.l.text(member));
+                SpecialReg::from_text(&text)
+            }
+            _ => None,
+        }
+    }
+
+    /// Special registers stand in `mov` and `cvt` only (PTX ISA 10).
+    fn special_value(&mut self, operand: &ast::Operand, ty: ScalarType, relaxed: bool) -> Lower<Operand> {
+        let Some(reg) = self.special(operand) else {
+            let text = self.l.ast.text(operand.span).to_owned();
+            return self.unknown(operand.span, &text);
+        };
+        if !matches!(self.opcode(), "mov" | "cvt") {
+            let message = format!("Special register argument not allowed for instruction '{}'", self.opcode());
+            self.l.error(Code::Operand, operand.span, message);
+            return Err(Reported);
+        }
+        let own = reg.ty();
+        // A 16-bit move takes the low half of a 32-bit register.
+        let narrows = own.bits() == 32 && ty.bits() == 16 && !ty.is_float();
+        if !narrows && !fits(own, ty, relaxed) {
+            return self.mismatch(operand.span, format_args!("'%{reg}' is .{own}, expected .{ty}"));
+        }
+        let read = if narrows { ty } else { own };
+        let dst = self.fresh(read);
+        self.emit(Op::ReadSpecial { ty: read, dst, reg });
+        Ok(Operand::Reg(dst))
+    }
+
+    /// `p` or `!p`.
+    pub(super) fn predicate(&mut self, operand: &ast::Operand) -> Lower<Predicate> {
+        let (inner, negated) = match operand.kind {
+            OperandKind::Not(inner) => (self.l.ast[inner], true),
+            _ => (*operand, false),
+        };
+        if let Some(reg) = self.named_register(&inner) {
+            if self.body.regs[reg.0 as usize].ty == ScalarType::Pred {
+                return Ok(Predicate { reg, negated });
+            }
+        } else if let OperandKind::Literal(literal) = inner.kind {
+            // A constant predicate: put it into a register.
+            let src = self.immediate(literal, ScalarType::Pred, inner.span)?;
+            let reg = self.fresh(ScalarType::Pred);
+            self.emit(Op::Mov { ty: ScalarType::Pred, dst: reg, src });
+            return Ok(Predicate { reg, negated });
+        } else if let Some(special) = self.special(&inner).filter(|s| s.ty() == ScalarType::Pred) {
+            let reg = self.fresh(ScalarType::Pred);
+            self.emit(Op::ReadSpecial { ty: ScalarType::Pred, dst: reg, reg: special });
+            return Ok(Predicate { reg, negated });
+        } else if let OperandKind::Name(name) = inner.kind
+            && self.symbol(name).is_none()
+        {
+            let text = self.l.text(name);
+            return self.unknown(inner.span, text);
+        }
+        self.l.error(Code::Operand, operand.span, "Predicate expression expected");
+        Err(Reported)
+    }
+
+    /// An integer constant.
+    pub(super) fn integer(&mut self, operand: &ast::Operand) -> Lower<u64> {
+        let literal = match operand.kind {
+            OperandKind::Literal(literal) => Some(literal),
+            OperandKind::Expr(expr) => Some(self.fold(expr)?).filter(|f| f.symbol.is_none()).map(|f| f.value),
+            OperandKind::Name(name) if self.l.text(name) == "WARP_SZ" => Some(ast::Literal::Int(32)),
+            _ => None,
+        };
+        match literal.and_then(constant::integer) {
+            Some(value) => Ok(value),
+            None => {
+                let argument = self.argument;
+                self.mismatch(operand.span, format_args!("argument {argument} must be an integer constant"))
+            }
+        }
+    }
+
+    /// `[...]`
+    pub(super) fn place(&mut self, operand: &ast::Operand) -> Lower<Place> {
+        let OperandKind::Address(id) = operand.kind else {
+            let argument = self.argument;
+            return self.mismatch(operand.span, format_args!("argument {argument} must be an address in brackets"));
+        };
+        let written = self.l.ast[id];
+        let base = self.l.ast[written.base];
+        let mut offset = 0i64;
+        if let Some(expr) = written.offset {
+            let folded = self.fold(expr)?;
+            match (folded.symbol, constant::integer(folded.value)) {
+                (None, Some(value)) => offset = value as i64,
+                _ => return self.mismatch(self.l.ast[expr].span, "an address offset must be an integer constant"),
+            }
+        }
+        let (address_base, place, space) = self.place_base(&base)?;
+        let address = Address { base: address_base, offset: offset.wrapping_add(place) };
+        Ok(Place { address, space, unified: written.unified, rest: written.rest, span: operand.span, base })
+    }
+
+    fn place_base(&mut self, base: &ast::Operand) -> Lower<(Base, i64, Option<Space>)> {
+        if let Some(reg) = self.named_register(base) {
+            let ty = self.body.regs[reg.0 as usize].ty;
+            if matches!(ty.bits(), 32 | 64) && !ty.is_float() {
+                return Ok((Base::Reg(reg), 0, None));
+            }
+            let name = self.body.regs[reg.0 as usize].name.clone();
+            return self.mismatch(base.span, format_args!("address register '{name}' is .{ty}, expected .u64 or .u32"));
+        }
+        let (name, offset) = match base.kind {
+            OperandKind::Literal(literal) => {
+                let value = constant::integer(literal).unwrap_or(0);
+                return Ok((Base::Absolute, value as i64, None));
+            }
+            OperandKind::Name(name) => (name, 0),
+            OperandKind::Element(name, address) => (name, self.element_offset(name, address, base.span)?),
+            OperandKind::Expr(expr) => {
+                let folded = self.fold(expr)?;
+                let offset = constant::integer(folded.value).unwrap_or(0) as i64;
+                match folded.symbol {
+                    Some(symbol) => (symbol.name, offset),
+                    None => return Ok((Base::Absolute, offset, None)),
+                }
+            }
+            _ => return self.mismatch(base.span, "an address is a register, a variable or a constant"),
+        };
+        match self.symbol(name) {
+            Some(Symbol::Global(id)) => {
+                let space = self.l.module.globals[id.0 as usize].space;
+                Ok((Base::Global(self.use_global(id)), offset, Some(space)))
+            }
+            Some(Symbol::Local { offset: place }) => {
+                Ok((Base::LocalFrame, offset.wrapping_add(i64::from(place)), Some(Space::Local)))
+            }
+            Some(Symbol::Param(index)) => {
+                let place = i64::from(self.params[index as usize].offset);
+                Ok((Base::ParamFrame, offset.wrapping_add(place), Some(Space::Param)))
+            }
+            Some(_) => self.mismatch(base.span, "an address is a register, a variable or a constant"),
+            None => {
+                let text = self.l.text(name);
+                self.unknown(base.span, text)
+            }
+        }
+    }
+
+    /// Bytes from the start of `name` to `name[index]`.
+    fn element_offset(&mut self, name: Name, address: ast::Id<ast::Address>, span: Span) -> Lower<i64> {
+        let size = match self.symbol(name) {
+            Some(Symbol::Global(id)) => i64::from(self.l.module.globals[id.0 as usize].ty.bytes()),
+            Some(Symbol::Param(index)) => i64::from(self.params[index as usize].ty.bytes()),
+            _ => 1,
+        };
+        let index = self.l.ast[address];
+        let base = self.l.ast[index.base];
+        let constant = match base.kind {
+            OperandKind::Literal(literal) => constant::integer(literal),
+            OperandKind::Expr(expr) => constant::fold(self.l.ast, expr).ok().and_then(|f| constant::integer(f.value)),
+            _ => None,
+        };
+        match constant {
+            Some(value) if index.offset.is_none() => Ok((value as i64).wrapping_mul(size)),
+            _ => self.mismatch(span, "an array index must be an integer constant"),
+        }
+    }
+
+    /// Checks that the space of an instruction is that of the variable it addresses, and gives the one that holds.
+    pub(super) fn agree(&mut self, space: Space, place: &Place) -> Lower<Space> {
+        match place.space {
+            None => {
+                if place.address.base == Base::Absolute && !matches!(space, Space::Local | Space::Param) {
+                    let message = "Immediate addresses allowed only for .local state space";
+                    self.l.error(Code::Operand, place.span, message);
+                    return Err(Reported);
+                }
+                Ok(space)
+            }
+            Some(own) if own == space || (own == Space::Shared && space == Space::SharedCluster) => Ok(space),
+            // Generic addressing of a variable by its name reaches the variable.
+            Some(own) if space == Space::Generic && own != Space::Param => Ok(own),
+            Some(own) => {
+                let message =
+                    format!("State space mismatch between instruction and address in instruction '{}'", self.opcode());
+                let note = format!("the variable is in .{own}");
+                self.l.report(Diagnostic::error(Code::Operand, place.span, message).note(note));
+                Err(Reported)
+            }
+        }
+    }
+}

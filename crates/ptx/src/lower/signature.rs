@@ -1,0 +1,195 @@
+//! Kernels, device functions and prototypes: parameters and where they lie.
+
+use super::body::place;
+use super::scope::Symbol;
+use super::{Lowering, scalar_type};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::{
+    Builtin, Directives, Function, FunctionId, FunctionKind, Linkage, Param, Prototype, PrototypeId, Reg, Space,
+    Storage,
+};
+use crate::syntax::ast::{self, DirectiveKind, StateSpace};
+
+/// Most bytes of parameters that a kernel takes: 4352 before PTX ISA 8.1 and sm_70, 32764 since (PTX ISA 5.1.6.1).
+const MAX_KERNEL_PARAMS: u32 = 32764;
+
+impl Lowering<'_> {
+    /// Enters a function into the module, or merges it with its earlier declaration.
+    pub(super) fn declare_function(&mut self, id: ast::Id<ast::Function>) {
+        let ast = self.ast;
+        let written = &ast[id];
+        let name = self.text(written.name.name);
+        let kind = match written.kind {
+            ast::FunctionKind::Entry => FunctionKind::Kernel,
+            ast::FunctionKind::Func => FunctionKind::Device,
+        };
+        let (params, returns, end) = self.signature(written.params, written.returns, kind);
+        if kind == FunctionKind::Kernel && end > MAX_KERNEL_PARAMS {
+            let message = format!(
+                "Formal parameter space overflowed ({end} bytes, max {MAX_KERNEL_PARAMS} bytes) in function {name}"
+            );
+            self.error(Code::Limit, written.name.span, message);
+        }
+        let directives = self.directives(written);
+        let function = Function {
+            name: name.to_owned(),
+            kind,
+            linkage: linkage(written.linkage),
+            params,
+            returns,
+            param_buffer_size: if kind == FunctionKind::Kernel { end } else { 0 },
+            directives,
+            line: self.lines.line(written.span.start),
+            builtin: if written.body.is_none() { builtin(name) } else { None },
+            body: None,
+        };
+        let definition = written.body.is_some().then_some(id);
+        if let Some(Symbol::Function(known)) = self.lookup(written.name.name) {
+            self.redeclare_function(known, function, definition, written);
+            return;
+        }
+        let index = self.module.functions.len() as u32;
+        self.module.functions.push(function);
+        self.function_spans.push(written.name.span);
+        self.definitions.push(definition);
+        self.declare(written.name, Symbol::Function(FunctionId(index)), "function");
+    }
+
+    fn redeclare_function(
+        &mut self,
+        known: FunctionId,
+        function: Function,
+        definition: Option<ast::Id<ast::Function>>,
+        written: &ast::Function,
+    ) {
+        let index = known.0 as usize;
+        let earlier = self.function_spans[index];
+        let name = self.text(written.name.name);
+        if self.definitions[index].is_some() && definition.is_some() {
+            let message = format!("Duplicate definition of function '{name}'");
+            self.report(
+                Diagnostic::error(Code::Redeclared, written.name.span, message).label(earlier, "first defined here"),
+            );
+            return;
+        }
+        let shape = |f: &Function| -> Vec<_> { f.params.iter().chain(&f.returns).map(|p| (p.ty, p.size)).collect() };
+        let old = &self.module.functions[index];
+        if old.kind != function.kind || shape(old) != shape(&function) || old.params.len() != function.params.len() {
+            let message = format!("Definition of function '{name}' does not match its earlier declaration");
+            self.report(
+                Diagnostic::error(Code::Declaration, written.name.span, message).label(earlier, "declared here"),
+            );
+            return;
+        }
+        if definition.is_some() {
+            let linkage = if function.linkage == Linkage::Internal { old.linkage } else { function.linkage };
+            self.module.functions[index] = Function { linkage, ..function };
+            self.function_spans[index] = written.name.span;
+            self.definitions[index] = definition;
+        }
+    }
+
+    /// Parameters, return values, and the bytes that those in memory take.
+    fn signature(
+        &mut self,
+        params: ast::List<ast::Variable>,
+        returns: ast::List<ast::Variable>,
+        kind: FunctionKind,
+    ) -> (Vec<Param>, Vec<Param>, u32) {
+        let ast = self.ast;
+        let (mut end, mut regs) = (0u32, 0u32);
+        let mut lay_out = |lowering: &mut Self, list: ast::List<ast::Variable>| -> Vec<Param> {
+            ast[list].iter().filter_map(|variable| lowering.param(variable, kind, &mut end, &mut regs)).collect()
+        };
+        let params = lay_out(self, params);
+        let returns = lay_out(self, returns);
+        (params, returns, end)
+    }
+
+    fn param(&mut self, variable: &ast::Variable, kind: FunctionKind, end: &mut u32, regs: &mut u32) -> Option<Param> {
+        let ty = scalar_type(variable.ty.value);
+        let (size, align) = self.layout(variable)?;
+        let storage = match variable.space {
+            StateSpace::Reg if kind == FunctionKind::Device => {
+                *regs += 1;
+                Storage::Register(Reg(*regs - 1))
+            }
+            StateSpace::Param => Storage::Memory { offset: place(end, size, align) },
+            _ => {
+                let message = "Parameters are declared in the .param state space";
+                self.error(Code::Declaration, variable.span, message);
+                return None;
+            }
+        };
+        let pointer = variable.ptr.map(|ptr| {
+            let space = match ptr.space {
+                Some(StateSpace::Global) => Space::Global,
+                Some(StateSpace::Const) => Space::Const,
+                Some(StateSpace::Shared) => Space::Shared,
+                Some(StateSpace::Local) => Space::Local,
+                _ => Space::Generic,
+            };
+            (space, ptr.align.unwrap_or(4))
+        });
+        Some(Param { name: self.text(variable.name.name).to_owned(), ty, size, align, storage, pointer })
+    }
+
+    /// The shape behind a `.callprototype`.
+    pub(super) fn prototype(&mut self, written: &ast::Prototype) -> PrototypeId {
+        let (params, returns, param_size) = self.signature(written.params, written.returns, FunctionKind::Device);
+        let noreturn = self.ast[written.directives].iter().any(|d| d.kind == DirectiveKind::NoReturn);
+        self.module.prototypes.push(Prototype { params, returns, noreturn, param_size });
+        PrototypeId(self.module.prototypes.len() as u32 - 1)
+    }
+
+    fn directives(&mut self, written: &ast::Function) -> Directives {
+        let ast = self.ast;
+        let mut out = Directives::default();
+        for directive in &ast[written.directives] {
+            match directive.kind {
+                DirectiveKind::MaxNReg(n) => out.maxnreg = Some(n),
+                DirectiveKind::MaxNTid(extent) => out.maxntid = Some(extent.size),
+                DirectiveKind::ReqNTid(extent) => out.reqntid = Some(extent.size),
+                DirectiveKind::MinNCtaPerSm(n) => out.minnctapersm = Some(n),
+                DirectiveKind::MaxNCtaPerSm(n) => out.maxnctapersm = Some(n),
+                DirectiveKind::NoReturn => out.noreturn = true,
+                DirectiveKind::Pragma(strings) => {
+                    out.pragmas.extend(ast[strings].iter().map(|s| ast.name(s.text).to_owned()));
+                }
+                DirectiveKind::ReqNCtaPerCluster(extent) => out.reqnctapercluster = Some(extent.size),
+                DirectiveKind::ExplicitCluster => out.explicitcluster = true,
+                DirectiveKind::MaxClusterRank(n) => out.maxclusterrank = Some(n),
+                DirectiveKind::BlocksAreClusters => out.blocksareclusters = true,
+                DirectiveKind::AbiPreserve(_) | DirectiveKind::AbiPreserveControl(_) => {}
+            }
+            if let DirectiveKind::MaxNTid(extent) | DirectiveKind::ReqNTid(extent) = directive.kind
+                && extent.size.contains(&0)
+            {
+                self.error(Code::Declaration, directive.span, "Number of threads must be positive");
+            }
+        }
+        out
+    }
+}
+
+/// The IR's linkage of a declaration.
+pub(super) fn linkage(written: Option<ast::Linkage>) -> Linkage {
+    match written {
+        None => Linkage::Internal,
+        Some(ast::Linkage::Extern) => Linkage::Extern,
+        Some(ast::Linkage::Visible) => Linkage::Visible,
+        Some(ast::Linkage::Weak) => Linkage::Weak,
+        Some(ast::Linkage::Common) => Linkage::Common,
+    }
+}
+
+/// The system function of that name.
+fn builtin(name: &str) -> Option<Builtin> {
+    match name {
+        "vprintf" => Some(Builtin::Vprintf),
+        "malloc" => Some(Builtin::Malloc),
+        "free" => Some(Builtin::Free),
+        "__assertfail" => Some(Builtin::AssertFail),
+        _ => None,
+    }
+}

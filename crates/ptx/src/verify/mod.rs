@@ -1,0 +1,145 @@
+//! Checks of a module as a whole, and the entry points of this crate: text in, verified module out.
+
+mod acceptance;
+mod resources;
+
+pub use acceptance::{Options, newest_version};
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir;
+use crate::lower::{Lowered, lower};
+use crate::syntax::{self, Span};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// Which result a caller of the driver gets for a text that does not load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureClass {
+    /// The input is no PTX at all (CUDA_ERROR_INVALID_IMAGE).
+    InvalidImage,
+    /// Newer PTX than the driver knows (CUDA_ERROR_UNSUPPORTED_PTX_VERSION).
+    UnsupportedPtxVersion,
+    /// Anything else that is wrong with it (CUDA_ERROR_INVALID_PTX).
+    InvalidPtx,
+}
+
+/// A text that does not load, and why.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// For the result code.
+    pub class: FailureClass,
+    /// What is wrong; at least one error.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text that the places refer to.
+    pub source: Arc<str>,
+}
+
+/// A module that executors need not check again: every name is resolved, every operand fits its instruction, every block
+/// is closed, and every call has a callee.
+#[derive(Clone, Debug)]
+pub struct VerifiedModule {
+    module: ir::Module,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Deref for VerifiedModule {
+    type Target = ir::Module;
+
+    fn deref(&self) -> &ir::Module {
+        &self.module
+    }
+}
+
+impl VerifiedModule {
+    /// Problems that did not keep the module from loading.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// The instructions of `kernel` and of what it can call that have no meaning in the IR: a launch of it fails.
+    pub fn unsupported(&self, kernel: ir::FunctionId) -> Vec<(&ir::Function, &ir::UnsupportedUse)> {
+        self.reachable(kernel)
+            .into_iter()
+            .map(|id| &self.functions[id.0 as usize])
+            .flat_map(|function| {
+                function.body.iter().flat_map(move |body| body.unsupported.iter().map(move |u| (function, u)))
+            })
+            .collect()
+    }
+}
+
+/// One input of a link: a text that is right by itself; what it leaves undefined, another input may define.
+#[derive(Clone, Debug)]
+pub struct Input {
+    pub(crate) lowered: Lowered,
+    source: Arc<str>,
+}
+
+/// Whether a driver takes the bytes for PTX: `.version` comes first, after blanks and comments.
+pub fn looks_like_ptx(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    loop {
+        rest = rest.trim_ascii_start();
+        if let Some(comment) = rest.strip_prefix(b"//") {
+            let end = comment.iter().position(|byte| *byte == b'\n').unwrap_or(comment.len());
+            rest = &comment[end..];
+        } else if let Some(comment) = rest.strip_prefix(b"/*") {
+            let Some(end) = comment.windows(2).position(|pair| pair == b"*/") else { return false };
+            rest = &comment[end + 2..];
+        } else {
+            return rest.starts_with(b".version");
+        }
+    }
+}
+
+/// Parses, lowers and checks one text by itself.
+pub fn compile(text: &[u8], options: &Options) -> Result<Input, Failure> {
+    let text = &text[..text.iter().position(|byte| *byte == 0).unwrap_or(text.len())];
+    let parsed = syntax::parse(text);
+    let source = Arc::clone(parsed.module.source());
+    let fail = |class, diagnostics| Failure { class, diagnostics, source: Arc::clone(&source) };
+    if !looks_like_ptx(text) {
+        let message = "Missing .version directive at start of file";
+        return Err(fail(FailureClass::InvalidImage, vec![Diagnostic::error(Code::Version, Span::new(0, 0), message)]));
+    }
+    if let Some((class, diagnostic)) = acceptance::check(&parsed.module, options) {
+        return Err(fail(class, vec![diagnostic]));
+    }
+    if parsed.has_errors() {
+        return Err(fail(FailureClass::InvalidPtx, parsed.diagnostics));
+    }
+    let mut lowered = lower(&parsed.module);
+    lowered.diagnostics.splice(0..0, parsed.diagnostics);
+    resources::check(&mut lowered, options);
+    if lowered.diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(fail(FailureClass::InvalidPtx, lowered.diagnostics));
+    }
+    Ok(Input { lowered, source })
+}
+
+/// Loads one text as `cuModuleLoadData` does: functions that it calls must be defined.
+pub fn load(text: &[u8], options: &Options) -> Result<VerifiedModule, Failure> {
+    let Input { lowered, source } = compile(text, options)?;
+    let unresolved = unresolved_calls(&lowered);
+    if !unresolved.is_empty() {
+        return Err(Failure { class: FailureClass::InvalidPtx, diagnostics: unresolved, source });
+    }
+    Ok(VerifiedModule { module: lowered.module, warnings: lowered.diagnostics })
+}
+
+/// Functions that are called or whose address is taken, and that nothing defines.
+fn unresolved_calls(lowered: &Lowered) -> Vec<Diagnostic> {
+    let module = &lowered.module;
+    let mut used = vec![false; module.functions.len()];
+    for callee in module.functions.iter().filter_map(|f| f.body.as_ref()).flat_map(|body| &body.callees) {
+        used[callee.0 as usize] = true;
+    }
+    let missing = |(index, function): (usize, &ir::Function)| {
+        let unresolved = used[index] && function.body.is_none() && function.builtin.is_none();
+        unresolved.then(|| {
+            let message = format!("Unresolved extern function '{}'", function.name);
+            Diagnostic::error(Code::Unresolved, lowered.function_spans[index], message)
+        })
+    };
+    module.functions.iter().enumerate().filter_map(missing).collect()
+}
