@@ -291,3 +291,66 @@ impl Parser {
         Ok(params)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{declare, tokens};
+    use super::*;
+
+    fn declarations(text: &str) -> Vec<Declaration> {
+        let mut parser = Parser::new(tokens(text).unwrap());
+        std::iter::from_fn(|| parser.declaration().unwrap()).collect()
+    }
+
+    #[test]
+    fn declarators_read_back_as_they_were() {
+        for text in [
+            "const char *name",
+            "void **kernelParams",
+            "const CUgraphNode **dependencies_out",
+            "unsigned long long reserved[4]",
+            "float matrix[2][3]",
+            "void (*fn)(void *userData)",
+            "char *const *names",
+        ] {
+            let variable = Parser::new(tokens(text).unwrap()).variable().unwrap();
+            assert_eq!(declare(&variable.ty, &variable.name), text);
+        }
+    }
+
+    #[test]
+    fn enumerators_count_on_and_name_each_other() {
+        let text = "typedef enum E_enum { A = 1 << 2, B, C = A | 0x10, D = C, F = (1 << 31), G = ~0u } E;";
+        let [Declaration::Typedef(Variable { name, ty: Type::Enum(read) })] = &declarations(text)[..] else {
+            panic!("one typedef of an enum");
+        };
+        let values: Vec<i64> = read.values.iter().map(|(_, value)| *value).collect();
+        assert_eq!((name.as_str(), values), ("E", vec![4, 5, 20, 20, -2_147_483_648, -1]));
+    }
+
+    #[test]
+    fn sizes_of_enums_and_pointers_are_known() {
+        let text = "typedef struct { char a[8 - sizeof(E)]; char b[64 - sizeof(E *) - 2 * sizeof(unsigned int)]; } S;";
+        let [Declaration::Typedef(Variable { ty: Type::Aggregate(read), .. })] = &declarations(text)[..] else {
+            panic!("one typedef of a struct");
+        };
+        let length = |field: &Variable| match field.ty {
+            Type::Array(_, length) => length,
+            _ => panic!("an array"),
+        };
+        assert_eq!(read.fields.iter().map(length).collect::<Vec<_>>(), [4, 48]);
+    }
+
+    #[test]
+    fn functions_with_bodies_and_attributes_are_prototypes() {
+        let text = "extern \"C\" { __attribute__((deprecated)) int f(void); static inline int g(int a) { if (a) { return 1; } return 2; } }";
+        let read: Vec<(String, usize)> = declarations(text)
+            .into_iter()
+            .map(|declaration| match declaration {
+                Declaration::Function { name, params } => (name, params.len()),
+                other => panic!("{other:?} is no function"),
+            })
+            .collect();
+        assert_eq!(read, [("f".to_owned(), 0), ("g".to_owned(), 1)]);
+    }
+}
