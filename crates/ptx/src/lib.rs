@@ -8,4 +8,4 @@ pub mod lower;
 pub mod syntax;
 pub mod verify;
 
-pub use verify::{Failure, FailureClass, Input, Options, VerifiedModule, compile, load};
+pub use verify::{Failure, FailureClass, Input, Linker, Options, VerifiedModule, compile, load};

@@ -13,6 +13,7 @@ mod sync;
 mod texture;
 mod types;
 mod video;
+mod visit;
 
 pub use cfg::Cfg;
 pub use matrix::{BitOp, Fragment, Layout, MatrixOp, Product, Shape};
@@ -34,3 +35,4 @@ pub use types::{
     ShflMode, Space, SpecialReg, TestpOp, TypeClass, VoteMode,
 };
 pub use video::{Selector, VideoKind, VideoOp, VideoSecond};
+pub use visit::Visitor;

@@ -1,9 +1,11 @@
 //! Checks of a module as a whole, and the entry points of this crate: text in, verified module out.
 
 mod acceptance;
+mod link;
 mod resources;
 
 pub use acceptance::{Options, newest_version};
+pub use link::Linker;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
@@ -51,6 +53,10 @@ impl Deref for VerifiedModule {
 }
 
 impl VerifiedModule {
+    fn new(module: ir::Module, warnings: Vec<Diagnostic>) -> VerifiedModule {
+        VerifiedModule { module, warnings }
+    }
+
     /// Problems that did not keep the module from loading.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
@@ -124,7 +130,7 @@ pub fn load(text: &[u8], options: &Options) -> Result<VerifiedModule, Failure> {
     if !unresolved.is_empty() {
         return Err(Failure { class: FailureClass::InvalidPtx, diagnostics: unresolved, source });
     }
-    Ok(VerifiedModule { module: lowered.module, warnings: lowered.diagnostics })
+    Ok(VerifiedModule::new(lowered.module, lowered.diagnostics))
 }
 
 /// Functions that are called or whose address is taken, and that nothing defines.
