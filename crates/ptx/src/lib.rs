@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod diagnostic;
+pub mod image;
 pub mod ir;
 pub mod isa;
 pub mod lower;

@@ -1,0 +1,173 @@
+//! ELF files: NVIDIA's hold machine code, which is told apart and not read. Ours, the result of linking, hold the PTX
+//! texts that were linked, a section each, so that another process can load them.
+
+use object::elf::{ELFCLASS64, ELFDATA2LSB, ELFOSABI_NONE, ET_EXEC, SHT_PROGBITS};
+use object::read::elf::{ElfFile64, FileHeader};
+use object::read::{Object, ObjectSection};
+use object::write::elf::{FileHeader as NewHeader, SectionHeader, Writer};
+use object::{Endianness, LittleEndian};
+
+use super::ImageError;
+
+/// Machine number of NVIDIA's GPUs.
+const EM_CUDA: u16 = 190;
+/// Flags that mark a file of ours.
+const FLAGS: u32 = u32::from_le_bytes(*b"wrpl");
+/// Name of the sections that hold PTX: its name, a NUL, its text.
+const SECTION: &str = ".warploom.ptx";
+/// Size of an ELF file's header in bytes.
+pub const ELF_HEADER_SIZE: usize = 64;
+
+/// What an ELF file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElfKind {
+    /// PTX texts that were linked; the file is so many bytes long.
+    Container(u64),
+    /// Machine code for a GPU.
+    MachineCode,
+    /// Something for another machine, or damaged.
+    Other,
+}
+
+impl ElfKind {
+    /// Tells by the file's header what it holds.
+    pub fn of(header: &[u8; ELF_HEADER_SIZE]) -> Self {
+        let Ok(header) = object::elf::FileHeader64::<Endianness>::parse(&header[..]) else {
+            return Self::Other;
+        };
+        let (Ok(endian), true) = (header.endian(), header.is_class_64()) else {
+            return Self::Other;
+        };
+        if endian != Endianness::Little || header.e_machine(endian) != EM_CUDA {
+            return Self::Other;
+        }
+        if header.e_flags(endian) != FLAGS {
+            return Self::MachineCode;
+        }
+        // Our files end with their section headers.
+        let headers = u64::from(header.e_shentsize(endian)) * u64::from(header.e_shnum(endian));
+        header.e_shoff(endian).checked_add(headers).map_or(Self::Other, Self::Container)
+    }
+}
+
+/// Packs named PTX texts into an ELF file.
+///
+/// # Errors
+/// The texts are too large for a file.
+pub fn write_container<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Vec<u8>, ImageError> {
+    let failed = |error: object::write::Error| ImageError::Elf(error.to_string());
+    let contents: Vec<Vec<u8>> =
+        texts.into_iter().map(|(name, text)| [name.as_bytes(), b"\0", text.as_bytes()].concat()).collect();
+    let mut file = Vec::new();
+    let mut writer = Writer::new(Endianness::Little, true, &mut file);
+    writer.reserve_file_header();
+    writer.reserve_null_section_index();
+    let name = writer.add_section_name(SECTION.as_bytes());
+    let mut offsets = Vec::with_capacity(contents.len());
+    for content in &contents {
+        writer.reserve_section_index();
+        offsets.push(writer.reserve(content.len(), 8));
+    }
+    writer.reserve_shstrtab_section_index();
+    writer.reserve_shstrtab();
+    writer.reserve_section_headers();
+    writer
+        .write_file_header(&NewHeader {
+            os_abi: ELFOSABI_NONE,
+            abi_version: 0,
+            e_type: ET_EXEC,
+            e_machine: EM_CUDA,
+            e_entry: 0,
+            e_flags: FLAGS,
+        })
+        .map_err(failed)?;
+    for content in &contents {
+        writer.write_align(8);
+        writer.write(content);
+    }
+    writer.write_shstrtab();
+    writer.write_null_section_header();
+    for (content, offset) in contents.iter().zip(offsets) {
+        writer.write_section_header(&SectionHeader {
+            name: Some(name),
+            sh_type: SHT_PROGBITS,
+            sh_flags: 0,
+            sh_addr: 0,
+            sh_offset: offset as u64,
+            sh_size: content.len() as u64,
+            sh_link: 0,
+            sh_info: 0,
+            sh_addralign: 8,
+            sh_entsize: 0,
+        });
+    }
+    writer.write_shstrtab_section_header();
+    Ok(file)
+}
+
+/// The named PTX texts of a file that [`write_container`] made.
+///
+/// # Errors
+/// The file is damaged.
+pub fn read_container(file: &[u8]) -> Result<Vec<(String, String)>, ImageError> {
+    let failed = |error: object::read::Error| ImageError::Elf(error.to_string());
+    let elf = ElfFile64::<LittleEndian>::parse(file).map_err(failed)?;
+    let mut texts = Vec::new();
+    for section in elf.sections() {
+        if section.name_bytes().map_err(failed)? != SECTION.as_bytes() {
+            continue;
+        }
+        let data = section.data().map_err(failed)?;
+        let data = std::str::from_utf8(data).map_err(|error| ImageError::Elf(error.to_string()))?;
+        let (name, text) = data.split_once('\0').ok_or(ImageError::Truncated("a PTX section"))?;
+        texts.push((name.to_owned(), text.to_owned()));
+    }
+    Ok(texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(file: &[u8]) -> &[u8; ELF_HEADER_SIZE] {
+        file.first_chunk().expect("a header")
+    }
+
+    #[test]
+    fn containers_give_back_what_was_packed() {
+        let texts = [("a.ptx", ".version 8.0"), ("", "b")];
+        let file = write_container(texts).expect("small texts fit");
+        assert_eq!(ElfKind::of(header(&file)), ElfKind::Container(file.len() as u64));
+        let read = read_container(&file).expect("the file is whole");
+        assert_eq!(read, texts.map(|(name, text)| (name.to_owned(), text.to_owned())));
+        assert_eq!(read_container(&write_container([]).expect("nothing fits")), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn damaged_files_are_refused_or_read_but_never_more() {
+        let file = write_container([("a", "text")]).expect("small texts fit");
+        for end in 0..file.len() {
+            assert!(read_container(&file[..end]).is_err(), "{end}");
+        }
+        for at in 0..file.len() {
+            let mut damaged = file.clone();
+            damaged[at] ^= 0xff;
+            let _ = read_container(&damaged).map_err(|error| error.to_string());
+        }
+    }
+
+    #[test]
+    fn headers_tell_machine_code_from_other_machines() {
+        let mut bytes = [0; ELF_HEADER_SIZE];
+        assert_eq!(ElfKind::of(&bytes), ElfKind::Other);
+        bytes[..4].copy_from_slice(b"\x7fELF");
+        assert_eq!(ElfKind::of(&bytes), ElfKind::Other);
+        bytes[4] = ELFCLASS64;
+        bytes[5] = ELFDATA2LSB;
+        bytes[6] = 1;
+        bytes[18] = 62;
+        assert_eq!(ElfKind::of(&bytes), ElfKind::Other);
+        bytes[18] = EM_CUDA as u8;
+        assert_eq!(ElfKind::of(&bytes), ElfKind::MachineCode);
+    }
+}

@@ -1,0 +1,56 @@
+//! Data of fat binary entries, plain or compressed.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use super::ImageError;
+
+/// How an entry's data is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Plain,
+    /// One LZ4 block without a frame.
+    Lz4,
+    /// One zstd frame.
+    Zstd,
+}
+
+/// No LZ4 block grows by more than this factor: a byte of length stands for at most 255 bytes of text.
+const LZ4_GROWTH: u64 = 255;
+
+/// The data as it was before it was stored, `size` bytes long. Memory is taken as data arrives, not as `size` claims.
+pub(super) fn decompress(method: Method, data: &[u8], size: u64) -> Result<Cow<'_, [u8]>, ImageError> {
+    match method {
+        Method::Plain => Ok(Cow::Borrowed(data)),
+        Method::Lz4 => lz4(data, size).map(Cow::Owned),
+        Method::Zstd => zstd(data, size).map(Cow::Owned),
+    }
+}
+
+fn lz4(data: &[u8], size: u64) -> Result<Vec<u8>, ImageError> {
+    let damaged = |reason: String| ImageError::Compression { method: "LZ4", reason };
+    if size > (data.len() as u64).saturating_mul(LZ4_GROWTH) {
+        return Err(damaged(format!("{} bytes cannot become {size}", data.len())));
+    }
+    let text = lz4_flex::block::decompress(data, size as usize).map_err(|error| damaged(error.to_string()))?;
+    exact(text, size).map_err(damaged)
+}
+
+/// The largest text that is decompressed: more is no module, but an attempt to exhaust memory.
+const MAX_SIZE: u64 = 1 << 32;
+
+fn zstd(data: &[u8], size: u64) -> Result<Vec<u8>, ImageError> {
+    let damaged = |reason: String| ImageError::Compression { method: "zstd", reason };
+    if size > MAX_SIZE {
+        return Err(damaged(format!("{size} bytes are more than a module may have")));
+    }
+    let decoder = ruzstd::decoding::StreamingDecoder::new(data).map_err(|error| damaged(error.to_string()))?;
+    let mut text = Vec::new();
+    // One byte more than expected shows that there is too much, and no more than that is ever held.
+    decoder.take(size.saturating_add(1)).read_to_end(&mut text).map_err(|error| damaged(error.to_string()))?;
+    exact(text, size).map_err(damaged)
+}
+
+fn exact(text: Vec<u8>, size: u64) -> Result<Vec<u8>, String> {
+    if text.len() as u64 == size { Ok(text) } else { Err(format!("{} bytes instead of {size}", text.len())) }
+}
