@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::executor::Executor;
 use crate::fault::Sticky;
 use crate::handle::{HandleTable, Kind};
+use crate::library::{Kernel, Library};
 use crate::memory::RegisteredPages;
 use crate::module::{Function, Module};
 use crate::stream::CreatedStream;
@@ -49,6 +50,8 @@ pub struct Driver {
     pub(crate) arrays: HandleTable<Array>,
     pub(crate) modules: HandleTable<Module>,
     pub(crate) functions: HandleTable<Function>,
+    pub(crate) libraries: HandleTable<Library>,
+    pub(crate) kernels: HandleTable<Kernel>,
     pub(crate) registered: RegisteredPages,
     pub(crate) sticky: Arc<Sticky>,
     next_id: AtomicU64,
@@ -93,6 +96,8 @@ impl Driver {
             arrays: HandleTable::new(Kind::Array),
             modules: HandleTable::new(Kind::Module),
             functions: HandleTable::new(Kind::Function),
+            libraries: HandleTable::new(Kind::Library),
+            kernels: HandleTable::new(Kind::Kernel),
             registered: RegisteredPages::default(),
             sticky,
             next_id: AtomicU64::new(1),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use warploom_exec::grid::Launch;
 
 use crate::context::Limit;
-use crate::device::{Device, attribute};
+use crate::device::attribute;
 use crate::driver::Driver;
 use crate::module::Function;
 use crate::stream::StreamName;
@@ -104,7 +104,7 @@ impl Driver {
                 function.max_dynamic_shared()
             ));
         }
-        let cluster = self.check_cluster(device, function, shape)?;
+        let cluster = self.check_cluster(function, shape)?;
         if shape.cooperative {
             let ctas: u64 = grid.iter().map(|extent| u64::from(*extent)).product();
             let resident = u64::from(self.resident_ctas(function, threads, u64::from(dynamic_shared))?);
@@ -117,16 +117,26 @@ impl Driver {
         Ok(cluster)
     }
 
-    fn check_cluster(&self, device: &Device, function: &Function, shape: &LaunchShape) -> DriverResult<[u32; 3]> {
+    /// Most CTAs of a cluster that a function can be launched with.
+    ///
+    /// # Errors
+    /// `InvalidDevice` if its device is gone.
+    pub fn largest_cluster(&self, function: &Function) -> DriverResult<u64> {
+        let device = self.device_of(function.module().context())?;
+        Ok(match device.limit(attribute::CLUSTER_LAUNCH) {
+            0 => 1,
+            _ if function.allows_large_clusters() => LARGEST_CLUSTER,
+            _ => PORTABLE_CLUSTER,
+        })
+    }
+
+    fn check_cluster(&self, function: &Function, shape: &LaunchShape) -> DriverResult<[u32; 3]> {
         let Some(cluster) = shape.cluster.or_else(|| function.required_cluster()) else { return Ok([1; 3]) };
         let refuse = |reason: String| Err(DriverError::new(ErrorCode::InvalidClusterSize, reason));
         let ctas: u64 = cluster.iter().map(|extent| u64::from(*extent)).product();
-        let most = if function.allows_large_clusters() { LARGEST_CLUSTER } else { PORTABLE_CLUSTER };
+        let most = self.largest_cluster(function)?;
         if ctas == 0 || ctas > most {
             return refuse(format!("clusters of {cluster:?}, {ctas} CTAs; from 1 to {most} are possible"));
-        }
-        if device.limit(attribute::CLUSTER_LAUNCH) == 0 && ctas > 1 {
-            return refuse(format!("clusters of {ctas} CTAs on a device without clusters"));
         }
         if (0..3).any(|axis| shape.grid[axis] % cluster[axis] != 0) {
             return refuse(format!("a grid of {:?} is no whole number of clusters of {cluster:?}", shape.grid));

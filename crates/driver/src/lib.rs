@@ -12,6 +12,7 @@ mod fault;
 mod generated;
 pub mod handle;
 pub mod launch;
+pub mod library;
 pub mod memory;
 pub mod module;
 pub mod stream;

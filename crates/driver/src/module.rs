@@ -127,11 +127,7 @@ impl Driver {
     /// # Errors
     /// `NotFound` if the module has no such kernel.
     pub fn function_named(&self, module: &Arc<Module>, name: &str) -> DriverResult<Handle> {
-        let id = module.code.kernel(name).ok_or_else(|| {
-            let kernels: Vec<&str> = module.code.kernels().map(|(_, name)| name).take(8).collect();
-            let reason = format!("the module has no kernel {name}; it has {}", kernels.join(", "));
-            DriverError::new(ErrorCode::NotFound, reason)
-        })?;
+        let id = module.code.kernel_named(name)?;
         self.function_with_id(module, id)
     }
 

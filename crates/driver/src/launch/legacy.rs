@@ -58,12 +58,24 @@ impl Function {
         Ok(())
     }
 
+    /// Whether parameters up to byte `end` are possible.
+    ///
+    /// # Errors
+    /// `InvalidValue` if not.
+    pub fn check_parameter_end(&self, end: usize) -> DriverResult {
+        if end > MOST_PARAMETERS {
+            let reason = format!("parameters up to byte {end}; {MOST_PARAMETERS} are possible");
+            return Err(DriverError::invalid_value(reason));
+        }
+        Ok(())
+    }
+
     /// Remembers the size of the parameters (`cuParamSetSize`).
     ///
     /// # Errors
     /// `InvalidValue` for more than kernels can have.
     pub fn set_parameter_bytes(&self, bytes: usize) -> DriverResult {
-        check_end(bytes)?;
+        self.check_parameter_end(bytes)?;
         self.legacy.lock().size = bytes;
         Ok(())
     }
@@ -74,7 +86,7 @@ impl Function {
     /// `InvalidValue` for an offset beyond what kernels can have.
     pub fn set_parameter(&self, offset: usize, bytes: &[u8]) -> DriverResult {
         let end = offset.saturating_add(bytes.len());
-        check_end(end)?;
+        self.check_parameter_end(end)?;
         let mut legacy = self.legacy.lock();
         if legacy.parameters.len() < end {
             legacy.parameters.resize(end, 0);
@@ -84,13 +96,6 @@ impl Function {
         }
         Ok(())
     }
-}
-
-fn check_end(end: usize) -> DriverResult {
-    if end > MOST_PARAMETERS {
-        return Err(DriverError::invalid_value(format!("parameters up to byte {end}; {MOST_PARAMETERS} are possible")));
-    }
-    Ok(())
 }
 
 impl Driver {

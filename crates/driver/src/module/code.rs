@@ -4,6 +4,11 @@ use std::sync::Arc;
 
 use warploom_ptx::ir::{FunctionId, FunctionKind, Module};
 
+use crate::{DriverError, DriverResult, ErrorCode};
+
+/// So many kernels are named where one is missing.
+const NAMED: usize = 8;
+
 /// A verified program and an index of its kernels.
 pub struct Code {
     module: Arc<Module>,
@@ -23,8 +28,16 @@ impl Code {
     }
 
     /// The kernel with this name.
-    pub fn kernel(&self, name: &str) -> Option<FunctionId> {
-        self.kernels.get(name).copied()
+    ///
+    /// # Errors
+    /// `NotFound` if there is none.
+    pub fn kernel_named(&self, name: &str) -> DriverResult<FunctionId> {
+        self.kernels.get(name).copied().ok_or_else(|| {
+            let kernels: Vec<&str> = self.kernels().map(|(_, name)| name).take(NAMED).collect();
+            let more = if self.kernels.len() > NAMED { " and others" } else { "" };
+            let reason = format!("there is no kernel {name}, but {}{more}", kernels.join(", "));
+            DriverError::new(ErrorCode::NotFound, reason)
+        })
     }
 
     /// All kernels, in the order of the source.

@@ -1,14 +1,114 @@
 //! Execution control.
 use warploom_abi::{
-    CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END, CUfunction, CUhostFn, CUstream,
+    CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END, CUevent, CUfunc_cache,
+    CUfunction, CUfunction_attribute, CUfunctionLoadingState, CUhostFn, CUlaunchAttributeID, CUlaunchConfig, CUmodule,
+    CUstream,
 };
 use warploom_driver::launch::LaunchShape;
-use warploom_driver::module::Function;
+use warploom_driver::module::{Function, FunctionAttribute};
 use warploom_driver::{DriverError, DriverResult, Handle};
 
 use super::stream::named;
-use crate::border::{ApiResult, DefaultStream, HostPtr, InArray, callback};
+use crate::border::{ApiResult, DefaultStream, HostPtr, In, InArray, Out, OutCStr, callback, launch_attributes};
 use crate::process::driver;
+
+/// The four preferences for cache or shared memory, which are without effect on a CPU.
+pub(super) fn check_cache_config(config: CUfunc_cache) -> ApiResult {
+    if config.0 > CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL.0 {
+        return Err(DriverError::invalid_value(format!("{} is no cache configuration", config.0)));
+    }
+    Ok(())
+}
+
+/// Writes where a parameter lies to where the caller wants it.
+pub(super) fn give_parameter(
+    function: &Function,
+    index: usize,
+    offset: Out<'_, usize>,
+    size: Out<'_, usize>,
+) -> ApiResult {
+    let offset = offset.required("paramOffset")?;
+    let place = function.parameters().get(index).ok_or_else(|| {
+        let count = function.parameters().len();
+        DriverError::invalid_value(format!("there is no parameter {index}, only {count} from 0 on"))
+    })?;
+    offset.set(place.offset as usize);
+    if let Some(size) = size.optional() {
+        size.set(place.size as usize);
+    }
+    Ok(())
+}
+
+pub(crate) fn cuFuncGetAttribute(pi: Out<'_, i32>, attrib: CUfunction_attribute, hfunc: CUfunction) -> ApiResult {
+    let place = pi.required("pi")?;
+    let driver = driver()?;
+    let function = driver.function(Handle::from_raw(hfunc.0))?;
+    place.set(driver.function_attribute(&function, FunctionAttribute::from_number(attrib.0)?)?);
+    Ok(())
+}
+
+pub(crate) fn cuFuncSetAttribute(hfunc: CUfunction, attrib: CUfunction_attribute, value: i32) -> ApiResult {
+    let driver = driver()?;
+    let function = driver.function(Handle::from_raw(hfunc.0))?;
+    driver.set_function_attribute(&function, FunctionAttribute::from_number(attrib.0)?, value)
+}
+
+pub(crate) fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache) -> ApiResult {
+    driver()?.function(Handle::from_raw(hfunc.0))?;
+    check_cache_config(config)
+}
+
+pub(crate) fn cuFuncGetModule(hmod: Out<'_, CUmodule>, hfunc: CUfunction) -> ApiResult {
+    let place = hmod.required("hmod")?;
+    let function = driver()?.function(Handle::from_raw(hfunc.0))?;
+    place.set(CUmodule(function.module().handle().raw()));
+    Ok(())
+}
+
+/// A function that must not be NULL: some entry points answer an invalid value for it, as recorded.
+fn given(function: CUfunction) -> DriverResult<Handle> {
+    if function == CUfunction::NULL {
+        return Err(DriverError::invalid_value("the function is NULL"));
+    }
+    Ok(Handle::from_raw(function.0))
+}
+
+pub(crate) fn cuFuncGetName(name: OutCStr<'_>, hfunc: CUfunction) -> ApiResult {
+    if name.is_null() {
+        return Err(DriverError::invalid_value("name is NULL"));
+    }
+    let function = driver()?.function(given(hfunc)?)?;
+    name.set("name", Some(function.name()))
+}
+
+pub(crate) fn cuFuncGetParamInfo(
+    func: CUfunction,
+    paramIndex: usize,
+    paramOffset: Out<'_, usize>,
+    paramSize: Out<'_, usize>,
+) -> ApiResult {
+    let function = driver()?.function(given(func)?)?;
+    give_parameter(&function, paramIndex, paramOffset, paramSize)
+}
+
+pub(crate) fn cuFuncGetParamCount(func: CUfunction, paramCount: Out<'_, usize>) -> ApiResult {
+    let place = paramCount.required("paramCount")?;
+    place.set(driver()?.function(given(func)?)?.parameters().len());
+    Ok(())
+}
+
+/// A function that a program has the handle of counts as loaded, as recorded: what is left is done at the first launch.
+pub(crate) fn cuFuncIsLoaded(state: Out<'_, CUfunctionLoadingState>, function: CUfunction) -> ApiResult {
+    let place = state.required("state")?;
+    driver()?.function(Handle::from_raw(function.0))?;
+    place.set(CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_LOADED);
+    Ok(())
+}
+
+pub(crate) fn cuFuncLoad(function: CUfunction) -> ApiResult {
+    let driver = driver()?;
+    driver.load_function(&*driver.function(Handle::from_raw(function.0))?)
+}
 
 /// The parameter buffer of a launch, from a pointer for each parameter or from a packed buffer.
 pub(super) fn parameters(
@@ -78,7 +178,7 @@ pub(crate) fn cuLaunchKernel(
     extra: InArray<'_, HostPtr>,
 ) -> ApiResult {
     let driver = driver()?;
-    let function = driver.function(Handle::from_raw(f.0))?;
+    let function = driver.launchable(Handle::from_raw(f.0))?;
     let shape = LaunchShape {
         grid: [gridDimX, gridDimY, gridDimZ],
         cta: [blockDimX, blockDimY, blockDimZ],
@@ -87,6 +187,93 @@ pub(crate) fn cuLaunchKernel(
         cooperative: false,
     };
     let parameters = parameters(&function, &kernelParams, &extra)?;
+    driver.launch(&function, &shape, named(hStream, default), parameters)
+}
+
+/// What the attributes of a launch ask for.
+#[derive(Default)]
+struct Extras {
+    cooperative: bool,
+    cluster: Option<[u32; 3]>,
+    /// Events to record behind the launch.
+    events: Vec<CUevent>,
+}
+
+fn extras(config: &CUlaunchConfig) -> DriverResult<Extras> {
+    let mut extras = Extras::default();
+    for attribute in launch_attributes(config)? {
+        match attribute.id {
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => extras.cooperative = attribute.word(0) != 0,
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
+                extras.cluster = Some([0, 1, 2].map(|axis| attribute.word(axis)));
+            }
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT
+            | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => extras.events.push(attribute.event()),
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE if attribute.word(0) != 0 => {
+                return Err(DriverError::invalid_value("only launches in a graph can be updated by the device"));
+            }
+            // Preferences, which change nothing in what the kernel does.
+            CUlaunchAttributeID(0..=14 | 16..=18) => {}
+            other => return Err(DriverError::invalid_value(format!("{} is no attribute of launches", other.0))),
+        }
+    }
+    Ok(extras)
+}
+
+pub(super) fn shape_of(config: &CUlaunchConfig) -> DriverResult<LaunchShape> {
+    let extras = extras(config)?;
+    Ok(LaunchShape {
+        grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
+        cta: [config.blockDimX, config.blockDimY, config.blockDimZ],
+        cluster: extras.cluster,
+        dynamic_shared: config.sharedMemBytes,
+        cooperative: extras.cooperative,
+    })
+}
+
+pub(crate) fn cuLaunchKernelEx(
+    default: DefaultStream,
+    config: In<'_, CUlaunchConfig>,
+    f: CUfunction,
+    kernelParams: InArray<'_, HostPtr>,
+    extra: InArray<'_, HostPtr>,
+) -> ApiResult {
+    let config = config.required("config")?;
+    let driver = driver()?;
+    let function = driver.launchable(Handle::from_raw(f.0))?;
+    let shape = shape_of(&config)?;
+    let parameters = parameters(&function, &kernelParams, &extra)?;
+    let stream = named(config.hStream, default);
+    driver.launch(&function, &shape, stream, parameters)?;
+    for event in extras(&config)?.events {
+        driver.record_event(Handle::from_raw(event.0), stream, 0)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn cuLaunchCooperativeKernel(
+    default: DefaultStream,
+    f: CUfunction,
+    gridDimX: u32,
+    gridDimY: u32,
+    gridDimZ: u32,
+    blockDimX: u32,
+    blockDimY: u32,
+    blockDimZ: u32,
+    sharedMemBytes: u32,
+    hStream: CUstream,
+    kernelParams: InArray<'_, HostPtr>,
+) -> ApiResult {
+    let driver = driver()?;
+    let function = driver.launchable(Handle::from_raw(f.0))?;
+    let shape = LaunchShape {
+        grid: [gridDimX, gridDimY, gridDimZ],
+        cta: [blockDimX, blockDimY, blockDimZ],
+        cluster: None,
+        dynamic_shared: sharedMemBytes,
+        cooperative: true,
+    };
+    let parameters = parameters(&function, &kernelParams, &InArray::none())?;
     driver.launch(&function, &shape, named(hStream, default), parameters)
 }
 

@@ -212,6 +212,13 @@ impl<T: Copy> In<'_, T> {
     }
 }
 
+impl<T> InArray<'_, T> {
+    /// The list that a caller did not give.
+    pub(crate) fn none() -> Self {
+        InArray { pointer: std::ptr::null_mut(), lifetime: PhantomData }
+    }
+}
+
 impl<T: Copy> InArray<'_, T> {
     /// Whether the caller gave none.
     #[inline]

@@ -14,12 +14,19 @@ pub(crate) unsafe extern "C" fn cuFuncGetAttribute(
     hfunc: CUfunction,
 ) -> CUresult {
     static CALL: Call = Call::new("cuFuncGetAttribute");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pi", pi) };
-        trace.arg("attrib", &attrib);
-        trace.arg("hfunc", &hfunc);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution::cuFuncGetAttribute(arg(pi), arg(attrib), arg(hfunc)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pi", pi) };
+            trace.arg("attrib", &attrib);
+            trace.arg("hfunc", &hfunc);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -29,40 +36,68 @@ pub(crate) unsafe extern "C" fn cuFuncSetAttribute(
     value: i32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuFuncSetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("hfunc", &hfunc);
-        trace.arg("attrib", &attrib);
-        trace.arg("value", &value);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution::cuFuncSetAttribute(arg(hfunc), arg(attrib), arg(value)) }
+        },
+        |trace| {
+            trace.arg("hfunc", &hfunc);
+            trace.arg("attrib", &attrib);
+            trace.arg("value", &value);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncSetCacheConfig(hfunc: CUfunction, config: CUfunc_cache) -> CUresult {
     static CALL: Call = Call::new("cuFuncSetCacheConfig");
-    not_supported(&CALL, |trace| {
-        trace.arg("hfunc", &hfunc);
-        trace.arg("config", &config);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution::cuFuncSetCacheConfig(arg(hfunc), arg(config)) }
+        },
+        |trace| {
+            trace.arg("hfunc", &hfunc);
+            trace.arg("config", &config);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncGetModule(hmod: *mut CUmodule, hfunc: CUfunction) -> CUresult {
     static CALL: Call = Call::new("cuFuncGetModule");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("hmod", hmod) };
-        trace.arg("hfunc", &hfunc);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution::cuFuncGetModule(arg(hmod), arg(hfunc)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("hmod", hmod) };
+            trace.arg("hfunc", &hfunc);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncGetName(name: *mut *const core::ffi::c_char, hfunc: CUfunction) -> CUresult {
     static CALL: Call = Call::new("cuFuncGetName");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("name", name) };
-        trace.arg("hfunc", &hfunc);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution::cuFuncGetName(arg(name), arg(hfunc)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("name", name) };
+            trace.arg("hfunc", &hfunc);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -73,42 +108,70 @@ pub(crate) unsafe extern "C" fn cuFuncGetParamInfo(
     paramSize: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuFuncGetParamInfo");
-    not_supported(&CALL, |trace| {
-        trace.arg("func", &func);
-        trace.arg("paramIndex", &paramIndex);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("paramOffset", paramOffset) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("paramSize", paramSize) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution::cuFuncGetParamInfo(arg(func), arg(paramIndex), arg(paramOffset), arg(paramSize)) }
+        },
+        |trace| {
+            trace.arg("func", &func);
+            trace.arg("paramIndex", &paramIndex);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("paramOffset", paramOffset) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("paramSize", paramSize) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncGetParamCount(func: CUfunction, paramCount: *mut usize) -> CUresult {
     static CALL: Call = Call::new("cuFuncGetParamCount");
-    not_supported(&CALL, |trace| {
-        trace.arg("func", &func);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("paramCount", paramCount) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution::cuFuncGetParamCount(arg(func), arg(paramCount)) }
+        },
+        |trace| {
+            trace.arg("func", &func);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("paramCount", paramCount) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncIsLoaded(state: *mut CUfunctionLoadingState, function: CUfunction) -> CUresult {
     static CALL: Call = Call::new("cuFuncIsLoaded");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("state", state) };
-        trace.arg("function", &function);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution::cuFuncIsLoaded(arg(state), arg(function)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("state", state) };
+            trace.arg("function", &function);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncLoad(function: CUfunction) -> CUresult {
     static CALL: Call = Call::new("cuFuncLoad");
-    not_supported(&CALL, |trace| {
-        trace.arg("function", &function);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution::cuFuncLoad(arg(function)) }
+        },
+        |trace| {
+            trace.arg("function", &function);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -223,12 +286,27 @@ pub(crate) unsafe extern "C" fn cuLaunchKernelEx(
     extra: *mut *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLaunchKernelEx");
-    not_supported(&CALL, |trace| {
-        trace.arg("config", &config);
-        trace.arg("f", &f);
-        trace.arg("kernelParams", &kernelParams);
-        trace.arg("extra", &extra);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::execution::cuLaunchKernelEx(
+                    DefaultStream::Legacy,
+                    arg(config),
+                    arg(f),
+                    arg(kernelParams),
+                    arg(extra),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("config", &config);
+            trace.arg("f", &f);
+            trace.arg("kernelParams", &kernelParams);
+            trace.arg("extra", &extra);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -239,12 +317,27 @@ pub(crate) unsafe extern "C" fn cuLaunchKernelEx_ptsz(
     extra: *mut *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLaunchKernelEx_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("config", &config);
-        trace.arg("f", &f);
-        trace.arg("kernelParams", &kernelParams);
-        trace.arg("extra", &extra);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::execution::cuLaunchKernelEx(
+                    DefaultStream::PerThread,
+                    arg(config),
+                    arg(f),
+                    arg(kernelParams),
+                    arg(extra),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("config", &config);
+            trace.arg("f", &f);
+            trace.arg("kernelParams", &kernelParams);
+            trace.arg("extra", &extra);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -261,18 +354,39 @@ pub(crate) unsafe extern "C" fn cuLaunchCooperativeKernel(
     kernelParams: *mut *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLaunchCooperativeKernel");
-    not_supported(&CALL, |trace| {
-        trace.arg("f", &f);
-        trace.arg("gridDimX", &gridDimX);
-        trace.arg("gridDimY", &gridDimY);
-        trace.arg("gridDimZ", &gridDimZ);
-        trace.arg("blockDimX", &blockDimX);
-        trace.arg("blockDimY", &blockDimY);
-        trace.arg("blockDimZ", &blockDimZ);
-        trace.arg("sharedMemBytes", &sharedMemBytes);
-        trace.arg("hStream", &hStream);
-        trace.arg("kernelParams", &kernelParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::execution::cuLaunchCooperativeKernel(
+                    DefaultStream::Legacy,
+                    arg(f),
+                    arg(gridDimX),
+                    arg(gridDimY),
+                    arg(gridDimZ),
+                    arg(blockDimX),
+                    arg(blockDimY),
+                    arg(blockDimZ),
+                    arg(sharedMemBytes),
+                    arg(hStream),
+                    arg(kernelParams),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("f", &f);
+            trace.arg("gridDimX", &gridDimX);
+            trace.arg("gridDimY", &gridDimY);
+            trace.arg("gridDimZ", &gridDimZ);
+            trace.arg("blockDimX", &blockDimX);
+            trace.arg("blockDimY", &blockDimY);
+            trace.arg("blockDimZ", &blockDimZ);
+            trace.arg("sharedMemBytes", &sharedMemBytes);
+            trace.arg("hStream", &hStream);
+            trace.arg("kernelParams", &kernelParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -289,18 +403,39 @@ pub(crate) unsafe extern "C" fn cuLaunchCooperativeKernel_ptsz(
     kernelParams: *mut *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLaunchCooperativeKernel_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("f", &f);
-        trace.arg("gridDimX", &gridDimX);
-        trace.arg("gridDimY", &gridDimY);
-        trace.arg("gridDimZ", &gridDimZ);
-        trace.arg("blockDimX", &blockDimX);
-        trace.arg("blockDimY", &blockDimY);
-        trace.arg("blockDimZ", &blockDimZ);
-        trace.arg("sharedMemBytes", &sharedMemBytes);
-        trace.arg("hStream", &hStream);
-        trace.arg("kernelParams", &kernelParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::execution::cuLaunchCooperativeKernel(
+                    DefaultStream::PerThread,
+                    arg(f),
+                    arg(gridDimX),
+                    arg(gridDimY),
+                    arg(gridDimZ),
+                    arg(blockDimX),
+                    arg(blockDimY),
+                    arg(blockDimZ),
+                    arg(sharedMemBytes),
+                    arg(hStream),
+                    arg(kernelParams),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("f", &f);
+            trace.arg("gridDimX", &gridDimX);
+            trace.arg("gridDimY", &gridDimY);
+            trace.arg("gridDimZ", &gridDimZ);
+            trace.arg("blockDimX", &blockDimX);
+            trace.arg("blockDimY", &blockDimY);
+            trace.arg("blockDimZ", &blockDimZ);
+            trace.arg("sharedMemBytes", &sharedMemBytes);
+            trace.arg("hStream", &hStream);
+            trace.arg("kernelParams", &kernelParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

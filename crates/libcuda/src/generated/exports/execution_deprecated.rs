@@ -4,55 +4,91 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncSetBlockShape(hfunc: CUfunction, x: i32, y: i32, z: i32) -> CUresult {
     static CALL: Call = Call::new("cuFuncSetBlockShape");
-    not_supported(&CALL, |trace| {
-        trace.arg("hfunc", &hfunc);
-        trace.arg("x", &x);
-        trace.arg("y", &y);
-        trace.arg("z", &z);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution_deprecated::cuFuncSetBlockShape(arg(hfunc), arg(x), arg(y), arg(z)) }
+        },
+        |trace| {
+            trace.arg("hfunc", &hfunc);
+            trace.arg("x", &x);
+            trace.arg("y", &y);
+            trace.arg("z", &z);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncSetSharedSize(hfunc: CUfunction, bytes: u32) -> CUresult {
     static CALL: Call = Call::new("cuFuncSetSharedSize");
-    not_supported(&CALL, |trace| {
-        trace.arg("hfunc", &hfunc);
-        trace.arg("bytes", &bytes);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution_deprecated::cuFuncSetSharedSize(arg(hfunc), arg(bytes)) }
+        },
+        |trace| {
+            trace.arg("hfunc", &hfunc);
+            trace.arg("bytes", &bytes);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuParamSetSize(hfunc: CUfunction, numbytes: u32) -> CUresult {
     static CALL: Call = Call::new("cuParamSetSize");
-    not_supported(&CALL, |trace| {
-        trace.arg("hfunc", &hfunc);
-        trace.arg("numbytes", &numbytes);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution_deprecated::cuParamSetSize(arg(hfunc), arg(numbytes)) }
+        },
+        |trace| {
+            trace.arg("hfunc", &hfunc);
+            trace.arg("numbytes", &numbytes);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuParamSeti(hfunc: CUfunction, offset: i32, value: u32) -> CUresult {
     static CALL: Call = Call::new("cuParamSeti");
-    not_supported(&CALL, |trace| {
-        trace.arg("hfunc", &hfunc);
-        trace.arg("offset", &offset);
-        trace.arg("value", &value);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution_deprecated::cuParamSeti(arg(hfunc), arg(offset), arg(value)) }
+        },
+        |trace| {
+            trace.arg("hfunc", &hfunc);
+            trace.arg("offset", &offset);
+            trace.arg("value", &value);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuParamSetf(hfunc: CUfunction, offset: i32, value: f32) -> CUresult {
     static CALL: Call = Call::new("cuParamSetf");
-    not_supported(&CALL, |trace| {
-        trace.arg("hfunc", &hfunc);
-        trace.arg("offset", &offset);
-        trace.arg("value", &value);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution_deprecated::cuParamSetf(arg(hfunc), arg(offset), arg(value)) }
+        },
+        |trace| {
+            trace.arg("hfunc", &hfunc);
+            trace.arg("offset", &offset);
+            trace.arg("value", &value);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -63,30 +99,51 @@ pub(crate) unsafe extern "C" fn cuParamSetv(
     numbytes: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuParamSetv");
-    not_supported(&CALL, |trace| {
-        trace.arg("hfunc", &hfunc);
-        trace.arg("offset", &offset);
-        trace.arg("ptr", &ptr);
-        trace.arg("numbytes", &numbytes);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution_deprecated::cuParamSetv(arg(hfunc), arg(offset), arg(ptr), arg(numbytes)) }
+        },
+        |trace| {
+            trace.arg("hfunc", &hfunc);
+            trace.arg("offset", &offset);
+            trace.arg("ptr", &ptr);
+            trace.arg("numbytes", &numbytes);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLaunch(f: CUfunction) -> CUresult {
     static CALL: Call = Call::new("cuLaunch");
-    not_supported(&CALL, |trace| {
-        trace.arg("f", &f);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution_deprecated::cuLaunch(arg(f)) }
+        },
+        |trace| {
+            trace.arg("f", &f);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLaunchGrid(f: CUfunction, grid_width: i32, grid_height: i32) -> CUresult {
     static CALL: Call = Call::new("cuLaunchGrid");
-    not_supported(&CALL, |trace| {
-        trace.arg("f", &f);
-        trace.arg("grid_width", &grid_width);
-        trace.arg("grid_height", &grid_height);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution_deprecated::cuLaunchGrid(arg(f), arg(grid_width), arg(grid_height)) }
+        },
+        |trace| {
+            trace.arg("f", &f);
+            trace.arg("grid_width", &grid_width);
+            trace.arg("grid_height", &grid_height);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -97,12 +154,21 @@ pub(crate) unsafe extern "C" fn cuLaunchGridAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLaunchGridAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("f", &f);
-        trace.arg("grid_width", &grid_width);
-        trace.arg("grid_height", &grid_height);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::execution_deprecated::cuLaunchGridAsync(arg(f), arg(grid_width), arg(grid_height), arg(hStream))
+            }
+        },
+        |trace| {
+            trace.arg("f", &f);
+            trace.arg("grid_width", &grid_width);
+            trace.arg("grid_height", &grid_height);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -122,18 +188,32 @@ pub(crate) unsafe extern "C" fn cuLaunchCooperativeKernelMultiDevice(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuParamSetTexRef(hfunc: CUfunction, texunit: i32, hTexRef: CUtexref) -> CUresult {
     static CALL: Call = Call::new("cuParamSetTexRef");
-    not_supported(&CALL, |trace| {
-        trace.arg("hfunc", &hfunc);
-        trace.arg("texunit", &texunit);
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution_deprecated::cuParamSetTexRef(arg(hfunc), arg(texunit), arg(hTexRef)) }
+        },
+        |trace| {
+            trace.arg("hfunc", &hfunc);
+            trace.arg("texunit", &texunit);
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncSetSharedMemConfig(hfunc: CUfunction, config: CUsharedconfig) -> CUresult {
     static CALL: Call = Call::new("cuFuncSetSharedMemConfig");
-    not_supported(&CALL, |trace| {
-        trace.arg("hfunc", &hfunc);
-        trace.arg("config", &config);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::execution_deprecated::cuFuncSetSharedMemConfig(arg(hfunc), arg(config)) }
+        },
+        |trace| {
+            trace.arg("hfunc", &hfunc);
+            trace.arg("config", &config);
+        },
+    )
 }

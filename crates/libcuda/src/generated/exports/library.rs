@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLibraryLoadData(
@@ -18,17 +19,35 @@ pub(crate) unsafe extern "C" fn cuLibraryLoadData(
     numLibraryOptions: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLibraryLoadData");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("library", library) };
-        trace.arg("code", &code);
-        trace.arg("jitOptions", &jitOptions);
-        trace.arg("jitOptionsValues", &jitOptionsValues);
-        trace.arg("numJitOptions", &numJitOptions);
-        trace.arg("libraryOptions", &libraryOptions);
-        trace.arg("libraryOptionValues", &libraryOptionValues);
-        trace.arg("numLibraryOptions", &numLibraryOptions);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::library::cuLibraryLoadData(
+                    arg(library),
+                    arg(code),
+                    arg(jitOptions),
+                    arg(jitOptionsValues),
+                    arg(numJitOptions),
+                    arg(libraryOptions),
+                    arg(libraryOptionValues),
+                    arg(numLibraryOptions),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("library", library) };
+            trace.arg("code", &code);
+            trace.arg("jitOptions", &jitOptions);
+            trace.arg("jitOptionsValues", &jitOptionsValues);
+            trace.arg("numJitOptions", &numJitOptions);
+            trace.arg("libraryOptions", &libraryOptions);
+            trace.arg("libraryOptionValues", &libraryOptionValues);
+            trace.arg("numLibraryOptions", &numLibraryOptions);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -43,26 +62,51 @@ pub(crate) unsafe extern "C" fn cuLibraryLoadFromFile(
     numLibraryOptions: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLibraryLoadFromFile");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("library", library) };
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("fileName", fileName) };
-        trace.arg("jitOptions", &jitOptions);
-        trace.arg("jitOptionsValues", &jitOptionsValues);
-        trace.arg("numJitOptions", &numJitOptions);
-        trace.arg("libraryOptions", &libraryOptions);
-        trace.arg("libraryOptionValues", &libraryOptionValues);
-        trace.arg("numLibraryOptions", &numLibraryOptions);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::library::cuLibraryLoadFromFile(
+                    arg(library),
+                    arg(fileName),
+                    arg(jitOptions),
+                    arg(jitOptionsValues),
+                    arg(numJitOptions),
+                    arg(libraryOptions),
+                    arg(libraryOptionValues),
+                    arg(numLibraryOptions),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("library", library) };
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("fileName", fileName) };
+            trace.arg("jitOptions", &jitOptions);
+            trace.arg("jitOptionsValues", &jitOptionsValues);
+            trace.arg("numJitOptions", &numJitOptions);
+            trace.arg("libraryOptions", &libraryOptions);
+            trace.arg("libraryOptionValues", &libraryOptionValues);
+            trace.arg("numLibraryOptions", &numLibraryOptions);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLibraryUnload(library: CUlibrary) -> CUresult {
     static CALL: Call = Call::new("cuLibraryUnload");
-    not_supported(&CALL, |trace| {
-        trace.arg("library", &library);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuLibraryUnload(arg(library)) }
+        },
+        |trace| {
+            trace.arg("library", &library);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -72,23 +116,37 @@ pub(crate) unsafe extern "C" fn cuLibraryGetKernel(
     name: *const core::ffi::c_char,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLibraryGetKernel");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pKernel", pKernel) };
-        trace.arg("library", &library);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("name", name) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuLibraryGetKernel(arg(pKernel), arg(library), arg(name)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pKernel", pKernel) };
+            trace.arg("library", &library);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("name", name) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLibraryGetKernelCount(count: *mut u32, lib: CUlibrary) -> CUresult {
     static CALL: Call = Call::new("cuLibraryGetKernelCount");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("count", count) };
-        trace.arg("lib", &lib);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuLibraryGetKernelCount(arg(count), arg(lib)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("count", count) };
+            trace.arg("lib", &lib);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -98,41 +156,69 @@ pub(crate) unsafe extern "C" fn cuLibraryEnumerateKernels(
     lib: CUlibrary,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLibraryEnumerateKernels");
-    not_supported(&CALL, |trace| {
-        trace.arg("kernels", &kernels);
-        trace.arg("numKernels", &numKernels);
-        trace.arg("lib", &lib);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuLibraryEnumerateKernels(arg(kernels), arg(numKernels), arg(lib)) }
+        },
+        |trace| {
+            trace.arg("kernels", &kernels);
+            trace.arg("numKernels", &numKernels);
+            trace.arg("lib", &lib);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLibraryGetModule(pMod: *mut CUmodule, library: CUlibrary) -> CUresult {
     static CALL: Call = Call::new("cuLibraryGetModule");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pMod", pMod) };
-        trace.arg("library", &library);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuLibraryGetModule(arg(pMod), arg(library)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pMod", pMod) };
+            trace.arg("library", &library);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuKernelGetFunction(pFunc: *mut CUfunction, kernel: CUkernel) -> CUresult {
     static CALL: Call = Call::new("cuKernelGetFunction");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pFunc", pFunc) };
-        trace.arg("kernel", &kernel);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuKernelGetFunction(arg(pFunc), arg(kernel)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pFunc", pFunc) };
+            trace.arg("kernel", &kernel);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuKernelGetLibrary(pLib: *mut CUlibrary, kernel: CUkernel) -> CUresult {
     static CALL: Call = Call::new("cuKernelGetLibrary");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pLib", pLib) };
-        trace.arg("kernel", &kernel);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuKernelGetLibrary(arg(pLib), arg(kernel)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pLib", pLib) };
+            trace.arg("kernel", &kernel);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -143,15 +229,22 @@ pub(crate) unsafe extern "C" fn cuLibraryGetGlobal(
     name: *const core::ffi::c_char,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLibraryGetGlobal");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("bytes", bytes) };
-        trace.arg("library", &library);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("name", name) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuLibraryGetGlobal(arg(dptr), arg(bytes), arg(library), arg(name)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("bytes", bytes) };
+            trace.arg("library", &library);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("name", name) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -162,15 +255,22 @@ pub(crate) unsafe extern "C" fn cuLibraryGetManaged(
     name: *const core::ffi::c_char,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLibraryGetManaged");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("bytes", bytes) };
-        trace.arg("library", &library);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("name", name) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuLibraryGetManaged(arg(dptr), arg(bytes), arg(library), arg(name)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("bytes", bytes) };
+            trace.arg("library", &library);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("name", name) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -180,13 +280,20 @@ pub(crate) unsafe extern "C" fn cuLibraryGetUnifiedFunction(
     symbol: *const core::ffi::c_char,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLibraryGetUnifiedFunction");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("fptr", fptr) };
-        trace.arg("library", &library);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("symbol", symbol) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuLibraryGetUnifiedFunction(arg(fptr), arg(library), arg(symbol)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("fptr", fptr) };
+            trace.arg("library", &library);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("symbol", symbol) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -197,13 +304,20 @@ pub(crate) unsafe extern "C" fn cuKernelGetAttribute(
     dev: CUdevice,
 ) -> CUresult {
     static CALL: Call = Call::new("cuKernelGetAttribute");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pi", pi) };
-        trace.arg("attrib", &attrib);
-        trace.arg("kernel", &kernel);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuKernelGetAttribute(arg(pi), arg(attrib), arg(kernel), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pi", pi) };
+            trace.arg("attrib", &attrib);
+            trace.arg("kernel", &kernel);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -214,12 +328,19 @@ pub(crate) unsafe extern "C" fn cuKernelSetAttribute(
     dev: CUdevice,
 ) -> CUresult {
     static CALL: Call = Call::new("cuKernelSetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("attrib", &attrib);
-        trace.arg("val", &val);
-        trace.arg("kernel", &kernel);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuKernelSetAttribute(arg(attrib), arg(val), arg(kernel), arg(dev)) }
+        },
+        |trace| {
+            trace.arg("attrib", &attrib);
+            trace.arg("val", &val);
+            trace.arg("kernel", &kernel);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -229,21 +350,35 @@ pub(crate) unsafe extern "C" fn cuKernelSetCacheConfig(
     dev: CUdevice,
 ) -> CUresult {
     static CALL: Call = Call::new("cuKernelSetCacheConfig");
-    not_supported(&CALL, |trace| {
-        trace.arg("kernel", &kernel);
-        trace.arg("config", &config);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuKernelSetCacheConfig(arg(kernel), arg(config), arg(dev)) }
+        },
+        |trace| {
+            trace.arg("kernel", &kernel);
+            trace.arg("config", &config);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuKernelGetName(name: *mut *const core::ffi::c_char, hfunc: CUkernel) -> CUresult {
     static CALL: Call = Call::new("cuKernelGetName");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("name", name) };
-        trace.arg("hfunc", &hfunc);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuKernelGetName(arg(name), arg(hfunc)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("name", name) };
+            trace.arg("hfunc", &hfunc);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -254,22 +389,38 @@ pub(crate) unsafe extern "C" fn cuKernelGetParamInfo(
     paramSize: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuKernelGetParamInfo");
-    not_supported(&CALL, |trace| {
-        trace.arg("kernel", &kernel);
-        trace.arg("paramIndex", &paramIndex);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("paramOffset", paramOffset) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("paramSize", paramSize) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::library::cuKernelGetParamInfo(arg(kernel), arg(paramIndex), arg(paramOffset), arg(paramSize))
+            }
+        },
+        |trace| {
+            trace.arg("kernel", &kernel);
+            trace.arg("paramIndex", &paramIndex);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("paramOffset", paramOffset) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("paramSize", paramSize) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuKernelGetParamCount(kernel: CUkernel, paramCount: *mut usize) -> CUresult {
     static CALL: Call = Call::new("cuKernelGetParamCount");
-    not_supported(&CALL, |trace| {
-        trace.arg("kernel", &kernel);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("paramCount", paramCount) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::library::cuKernelGetParamCount(arg(kernel), arg(paramCount)) }
+        },
+        |trace| {
+            trace.arg("kernel", &kernel);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("paramCount", paramCount) };
+        },
+    )
 }

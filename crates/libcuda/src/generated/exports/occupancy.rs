@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -14,13 +15,27 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     dynamicSMemSize: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuOccupancyMaxActiveBlocksPerMultiprocessor");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numBlocks", numBlocks) };
-        trace.arg("func", &func);
-        trace.arg("blockSize", &blockSize);
-        trace.arg("dynamicSMemSize", &dynamicSMemSize);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::occupancy::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                    arg(numBlocks),
+                    arg(func),
+                    arg(blockSize),
+                    arg(dynamicSMemSize),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numBlocks", numBlocks) };
+            trace.arg("func", &func);
+            trace.arg("blockSize", &blockSize);
+            trace.arg("dynamicSMemSize", &dynamicSMemSize);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -32,14 +47,29 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithF
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numBlocks", numBlocks) };
-        trace.arg("func", &func);
-        trace.arg("blockSize", &blockSize);
-        trace.arg("dynamicSMemSize", &dynamicSMemSize);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::occupancy::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+                    arg(numBlocks),
+                    arg(func),
+                    arg(blockSize),
+                    arg(dynamicSMemSize),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numBlocks", numBlocks) };
+            trace.arg("func", &func);
+            trace.arg("blockSize", &blockSize);
+            trace.arg("dynamicSMemSize", &dynamicSMemSize);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -52,16 +82,32 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
     blockSizeLimit: i32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuOccupancyMaxPotentialBlockSize");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("minGridSize", minGridSize) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("blockSize", blockSize) };
-        trace.arg("func", &func);
-        trace.arg("blockSizeToDynamicSMemSize", &blockSizeToDynamicSMemSize);
-        trace.arg("dynamicSMemSize", &dynamicSMemSize);
-        trace.arg("blockSizeLimit", &blockSizeLimit);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::occupancy::cuOccupancyMaxPotentialBlockSize(
+                    arg(minGridSize),
+                    arg(blockSize),
+                    arg(func),
+                    arg(blockSizeToDynamicSMemSize),
+                    arg(dynamicSMemSize),
+                    arg(blockSizeLimit),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("minGridSize", minGridSize) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("blockSize", blockSize) };
+            trace.arg("func", &func);
+            trace.arg("blockSizeToDynamicSMemSize", &blockSizeToDynamicSMemSize);
+            trace.arg("dynamicSMemSize", &dynamicSMemSize);
+            trace.arg("blockSizeLimit", &blockSizeLimit);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -75,17 +121,34 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuOccupancyMaxPotentialBlockSizeWithFlags");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("minGridSize", minGridSize) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("blockSize", blockSize) };
-        trace.arg("func", &func);
-        trace.arg("blockSizeToDynamicSMemSize", &blockSizeToDynamicSMemSize);
-        trace.arg("dynamicSMemSize", &dynamicSMemSize);
-        trace.arg("blockSizeLimit", &blockSizeLimit);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::occupancy::cuOccupancyMaxPotentialBlockSizeWithFlags(
+                    arg(minGridSize),
+                    arg(blockSize),
+                    arg(func),
+                    arg(blockSizeToDynamicSMemSize),
+                    arg(dynamicSMemSize),
+                    arg(blockSizeLimit),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("minGridSize", minGridSize) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("blockSize", blockSize) };
+            trace.arg("func", &func);
+            trace.arg("blockSizeToDynamicSMemSize", &blockSizeToDynamicSMemSize);
+            trace.arg("dynamicSMemSize", &dynamicSMemSize);
+            trace.arg("blockSizeLimit", &blockSizeLimit);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -96,13 +159,27 @@ pub(crate) unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
     blockSize: i32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuOccupancyAvailableDynamicSMemPerBlock");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dynamicSmemSize", dynamicSmemSize) };
-        trace.arg("func", &func);
-        trace.arg("numBlocks", &numBlocks);
-        trace.arg("blockSize", &blockSize);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::occupancy::cuOccupancyAvailableDynamicSMemPerBlock(
+                    arg(dynamicSmemSize),
+                    arg(func),
+                    arg(numBlocks),
+                    arg(blockSize),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dynamicSmemSize", dynamicSmemSize) };
+            trace.arg("func", &func);
+            trace.arg("numBlocks", &numBlocks);
+            trace.arg("blockSize", &blockSize);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -112,12 +189,19 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxPotentialClusterSize(
     config: *const CUlaunchConfig,
 ) -> CUresult {
     static CALL: Call = Call::new("cuOccupancyMaxPotentialClusterSize");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("clusterSize", clusterSize) };
-        trace.arg("func", &func);
-        trace.arg("config", &config);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::occupancy::cuOccupancyMaxPotentialClusterSize(arg(clusterSize), arg(func), arg(config)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("clusterSize", clusterSize) };
+            trace.arg("func", &func);
+            trace.arg("config", &config);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -127,10 +211,17 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxActiveClusters(
     config: *const CUlaunchConfig,
 ) -> CUresult {
     static CALL: Call = Call::new("cuOccupancyMaxActiveClusters");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numClusters", numClusters) };
-        trace.arg("func", &func);
-        trace.arg("config", &config);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::occupancy::cuOccupancyMaxActiveClusters(arg(numClusters), arg(func), arg(config)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numClusters", numClusters) };
+            trace.arg("func", &func);
+            trace.arg("config", &config);
+        },
+    )
 }

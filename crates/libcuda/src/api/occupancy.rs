@@ -1,0 +1,149 @@
+//! Occupancy.
+use std::sync::Arc;
+
+use warploom_abi::{CUfunction, CUlaunchConfig, CUoccupancyB2DSize};
+use warploom_driver::device::attribute;
+use warploom_driver::module::Function;
+use warploom_driver::{DriverError, DriverResult, Handle};
+
+use super::execution::shape_of;
+use crate::border::{ApiResult, In, Out, callback};
+use crate::process::driver;
+
+/// The flags of occupancy queries: `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE` is of no account.
+fn check_flags(flags: u32) -> ApiResult {
+    if flags > 1 {
+        return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")));
+    }
+    Ok(())
+}
+
+fn function(func: CUfunction) -> DriverResult<Arc<Function>> {
+    driver()?.launchable(Handle::from_raw(func.0))
+}
+
+fn threads(block_size: i32) -> DriverResult<u32> {
+    match u32::try_from(block_size) {
+        Ok(threads) if threads > 0 => Ok(threads),
+        _ => Err(DriverError::invalid_value(format!("CTAs of {block_size} threads"))),
+    }
+}
+
+pub(crate) fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    numBlocks: Out<'_, i32>,
+    func: CUfunction,
+    blockSize: i32,
+    dynamicSMemSize: usize,
+) -> ApiResult {
+    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func, blockSize, dynamicSMemSize, 0)
+}
+
+pub(crate) fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    numBlocks: Out<'_, i32>,
+    func: CUfunction,
+    blockSize: i32,
+    dynamicSMemSize: usize,
+    flags: u32,
+) -> ApiResult {
+    let place = numBlocks.required("numBlocks")?;
+    let function = function(func)?;
+    check_flags(flags)?;
+    let ctas = driver()?.resident_ctas(&function, u64::from(threads(blockSize)?), dynamicSMemSize as u64)?;
+    place.set(i32::try_from(ctas).unwrap_or(i32::MAX));
+    Ok(())
+}
+
+pub(crate) fn cuOccupancyMaxPotentialBlockSize(
+    minGridSize: Out<'_, i32>,
+    blockSize: Out<'_, i32>,
+    func: CUfunction,
+    blockSizeToDynamicSMemSize: CUoccupancyB2DSize,
+    dynamicSMemSize: usize,
+    blockSizeLimit: i32,
+) -> ApiResult {
+    cuOccupancyMaxPotentialBlockSizeWithFlags(
+        minGridSize,
+        blockSize,
+        func,
+        blockSizeToDynamicSMemSize,
+        dynamicSMemSize,
+        blockSizeLimit,
+        0,
+    )
+}
+
+pub(crate) fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    minGridSize: Out<'_, i32>,
+    blockSize: Out<'_, i32>,
+    func: CUfunction,
+    blockSizeToDynamicSMemSize: CUoccupancyB2DSize,
+    dynamicSMemSize: usize,
+    blockSizeLimit: i32,
+    flags: u32,
+) -> ApiResult {
+    let (grid_place, block_place) = (minGridSize.required("minGridSize")?, blockSize.required("blockSize")?);
+    let function = function(func)?;
+    check_flags(flags)?;
+    let limit = u32::try_from(blockSizeLimit)
+        .map_err(|_| DriverError::invalid_value(format!("a limit of {blockSizeLimit} threads")))?;
+    let shared = |threads: u32| {
+        if blockSizeToDynamicSMemSize == CUoccupancyB2DSize::default() {
+            dynamicSMemSize as u64
+        } else {
+            callback::shared_memory_of(blockSizeToDynamicSMemSize, threads as i32) as u64
+        }
+    };
+    let (threads, ctas) = driver()?.best_cta(&function, limit, shared)?;
+    grid_place.set(i32::try_from(ctas).unwrap_or(i32::MAX));
+    block_place.set(i32::try_from(threads).unwrap_or(i32::MAX));
+    Ok(())
+}
+
+pub(crate) fn cuOccupancyAvailableDynamicSMemPerBlock(
+    dynamicSmemSize: Out<'_, usize>,
+    func: CUfunction,
+    numBlocks: i32,
+    blockSize: i32,
+) -> ApiResult {
+    let place = dynamicSmemSize.required("dynamicSmemSize")?;
+    let function = function(func)?;
+    let ctas = u32::try_from(numBlocks).unwrap_or(0);
+    place.set(driver()?.available_shared(&function, ctas, threads(blockSize)?)? as usize);
+    Ok(())
+}
+
+/// The largest cluster that the function may be launched with: clusters run on one core each, so size costs nothing.
+pub(crate) fn cuOccupancyMaxPotentialClusterSize(
+    clusterSize: Out<'_, i32>,
+    func: CUfunction,
+    config: In<'_, CUlaunchConfig>,
+) -> ApiResult {
+    let place = clusterSize.required("clusterSize")?;
+    let config = config.required("config")?;
+    let function = function(func)?;
+    shape_of(&config)?;
+    place.set(i32::try_from(driver()?.largest_cluster(&function)?).unwrap_or(i32::MAX));
+    Ok(())
+}
+
+/// As many clusters as the device's multiprocessors can hold CTAs for.
+pub(crate) fn cuOccupancyMaxActiveClusters(
+    numClusters: Out<'_, i32>,
+    func: CUfunction,
+    config: In<'_, CUlaunchConfig>,
+) -> ApiResult {
+    let place = numClusters.required("numClusters")?;
+    let config = config.required("config")?;
+    let function = function(func)?;
+    let shape = shape_of(&config)?;
+    let cluster: u64 = shape.cluster.unwrap_or([1; 3]).iter().map(|extent| u64::from(*extent)).product();
+    let threads: u64 = shape.cta.iter().map(|extent| u64::from(*extent)).product();
+    let driver = driver()?;
+    let resident = u64::from(driver.resident_ctas(&function, threads, u64::from(shape.dynamic_shared))?);
+    let multiprocessors = driver.device(0)?.attribute(attribute::MULTIPROCESSOR_COUNT).unwrap_or(1).unsigned_abs();
+    let clusters = (resident * u64::from(multiprocessors))
+        .checked_div(cluster)
+        .ok_or_else(|| DriverError::new(warploom_driver::ErrorCode::InvalidClusterSize, "a cluster without CTAs"))?;
+    place.set(i32::try_from(clusters).unwrap_or(i32::MAX));
+    Ok(())
+}
