@@ -2,6 +2,10 @@
 
 use std::cmp::Ordering;
 
+use warploom_numerics::float::Extremum;
+use warploom_numerics::format::{self, Format};
+use warploom_numerics::half::Modifiers;
+use warploom_numerics::{Rounding, double, float, half};
 use warploom_ptx::ir::{AtomicOp, ScalarType};
 
 use crate::lane::Lane;
@@ -72,40 +76,37 @@ macro_rules! compared_as_f32 {
 
 compared_as_f32! {
     /// `.f16`
-    F16 |row| widen_f16(row as u16);
+    F16 |row| half::value::<format::F16>(row as u16, false);
     /// `.f16` under `.ftz`
-    FlushedF16 |row| widen_f16(flush_f16(row as u16));
+    FlushedF16 |row| half::value::<format::F16>(row as u16, true);
     /// `.bf16`
     Bf16 |row| f32::from_bits(row << 16);
     /// `.f32` under `.ftz`
-    FlushedF32 |row| flush(f32::from_bits(row));
+    FlushedF32 |row| float::flush(f32::from_bits(row), true);
 }
 
-/// Sign-preserving zero for a subnormal.
-#[inline(always)]
-pub(crate) fn flush(value: f32) -> f32 {
-    let bits = value.to_bits();
-    f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
-}
-
-#[inline(always)]
-fn flush_f16(bits: u16) -> u16 {
-    if bits & 0x7c00 == 0 { bits & 0x8000 } else { bits }
-}
-
-/// The value of an `.f16`, exactly.
-#[inline(always)]
-pub(crate) fn widen_f16(bits: u16) -> f32 {
-    let sign = u32::from(bits & 0x8000) << 16;
-    let magnitude = u32::from(bits & 0x7fff);
-    // Exponent and fraction in place, then scaled by 2^112: the multiplication also normalises subnormals.
-    let scaled = f32::from_bits(magnitude << 13) * f32::from_bits(0x7780_0000);
-    let value = if magnitude >= 0x7c00 { (magnitude << 13) | 0x7f80_0000 } else { scaled.to_bits() };
-    f32::from_bits(value | sign)
-}
-
-/// `atom.add`, `.min`, `.max` on floating-point types (PTX ISA 9.7.13.5).
+/// `atom.add`, `.min`, `.max` on floating-point types (PTX ISA 9.7.13.5). Subnormals stay, except in `atom.add.f32` on global memory.
 pub(crate) fn atomic_float(op: AtomicOp, ty: ScalarType, old: u128, b: u128) -> u128 {
-    let _ = (op, ty, b);
-    old
+    let (old64, b64) = (old as u64, b as u64);
+    match ty {
+        ScalarType::F64 => {
+            u128::from(double::add(f64::from_bits(old64), f64::from_bits(b64), Rounding::Nearest).to_bits())
+        }
+        ScalarType::F32 => {
+            let sum =
+                float::add(f32::from_bits(old64 as u32), f32::from_bits(b64 as u32), Rounding::Nearest, false, false);
+            u128::from(sum.to_bits())
+        }
+        ScalarType::Bf16 | ScalarType::Bf16x2 => halves::<format::Bf16>(op, old, b),
+        _ => halves::<format::F16>(op, old, b),
+    }
+}
+
+/// A half or a pair: the upper half of a single one is zero on both sides, and stays so.
+fn halves<F: Format>(op: AtomicOp, old: u128, b: u128) -> u128 {
+    let how = Extremum { max: op == AtomicOp::Max, ..Extremum::default() };
+    u128::from(half::pair2(old as u32, b as u32, |old, b| match op {
+        AtomicOp::Add => half::add::<F>(old, b, Modifiers::default()),
+        _ => half::extremum::<F>(old, b, how),
+    }))
 }

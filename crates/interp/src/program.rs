@@ -53,6 +53,7 @@ pub(crate) struct Function {
     pub(crate) calls: Vec<CallSite>,
     pub(crate) branches: Vec<Vec<u32>>,
     pub(crate) finishes: Vec<crate::ops::compare::Finish>,
+    pub(crate) videos: Vec<crate::ops::video::Video>,
     pub(crate) barriers: Vec<crate::ops::barrier::BarrierSite>,
     pub(crate) exchanges: Vec<crate::ops::warp::Exchange>,
     pub(crate) atomics: Vec<crate::ops::atomic::AtomicSite>,

@@ -130,28 +130,30 @@ pub fn integer_from_f64<D: Integer>(value: f64, rounding: Rounding) -> D {
 
 /// An integer to `.f32`.
 #[inline(always)]
-pub fn f32_from_integer<S: Integer>(value: S, rounding: Rounding) -> f32 {
-    if rounding == Rounding::Nearest {
+pub fn f32_from_integer<S: Integer>(value: S, rounding: Rounding, sat: bool) -> f32 {
+    let rounded = if rounding == Rounding::Nearest {
         value.to_f32()
     } else {
-        f32::from_bits(narrow_integer::<F32, S>(value, rounding))
-    }
+        f32::from_bits(narrow_integer::<F32, S>(value, rounding, false))
+    };
+    float::saturate(rounded, sat)
 }
 
 /// An integer to `.f64`.
 #[inline(always)]
-pub fn f64_from_integer<S: Integer>(value: S, rounding: Rounding) -> f64 {
-    if rounding == Rounding::Nearest || S::BITS <= 32 {
+pub fn f64_from_integer<S: Integer>(value: S, rounding: Rounding, sat: bool) -> f64 {
+    let rounded = if rounding == Rounding::Nearest || S::BITS <= 32 {
         value.to_f64()
     } else {
         let (negative, magnitude) = value.parts();
         double::pack(negative, u128::from(magnitude), 0, false, rounding)
-    }
+    };
+    saturate_f64(rounded, sat)
 }
 
 /// An integer to a narrow format.
 #[inline(always)]
-pub fn narrow_integer<F: Format, S: Integer>(value: S, rounding: Rounding) -> u32 {
+pub fn narrow_integer<F: Format, S: Integer>(value: S, rounding: Rounding, sat: bool) -> u32 {
     let exact = if S::BITS <= 32 {
         value.to_f64()
     } else {
@@ -159,7 +161,7 @@ pub fn narrow_integer<F: Format, S: Integer>(value: S, rounding: Rounding) -> u3
         let magnitude = exact::from_u64(magnitude);
         if negative { -magnitude } else { magnitude }
     };
-    narrow::<F>(exact, rounding, false)
+    narrow::<F>(saturate_f64(exact, sat), rounding, false)
 }
 
 /// Modifiers of a conversion to a narrow format.
@@ -179,14 +181,28 @@ pub struct Narrowing {
 #[inline(always)]
 pub fn to_format<F: Format>(value: f64, how: Narrowing) -> u32 {
     let value = if how.relu & (value <= 0.0) { 0.0 } else { value };
-    let value = if how.sat { saturate_f64(value) } else { value };
+    let value = saturate_f64(value, how.sat);
     narrow::<F>(value, how.rounding, how.satfinite)
 }
 
-/// `.sat` on an `.f64`.
+/// `.sat` on an `.f64`: clamps to 0..=1, NaN becoming 0.
 #[inline(always)]
-pub fn saturate_f64(value: f64) -> f64 {
-    if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 }
+pub fn saturate_f64(value: f64, sat: bool) -> f64 {
+    let clamped = if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 };
+    if sat { clamped } else { value }
+}
+
+/// `cvt` from `.f32` to itself, rounding to an integer if a direction is given.
+#[inline(always)]
+pub fn f32_from_f32(value: f32, rounding: Option<Rounding>, ftz: bool, sat: bool) -> f32 {
+    let value = float::flush(value, ftz);
+    float::saturate(rounding.map_or(canonical(value), |rounding| integral(value, rounding)), sat)
+}
+
+/// `cvt` from `.f64` to itself, rounding to an integer if a direction is given.
+#[inline(always)]
+pub fn f64_from_f64(value: f64, rounding: Option<Rounding>, sat: bool) -> f64 {
+    saturate_f64(rounding.map_or(value, |rounding| integral_f64(value, rounding)), sat)
 }
 
 /// `cvt.rnd{.ftz}{.sat}.f32.f64`
@@ -238,4 +254,26 @@ pub fn pack(a: i32, b: i32, c: u32, bits: u32, signed: bool) -> u32 {
     let element = |value: i32| value.clamp(low, high) as u32 & mask;
     let rest = if bits == 16 { 0 } else { c << (2 * bits) };
     rest | element(a) << bits | element(b)
+}
+
+/// To `.ue8m0`, a power of two: the magnitude, rounded up or toward zero. NaN and infinity give the NaN `0xff`, unless `satfinite` (which all
+/// instructions that may meet infinity have) makes it the largest power, `0xfe`.
+#[inline(always)]
+pub fn to_ue8m0(value: f32, up: bool) -> u8 {
+    let magnitude = value.to_bits() & 0x7fff_ffff;
+    let exponent = magnitude >> 23;
+    // Code 0 is 2^-127, which is subnormal as an `.f32`.
+    let above = if exponent == 0 { magnitude > 0x40_0000 } else { magnitude & 0x7f_ffff != 0 };
+    let rounded = (exponent + u32::from(up & above)).min(0xfe);
+    if value.is_nan() { 0xff } else { rounded as u8 }
+}
+
+/// The `.bf16` of an `.ue8m0`.
+#[inline(always)]
+pub fn bf16_from_ue8m0(code: u8) -> u16 {
+    match code {
+        0 => 0x0040,
+        0xff => 0x7fff,
+        _ => u16::from(code) << 7,
+    }
 }

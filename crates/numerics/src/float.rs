@@ -178,3 +178,9 @@ pub fn has_property(a: f32, property: Property) -> bool {
 pub fn copysign(a: f32, b: f32) -> f32 {
     f32::from_bits((a.to_bits() & 0x8000_0000) | (b.to_bits() & 0x7fff_ffff))
 }
+
+/// `min` and `max` of three `.f32`.
+#[inline(always)]
+pub fn extremum_of_3(a: f32, b: f32, c: f32, how: Extremum) -> f32 {
+    extremum(extremum(a, b, how), c, how)
+}

@@ -6,12 +6,14 @@
 
 mod compare;
 mod control;
+mod convert;
 mod float;
 mod integer;
 mod logic;
 mod memory;
 mod moves;
 mod sync;
+mod video;
 
 use std::collections::HashMap;
 
@@ -117,6 +119,7 @@ impl<'a> Decoder<'a> {
             calls: Vec::new(),
             branches: Vec::new(),
             finishes: Vec::new(),
+            videos: Vec::new(),
             barriers: Vec::new(),
             exchanges: Vec::new(),
             atomics: Vec::new(),
@@ -251,9 +254,8 @@ impl<'a> Decoder<'a> {
             | Op::Activemask { .. }
             | Op::Elect { .. }
             | Op::Mbarrier(_) => self.sync(&inst.op),
-            Op::Async(_) | Op::Texture(_) | Op::Matrix(_) | Op::Video(_) | Op::Unsupported { .. } => {
-                Err(Refused::Unsupported)
-            }
+            Op::Video(op) => self.video(op),
+            Op::Async(_) | Op::Texture(_) | Op::Matrix(_) | Op::Unsupported { .. } => Err(Refused::Unsupported),
         }
     }
 
@@ -483,6 +485,7 @@ fn empty() -> Function {
         calls: Vec::new(),
         branches: Vec::new(),
         finishes: Vec::new(),
+        videos: Vec::new(),
         barriers: Vec::new(),
         exchanges: Vec::new(),
         atomics: Vec::new(),

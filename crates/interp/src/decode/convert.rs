@@ -1,0 +1,339 @@
+//! Conversions (PTX ISA 9.7.9.21, 9.7.9.22).
+//!
+//! A conversion is a chain of at most three steps: the source to a value of 32 or 64 bits, the conversion proper, and the extension to a
+//! destination register that is wider or narrower than 32 bits.
+
+use warploom_ptx::ir::{Op as Ir, Operand, Reg, Rounding, ScalarType};
+
+use super::float::{by_mode, direction};
+use super::{Decoded, Decoder, Refused};
+use crate::isa::Op;
+use crate::ops::modes::{Fixed, How, open};
+use crate::ops::{convert as ops, moves};
+use warploom_numerics::Rounding as Direction;
+
+const ZERO: How = How { rounding: Direction::Zero, ..How::PLAIN };
+const DOWN: How = How { rounding: Direction::Down, ..How::PLAIN };
+const ZERO_FTZ: How = How { ftz: true, ..ZERO };
+const FTZ: How = How { ftz: true, ..How::PLAIN };
+const SATFINITE: How = How { satfinite: true, ..How::PLAIN };
+
+/// What a conversion reads.
+#[derive(Clone, Copy)]
+enum Value {
+    U32(u32),
+    S32(u32),
+    U64(u32),
+    S64(u32),
+    F32(u32),
+    F64(u32),
+}
+
+impl Decoder<'_> {
+    pub(super) fn conversion(&mut self, op: &Ir) -> Decoded {
+        match *op {
+            Ir::Cvt { dst_ty, src_ty, rnd, ftz, sat, satfinite, relu, dst, a, b, random: None } => {
+                let rounding = direction(rnd.unwrap_or(Rounding::Rn))?;
+                let how = How { rounding, ftz, sat, satfinite, relu, ..How::PLAIN };
+                if is_packed(dst_ty) {
+                    return self.packed(dst_ty, src_ty, how, dst, a, b);
+                }
+                let integral = matches!(rnd, Some(Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi));
+                if is_integer(src_ty) && is_integer(dst_ty) {
+                    return self.integer_to_integer(dst_ty, src_ty, sat, dst, a);
+                }
+                let value = self.convertible(src_ty, a)?;
+                if is_integer(dst_ty) {
+                    let d = self.integer_out(dst_ty, dst);
+                    let (op, a) = to_integer(dst_ty, value, how)?;
+                    self.emit(op, d, [a, 0, 0], how.pack());
+                    return Ok(());
+                }
+                let (value, how) = self.integral(dst_ty, src_ty, value, how, integral)?;
+                let d = self.out(dst_ty, dst);
+                let (op, a) = to_float(dst_ty, value, how, integral && dst_ty == src_ty)?;
+                self.emit(op, d, [a, 0, 0], how.pack());
+                Ok(())
+            }
+            Ir::CvtPack { dst_ty, dst, a, b, c, .. } => {
+                let bits = dst_ty.bits() as i32;
+                let sources = [self.word(a), self.word(b), self.word(c.unwrap_or(Operand::Imm(0)))];
+                let d = self.word_out(dst, false);
+                let imm = if dst_ty.is_signed() { -bits } else { bits };
+                self.emit(Op::lanes::<ops::Pack>(), d, sources, imm as u32);
+                Ok(())
+            }
+            _ => Err(Refused::Unsupported),
+        }
+    }
+
+    /// The row of a half as `.f32`.
+    pub(super) fn widened(&mut self, ty: ScalarType, row: u32) -> Decoded<u32> {
+        let op = match ty {
+            ScalarType::F16 => Op::lanes::<ops::F32FromF16>(),
+            ScalarType::Bf16 => Op::lanes::<ops::F32FromBf16>(),
+            _ => return Err(Refused::Unsupported),
+        };
+        let wide = self.temporary32();
+        self.emit(op, wide, [row, 0, 0], 0);
+        Ok(wide)
+    }
+
+    /// The source as a value that conversions know.
+    fn convertible(&mut self, ty: ScalarType, operand: Operand) -> Decoded<Value> {
+        let row = self.source(ty, operand);
+        Ok(match ty {
+            ScalarType::U64 => Value::U64(row),
+            ScalarType::S64 => Value::S64(row),
+            ScalarType::F32 => Value::F32(row),
+            ScalarType::F64 => Value::F64(row),
+            ScalarType::F16 | ScalarType::Bf16 => Value::F32(self.widened(ty, row)?),
+            _ if ty.is_signed() => Value::S32(self.extended_word(ty, row)),
+            _ if is_integer(ty) => Value::U32(self.extended_word(ty, row)),
+            _ => return Err(Refused::Unsupported),
+        })
+    }
+
+    /// A row whose values of at most 32 bits are extended to 32 bits by their type.
+    fn extended_word(&mut self, ty: ScalarType, row: u32) -> u32 {
+        let Some(op) = extension(ty) else { return row };
+        let wide = self.temporary32();
+        self.emit(op, wide, [row, 0, 0], 0);
+        wide
+    }
+
+    /// Halves round to integers as `.f32` does, before they become halves again.
+    fn integral(
+        &mut self,
+        dst_ty: ScalarType,
+        src_ty: ScalarType,
+        value: Value,
+        how: How,
+        integral: bool,
+    ) -> Decoded<(Value, How)> {
+        let Value::F32(row) = value else { return Ok((value, how)) };
+        if !integral || dst_ty != src_ty || dst_ty == ScalarType::F32 {
+            return Ok((value, how));
+        }
+        let whole = self.temporary32();
+        self.emit(by_mode!(ops::IntegralF32, how), whole, [row, 0, 0], how.pack());
+        Ok((Value::F32(whole), How { rounding: Direction::Nearest, ..how }))
+    }
+
+    /// The row that gets an integer result: 64-bit, or 32-bit extended by its type, then cut or extended to the register.
+    fn integer_out(&mut self, ty: ScalarType, dst: Reg) -> u32 {
+        if ty.bits() == 64 {
+            return self.double_out(dst);
+        }
+        let cut = match self.ty(dst).bits() {
+            8 => Op::lanes::<ops::ZeroExtend8>(),
+            16 => Op::lanes::<moves::ZeroExtend16>(),
+            _ => return self.word_out(dst, ty.is_signed()),
+        };
+        let (wide, slot) = (self.temporary32(), self.word_out(dst, false));
+        self.emit_after(cut, slot, wide);
+        wide
+    }
+
+    fn integer_to_integer(
+        &mut self,
+        dst_ty: ScalarType,
+        src_ty: ScalarType,
+        sat: bool,
+        dst: Reg,
+        a: Operand,
+    ) -> Decoded {
+        let value = self.convertible(src_ty, a)?;
+        let d = self.integer_out(dst_ty, dst);
+        if sat {
+            let (row, signed) = self.wide(value)?;
+            match saturation(dst_ty, signed) {
+                Some(op) => self.emit(op, d, [row, 0, 0], 0),
+                None => self.copy(dst_ty, d, row),
+            }
+            return Ok(());
+        }
+        if dst_ty.bits() == 64 {
+            let (row, _) = self.wide(value)?;
+            self.copy(dst_ty, d, row);
+            return Ok(());
+        }
+        let row = match value {
+            Value::U64(row) | Value::S64(row) => {
+                let narrow = self.temporary32();
+                self.emit(Op::lanes::<moves::Narrow>(), narrow, [row, 0, 0], 0);
+                narrow
+            }
+            Value::U32(row) | Value::S32(row) => row,
+            Value::F32(_) | Value::F64(_) => return Err(Refused::Unsupported),
+        };
+        self.emit(extension(dst_ty).unwrap_or(Op::lanes::<moves::Mov32>()), d, [row, 0, 0], 0);
+        Ok(())
+    }
+
+    /// An integer in 64 bits, and whether it is signed.
+    fn wide(&mut self, value: Value) -> Decoded<(u32, bool)> {
+        let (op, row, signed) = match value {
+            Value::U64(row) => return Ok((row, false)),
+            Value::S64(row) => return Ok((row, true)),
+            Value::U32(row) => (Op::lanes::<moves::Widen>(), row, false),
+            Value::S32(row) => (Op::lanes::<moves::WidenS32>(), row, true),
+            Value::F32(_) | Value::F64(_) => return Err(Refused::Unsupported),
+        };
+        let wide = self.temporary64();
+        self.emit(op, wide, [row, 0, 0], 0);
+        Ok((wide, signed))
+    }
+
+    fn packed(
+        &mut self,
+        dst_ty: ScalarType,
+        src_ty: ScalarType,
+        how: How,
+        dst: Reg,
+        a: Operand,
+        b: Option<Operand>,
+    ) -> Decoded {
+        use ScalarType::*;
+        let up = how.rounding == Direction::Up;
+        let op = match (dst_ty, src_ty) {
+            (F16x2, F32) => by_mode!(ops::F16x2FromF32, how),
+            (Bf16x2, F32) => by_mode!(ops::Bf16x2FromF32, how),
+            (E4m3x2, F32) => by_mode!(ops::E4m3x2FromF32, how, [SATFINITE]),
+            (E5m2x2, F32) => by_mode!(ops::E5m2x2FromF32, how, [SATFINITE]),
+            (E2m3x2, F32) => by_mode!(ops::E2m3x2FromF32, how, [SATFINITE]),
+            (E3m2x2, F32) => by_mode!(ops::E3m2x2FromF32, how, [SATFINITE]),
+            (E2m1x2, F32) => by_mode!(ops::E2m1x2FromF32, how, [SATFINITE]),
+            (E4m3x2, F16x2) => by_mode!(ops::E4m3x2FromF16x2, how, [SATFINITE]),
+            (E5m2x2, F16x2) => by_mode!(ops::E5m2x2FromF16x2, how, [SATFINITE]),
+            (F16x2, E4m3x2) => by_mode!(ops::F16x2FromE4m3x2, how),
+            (F16x2, E5m2x2) => by_mode!(ops::F16x2FromE5m2x2, how),
+            (F16x2, E2m3x2) => by_mode!(ops::F16x2FromE2m3x2, how),
+            (F16x2, E3m2x2) => by_mode!(ops::F16x2FromE3m2x2, how),
+            (F16x2, E2m1x2) => by_mode!(ops::F16x2FromE2m1x2, how),
+            (Ue8m0x2, F32) if up => Op::lanes::<ops::Ue8m0x2FromF32Up>(),
+            (Ue8m0x2, F32) => Op::lanes::<ops::Ue8m0x2FromF32Down>(),
+            (Ue8m0x2, Bf16x2) if up => Op::lanes::<ops::Ue8m0x2FromBf16x2Up>(),
+            (Ue8m0x2, Bf16x2) => Op::lanes::<ops::Ue8m0x2FromBf16x2Down>(),
+            (Bf16x2, Ue8m0x2) => Op::lanes::<ops::Bf16x2FromUe8m0x2>(),
+            _ => return Err(Refused::Unsupported),
+        };
+        let a = self.word(a);
+        let b = b.map_or(0, |b| self.word(b));
+        let d = self.word_out(dst, false);
+        self.emit(op, d, [a, b, 0], how.pack());
+        Ok(())
+    }
+}
+
+fn is_integer(ty: ScalarType) -> bool {
+    use ScalarType::*;
+    matches!(ty, U8 | S8 | U16 | S16 | U32 | S32 | U64 | S64)
+}
+
+fn is_packed(ty: ScalarType) -> bool {
+    use ScalarType::*;
+    matches!(ty, F16x2 | Bf16x2 | E4m3x2 | E5m2x2 | E2m3x2 | E3m2x2 | E2m1x2 | Ue8m0x2)
+}
+
+/// What extends a value of less than 32 bits to 32 bits.
+fn extension(ty: ScalarType) -> Option<Op> {
+    match (ty.bits(), ty.is_signed()) {
+        (8, false) => Some(Op::lanes::<ops::ZeroExtend8>()),
+        (8, true) => Some(Op::lanes::<ops::SignExtend8>()),
+        (16, false) => Some(Op::lanes::<moves::ZeroExtend16>()),
+        (16, true) => Some(Op::lanes::<ops::SignExtend16>()),
+        _ => None,
+    }
+}
+
+/// The saturating step from a 64-bit value; none where every value fits.
+fn saturation(ty: ScalarType, from_signed: bool) -> Option<Op> {
+    use ScalarType::*;
+    Some(match (ty, from_signed) {
+        (U8, true) => Op::lanes::<ops::SaturateU8FromS64>(),
+        (S8, true) => Op::lanes::<ops::SaturateS8FromS64>(),
+        (U16, true) => Op::lanes::<ops::SaturateU16FromS64>(),
+        (S16, true) => Op::lanes::<ops::SaturateS16FromS64>(),
+        (U32, true) => Op::lanes::<ops::SaturateU32FromS64>(),
+        (S32, true) => Op::lanes::<ops::SaturateS32FromS64>(),
+        (U64, true) => Op::lanes::<ops::SaturateU64FromS64>(),
+        (U8, false) => Op::lanes::<ops::SaturateU8FromU64>(),
+        (S8, false) => Op::lanes::<ops::SaturateS8FromU64>(),
+        (U16, false) => Op::lanes::<ops::SaturateU16FromU64>(),
+        (S16, false) => Op::lanes::<ops::SaturateS16FromU64>(),
+        (U32, false) => Op::lanes::<ops::SaturateU32FromU64>(),
+        (S32, false) => Op::lanes::<ops::SaturateS32FromU64>(),
+        (S64, false) => Op::lanes::<ops::SaturateS64FromU64>(),
+        _ => return None,
+    })
+}
+
+/// A floating-point value to an integer.
+fn to_integer(ty: ScalarType, value: Value, how: How) -> Decoded<(Op, u32)> {
+    use ScalarType::*;
+    Ok(match value {
+        Value::F32(row) => (
+            match ty {
+                U8 => by_mode!(ops::U8FromF32, how, [ZERO]),
+                S8 => by_mode!(ops::S8FromF32, how, [ZERO]),
+                U16 => by_mode!(ops::U16FromF32, how, [ZERO]),
+                S16 => by_mode!(ops::S16FromF32, how, [ZERO]),
+                U32 => by_mode!(ops::U32FromF32, how, [How::PLAIN, ZERO, ZERO_FTZ]),
+                S32 => by_mode!(ops::S32FromF32, how, [How::PLAIN, ZERO, DOWN, FTZ, ZERO_FTZ]),
+                U64 => by_mode!(ops::U64FromF32, how, [ZERO]),
+                _ => by_mode!(ops::S64FromF32, how, [ZERO]),
+            },
+            row,
+        ),
+        Value::F64(row) => (
+            match ty {
+                U8 => by_mode!(ops::U8FromF64, how, [ZERO]),
+                S8 => by_mode!(ops::S8FromF64, how, [ZERO]),
+                U16 => by_mode!(ops::U16FromF64, how, [ZERO]),
+                S16 => by_mode!(ops::S16FromF64, how, [ZERO]),
+                U32 => by_mode!(ops::U32FromF64, how, [How::PLAIN, ZERO]),
+                S32 => by_mode!(ops::S32FromF64, how, [How::PLAIN, ZERO]),
+                U64 => by_mode!(ops::U64FromF64, how, [ZERO]),
+                _ => by_mode!(ops::S64FromF64, how, [How::PLAIN, ZERO]),
+            },
+            row,
+        ),
+        _ => return Err(Refused::Unsupported),
+    })
+}
+
+/// A value to a floating-point type; `integral` between equal types.
+fn to_float(ty: ScalarType, value: Value, how: How, integral: bool) -> Decoded<(Op, u32)> {
+    use ScalarType::*;
+    Ok(match (ty, value) {
+        (F32, Value::U32(row)) => (by_mode!(ops::F32FromU32, how), row),
+        (F32, Value::S32(row)) => (by_mode!(ops::F32FromS32, how), row),
+        (F32, Value::U64(row)) => (by_mode!(ops::F32FromU64, how), row),
+        (F32, Value::S64(row)) => (by_mode!(ops::F32FromS64, how), row),
+        (F32, Value::F32(row)) if integral => (by_mode!(ops::IntegralF32, how, [How::PLAIN, ZERO, DOWN]), row),
+        (F32, Value::F32(row)) => (by_mode!(ops::F32FromF32, how, [How::PLAIN, FTZ]), row),
+        (F32, Value::F64(row)) => (by_mode!(ops::F32FromF64, how, [How::PLAIN, FTZ]), row),
+        (F64, Value::U32(row)) => (by_mode!(ops::F64FromU32, how), row),
+        (F64, Value::S32(row)) => (by_mode!(ops::F64FromS32, how), row),
+        (F64, Value::U64(row)) => (by_mode!(ops::F64FromU64, how), row),
+        (F64, Value::S64(row)) => (by_mode!(ops::F64FromS64, how), row),
+        (F64, Value::F32(row)) => (by_mode!(ops::F64FromF32, how, [How::PLAIN, FTZ]), row),
+        (F64, Value::F64(row)) if integral => (by_mode!(ops::IntegralF64, how, [How::PLAIN, ZERO, DOWN]), row),
+        (F64, Value::F64(row)) => (by_mode!(ops::F64FromF64, how), row),
+        (F16, Value::U32(row)) => (by_mode!(ops::F16FromU32, how), row),
+        (F16, Value::S32(row)) => (by_mode!(ops::F16FromS32, how), row),
+        (F16, Value::U64(row)) => (by_mode!(ops::F16FromU64, how), row),
+        (F16, Value::S64(row)) => (by_mode!(ops::F16FromS64, how), row),
+        (F16, Value::F32(row)) => (by_mode!(ops::F16FromF32, how), row),
+        (F16, Value::F64(row)) => (by_mode!(ops::F16FromF64, how), row),
+        (Bf16, Value::U32(row)) => (by_mode!(ops::Bf16FromU32, how), row),
+        (Bf16, Value::S32(row)) => (by_mode!(ops::Bf16FromS32, how), row),
+        (Bf16, Value::U64(row)) => (by_mode!(ops::Bf16FromU64, how), row),
+        (Bf16, Value::S64(row)) => (by_mode!(ops::Bf16FromS64, how), row),
+        (Bf16, Value::F32(row)) => (by_mode!(ops::Bf16FromF32, how), row),
+        (Bf16, Value::F64(row)) => (by_mode!(ops::Bf16FromF64, how), row),
+        (Tf32, Value::F32(row)) => (by_mode!(ops::Tf32FromF32, how), row),
+        _ => return Err(Refused::Unsupported),
+    })
+}
