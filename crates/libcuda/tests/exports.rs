@@ -8,7 +8,7 @@ use std::process::Command;
 
 use generated::EXPORTS;
 use libloading::Library;
-use warploom_abi::{CUresult, pfn};
+use warploom_abi::{CUcontext, CUresult, pfn};
 
 /// What `nm` says that the library defines for others.
 fn dynamic_symbols() -> BTreeSet<String> {
@@ -45,12 +45,34 @@ fn a_symbol_without_a_handler_answers_not_supported() {
     }
 }
 
-#[test]
-fn a_symbol_with_a_handler_answers_zeros_with_a_result_code() {
-    let library = initialized();
+/// What calling every function that has a handler with zeros gives; `before` runs before each call.
+fn call_all_with_zeros(library: &Library, before: impl Fn()) {
     for export in EXPORTS.iter().filter(|export| export.handled) {
-        let result = (export.call)(&library);
+        before();
+        let result = (export.call)(library);
         assert!(result.name().is_some(), "{} answers {}", export.symbol, result.0);
         assert_ne!(result, CUresult::CUDA_ERROR_UNKNOWN, "{} fails within", export.symbol);
     }
+}
+
+#[test]
+fn a_symbol_with_a_handler_answers_zeros_with_a_result_code() {
+    let test = "a_symbol_with_a_handler_answers_zeros_with_a_result_code";
+    support::with_settings(test, &[], || call_all_with_zeros(&initialized(), || {}));
+}
+
+#[test]
+fn a_symbol_with_a_handler_answers_zeros_under_a_context() {
+    let test = "a_symbol_with_a_handler_answers_zeros_under_a_context";
+    support::with_settings(test, &[], || {
+        let library = initialized();
+        // SAFETY: the type is the symbol's.
+        let create = unsafe { library.get::<pfn::PFN_cuCtxCreate_v3020>(b"cuCtxCreate_v2") };
+        let create = create.expect("cuCtxCreate_v2 is exported");
+        call_all_with_zeros(&library, || {
+            let mut context = CUcontext::NULL;
+            // SAFETY: `context` outlives the call.
+            assert_eq!(unsafe { create(&mut context, 0, 0) }, CUresult::CUDA_SUCCESS);
+        });
+    });
 }

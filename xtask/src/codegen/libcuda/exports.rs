@@ -78,10 +78,12 @@ fn write_export(
                 arguments.push(format!("DefaultStream::{stream}"));
             }
             arguments.extend(abi.params.iter().map(|param| format!("arg({})", rust_name(&param.variable.name))));
-            let call = format!("{module}::{}({})", abi.symbol, arguments.join(", "));
-            let body = match abi.params.is_empty() {
-                true => format!("|| {call}"),
-                false => format!(
+            let handler = format!("{module}::{}", abi.symbol);
+            let call = format!("{handler}({})", arguments.join(", "));
+            let body = match (arguments.is_empty(), abi.params.is_empty()) {
+                (true, _) => handler,
+                (false, true) => format!("|| {call}"),
+                (false, false) => format!(
                     "|| {{\n// SAFETY: the caller keeps the contract of the C prototype.\nunsafe {{ {call} }}\n}}"
                 ),
             };

@@ -300,7 +300,7 @@ pub(crate) unsafe extern "C" fn cuCtxGetId(ctx: CUcontext, ctxId: *mut u64) -> C
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxSynchronize() -> CUresult {
     static CALL: Call = Call::new("cuCtxSynchronize");
-    enter(&CALL, || api::context::cuCtxSynchronize(), |_| {})
+    enter(&CALL, api::context::cuCtxSynchronize, |_| {})
 }
 
 #[unsafe(no_mangle)]
@@ -423,7 +423,7 @@ pub(crate) unsafe extern "C" fn cuCtxGetStreamPriorityRange(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxResetPersistingL2Cache() -> CUresult {
     static CALL: Call = Call::new("cuCtxResetPersistingL2Cache");
-    enter(&CALL, || api::context::cuCtxResetPersistingL2Cache(), |_| {})
+    enter(&CALL, api::context::cuCtxResetPersistingL2Cache, |_| {})
 }
 
 #[unsafe(no_mangle)]

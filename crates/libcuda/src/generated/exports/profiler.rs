@@ -26,11 +26,11 @@ pub(crate) unsafe extern "C" fn cuProfilerInitialize(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuProfilerStart() -> CUresult {
     static CALL: Call = Call::new("cuProfilerStart");
-    enter(&CALL, || api::profiler::cuProfilerStart(), |_| {})
+    enter(&CALL, api::profiler::cuProfilerStart, |_| {})
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuProfilerStop() -> CUresult {
     static CALL: Call = Call::new("cuProfilerStop");
-    enter(&CALL, || api::profiler::cuProfilerStop(), |_| {})
+    enter(&CALL, api::profiler::cuProfilerStop, |_| {})
 }
