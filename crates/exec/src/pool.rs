@@ -35,7 +35,7 @@ const EAGER_ROUNDS: u32 = 200;
 
 /// How the pool is set up.
 pub struct PoolOptions {
-    /// Worker threads.
+    /// Worker threads. With 0 all work is done by threads that wait for it.
     pub threads: u32,
     /// A grid in which nothing has moved for so long is reported, once.
     pub report_stalled: Duration,
@@ -76,6 +76,8 @@ pub struct Pool {
 struct Shared {
     options: PoolOptions,
     started: AtomicBool,
+    /// Not one worker could start.
+    alone: AtomicBool,
     queue: Mutex<Queue>,
     /// Entries in the queue.
     waiting: Arc<AtomicU32>,
@@ -122,6 +124,7 @@ impl Pool {
             shared: Arc::new(Shared {
                 options,
                 started: AtomicBool::new(false),
+                alone: AtomicBool::new(false),
                 queue: Mutex::default(),
                 waiting: Arc::new(AtomicU32::new(0)),
                 work: Signal::default(),
@@ -130,16 +133,16 @@ impl Pool {
         }
     }
 
-    /// How many workers there are, or will be.
+    /// How many workers there are, or will be: the device's multiprocessors. At least 1.
     pub fn threads(&self) -> u32 {
-        self.shared.options.threads
+        self.shared.options.threads.max(1)
     }
 
     /// Starts a grid. `done` is called once, on any thread, with the first fault if there was one.
     pub fn launch(&self, launch: Launch, urgent: bool, done: Done) -> RunningGrid {
         let shared = &self.shared;
-        let PoolOptions { threads, launch_timeout, .. } = shared.options;
-        let grid = Grid::new(launch, threads, shared.waiting.clone(), launch_timeout);
+        let threads = self.threads();
+        let grid = Grid::new(launch, threads, shared.waiting.clone(), shared.options.launch_timeout);
         assert!(grid.units() != 0, "a grid has CTAs");
         let run = Arc::new(Run::new(grid, threads, done));
         run.queued.store(true, Ordering::Relaxed);
@@ -190,6 +193,7 @@ impl Pool {
             return;
         }
         let _signals = BlockedSignals::block();
+        let mut workers = 0;
         for index in 0..self.shared.options.threads {
             let shared = self.shared.clone();
             let spawned = std::thread::Builder::new()
@@ -197,11 +201,30 @@ impl Pool {
                 .stack_size(4 << 20)
                 .spawn(move || shared.worker(index));
             if let Err(error) = spawned {
-                // One is enough to go on; with none the grids run on the threads that synchronise.
+                // One is enough to go on; with none, threads that wait do the work.
                 (self.shared.options.report)(&format!("worker thread {index} cannot start: {error}"));
                 break;
             }
+            workers += 1;
         }
+        self.shared.alone.store(workers == 0, Ordering::Release);
+    }
+
+    /// In a process that can have no workers: does a piece of whatever there is to do, on the calling thread. False if
+    /// there are workers, which do it.
+    pub(crate) fn stand_in(&self) -> bool {
+        let shared = &self.shared;
+        if !shared.alone.load(Ordering::Acquire) {
+            return false;
+        }
+        let _mode = DefaultMode::set();
+        let lent = shared.helpers().pop();
+        let mut worker = lent.unwrap_or_else(|| Worker::new(0));
+        if !shared.take().is_some_and(|entry| shared.serve(entry, &mut worker)) {
+            std::thread::yield_now();
+        }
+        shared.helpers().push(worker);
+        true
     }
 
     /// Lets the calling thread work on a grid until nothing is left that it could do.
@@ -298,30 +321,35 @@ impl Shared {
                 }
                 continue;
             };
-            let progressed = match entry {
-                Entry::Grid(run) => self.work_on(&run, &mut worker),
-                Entry::Task(task) => {
-                    self.wake_another();
-                    task();
-                    true
-                }
-                Entry::Condition(mut condition, then) => {
-                    let met = condition();
-                    if met {
-                        then();
-                    } else {
-                        let mut queue = self.queue();
-                        queue.entries.push_back(Entry::Condition(condition, then));
-                        self.count(&queue);
-                    }
-                    met
-                }
-            };
+            let progressed = self.serve(entry, &mut worker);
             if progressed {
                 fruitless = 0;
             } else {
                 fruitless += 1;
                 self.rest(fruitless);
+            }
+        }
+    }
+
+    /// Does a piece of an entry's work; whether anything moved.
+    fn serve(&self, entry: Entry, worker: &mut Worker) -> bool {
+        match entry {
+            Entry::Grid(run) => self.work_on(&run, worker),
+            Entry::Task(task) => {
+                self.wake_another();
+                task();
+                true
+            }
+            Entry::Condition(mut condition, then) => {
+                let met = condition();
+                if met {
+                    then();
+                } else {
+                    let mut queue = self.queue();
+                    queue.entries.push_back(Entry::Condition(condition, then));
+                    self.count(&queue);
+                }
+                met
             }
         }
     }

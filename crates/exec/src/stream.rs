@@ -215,6 +215,7 @@ impl Stream {
     /// Whether everything put into the stream so far has ended (`cuStreamQuery`); for the legacy stream, also everything
     /// in the blocking streams of its group.
     pub fn has_ended(&self) -> bool {
+        self.shared.engine.pool.stand_in();
         self.shared.is_idle() && self.shared.peers_to_synchronize().all(|peer| peer.is_idle())
     }
 
@@ -471,6 +472,9 @@ impl Shared {
     fn wait_for(&self, number: u64) {
         let reached = || self.completed.load(Ordering::Acquire) >= number;
         while !reached() {
+            if self.engine.pool.stand_in() {
+                continue;
+            }
             let epoch = self.changed.epoch();
             let grid = self.state().grid.clone();
             if let Some(grid) = grid {

@@ -175,6 +175,38 @@ fn a_panic_in_a_task_is_a_fault_and_the_stream_goes_on() {
 }
 
 #[test]
+fn without_workers_those_who_wait_do_the_work() {
+    let engine = engine(0);
+    let environment = environment();
+    let (first, second) = (stream(&engine), stream(&engine));
+    let count = Arc::new(AtomicU32::new(0));
+    let counter = || {
+        let count = count.clone();
+        Toy::new(move |_, cta, _| {
+            if !cta.started && cta.linear % 3 == 0 {
+                return CtaExit::Yielded { progressed: false };
+            }
+            count.fetch_add(1, Ordering::Relaxed);
+            CtaExit::Finished
+        })
+    };
+    let (open, condition) = gate();
+    first.wait_until(condition);
+    first.launch(launch(counter(), 100, &environment));
+    let marker = first.record();
+    second.wait_for(&marker);
+    second.run(Weight::Heavy, || {});
+    second.launch(launch(counter(), 50, &environment));
+    assert!(!second.has_ended());
+    open.store(true, Ordering::Release);
+    second.synchronize();
+    assert_eq!(count.load(Ordering::Relaxed), 150);
+    first.launch(launch(counter(), 10, &environment));
+    while !first.has_ended() {}
+    assert_eq!(count.load(Ordering::Relaxed), 160);
+}
+
+#[test]
 fn several_threads_put_work_into_one_stream() {
     let engine = engine(2);
     let stream = stream(&engine);
