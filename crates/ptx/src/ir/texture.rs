@@ -1,7 +1,7 @@
 //! Texture and surface instructions (PTX ISA 9.7.10, 9.7.11).
 
 use super::types::keywords;
-use super::{AtomicOp, Operand, Operands, Predicate, Reg, Regs, ScalarType};
+use super::{AtomicOp, Operand, Operands, Reg, Regs, ScalarType};
 
 keywords! {
     /// Shape of a texture or surface access.
@@ -86,7 +86,7 @@ pub enum TextureOp {
         coords: Operands,
     },
     /// `istypep`: which kind of opaque object an address is.
-    IsType { ty: ScalarType, dst: Reg, a: Operand, negated: Option<Predicate> },
+    IsType { ty: ScalarType, dst: Reg, a: Operand },
 }
 
 keywords! {

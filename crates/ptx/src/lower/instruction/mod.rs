@@ -1,11 +1,14 @@
 //! From a matched form and its operands to an [`Op`], one file per family.
 
 mod arithmetic;
+mod asynchronous;
 mod compare;
 mod convert;
 mod memory;
 mod movement;
 mod synchronization;
+mod texture;
+mod video;
 
 use super::body::{BodyLowering, Lower};
 use super::operand::{Place, Value, Values};
@@ -158,6 +161,14 @@ impl BodyLowering<'_, '_> {
             Ld | Ldu | St | Prefetch | Prefetchu | Applypriority | Discard | Createpolicy | Isspacep | Cvta | Mapa
             | Getctarank | Atom | Red => return self.memory(opcode, modifiers, args, span),
             Bar | Barrier | Membar | Fence | Mbarrier => return self.synchronization(opcode, modifiers, args, span),
+            Cp => return self.asynchronous(modifiers, args, span),
+            Tex | Tld4 | Txq | Istypep | Suld | Sust | Sured | Suq => {
+                return self.texture(opcode, modifiers, args, span).map(Some);
+            }
+            Vadd | Vsub | Vabsdiff | Vmin | Vmax | Vshl | Vshr | Vmad | Vset | Vadd2 | Vsub2 | Vavrg2 | Vabsdiff2
+            | Vmin2 | Vmax2 | Vset2 | Vadd4 | Vsub4 | Vavrg4 | Vabsdiff4 | Vmin4 | Vmax4 | Vset4 => {
+                return self.video(opcode, modifiers, args, span).map(Some);
+            }
             Stacksave => Op::StackSave { ty: ty(modifiers), dst: args.dst(0) },
             Stackrestore => Op::StackRestore { ty: ty(modifiers), src: args.src(0) },
             Alloca => return self.alloca(modifiers, args, span).map(Some),

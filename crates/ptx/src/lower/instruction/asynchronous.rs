@@ -1,0 +1,133 @@
+//! Asynchronous copies (PTX ISA 9.7.9.25).
+
+use super::super::body::{BodyLowering, Lower};
+use super::super::operand::Value;
+use super::Args;
+use crate::diagnostic::Code;
+use crate::ir::{AsyncOp, AtomicOp, Op, Operand, ScalarType, Space};
+use crate::isa::Modifiers;
+use crate::syntax::Span;
+use crate::syntax::ast;
+
+fn space_word(word: &str) -> Option<Space> {
+    match word {
+        "shared" | "shared::cta" => Some(Space::Shared),
+        "shared::cluster" => Some(Space::SharedCluster),
+        "global" => Some(Space::Global),
+        _ => None,
+    }
+}
+
+impl BodyLowering<'_, '_> {
+    /// `cp.async.*` and `cp.reduce.async.bulk`; the tensor forms have no variant in the IR.
+    pub(super) fn asynchronous(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Option<Op>> {
+        if m.has("tensor") {
+            return Ok(None);
+        }
+        let op = match () {
+            () if m.has("commit_group") && m.has("bulk") => AsyncOp::BulkCommitGroup,
+            () if m.has("commit_group") => AsyncOp::CommitGroup,
+            () if m.has("wait_group") && m.has("bulk") => {
+                AsyncOp::BulkWaitGroup { read: m.has("read"), pending: self.count(args.constant(0), span)? }
+            }
+            () if m.has("wait_group") => AsyncOp::WaitGroup(Some(self.count(args.constant(0), span)?)),
+            () if m.has("wait_all") => AsyncOp::WaitGroup(None),
+            () if m.has("mbarrier") => {
+                let place = *args.place(0);
+                let space = self.agree(super::space(m), &place)?;
+                AsyncOp::MbarrierArrive { noinc: m.has("noinc"), space, addr: place.address }
+            }
+            () if m.has("bulk") && m.has("prefetch") => AsyncOp::BulkPrefetch,
+            () if m.has("bulk") => self.bulk(m, args, span)?,
+            () => self.copy(m, args, span)?,
+        };
+        Ok(Some(Op::Async(Box::new(op))))
+    }
+
+    fn count(&mut self, value: u64, span: Span) -> Lower<u32> {
+        match u32::try_from(value) {
+            Ok(count) => Ok(count),
+            Err(_) => self.refuse(Code::Operand, span, "Number of groups is out of range"),
+        }
+    }
+
+    fn copy(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<AsyncOp> {
+        let (dst, src) = (*args.place(0), *args.place(1));
+        self.agree(Space::Shared, &dst)?;
+        self.access(Space::Global, &src)?;
+        let size = args.constant(2);
+        let possible = if m.has("cg") { size == 16 } else { matches!(size, 4 | 8 | 16) };
+        if !possible {
+            return self.refuse(Code::Operand, span, format!("Copy size {size} is not possible for this 'cp.async'"));
+        }
+        let (mut src_size, mut ignore_src) = (None, None);
+        // Behind the size: the bytes to read or a predicate; then, with `.L2::cache_hint`, the policy.
+        let hints = usize::from(m.has("L2::cache_hint"));
+        let written: Vec<ast::Operand> = (3..args.0.len()).filter_map(|index| args.raw(index).copied()).collect();
+        if written.len() > hints
+            && let Some(operand) = written.first()
+        {
+            self.argument = 3;
+            if self.is_predicate(operand) {
+                ignore_src = Some(self.predicate(operand)?);
+            } else {
+                src_size = Some(self.source(operand, ScalarType::U32, false)?);
+            }
+        }
+        Ok(AsyncOp::Copy { dst: dst.address, src: src.address, size: size as u32, src_size, ignore_src })
+    }
+
+    fn is_predicate(&mut self, operand: &ast::Operand) -> bool {
+        use super::super::scope::Symbol;
+        match operand.kind {
+            ast::OperandKind::Not(_) => true,
+            ast::OperandKind::Name(name) => match self.symbol(name) {
+                Some(Symbol::Reg(reg)) => self.body.regs[reg.0 as usize].ty == ScalarType::Pred,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn bulk(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<AsyncOp> {
+        let mut spaces = m.words().filter_map(space_word);
+        let (Some(dst_space), Some(src_space)) = (spaces.next(), spaces.next()) else {
+            return self.refuse(Code::Modifier, span, "State spaces required for instruction 'cp.async.bulk'");
+        };
+        let (dst, src, size) = (*args.place(0), *args.place(1), args.src(2));
+        self.access(dst_space, &dst)?;
+        self.access(src_space, &src)?;
+        if let Operand::Imm(bytes) = size
+            && bytes % 16 != 0
+        {
+            return self.refuse(Code::Operand, span, format!("Size {bytes} of a bulk copy is no multiple of 16"));
+        }
+        let mbarrier = match args.0.get(3) {
+            Some(Value::Place(place)) => {
+                let place = *place;
+                self.agree(Space::Shared, &place)?;
+                Some(place.address)
+            }
+            _ => None,
+        };
+        let mut written =
+            (3..args.0.len()).filter_map(|index| args.raw(index).copied()).collect::<Vec<_>>().into_iter();
+        let multicast = match m.has("multicast::cluster").then(|| written.next()).flatten() {
+            Some(operand) => Some(self.source(&operand, ScalarType::B16, false)?),
+            None => None,
+        };
+        if m.has("L2::cache_hint") {
+            match written.next() {
+                Some(policy) => _ = self.source(&policy, ScalarType::B64, false)?,
+                None => return self.mismatch(span, "a cache policy is required by '.L2::cache_hint'"),
+            }
+        }
+        let byte_mask = match m.has("cp_mask").then(|| written.next()).flatten() {
+            Some(operand) => Some(self.source(&operand, ScalarType::B16, false)?),
+            None => None,
+        };
+        let reduce = if m.has("reduce") { m.find(AtomicOp::from_text).zip(m.ty(0)) } else { None };
+        let (dst, src) = (dst.address, src.address);
+        Ok(AsyncOp::Bulk { reduce, dst_space, src_space, dst, src, size, mbarrier, multicast, byte_mask })
+    }
+}
