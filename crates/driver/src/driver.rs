@@ -15,7 +15,7 @@ use crate::executor::Executor;
 use crate::fault::Sticky;
 use crate::handle::{HandleTable, Kind};
 use crate::library::{Kernel, Library};
-use crate::memory::RegisteredPages;
+use crate::memory::{AllHints, RegisteredPages};
 use crate::module::{Function, Module};
 use crate::stream::CreatedStream;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -53,6 +53,7 @@ pub struct Driver {
     pub(crate) libraries: HandleTable<Library>,
     pub(crate) kernels: HandleTable<Kernel>,
     pub(crate) registered: RegisteredPages,
+    pub(crate) hints: AllHints,
     pub(crate) sticky: Arc<Sticky>,
     next_id: AtomicU64,
 }
@@ -99,6 +100,7 @@ impl Driver {
             libraries: HandleTable::new(Kind::Library),
             kernels: HandleTable::new(Kind::Kernel),
             registered: RegisteredPages::default(),
+            hints: AllHints::default(),
             sticky,
             next_id: AtomicU64::new(1),
         })

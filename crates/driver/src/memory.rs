@@ -2,16 +2,19 @@
 //!
 //! Addresses are numbers here. What lies behind a host address is reached through a [`HostRange`] that the caller of the
 //! driver vouches for.
+mod hints;
 mod host;
 mod pointer;
 mod transfer;
 
+pub use hints::{Advice, Hints, Location, location_kind};
 pub use host::host_flags;
 pub use pointer::{Pointer, PointerKind};
 pub use transfer::{Box3, Fill2d, Place, Side, Transfer, Vouch};
 pub use warploom_exec::copy::FillWidth;
 pub use warploom_exec::memory::HostRange;
 
+pub(crate) use hints::AllHints;
 pub(crate) use host::RegisteredPages;
 
 use warploom_exec::fault::{AccessKind, Nearest};

@@ -24,4 +24,5 @@ pub(crate) mod primary_context;
 pub(crate) mod profiler;
 pub(crate) mod stream;
 pub(crate) mod stream_memory_operation;
+pub(crate) mod unified_addressing;
 pub(crate) mod version;

@@ -12,6 +12,7 @@ mod identity;
 mod image;
 mod launch;
 pub(crate) mod log;
+pub(crate) mod members;
 pub(crate) mod state;
 mod trace;
 

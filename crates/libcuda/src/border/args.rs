@@ -284,6 +284,14 @@ impl HostPtr {
         if self.is_null() { Err(null(name)) } else { Ok(self.0) }
     }
 
+    /// Writes a value here, which the C caller promised to be a place for one.
+    pub(crate) fn write<T: Copy>(self, name: &'static str, value: T) -> DriverResult {
+        let address = self.required(name)?;
+        // SAFETY: not NULL; the C caller promised a place for a value of this type, at any alignment.
+        unsafe { std::ptr::with_exposed_provenance_mut::<T>(address).write_unaligned(value) }
+        Ok(())
+    }
+
     /// A copy of `len` bytes from here, which the C caller promised to be readable.
     pub(crate) fn read_bytes(self, name: &'static str, len: usize) -> DriverResult<Vec<u8>> {
         let address = if len == 0 { return Ok(Vec::new()) } else { self.required(name)? };

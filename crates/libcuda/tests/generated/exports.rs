@@ -679,28 +679,23 @@ pub(crate) static EXPORTS: &[Export] = &[
         PFN_cuFabricCpyBatchAsync_v13050_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuPointerGetAttribute", false, PFN_cuPointerGetAttribute_v4000, (zeroed(), zeroed(), zeroed())),
-    call!("cuMemPrefetchAsync", false, PFN_cuMemPrefetchAsync_v8000, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!(
-        "cuMemPrefetchAsync_ptsz",
-        false,
-        PFN_cuMemPrefetchAsync_v8000_ptsz,
-        (zeroed(), zeroed(), zeroed(), zeroed())
-    ),
+    call!("cuPointerGetAttribute", true, PFN_cuPointerGetAttribute_v4000, (zeroed(), zeroed(), zeroed())),
+    call!("cuMemPrefetchAsync", true, PFN_cuMemPrefetchAsync_v8000, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuMemPrefetchAsync_ptsz", true, PFN_cuMemPrefetchAsync_v8000_ptsz, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuMemPrefetchAsync_v2",
-        false,
+        true,
         PFN_cuMemPrefetchAsync_v12020,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemPrefetchAsync_v2_ptsz",
-        false,
+        true,
         PFN_cuMemPrefetchAsync_v12020_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuMemAdvise", false, PFN_cuMemAdvise_v8000, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuMemAdvise_v2", false, PFN_cuMemAdvise_v12020, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuMemAdvise", true, PFN_cuMemAdvise_v8000, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuMemAdvise_v2", true, PFN_cuMemAdvise_v12020, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuMemPrefetchBatchAsync",
         false,
@@ -745,18 +740,18 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!(
         "cuMemRangeGetAttribute",
-        false,
+        true,
         PFN_cuMemRangeGetAttribute_v8000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemRangeGetAttributes",
-        false,
+        true,
         PFN_cuMemRangeGetAttributes_v8000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuPointerSetAttribute", false, PFN_cuPointerSetAttribute_v6000, (zeroed(), zeroed(), zeroed())),
-    call!("cuPointerGetAttributes", false, PFN_cuPointerGetAttributes_v7000, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuPointerSetAttribute", true, PFN_cuPointerSetAttribute_v6000, (zeroed(), zeroed(), zeroed())),
+    call!("cuPointerGetAttributes", true, PFN_cuPointerGetAttributes_v7000, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!("cuStreamCreate", true, PFN_cuStreamCreate_v2000, (zeroed(), zeroed())),
     call!("cuStreamCreateWithPriority", true, PFN_cuStreamCreateWithPriority_v5050, (zeroed(), zeroed(), zeroed())),
     call!("cuStreamBeginCaptureToCig", false, PFN_cuStreamBeginCaptureToCig_v13010, (zeroed(), zeroed())),

@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, DefaultStream, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuPointerGetAttribute(
@@ -13,11 +14,18 @@ pub(crate) unsafe extern "C" fn cuPointerGetAttribute(
     ptr: CUdeviceptr_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuPointerGetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("data", &data);
-        trace.arg("attribute", &attribute);
-        trace.arg("ptr", &ptr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::unified_addressing::cuPointerGetAttribute(arg(data), arg(attribute), arg(ptr)) }
+        },
+        |trace| {
+            trace.arg("data", &data);
+            trace.arg("attribute", &attribute);
+            trace.arg("ptr", &ptr);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -28,12 +36,27 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPrefetchAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("devPtr", &devPtr);
-        trace.arg("count", &count);
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::unified_addressing::cuMemPrefetchAsync(
+                    DefaultStream::Legacy,
+                    arg(devPtr),
+                    arg(count),
+                    arg(dstDevice),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("devPtr", &devPtr);
+            trace.arg("count", &count);
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -44,12 +67,27 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPrefetchAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("devPtr", &devPtr);
-        trace.arg("count", &count);
-        trace.arg("dstDevice", &dstDevice);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::unified_addressing::cuMemPrefetchAsync(
+                    DefaultStream::PerThread,
+                    arg(devPtr),
+                    arg(count),
+                    arg(dstDevice),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("devPtr", &devPtr);
+            trace.arg("count", &count);
+            trace.arg("dstDevice", &dstDevice);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -61,13 +99,29 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_v2(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPrefetchAsync_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("devPtr", &devPtr);
-        trace.arg("count", &count);
-        trace.arg("location", &location);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::unified_addressing::cuMemPrefetchAsync_v2(
+                    DefaultStream::Legacy,
+                    arg(devPtr),
+                    arg(count),
+                    arg(location),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("devPtr", &devPtr);
+            trace.arg("count", &count);
+            trace.arg("location", &location);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -79,13 +133,29 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_v2_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPrefetchAsync_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("devPtr", &devPtr);
-        trace.arg("count", &count);
-        trace.arg("location", &location);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::unified_addressing::cuMemPrefetchAsync_v2(
+                    DefaultStream::PerThread,
+                    arg(devPtr),
+                    arg(count),
+                    arg(location),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("devPtr", &devPtr);
+            trace.arg("count", &count);
+            trace.arg("location", &location);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -96,12 +166,19 @@ pub(crate) unsafe extern "C" fn cuMemAdvise(
     device: CUdevice_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemAdvise");
-    not_supported(&CALL, |trace| {
-        trace.arg("devPtr", &devPtr);
-        trace.arg("count", &count);
-        trace.arg("advice", &advice);
-        trace.arg("device", &device);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::unified_addressing::cuMemAdvise(arg(devPtr), arg(count), arg(advice), arg(device)) }
+        },
+        |trace| {
+            trace.arg("devPtr", &devPtr);
+            trace.arg("count", &count);
+            trace.arg("advice", &advice);
+            trace.arg("device", &device);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -112,12 +189,19 @@ pub(crate) unsafe extern "C" fn cuMemAdvise_v2(
     location: CUmemLocation_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemAdvise_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("devPtr", &devPtr);
-        trace.arg("count", &count);
-        trace.arg("advice", &advice);
-        trace.arg("location", &location);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::unified_addressing::cuMemAdvise_v2(arg(devPtr), arg(count), arg(advice), arg(location)) }
+        },
+        |trace| {
+            trace.arg("devPtr", &devPtr);
+            trace.arg("count", &count);
+            trace.arg("advice", &advice);
+            trace.arg("location", &location);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -280,13 +364,28 @@ pub(crate) unsafe extern "C" fn cuMemRangeGetAttribute(
     count: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemRangeGetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("data", &data);
-        trace.arg("dataSize", &dataSize);
-        trace.arg("attribute", &attribute);
-        trace.arg("devPtr", &devPtr);
-        trace.arg("count", &count);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::unified_addressing::cuMemRangeGetAttribute(
+                    arg(data),
+                    arg(dataSize),
+                    arg(attribute),
+                    arg(devPtr),
+                    arg(count),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("data", &data);
+            trace.arg("dataSize", &dataSize);
+            trace.arg("attribute", &attribute);
+            trace.arg("devPtr", &devPtr);
+            trace.arg("count", &count);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -299,14 +398,30 @@ pub(crate) unsafe extern "C" fn cuMemRangeGetAttributes(
     count: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemRangeGetAttributes");
-    not_supported(&CALL, |trace| {
-        trace.arg("data", &data);
-        trace.arg("dataSizes", &dataSizes);
-        trace.arg("attributes", &attributes);
-        trace.arg("numAttributes", &numAttributes);
-        trace.arg("devPtr", &devPtr);
-        trace.arg("count", &count);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::unified_addressing::cuMemRangeGetAttributes(
+                    arg(data),
+                    arg(dataSizes),
+                    arg(attributes),
+                    arg(numAttributes),
+                    arg(devPtr),
+                    arg(count),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("data", &data);
+            trace.arg("dataSizes", &dataSizes);
+            trace.arg("attributes", &attributes);
+            trace.arg("numAttributes", &numAttributes);
+            trace.arg("devPtr", &devPtr);
+            trace.arg("count", &count);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -316,11 +431,18 @@ pub(crate) unsafe extern "C" fn cuPointerSetAttribute(
     ptr: CUdeviceptr_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuPointerSetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("value", &value);
-        trace.arg("attribute", &attribute);
-        trace.arg("ptr", &ptr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::unified_addressing::cuPointerSetAttribute(arg(value), arg(attribute), arg(ptr)) }
+        },
+        |trace| {
+            trace.arg("value", &value);
+            trace.arg("attribute", &attribute);
+            trace.arg("ptr", &ptr);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -331,10 +453,24 @@ pub(crate) unsafe extern "C" fn cuPointerGetAttributes(
     ptr: CUdeviceptr_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuPointerGetAttributes");
-    not_supported(&CALL, |trace| {
-        trace.arg("numAttributes", &numAttributes);
-        trace.arg("attributes", &attributes);
-        trace.arg("data", &data);
-        trace.arg("ptr", &ptr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::unified_addressing::cuPointerGetAttributes(
+                    arg(numAttributes),
+                    arg(attributes),
+                    arg(data),
+                    arg(ptr),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("numAttributes", &numAttributes);
+            trace.arg("attributes", &attributes);
+            trace.arg("data", &data);
+            trace.arg("ptr", &ptr);
+        },
+    )
 }
