@@ -1,0 +1,180 @@
+//! A device for tests: kernels from PTX text, buffers, launches.
+
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+
+use warploom_exec::fault::Fault;
+use warploom_exec::grid::{Environment, Launch};
+use warploom_exec::heap::DeviceHeap;
+use warploom_exec::kernel::LoadedKernel;
+use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options};
+use warploom_exec::output::DeviceOutput;
+use warploom_exec::pool::{Pool, PoolOptions};
+use warploom_interp::{LoadError, function_address, load};
+use warploom_ptx::ir::{GlobalId, Module, RelocationTarget, Space};
+
+#[derive(Default)]
+struct Printed(Mutex<Vec<u8>>);
+
+impl DeviceOutput for Printed {
+    fn write(&self, bytes: &[u8]) {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+    }
+
+    fn flush(&self) {}
+}
+
+/// Memory, a pool of two workers, and what kernels printed.
+pub struct Device {
+    memory: Arc<Memory>,
+    environment: Arc<Environment>,
+    printed: Arc<Printed>,
+    pool: Pool,
+}
+
+/// What a launch is started with beyond its parameters.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub grid: [u32; 3],
+    pub cta: [u32; 3],
+    pub dynamic_shared: u32,
+}
+
+impl Shape {
+    pub fn new(grid: u32, cta: u32) -> Shape {
+        Shape { grid: [grid, 1, 1], cta: [cta, 1, 1], dynamic_shared: 0 }
+    }
+}
+
+impl Device {
+    pub fn new() -> Device {
+        Device::with_threads(2)
+    }
+
+    pub fn with_threads(threads: u32) -> Device {
+        let memory = Arc::new(Memory::new(Options { window: 1 << 36, capacity: 1 << 30 }).unwrap());
+        let printed = Arc::new(Printed::default());
+        let environment = Arc::new(Environment {
+            memory: memory.clone(),
+            heap: DeviceHeap::new(memory.clone(), 0, 1),
+            output: printed.clone(),
+        });
+        let pool = Pool::new(PoolOptions { threads, ..PoolOptions::default() });
+        Device { memory, environment, printed, pool }
+    }
+
+    /// Parses, lowers, verifies; places the variables; loads the one kernel of the text.
+    pub fn kernel(&self, ptx: &str) -> Result<Arc<dyn LoadedKernel>, LoadError> {
+        let text = if ptx.contains(".version") {
+            ptx.to_owned()
+        } else {
+            format!(".version 8.0\n.target sm_90\n.address_size 64\n{ptx}")
+        };
+        let options = warploom_ptx::Options { driver_version: 13000, sm: 90 };
+        let module = warploom_ptx::load(text.as_bytes(), &options)
+            .unwrap_or_else(|failure| panic!("{:?}\n{text}", failure.diagnostics));
+        let kernel = module
+            .functions
+            .iter()
+            .position(|function| function.kind == warploom_ptx::ir::FunctionKind::Kernel)
+            .map(|index| warploom_ptx::ir::FunctionId(index as u32))
+            .expect("a kernel");
+        let places = self.place(&module);
+        load(&module, kernel, &|GlobalId(id)| places[id as usize])
+    }
+
+    fn place(&self, module: &Module) -> Vec<Option<u64>> {
+        let places: Vec<Option<u64>> = module
+            .globals
+            .iter()
+            .map(|global| (global.space != Space::Shared).then(|| self.alloc(global.size.max(1))))
+            .collect();
+        for (global, place) in module.globals.iter().zip(&places) {
+            let Some(place) = *place else { continue };
+            let mut bytes = global.init.clone();
+            bytes.resize(global.size as usize, 0);
+            for relocation in &global.relocations {
+                let address = match relocation.target {
+                    RelocationTarget::Global(id) => places[id.0 as usize].unwrap_or(0),
+                    RelocationTarget::Function(id) => function_address(id),
+                };
+                let value = address.wrapping_add(relocation.addend as u64) >> relocation.shift;
+                let start = relocation.offset as usize;
+                let size = relocation.size as usize;
+                bytes[start..start + size].copy_from_slice(&value.to_le_bytes()[..size]);
+            }
+            self.memory.view().write_bytes(place, &bytes).unwrap();
+        }
+        places
+    }
+
+    pub fn alloc(&self, size: u64) -> u64 {
+        let spec =
+            AllocSpec { size, kind: MemoryKind::Device, device: 0, owner: 1, tag: 0, origin: "a test's allocation" };
+        let base = self.memory.alloc(spec).unwrap().base;
+        self.memory.view().write_bytes(base, &vec![0; size as usize]).unwrap();
+        base
+    }
+
+    pub fn buffer(&self, words: &[u32]) -> u64 {
+        let base = self.alloc(words.len() as u64 * 4);
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.memory.view().write_bytes(base, &bytes).unwrap();
+        base
+    }
+
+    pub fn words(&self, base: u64, count: usize) -> Vec<u32> {
+        let mut bytes = vec![0; count * 4];
+        self.memory.view().read_bytes(base, &mut bytes).unwrap();
+        bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
+    }
+
+    pub fn printed(&self) -> String {
+        String::from_utf8(std::mem::take(&mut *self.printed.0.lock().unwrap())).unwrap()
+    }
+
+    /// Launches with 64-bit parameters and waits.
+    pub fn launch(&self, kernel: &Arc<dyn LoadedKernel>, shape: Shape, params: &[u64]) -> Result<(), Arc<Fault>> {
+        let (send, receive) = channel();
+        let launch = Launch {
+            kernel: kernel.clone(),
+            grid: shape.grid,
+            cta: shape.cta,
+            cluster: [1, 1, 1],
+            dynamic_shared: shape.dynamic_shared,
+            params: params.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            cooperative: false,
+            stack_limit: 1024,
+            environment: self.environment.clone(),
+        };
+        self.pool.launch(launch, false, Box::new(move |fault| send.send(fault).unwrap()));
+        match receive.recv().unwrap() {
+            None => Ok(()),
+            Some(fault) => Err(fault),
+        }
+    }
+
+    /// Runs a kernel that writes one word for each thread, and returns them.
+    pub fn run(&self, ptx: &str, shape: Shape) -> Vec<u32> {
+        let kernel = self.kernel(ptx).unwrap_or_else(|error| panic!("{error}"));
+        let threads = shape.grid.iter().chain(&shape.cta).product::<u32>() as usize;
+        let out = self.alloc(threads as u64 * 4);
+        self.launch(&kernel, shape, &[out]).unwrap_or_else(|fault| panic!("{fault}"));
+        self.words(out, threads)
+    }
+}
+
+/// A kernel that stores `%r1` of every thread to its word of the output. The body may use `%r2` to `%r19`, `%p1` to `%p9`, `%d2` to
+/// `%d9` and `%f1` to `%f9`; `%r0` is the number of the thread in the grid, `%d1` where its result goes.
+pub fn entry(body: &str) -> String {
+    format!(
+        ".visible .entry kernel(.param .u64 out) {{
+        .reg .b32 %r<20>; .reg .b64 %d<10>; .reg .pred %p<10>; .reg .f32 %f<10>;
+        mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r0, %r0, %r1, %r2;
+        ld.param.u64 %d1, [out]; mul.wide.u32 %d2, %r0, 4; add.u64 %d1, %d1, %d2;
+        {body}
+        st.global.u32 [%d1], %r1;
+        ret;
+        }}"
+    )
+}
