@@ -5,6 +5,7 @@ mod entry_point;
 mod entry_points;
 mod info;
 mod library;
+mod ptx;
 mod run;
 mod version;
 
@@ -26,6 +27,8 @@ enum Command {
     EntryPoint(entry_point::EntryPoint),
     EntryPoints(entry_points::EntryPoints),
     Info(info::Info),
+    #[command(subcommand)]
+    Ptx(ptx::Ptx),
 }
 
 /// 0: done. 1: the answer is no (nothing of this name, PTX with errors). 2: wrong usage, or something broke. `run` exits as its
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         Command::EntryPoint(command) => command.execute(),
         Command::EntryPoints(command) => command.execute(),
         Command::Info(command) => command.execute(),
+        Command::Ptx(command) => command.execute(),
     };
     result.unwrap_or_else(|error| {
         eprintln!("warploom: {error:#}");

@@ -1,7 +1,7 @@
 //! ELF files: NVIDIA's hold machine code, which is told apart and not read. Ours, the result of linking, hold the PTX
 //! texts that were linked, a section each, so that another process can load them.
 
-use object::elf::{ELFCLASS64, ELFDATA2LSB, ELFOSABI_NONE, ET_EXEC, SHT_PROGBITS};
+use object::elf::{ELFOSABI_NONE, ET_EXEC, SHT_PROGBITS};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::read::{Object, ObjectSection};
 use object::write::elf::{FileHeader as NewHeader, SectionHeader, Writer};
@@ -127,6 +127,8 @@ pub fn read_container(file: &[u8]) -> Result<Vec<(String, String)>, ImageError> 
 
 #[cfg(test)]
 mod tests {
+    use object::elf::{ELFCLASS64, ELFDATA2LSB};
+
     use super::*;
 
     fn header(file: &[u8]) -> &[u8; ELF_HEADER_SIZE] {

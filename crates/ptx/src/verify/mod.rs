@@ -8,6 +8,7 @@ pub use acceptance::{Options, newest_version};
 pub use link::Linker;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::image::{ImageKind, identify};
 use crate::ir;
 use crate::lower::{Lowered, lower};
 use crate::syntax::{self, Span};
@@ -81,30 +82,13 @@ pub struct Input {
     source: Arc<str>,
 }
 
-/// Whether a driver takes the bytes for PTX: `.version` comes first, after blanks and comments.
-pub fn looks_like_ptx(bytes: &[u8]) -> bool {
-    let mut rest = bytes;
-    loop {
-        rest = rest.trim_ascii_start();
-        if let Some(comment) = rest.strip_prefix(b"//") {
-            let end = comment.iter().position(|byte| *byte == b'\n').unwrap_or(comment.len());
-            rest = &comment[end..];
-        } else if let Some(comment) = rest.strip_prefix(b"/*") {
-            let Some(end) = comment.windows(2).position(|pair| pair == b"*/") else { return false };
-            rest = &comment[end + 2..];
-        } else {
-            return rest.starts_with(b".version");
-        }
-    }
-}
-
 /// Parses, lowers and checks one text by itself.
 pub fn compile(text: &[u8], options: &Options) -> Result<Input, Failure> {
     let text = &text[..text.iter().position(|byte| *byte == 0).unwrap_or(text.len())];
     let parsed = syntax::parse(text);
     let source = Arc::clone(parsed.module.source());
     let fail = |class, diagnostics| Failure { class, diagnostics, source: Arc::clone(&source) };
-    if !looks_like_ptx(text) {
+    if identify(text) != Some(ImageKind::Ptx) {
         let message = "Missing .version directive at start of file";
         return Err(fail(FailureClass::InvalidImage, vec![Diagnostic::error(Code::Version, Span::new(0, 0), message)]));
     }

@@ -1,0 +1,183 @@
+//! `warploom ptx`: says whether PTX loads and why not, and shows how it was understood.
+use std::borrow::Cow;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand, ValueEnum};
+use warploom_ptx::diagnostic::{APPLICATION_INPUT, Diagnostic, error_log, excerpts, info_log};
+use warploom_ptx::image::{EntryKind, Fatbin, ImageKind, identify, read_container};
+use warploom_ptx::ir::{FunctionId, FunctionKind};
+use warploom_ptx::{Options, VerifiedModule, load, syntax};
+
+use crate::version::CudaVersion;
+
+/// Check PTX, or show how it is understood.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Ptx {
+    Check(Check),
+    Dump(Dump),
+}
+
+/// Say whether PTX loads, and what is wrong with it.
+///
+/// Files are PTX, fat binaries, or what cuLinkComplete gave. The exit status is 1 if one does not load.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Load as the driver of this CUDA version.
+    #[arg(long, value_name = "X.Y", default_value_t = CudaVersion(warploom_abi::CUDA_VERSION))]
+    cuda: CudaVersion,
+
+    /// Load for a device of this compute capability.
+    #[arg(long, value_name = "sm_NN", default_value = "sm_90", value_parser = capability)]
+    device: u32,
+
+    /// Print the lines that a program finds in its JIT log.
+    #[arg(long)]
+    log: bool,
+
+    /// The files.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// Print PTX as it was understood, what was not understood left out.
+#[derive(Debug, Args)]
+pub(crate) struct Dump {
+    /// In which form.
+    #[arg(long, value_enum, default_value_t = Form::Text)]
+    form: Form,
+
+    /// A PTX file, a fat binary, or what cuLinkComplete gave.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Form {
+    /// PTX, one statement a line.
+    Text,
+    /// The syntax tree.
+    Tree,
+}
+
+impl Ptx {
+    pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Check(command) => command.execute(),
+            Self::Dump(command) => command.execute(),
+        }
+    }
+}
+
+impl Check {
+    fn execute(self) -> anyhow::Result<ExitCode> {
+        let options = Options { driver_version: self.cuda.0.unsigned_abs(), sm: self.device };
+        let mut failed = false;
+        for file in &self.files {
+            for (name, text) in texts(file)? {
+                failed |= !self.check(&name, &text, &options)?;
+            }
+        }
+        Ok(ExitCode::from(u8::from(failed)))
+    }
+
+    /// Prints what there is to say about one text; whether it loads.
+    fn check(&self, name: &str, text: &[u8], options: &Options) -> anyhow::Result<bool> {
+        let mut out = std::io::stdout().lock();
+        match load(text, options) {
+            Ok(module) => {
+                self.problems(name, &String::from_utf8_lossy(text), module.warnings());
+                for (kernel, instruction, line) in unsupported(&module) {
+                    writeln!(out, "{name}:{line}: kernel {kernel} does not launch: `{instruction}` is not supported")?;
+                }
+                let kernels = kernels(&module).count();
+                writeln!(out, "{name}: loads, {kernels} kernel{}", if kernels == 1 { "" } else { "s" })?;
+                Ok(true)
+            }
+            Err(failure) => {
+                self.problems(name, &failure.source, &failure.diagnostics);
+                writeln!(out, "{name}: does not load")?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn problems(&self, name: &str, source: &str, diagnostics: &[Diagnostic]) {
+        if self.log {
+            for log in [info_log, error_log].map(|log| log(source, APPLICATION_INPUT, diagnostics)) {
+                if !log.is_empty() {
+                    eprintln!("{log}");
+                }
+            }
+        } else {
+            eprint!("{}", excerpts(source, name, diagnostics, std::io::stderr().is_terminal()));
+        }
+    }
+}
+
+fn kernels(module: &VerifiedModule) -> impl Iterator<Item = FunctionId> {
+    let functions = module.functions.iter().enumerate();
+    functions.filter(|(_, function)| function.kind == FunctionKind::Kernel).map(|(at, _)| FunctionId(at as u32))
+}
+
+/// Kernel, instruction and line of what keeps kernels from launching.
+fn unsupported(module: &VerifiedModule) -> impl Iterator<Item = (&str, &str, u32)> {
+    kernels(module).flat_map(|kernel| {
+        let name: &str = &module.functions[kernel.0 as usize].name;
+        module.unsupported(kernel).into_iter().map(move |(_, found)| (name, &*found.mnemonic, found.line))
+    })
+}
+
+impl Dump {
+    fn execute(self) -> anyhow::Result<ExitCode> {
+        let mut failed = false;
+        for (name, text) in texts(&self.file)? {
+            let parsed = syntax::parse(&text);
+            let color = std::io::stderr().is_terminal();
+            eprint!("{}", excerpts(parsed.module.source(), &name, &parsed.diagnostics, color));
+            failed |= parsed.has_errors();
+            let text = match self.form {
+                Form::Text => parsed.module.to_string(),
+                Form::Tree => syntax::dump(&parsed.module),
+            };
+            std::io::stdout().write_all(text.as_bytes())?;
+        }
+        Ok(ExitCode::from(u8::from(failed)))
+    }
+}
+
+/// The PTX texts of a file, each with the name to show for it.
+fn texts(file: &Path) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    let name = file.display().to_string();
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
+    let texts: Vec<_> = match identify(&bytes) {
+        Some(ImageKind::Fatbin) => {
+            let fatbin = Fatbin::parse(&bytes).with_context(|| format!("cannot read {name}"))?;
+            let entries = fatbin.entries.iter().filter(|entry| entry.kind == EntryKind::Ptx);
+            entries
+                .map(|entry| Ok((format!("{name}({})", entry.architecture), entry.content().map(Cow::into_owned)?)))
+                .collect::<anyhow::Result<_>>()?
+        }
+        Some(ImageKind::Elf) => {
+            let texts = read_container(&bytes).with_context(|| format!("cannot read {name}"))?;
+            texts.into_iter().map(|(part, text)| (format!("{name}({part})"), text.into_bytes())).collect()
+        }
+        // Text that is no PTX is for the parser to complain about.
+        Some(ImageKind::Ptx | ImageKind::FatbinWrapper) | None => return Ok(vec![(name, bytes)]),
+    };
+    if texts.is_empty() {
+        bail!("{name} holds no PTX, only machine code: compile it for a virtual architecture as well (compute_NN)");
+    }
+    Ok(texts)
+}
+
+fn capability(text: &str) -> Result<u32, String> {
+    let known = warploom_abi::settings::COMPUTE_CAPABILITIES;
+    let capability = text.strip_prefix("sm_").and_then(|digits| digits.parse().ok());
+    capability.filter(|capability| known.contains(capability)).ok_or_else(|| {
+        let names = known.map(|capability| format!("sm_{capability}"));
+        format!("one of {} is expected", names.join(", "))
+    })
+}
