@@ -247,7 +247,7 @@ impl Memory {
         let rounded = spec.size.checked_next_multiple_of(GRANULE).ok_or(AllocError::OutOfMemory)?;
         self.charge(rounded)?;
         let mut info = self.describe(spec, 0);
-        let placed = match self.slabs.class_of(rounded) {
+        let placed = match self.slabs.class_of(rounded, spec.kind) {
             Some(class) => self.slabs.alloc(class, &mut info, || self.new_slab_chunk(), &self.table),
             None => self.alloc_run(&mut info),
         };

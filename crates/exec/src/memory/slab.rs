@@ -1,4 +1,4 @@
-//! Small allocations: slots of equal size in chunks, one list of free slots for each size class.
+//! Small allocations: slots of equal size in chunks, one list of free slots for each size class of each [`Pool`].
 //!
 //! A free slot waits in a queue before it is used again, so that a late access to it is still told as one to freed
 //! memory. Each slot is longer than the allocation by a granule or more that belongs to nobody.
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use super::table::{Head, Table, free_error};
-use super::{ALIGNMENT, AllocError, AllocationInfo, FreeError, GRANULE, lock};
+use super::{ALIGNMENT, AllocError, AllocationInfo, FreeError, GRANULE, MemoryKind, lock};
 
 /// Slots up to this size, with their gap, are slab slots; what is larger is a run of chunks.
 const LARGEST_SLOT: u64 = 512 << 10;
@@ -17,9 +17,34 @@ const WAITING_BYTES: u64 = 4 << 20;
 /// Empty slabs of a class that keep their pages.
 const EMPTY_SLABS: u32 = 2;
 
-/// All size classes.
+/// Kinds of memory that share chunks. An address past the end of one kind never lies in another.
+#[derive(Clone, Copy)]
+enum Pool {
+    Device,
+    Managed,
+    Host,
+    Driver,
+}
+
+const POOLS: [Pool; 4] = [Pool::Device, Pool::Managed, Pool::Host, Pool::Driver];
+
+impl Pool {
+    fn of(kind: MemoryKind) -> Pool {
+        match kind {
+            MemoryKind::Device | MemoryKind::DeviceHeap => Pool::Device,
+            MemoryKind::Managed => Pool::Managed,
+            MemoryKind::PinnedHost => Pool::Host,
+            MemoryKind::ModuleGlobal | MemoryKind::ModuleConst | MemoryKind::Array | MemoryKind::Internal => {
+                Pool::Driver
+            }
+        }
+    }
+}
+
+/// All size classes: those of the first pool, ascending, then of the next.
 pub(super) struct Slabs {
     classes: Vec<Class>,
+    of_each_pool: usize,
 }
 
 struct Class {
@@ -47,24 +72,28 @@ struct Slab {
 
 impl Slabs {
     pub(super) fn new() -> Slabs {
-        let mut classes = Vec::new();
+        let mut strides = Vec::new();
         let mut stride = ALIGNMENT;
         while stride <= LARGEST_SLOT {
-            classes.push(Class { stride, state: Mutex::default() });
+            strides.push(stride);
             // Eight classes for each doubling: at most an eighth of a slot is lost.
             stride +=
                 (stride.next_power_of_two() / 2 / 8 * if stride.is_power_of_two() { 2 } else { 1 }).max(ALIGNMENT);
         }
-        Slabs { classes }
+        let classes =
+            POOLS.iter().flat_map(|_| &strides).map(|stride| Class { stride: *stride, state: Mutex::default() });
+        Slabs { classes: classes.collect(), of_each_pool: strides.len() }
     }
 
     /// The class for allocations of `rounded` bytes (a multiple of the granule), `None` if they are too large for slabs.
-    pub(super) fn class_of(&self, rounded: u64) -> Option<usize> {
+    pub(super) fn class_of(&self, rounded: u64, kind: MemoryKind) -> Option<usize> {
         let need = rounded + GRANULE;
         if need > LARGEST_SLOT {
             return None;
         }
-        Some(self.classes.partition_point(|class| class.stride < need))
+        let first = Pool::of(kind) as usize * self.of_each_pool;
+        let classes = &self.classes[first..first + self.of_each_pool];
+        Some(first + classes.partition_point(|class| class.stride < need))
     }
 
     /// Takes a slot, fills `info.base`.
@@ -186,7 +215,7 @@ mod tests {
             assert_eq!(class.stride % ALIGNMENT, 0);
         }
         for rounded in (GRANULE..LARGEST_SLOT).step_by(GRANULE as usize) {
-            let Some(class) = slabs.class_of(rounded) else {
+            let Some(class) = slabs.class_of(rounded, MemoryKind::Managed) else {
                 assert!(rounded + GRANULE > LARGEST_SLOT);
                 continue;
             };

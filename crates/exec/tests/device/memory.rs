@@ -121,6 +121,20 @@ fn the_last_granule_belongs_to_the_allocation_for_kernels_not_for_copies() {
 }
 
 #[test]
+fn no_kind_of_memory_lies_behind_another() {
+    let memory = memory(1 << 30);
+    let kinds = [MemoryKind::Device, MemoryKind::PinnedHost, MemoryKind::Managed, MemoryKind::ModuleGlobal];
+    for _ in 0..20 {
+        for kind in kinds {
+            let base = memory.alloc(AllocSpec { kind, ..spec(100) }).unwrap().base;
+            for offset in (100..8192).step_by(100) {
+                assert!(memory.lookup(base + offset).is_none_or(|info| info.kind == kind));
+            }
+        }
+    }
+}
+
+#[test]
 fn warps_read_and_write_in_every_pattern() {
     let memory = memory(1 << 30);
     let base = alloc(&memory, 4096);
