@@ -2,6 +2,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::{FunctionId, FunctionKind, Module};
 
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -11,19 +12,19 @@ const NAMED: usize = 8;
 
 /// A verified program and an index of its kernels.
 pub struct Code {
-    module: Arc<Module>,
+    module: VerifiedModule,
     kernels: HashMap<String, FunctionId>,
 }
 
 impl Code {
     /// Takes a verified program.
-    pub fn new(module: Arc<Module>) -> Arc<Code> {
+    pub fn new(module: VerifiedModule) -> Arc<Code> {
         let kernels = kernels_of(&module).map(|(id, name)| (name.to_owned(), id)).collect();
         Arc::new(Code { module, kernels })
     }
 
     /// The program.
-    pub fn module(&self) -> &Arc<Module> {
+    pub fn module(&self) -> &VerifiedModule {
         &self.module
     }
 

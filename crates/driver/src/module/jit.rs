@@ -2,6 +2,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use warploom_ptx::diagnostic::{APPLICATION_INPUT, error_log, info_log};
+use warploom_ptx::image::{ElfKind, Entry, Fatbin, ImageError, read_container};
+use warploom_ptx::{Failure, FailureClass, Linker, Options, VerifiedModule};
+
 use super::{Code, Image};
 use crate::driver::Driver;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -26,6 +30,62 @@ pub struct JitLogs {
     pub time: Duration,
 }
 
+impl JitLogs {
+    /// Adds lines to the errors.
+    pub(super) fn complain(&mut self, lines: &str) {
+        append(&mut self.errors, lines);
+    }
+
+    /// Adds lines to the notes.
+    pub(super) fn note(&mut self, lines: &str) {
+        append(&mut self.info, lines);
+    }
+}
+
+/// Lines are separated, not ended, by line feeds.
+fn append(log: &mut String, lines: &str) {
+    if !log.is_empty() && !lines.is_empty() {
+        log.push('\n');
+    }
+    log.push_str(lines);
+}
+
+/// Up to this many bytes an ELF file holds its header and nothing else.
+const EMPTY_ELF: usize = 64;
+
+/// What PTX that was refused answers; the log says everything, the error the first thing.
+pub(super) fn refused(failure: &Failure, name: &str, logs: &mut JitLogs) -> DriverError {
+    logs.complain(&error_log(&failure.source, name, &failure.diagnostics));
+    let code = match failure.class {
+        FailureClass::InvalidImage => ErrorCode::InvalidImage,
+        FailureClass::UnsupportedPtxVersion => ErrorCode::UnsupportedPtxVersion,
+        FailureClass::InvalidPtx => ErrorCode::InvalidPtx,
+    };
+    let log = error_log(&failure.source, name, &failure.diagnostics);
+    DriverError::new(code, log.lines().next().unwrap_or("the PTX is not valid").to_owned())
+}
+
+/// What inputs that do not fit together answer.
+pub(super) fn unlinkable(messages: &[String], logs: &mut JitLogs) -> DriverError {
+    for message in messages {
+        logs.complain(&format!("error   : {message}"));
+    }
+    let first = messages.first().cloned().unwrap_or_default();
+    DriverError::new(ErrorCode::InvalidSource, format!("the inputs cannot be linked: {first}"))
+}
+
+pub(super) fn damaged(error: &ImageError) -> DriverError {
+    DriverError::new(ErrorCode::InvalidImage, error.to_string())
+}
+
+/// What an image with nothing but machine code answers.
+pub(super) fn no_binary(logs: &mut JitLogs) -> DriverError {
+    let reason = "the image holds no PTX that this device can run, only machine code for GPUs; build it with PTX, as \
+                  nvcc does with -gencode arch=compute_NN,code=compute_NN";
+    logs.complain(&format!("error   : {reason}"));
+    DriverError::new(ErrorCode::NoBinaryForGpu, reason)
+}
+
 impl Driver {
     /// Translates an image. The logs are there in any case.
     ///
@@ -36,18 +96,72 @@ impl Driver {
         let start = Instant::now();
         let result = match image {
             Image::Text(text) => self.translate_text(text, options, logs),
-            Image::Elf(_) | Image::FatBinary(_) | Image::WrappedFatBinary(_) => {
-                Err(DriverError::new(ErrorCode::NotSupported, "images other than PTX text are not read yet"))
+            Image::Elf(bytes) => self.translate_elf(bytes, options, logs),
+            Image::FatBinary(bytes) => self.translate_fat_binary(bytes, options, logs),
+            // A wrapper around nothing is no image, as recorded.
+            Image::WrappedFatBinary(bytes) if Fatbin::parse(bytes).is_ok_and(|binary| binary.entries.is_empty()) => {
+                Err(DriverError::new(ErrorCode::InvalidImage, "the fat binary is empty"))
             }
+            Image::WrappedFatBinary(bytes) => self.translate_fat_binary(bytes, options, logs),
         };
         logs.time += start.elapsed();
-        result
+        result.map(Code::new)
     }
-}
 
-impl Driver {
-    fn translate_text(&self, text: &[u8], options: &JitOptions, logs: &mut JitLogs) -> DriverResult<Arc<Code>> {
-        let _ = (text, options, logs);
-        Err(DriverError::new(ErrorCode::NotSupported, "PTX is not translated yet"))
+    /// For whom PTX is translated.
+    pub(super) fn ptx_options(&self, options: &JitOptions) -> Options {
+        Options {
+            driver_version: self.options().cuda_version.unsigned_abs(),
+            sm: options.target.unwrap_or(self.options().compute_capability),
+        }
+    }
+
+    fn translate_text(&self, text: &[u8], options: &JitOptions, logs: &mut JitLogs) -> DriverResult<VerifiedModule> {
+        let module = warploom_ptx::load(text, &self.ptx_options(options))
+            .map_err(|failure| refused(&failure, APPLICATION_INPUT, logs))?;
+        let source = String::from_utf8_lossy(text);
+        logs.note(&info_log(&source, APPLICATION_INPUT, module.warnings()));
+        Ok(module)
+    }
+
+    fn translate_elf(&self, bytes: &[u8], options: &JitOptions, logs: &mut JitLogs) -> DriverResult<VerifiedModule> {
+        let kind = bytes.first_chunk().map_or(ElfKind::Other, ElfKind::of);
+        match kind {
+            ElfKind::Container(_) => {
+                let texts = read_container(bytes).map_err(|error| damaged(&error))?;
+                let mut linker = Linker::new();
+                for (name, text) in &texts {
+                    let input = warploom_ptx::compile(text.as_bytes(), &self.ptx_options(options))
+                        .map_err(|failure| refused(&failure, name, logs))?;
+                    linker.add(name, input).map_err(|messages| unlinkable(&messages, logs))?;
+                }
+                linker.complete().map_err(|messages| unlinkable(&messages, logs))
+            }
+            // A file for GPUs without any content is not understood by the real driver either, as recorded.
+            ElfKind::MachineCode if bytes.len() <= EMPTY_ELF => {
+                Err(DriverError::new(ErrorCode::Unknown, "the ELF file for a GPU is empty"))
+            }
+            ElfKind::MachineCode => Err(no_binary(logs)),
+            ElfKind::Other => {
+                Err(DriverError::new(ErrorCode::InvalidImage, "the ELF file is not for a GPU, or is damaged"))
+            }
+        }
+    }
+
+    fn translate_fat_binary(
+        &self,
+        bytes: &[u8],
+        options: &JitOptions,
+        logs: &mut JitLogs,
+    ) -> DriverResult<VerifiedModule> {
+        let binary = Fatbin::parse(bytes).map_err(|error| damaged(&error))?;
+        let best = self.best_entry(&binary, options).ok_or_else(|| no_binary(logs))?;
+        let text = best.content().map_err(|error| damaged(&error))?;
+        self.translate_text(&text, options, logs)
+    }
+
+    /// The entry of a fat binary that is loaded: the best PTX that the device runs.
+    pub(super) fn best_entry<'a, 'b>(&self, binary: &'a Fatbin<'b>, options: &JitOptions) -> Option<&'a Entry<'b>> {
+        binary.ptx_for(self.ptx_options(options).sm).into_iter().next()
     }
 }
