@@ -56,17 +56,8 @@ pub enum MatrixOp {
     WmmaMma(Product),
     /// `mma` and `mma.sp`
     Mma(Product),
-    /// `ldmatrix`; `src_ty` is set for the forms that expand sub-byte elements.
-    LdMatrix {
-        shape: (u16, u16),
-        count: u8,
-        trans: bool,
-        space: Space,
-        ty: ScalarType,
-        src_ty: Option<ScalarType>,
-        dst: Regs,
-        addr: Address,
-    },
+    /// `ldmatrix`.
+    LdMatrix { shape: (u16, u16), count: u8, trans: bool, space: Space, ty: ScalarType, dst: Regs, addr: Address },
     /// `stmatrix`
     StMatrix { shape: (u16, u16), count: u8, trans: bool, space: Space, ty: ScalarType, src: Operands, addr: Address },
     /// `movmatrix.m8n8.trans.b16`
@@ -93,6 +84,4 @@ pub struct Product {
     pub c: Operands,
     /// `mma.sp`: metadata, selector, and whether the metadata are `::ordered_metadata`.
     pub sparse: Option<(Operand, u32, bool)>,
-    /// Block scaling of PTX 8.7; absent where the executors lack it.
-    pub scaled: bool,
 }
