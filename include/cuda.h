@@ -143,7 +143,7 @@ typedef enum cudaError_enum {
     CUDA_ERROR_STREAM_DETACHED = 917,
     CUDA_ERROR_GRAPH_RECAPTURE_FAILURE = 918,
     CUDA_ERROR_FABRIC_NOT_READY = 919,
-    CUDA_ERROR_UNKNOWN = 999
+    CUDA_ERROR_UNKNOWN = 999,
 } CUresult;
 
 typedef uint32_t cuuint32_t;
@@ -187,7 +187,7 @@ typedef enum CUatomicOperation_enum {
     CU_ATOMIC_OPERATION_FLOAT_ADD = 10,
     CU_ATOMIC_OPERATION_FLOAT_MIN = 11,
     CU_ATOMIC_OPERATION_FLOAT_MAX = 12,
-    CU_ATOMIC_OPERATION_MAX = 13
+    CU_ATOMIC_OPERATION_MAX = 13,
 } CUatomicOperation;
 
 typedef enum CUatomicOperationCapability_enum {
@@ -197,11 +197,11 @@ typedef enum CUatomicOperationCapability_enum {
     CU_ATOMIC_CAPABILITY_SCALAR_32 = 8,
     CU_ATOMIC_CAPABILITY_SCALAR_64 = 16,
     CU_ATOMIC_CAPABILITY_SCALAR_128 = 32,
-    CU_ATOMIC_CAPABILITY_VECTOR_32x4 = 64
+    CU_ATOMIC_CAPABILITY_VECTOR_32x4 = 64,
 } CUatomicOperationCapability;
 
 typedef enum CUasyncNotificationType_enum {
-    CU_ASYNC_NOTIFICATION_TYPE_OVER_BUDGET = 1
+    CU_ASYNC_NOTIFICATION_TYPE_OVER_BUDGET = 1,
 } CUasyncNotificationType;
 
 typedef enum CUdevice_attribute_enum {
@@ -332,8 +332,27 @@ typedef enum CUdevice_attribute_enum {
     CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES = 119,
     CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH = 120,
     CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED = 121,
+#if CUDA_VERSION < 12000
+    CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS = 92,
+#endif
+#if CUDA_VERSION < 12000
+    CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS = 93,
+#endif
+#if CUDA_VERSION < 12000
+    CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR = 94,
+#endif
+#if CUDA_VERSION < 12000
+    CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V2 = 122,
+#endif
+#if CUDA_VERSION < 12000
+    CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V2 = 123,
+#endif
+#if CUDA_VERSION >= 12000
     CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS = 122,
+#endif
+#if CUDA_VERSION >= 12000
     CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR = 123,
+#endif
     CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED = 124,
     CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED = 125,
     CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT = 126,
@@ -372,13 +391,13 @@ typedef enum CUdevice_attribute_enum {
     CU_DEVICE_ATTRIBUTE_VULKAN_CIG_STREAMS_SUPPORTED = 159,
     CU_DEVICE_ATTRIBUTE_TENSOR_MAP_LARGE_TENSOR_MIN_SIZE = 160,
     CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_LOCALIZED_MEMORY_SUPPORTED = 161,
-    CU_DEVICE_ATTRIBUTE_MAX = 162
+    CU_DEVICE_ATTRIBUTE_MAX = 162,
 } CUdevice_attribute;
 
 typedef enum CUcomputemode_enum {
     CU_COMPUTEMODE_DEFAULT = 0,
     CU_COMPUTEMODE_PROHIBITED = 2,
-    CU_COMPUTEMODE_EXCLUSIVE_PROCESS = 3
+    CU_COMPUTEMODE_EXCLUSIVE_PROCESS = 3,
 } CUcomputemode;
 
 typedef enum CUdevice_P2PAttribute_enum {
@@ -387,32 +406,32 @@ typedef enum CUdevice_P2PAttribute_enum {
     CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3,
     CU_DEVICE_P2P_ATTRIBUTE_ACCESS_ACCESS_SUPPORTED = 4,
     CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED = 4,
-    CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED = 5
+    CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED = 5,
 } CUdevice_P2PAttribute;
 
 typedef enum CUflushGPUDirectRDMAWritesOptions_enum {
     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST = 1,
-    CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_MEMOPS = 2
+    CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_MEMOPS = 2,
 } CUflushGPUDirectRDMAWritesOptions;
 
 typedef enum CUGPUDirectRDMAWritesOrdering_enum {
     CU_GPU_DIRECT_RDMA_WRITES_ORDERING_NONE = 0,
     CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER = 100,
-    CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES = 200
+    CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES = 200,
 } CUGPUDirectRDMAWritesOrdering;
 
 typedef enum CUflushGPUDirectRDMAWritesScope_enum {
     CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER = 100,
-    CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES = 200
+    CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES = 200,
 } CUflushGPUDirectRDMAWritesScope;
 
 typedef enum CUflushGPUDirectRDMAWritesTarget_enum {
-    CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX = 0
+    CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX = 0,
 } CUflushGPUDirectRDMAWritesTarget;
 
 typedef enum CUdeviceNumaConfig_enum {
     CU_DEVICE_NUMA_CONFIG_NONE = 0,
-    CU_DEVICE_NUMA_CONFIG_NUMA_NODE = 1
+    CU_DEVICE_NUMA_CONFIG_NUMA_NODE = 1,
 } CUdeviceNumaConfig;
 
 typedef struct CUasyncNotificationInfo_st {
@@ -451,7 +470,7 @@ typedef CUexecAffinitySmCount_v1 CUexecAffinitySmCount;
 
 typedef enum CUexecAffinityType_enum {
     CU_EXEC_AFFINITY_TYPE_SM_COUNT = 0,
-    CU_EXEC_AFFINITY_TYPE_MAX = 1
+    CU_EXEC_AFFINITY_TYPE_MAX = 1,
 } CUexecAffinityType;
 
 typedef struct CUexecAffinityParam_st {
@@ -475,14 +494,14 @@ typedef enum CUctx_flags_enum {
     CU_CTX_COREDUMP_ENABLE = 32,
     CU_CTX_USER_COREDUMP_ENABLE = 64,
     CU_CTX_SYNC_MEMOPS = 128,
-    CU_CTX_FLAGS_MASK = 255
+    CU_CTX_FLAGS_MASK = 255,
 } CUctx_flags;
 
 typedef enum cl_context_flags_enum {
     NVCL_CTX_SCHED_AUTO = 0,
     NVCL_CTX_SCHED_SPIN = 1,
     NVCL_CTX_SCHED_YIELD = 2,
-    NVCL_CTX_SCHED_BLOCKING_SYNC = 4
+    NVCL_CTX_SCHED_BLOCKING_SYNC = 4,
 } cl_context_flags;
 
 typedef enum CUlimit_enum {
@@ -497,12 +516,12 @@ typedef enum CUlimit_enum {
     CU_LIMIT_CIG_ENABLED = 8,
     CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED = 9,
     CU_LIMIT_PER_BLOCK_MEMORY_SIZE = 10,
-    CU_LIMIT_MAX = 11
+    CU_LIMIT_MAX = 11,
 } CUlimit;
 
 typedef enum CUcigDataType_enum {
     CIG_DATA_TYPE_D3D12_COMMAND_QUEUE = 1,
-    CIG_DATA_TYPE_NV_BLOB = 2
+    CIG_DATA_TYPE_NV_BLOB = 2,
 } CUcigDataType;
 
 typedef struct CUctxCigParam_st {
@@ -561,10 +580,16 @@ typedef enum CUjit_option_enum {
     CU_JIT_OVERRIDE_DIRECTIVE_VALUES = 33,
     CU_JIT_SPLIT_COMPILE = 34,
     CU_JIT_BINARY_LOADER_THREAD_COUNT = 35,
-    CU_JIT_NUM_OPTIONS = 36
+    CU_JIT_NUM_OPTIONS = 36,
 } CUjit_option;
 
 typedef enum CUjit_target_enum {
+#if CUDA_VERSION < 12000
+    CU_TARGET_COMPUTE_20 = 20,
+#endif
+#if CUDA_VERSION < 12000
+    CU_TARGET_COMPUTE_21 = 21,
+#endif
     CU_TARGET_COMPUTE_30 = 30,
     CU_TARGET_COMPUTE_32 = 32,
     CU_TARGET_COMPUTE_35 = 35,
@@ -584,6 +609,9 @@ typedef enum CUjit_target_enum {
     CU_TARGET_COMPUTE_89 = 89,
     CU_TARGET_COMPUTE_90 = 90,
     CU_TARGET_COMPUTE_100 = 100,
+#if CUDA_VERSION < 13000
+    CU_TARGET_COMPUTE_101 = 101,
+#endif
     CU_TARGET_COMPUTE_110 = 110,
     CU_TARGET_COMPUTE_103 = 103,
     CU_TARGET_COMPUTE_107 = 107,
@@ -591,28 +619,34 @@ typedef enum CUjit_target_enum {
     CU_TARGET_COMPUTE_121 = 121,
     CU_TARGET_COMPUTE_90A = 0x1005a,
     CU_TARGET_COMPUTE_100A = 0x10064,
+#if CUDA_VERSION < 13000
+    CU_TARGET_COMPUTE_101A = 0x10065,
+#endif
     CU_TARGET_COMPUTE_110A = 0x1006e,
     CU_TARGET_COMPUTE_103A = 0x10067,
     CU_TARGET_COMPUTE_107A = 0x1006b,
     CU_TARGET_COMPUTE_120A = 0x10078,
     CU_TARGET_COMPUTE_121A = 0x10079,
     CU_TARGET_COMPUTE_100F = 0x20064,
+#if CUDA_VERSION < 13000
+    CU_TARGET_COMPUTE_101F = 0x20065,
+#endif
     CU_TARGET_COMPUTE_110F = 0x2006e,
     CU_TARGET_COMPUTE_103F = 0x20067,
     CU_TARGET_COMPUTE_107F = 0x2006b,
     CU_TARGET_COMPUTE_120F = 0x20078,
-    CU_TARGET_COMPUTE_121F = 0x20079
+    CU_TARGET_COMPUTE_121F = 0x20079,
 } CUjit_target;
 
 typedef enum CUjit_fallback_enum {
     CU_PREFER_PTX = 0,
-    CU_PREFER_BINARY = 1
+    CU_PREFER_BINARY = 1,
 } CUjit_fallback;
 
 typedef enum CUjit_cacheMode_enum {
     CU_JIT_CACHE_OPTION_NONE = 0,
     CU_JIT_CACHE_OPTION_CG = 1,
-    CU_JIT_CACHE_OPTION_CA = 2
+    CU_JIT_CACHE_OPTION_CA = 2,
 } CUjit_cacheMode;
 
 typedef enum CUjitInputType_enum {
@@ -622,12 +656,12 @@ typedef enum CUjitInputType_enum {
     CU_JIT_INPUT_OBJECT = 3,
     CU_JIT_INPUT_LIBRARY = 4,
     CU_JIT_INPUT_NVVM = 5,
-    CU_JIT_NUM_INPUT_TYPES = 6
+    CU_JIT_NUM_INPUT_TYPES = 6,
 } CUjitInputType;
 
 typedef enum CUmoduleLoadingMode_enum {
     CU_MODULE_EAGER_LOADING = 1,
-    CU_MODULE_LAZY_LOADING = 2
+    CU_MODULE_LAZY_LOADING = 2,
 } CUmoduleLoadingMode;
 
 typedef struct CUlib_st *CUlibrary;
@@ -637,7 +671,7 @@ typedef struct CUkern_st *CUkernel;
 typedef enum CUlibraryOption_enum {
     CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0,
     CU_LIBRARY_BINARY_IS_PRESERVED = 1,
-    CU_LIBRARY_NUM_OPTIONS = 2
+    CU_LIBRARY_NUM_OPTIONS = 2,
 } CUlibraryOption;
 
 typedef struct CUlibraryHostUniversalFunctionAndDataTable_st {
@@ -713,7 +747,7 @@ typedef enum CUmemorytype_enum {
     CU_MEMORYTYPE_HOST = 1,
     CU_MEMORYTYPE_DEVICE = 2,
     CU_MEMORYTYPE_ARRAY = 3,
-    CU_MEMORYTYPE_UNIFIED = 4
+    CU_MEMORYTYPE_UNIFIED = 4,
 } CUmemorytype;
 
 typedef struct CUDA_MEMCPY2D_st {
@@ -863,7 +897,7 @@ typedef enum CUarray_format_enum {
     CU_AD_FORMAT_UINT16_PLANAR_422 = 92,
     CU_AD_FORMAT_UINT8_PLANAR_444 = 93,
     CU_AD_FORMAT_UINT16_PLANAR_444 = 94,
-    CU_AD_FORMAT_MAX = 0x7fffffff
+    CU_AD_FORMAT_MAX = 0x7fffffff,
 } CUarray_format;
 
 typedef struct CUDA_ARRAY_DESCRIPTOR_st {
@@ -916,21 +950,21 @@ typedef enum CUresourcetype_enum {
     CU_RESOURCE_TYPE_ARRAY = 0,
     CU_RESOURCE_TYPE_MIPMAPPED_ARRAY = 1,
     CU_RESOURCE_TYPE_LINEAR = 2,
-    CU_RESOURCE_TYPE_PITCH2D = 3
+    CU_RESOURCE_TYPE_PITCH2D = 3,
 } CUresourcetype;
 
 typedef enum CUarraySparseSubresourceType_enum {
     CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL = 0,
-    CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL = 1
+    CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL = 1,
 } CUarraySparseSubresourceType;
 
 typedef enum CUmemOperationType_enum {
     CU_MEM_OPERATION_TYPE_MAP = 1,
-    CU_MEM_OPERATION_TYPE_UNMAP = 2
+    CU_MEM_OPERATION_TYPE_UNMAP = 2,
 } CUmemOperationType;
 
 typedef enum CUmemHandleType_enum {
-    CU_MEM_HANDLE_TYPE_GENERIC = 0
+    CU_MEM_HANDLE_TYPE_GENERIC = 0,
 } CUmemHandleType;
 
 typedef struct CUarrayMapInfo_st {
@@ -979,7 +1013,7 @@ typedef enum CUmemLocationType_enum {
     CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT = 4,
     CU_MEM_LOCATION_TYPE_INVISIBLE = 5,
     CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN = 6,
-    CU_MEM_LOCATION_TYPE_MAX = 0x7fffffff
+    CU_MEM_LOCATION_TYPE_MAX = 0x7fffffff,
 } CUmemLocationType;
 
 typedef struct CUmemLocation_st {
@@ -999,7 +1033,7 @@ typedef enum CUmemAllocationType_enum {
     CU_MEM_ALLOCATION_TYPE_INVALID = 0,
     CU_MEM_ALLOCATION_TYPE_PINNED = 1,
     CU_MEM_ALLOCATION_TYPE_MANAGED = 2,
-    CU_MEM_ALLOCATION_TYPE_MAX = 0x7fffffff
+    CU_MEM_ALLOCATION_TYPE_MAX = 0x7fffffff,
 } CUmemAllocationType;
 
 typedef enum CUmemAllocationHandleType_enum {
@@ -1008,7 +1042,7 @@ typedef enum CUmemAllocationHandleType_enum {
     CU_MEM_HANDLE_TYPE_WIN32 = 2,
     CU_MEM_HANDLE_TYPE_WIN32_KMT = 4,
     CU_MEM_HANDLE_TYPE_FABRIC = 8,
-    CU_MEM_HANDLE_TYPE_MAX = 0x7fffffff
+    CU_MEM_HANDLE_TYPE_MAX = 0x7fffffff,
 } CUmemAllocationHandleType;
 
 typedef struct CUmemAllocationProp_st {
@@ -1030,7 +1064,7 @@ typedef enum CUmemAccess_flags_enum {
     CU_MEM_ACCESS_FLAGS_PROT_NONE = 0,
     CU_MEM_ACCESS_FLAGS_PROT_READ = 1,
     CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
-    CU_MEM_ACCESS_FLAGS_PROT_MAX = 0x7fffffff
+    CU_MEM_ACCESS_FLAGS_PROT_MAX = 0x7fffffff,
 } CUmemAccess_flags;
 
 typedef struct CUmemAccessDesc_st {
@@ -1064,7 +1098,7 @@ typedef enum CUmemcpySrcAccessOrder_enum {
     CU_MEMCPY_SRC_ACCESS_ORDER_STREAM = 1,
     CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL = 2,
     CU_MEMCPY_SRC_ACCESS_ORDER_ANY = 3,
-    CU_MEMCPY_SRC_ACCESS_ORDER_MAX = 0x7fffffff
+    CU_MEMCPY_SRC_ACCESS_ORDER_MAX = 0x7fffffff,
 } CUmemcpySrcAccessOrder;
 
 typedef struct CUmemcpyAttributes_st {
@@ -1095,7 +1129,7 @@ typedef CUextent3D_v1 CUextent3D;
 typedef enum CUmemcpy3DOperandType_enum {
     CU_MEMCPY_OPERAND_TYPE_POINTER = 1,
     CU_MEMCPY_OPERAND_TYPE_ARRAY = 2,
-    CU_MEMCPY_OPERAND_TYPE_MAX = 0x7fffffff
+    CU_MEMCPY_OPERAND_TYPE_MAX = 0x7fffffff,
 } CUmemcpy3DOperandType;
 
 typedef struct CUmemcpy3DOperand_st {
@@ -1127,13 +1161,13 @@ typedef struct CUDA_MEMCPY3D_BATCH_OP_st {
 typedef CUDA_MEMCPY3D_BATCH_OP_v1 CUDA_MEMCPY3D_BATCH_OP;
 
 typedef enum CUipcMem_flags_enum {
-    CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1
+    CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1,
 } CUipcMem_flags;
 
 typedef enum CUmemAttach_flags_enum {
     CU_MEM_ATTACH_GLOBAL = 1,
     CU_MEM_ATTACH_HOST = 2,
-    CU_MEM_ATTACH_SINGLE = 4
+    CU_MEM_ATTACH_SINGLE = 4,
 } CUmemAttach_flags;
 
 typedef enum CUmem_advise_enum {
@@ -1142,7 +1176,7 @@ typedef enum CUmem_advise_enum {
     CU_MEM_ADVISE_SET_PREFERRED_LOCATION = 3,
     CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION = 4,
     CU_MEM_ADVISE_SET_ACCESSED_BY = 5,
-    CU_MEM_ADVISE_UNSET_ACCESSED_BY = 6
+    CU_MEM_ADVISE_UNSET_ACCESSED_BY = 6,
 } CUmem_advise;
 
 typedef enum CUmem_range_attribute_enum {
@@ -1153,7 +1187,7 @@ typedef enum CUmem_range_attribute_enum {
     CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE = 5,
     CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID = 6,
     CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE = 7,
-    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID = 8
+    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID = 8,
 } CUmem_range_attribute;
 
 typedef enum CUarray_cubemap_face_enum {
@@ -1162,26 +1196,26 @@ typedef enum CUarray_cubemap_face_enum {
     CU_CUBEMAP_FACE_POSITIVE_Y = 2,
     CU_CUBEMAP_FACE_NEGATIVE_Y = 3,
     CU_CUBEMAP_FACE_POSITIVE_Z = 4,
-    CU_CUBEMAP_FACE_NEGATIVE_Z = 5
+    CU_CUBEMAP_FACE_NEGATIVE_Z = 5,
 } CUarray_cubemap_face;
 
 typedef enum CUmemAllocationGranularity_flags_enum {
     CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
-    CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1
+    CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1,
 } CUmemAllocationGranularity_flags;
 
 typedef enum CUmemRangeHandleType_enum {
     CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 1,
-    CU_MEM_RANGE_HANDLE_TYPE_MAX = 0x7fffffff
+    CU_MEM_RANGE_HANDLE_TYPE_MAX = 0x7fffffff,
 } CUmemRangeHandleType;
 
 typedef enum CUmemRangeFlags_enum {
-    CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE = 1
+    CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE = 1,
 } CUmemRangeFlags;
 
 typedef enum CUmemAllocationCompType_enum {
     CU_MEM_ALLOCATION_COMP_NONE = 0,
-    CU_MEM_ALLOCATION_COMP_GENERIC = 1
+    CU_MEM_ALLOCATION_COMP_GENERIC = 1,
 } CUmemAllocationCompType;
 
 typedef enum CUmemPool_attribute_enum {
@@ -1199,19 +1233,19 @@ typedef enum CUmemPool_attribute_enum {
     CU_MEMPOOL_ATTR_LOCATION_TYPE = 12,
     CU_MEMPOOL_ATTR_MAX_POOL_SIZE = 13,
     CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED = 14,
-    CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID = 15
+    CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID = 15,
 } CUmemPool_attribute;
 
 typedef enum CUmemcpyFlags_enum {
     CU_MEMCPY_FLAG_DEFAULT = 0,
-    CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE = 1
+    CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE = 1,
 } CUmemcpyFlags;
 
 typedef enum CUmemDecompressAlgorithm_enum {
     CU_MEM_DECOMPRESS_UNSUPPORTED = 0,
     CU_MEM_DECOMPRESS_ALGORITHM_DEFLATE = 1,
     CU_MEM_DECOMPRESS_ALGORITHM_SNAPPY = 2,
-    CU_MEM_DECOMPRESS_ALGORITHM_LZ4 = 4
+    CU_MEM_DECOMPRESS_ALGORITHM_LZ4 = 4,
 } CUmemDecompressAlgorithm;
 
 typedef struct CUmemDecompressParams_st {
@@ -1306,14 +1340,14 @@ typedef CUmulticastObjectProp_v1 CUmulticastObjectProp;
 
 typedef enum CUmulticastGranularity_flags_enum {
     CU_MULTICAST_GRANULARITY_MINIMUM = 0,
-    CU_MULTICAST_GRANULARITY_RECOMMENDED = 1
+    CU_MULTICAST_GRANULARITY_RECOMMENDED = 1,
 } CUmulticastGranularity_flags;
 
 typedef enum CUcliqueType_enum {
     CU_CLIQUE_TYPE_UNICAST_POINTER = 0,
     CU_CLIQUE_TYPE_MULTICAST_POINTER = 1,
     CU_CLIQUE_TYPE_UNICAST_LOGICAL_ENDPOINT = 2,
-    CU_CLIQUE_TYPE_MULTICAST_LOGICAL_ENDPOINT = 3
+    CU_CLIQUE_TYPE_MULTICAST_LOGICAL_ENDPOINT = 3,
 } CUcliqueType;
 
 typedef struct CUcliqueInfo_st {
@@ -1325,18 +1359,18 @@ typedef cuuint32_t CUlogicalEndpointId;
 
 typedef enum CUlogicalEndpointIpcHandleType_enum {
     CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_NONE = 0,
-    CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_FABRIC = 1
+    CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_FABRIC = 1,
 } CUlogicalEndpointIpcHandleType;
 
 typedef enum CUlogicalEndpointType_enum {
     CU_LOGICAL_ENDPOINT_TYPE_INVALID = 0,
     CU_LOGICAL_ENDPOINT_TYPE_UNICAST = 1,
-    CU_LOGICAL_ENDPOINT_TYPE_MULTICAST = 2
+    CU_LOGICAL_ENDPOINT_TYPE_MULTICAST = 2,
 } CUlogicalEndpointType;
 
 typedef enum CUlogicalEndpointFlag_enum {
     CU_LOGICAL_ENDPOINT_FLAG_NONE = 0,
-    CU_LOGICAL_ENDPOINT_FLAG_COUNTED_OPS = 1
+    CU_LOGICAL_ENDPOINT_FLAG_COUNTED_OPS = 1,
 } CUlogicalEndpointFlag;
 
 typedef struct CUlogicalEndpointFabricHandle_st {
@@ -1361,7 +1395,7 @@ typedef struct CUlogicalEndpointProp_struct {
 typedef enum CUfabricCpyOperandType_enum {
     CU_FABRIC_COPY_OPERAND_TYPE_POINTER = 1,
     CU_FABRIC_COPY_OPERAND_TYPE_LOGICAL_ENDPOINT = 2,
-    CU_FABRIC_COPY_OPERAND_TYPE_MAX = 0x7fffffff
+    CU_FABRIC_COPY_OPERAND_TYPE_MAX = 0x7fffffff,
 } CUfabricCpyOperandType;
 
 typedef struct CUfabricCpyOperand_st {
@@ -1416,13 +1450,13 @@ typedef enum CUpointer_attribute_enum {
     CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR = 19,
     CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID = 20,
     CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE = 21,
-    CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL = 22
+    CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL = 22,
 } CUpointer_attribute;
 
 typedef enum CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS_enum {
     CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE = 0,
     CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ = 1,
-    CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE = 3
+    CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE = 3,
 } CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS;
 
 #define CU_STREAM_LEGACY ((CUstream)0x1)
@@ -1448,18 +1482,18 @@ typedef enum CUstreamBatchMemOpType_enum {
     CU_STREAM_MEM_OP_WRITE_VALUE_64 = 5,
     CU_STREAM_MEM_OP_BARRIER = 6,
     CU_STREAM_MEM_OP_ATOMIC_REDUCTION = 8,
-    CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES = 3
+    CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES = 3,
 } CUstreamBatchMemOpType;
 
 typedef enum CUstreamAtomicReductionOpType_enum {
     CU_STREAM_ATOMIC_REDUCTION_OP_OR = 6,
     CU_STREAM_ATOMIC_REDUCTION_OP_AND = 5,
-    CU_STREAM_ATOMIC_REDUCTION_OP_ADD = 0
+    CU_STREAM_ATOMIC_REDUCTION_OP_ADD = 0,
 } CUstreamAtomicReductionOpType;
 
 typedef enum CUstreamAtomicReductionDataType_enum {
     CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_32 = 14,
-    CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_64 = 22
+    CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_64 = 22,
 } CUstreamAtomicReductionDataType;
 
 typedef union CUstreamBatchMemOpParams_union {
@@ -1524,7 +1558,7 @@ typedef enum CUlaunchAttributeID_enum {
     CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 14,
     CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING = 16,
     CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE = 17,
-    CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE = 18
+    CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE = 18,
 } CUlaunchAttributeID;
 
 typedef CUlaunchAttributeID CUstreamAttrID;
@@ -1532,7 +1566,7 @@ typedef CUlaunchAttributeID CUstreamAttrID;
 typedef enum CUaccessProperty_enum {
     CU_ACCESS_PROPERTY_NORMAL = 0,
     CU_ACCESS_PROPERTY_STREAMING = 1,
-    CU_ACCESS_PROPERTY_PERSISTING = 2
+    CU_ACCESS_PROPERTY_PERSISTING = 2,
 } CUaccessProperty;
 
 typedef struct CUaccessPolicyWindow_st {
@@ -1549,14 +1583,14 @@ typedef enum CUsynchronizationPolicy_enum {
     CU_SYNC_POLICY_AUTO = 1,
     CU_SYNC_POLICY_SPIN = 2,
     CU_SYNC_POLICY_YIELD = 3,
-    CU_SYNC_POLICY_BLOCKING_SYNC = 4
+    CU_SYNC_POLICY_BLOCKING_SYNC = 4,
 } CUsynchronizationPolicy;
 
 typedef enum CUclusterSchedulingPolicy_enum {
     CU_CLUSTER_SCHEDULING_POLICY_DEFAULT = 0,
     CU_CLUSTER_SCHEDULING_POLICY_SPREAD = 1,
     CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING = 2,
-    CU_CLUSTER_SCHEDULING_POLICY_RUBIN_DSMEM_LOCALITY = 3
+    CU_CLUSTER_SCHEDULING_POLICY_RUBIN_DSMEM_LOCALITY = 3,
 } CUclusterSchedulingPolicy;
 
 typedef struct CUevent_st *CUevent;
@@ -1568,7 +1602,7 @@ typedef struct CUlaunchMemSyncDomainMap_st {
 
 typedef enum CUlaunchMemSyncDomain_enum {
     CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT = 0,
-    CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE = 1
+    CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE = 1,
 } CUlaunchMemSyncDomain;
 
 typedef struct CUgraphDeviceUpdatableNode_st *CUgraphDeviceNode;
@@ -1576,7 +1610,7 @@ typedef struct CUgraphDeviceUpdatableNode_st *CUgraphDeviceNode;
 typedef enum CUlaunchAttributePortableClusterMode_enum {
     CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT = 0,
     CU_LAUNCH_PORTABLE_CLUSTER_MODE_REQUIRE_PORTABLE = 1,
-    CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE = 2
+    CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE = 2,
 } CUlaunchAttributePortableClusterMode;
 
 typedef enum CUsharedMemoryMode_enum {
@@ -1584,7 +1618,7 @@ typedef enum CUsharedMemoryMode_enum {
     CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE = 1,
     CU_SHARED_MEMORY_MODE_ALLOW_NON_PORTABLE = 2,
     CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED_SHARED_MEMORY = 3,
-    CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY = 4
+    CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY = 4,
 } CUsharedMemoryMode;
 
 typedef union CUlaunchAttributeValue_union {
@@ -1632,7 +1666,7 @@ typedef CUstreamAttrValue_v1 CUstreamAttrValue;
 
 typedef enum CUstream_flags_enum {
     CU_STREAM_DEFAULT = 0,
-    CU_STREAM_NON_BLOCKING = 1
+    CU_STREAM_NON_BLOCKING = 1,
 } CUstream_flags;
 
 typedef enum CUstreamWaitValue_flags_enum {
@@ -1640,39 +1674,39 @@ typedef enum CUstreamWaitValue_flags_enum {
     CU_STREAM_WAIT_VALUE_EQ = 1,
     CU_STREAM_WAIT_VALUE_AND = 2,
     CU_STREAM_WAIT_VALUE_NOR = 3,
-    CU_STREAM_WAIT_VALUE_FLUSH = 0x40000000
+    CU_STREAM_WAIT_VALUE_FLUSH = 0x40000000,
 } CUstreamWaitValue_flags;
 
 typedef enum CUstreamWriteValue_flags_enum {
     CU_STREAM_WRITE_VALUE_DEFAULT = 0,
-    CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 1
+    CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 1,
 } CUstreamWriteValue_flags;
 
 typedef enum CUstreamMemoryBarrier_flags_enum {
     CU_STREAM_MEMORY_BARRIER_TYPE_SYS = 0,
-    CU_STREAM_MEMORY_BARRIER_TYPE_GPU = 1
+    CU_STREAM_MEMORY_BARRIER_TYPE_GPU = 1,
 } CUstreamMemoryBarrier_flags;
 
 typedef enum CUstreamUpdateCaptureDependencies_flags_enum {
     CU_STREAM_ADD_CAPTURE_DEPENDENCIES = 0,
-    CU_STREAM_SET_CAPTURE_DEPENDENCIES = 1
+    CU_STREAM_SET_CAPTURE_DEPENDENCIES = 1,
 } CUstreamUpdateCaptureDependencies_flags;
 
 typedef enum CUstreamCaptureStatus_enum {
     CU_STREAM_CAPTURE_STATUS_NONE = 0,
     CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
-    CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
+    CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2,
 } CUstreamCaptureStatus;
 
 typedef enum CUstreamCaptureMode_enum {
     CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
     CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
-    CU_STREAM_CAPTURE_MODE_RELAXED = 2
+    CU_STREAM_CAPTURE_MODE_RELAXED = 2,
 } CUstreamCaptureMode;
 
 typedef enum CUstreamCigDataType_enum {
     STREAM_CIG_DATA_TYPE_D3D12_COMMAND_LIST = 1,
-    STREAM_CIG_DATA_TYPE_VULKAN_COMMAND_BUFFER_HANDLE_NV = 2
+    STREAM_CIG_DATA_TYPE_VULKAN_COMMAND_BUFFER_HANDLE_NV = 2,
 } CUstreamCigDataType;
 
 typedef struct CUstreamCigParam_st {
@@ -1690,31 +1724,31 @@ typedef enum CUevent_sched_flags_enum {
     CU_EVENT_SCHED_AUTO = 0,
     CU_EVENT_SCHED_SPIN = 1,
     CU_EVENT_SCHED_YIELD = 2,
-    CU_EVENT_SCHED_BLOCKING_SYNC = 4
+    CU_EVENT_SCHED_BLOCKING_SYNC = 4,
 } CUevent_sched_flags;
 
 typedef enum cl_event_flags_enum {
     NVCL_EVENT_SCHED_AUTO = 0,
     NVCL_EVENT_SCHED_SPIN = 1,
     NVCL_EVENT_SCHED_YIELD = 2,
-    NVCL_EVENT_SCHED_BLOCKING_SYNC = 4
+    NVCL_EVENT_SCHED_BLOCKING_SYNC = 4,
 } cl_event_flags;
 
 typedef enum CUevent_flags_enum {
     CU_EVENT_DEFAULT = 0,
     CU_EVENT_BLOCKING_SYNC = 1,
     CU_EVENT_DISABLE_TIMING = 2,
-    CU_EVENT_INTERPROCESS = 4
+    CU_EVENT_INTERPROCESS = 4,
 } CUevent_flags;
 
 typedef enum CUevent_record_flags_enum {
     CU_EVENT_RECORD_DEFAULT = 0,
-    CU_EVENT_RECORD_EXTERNAL = 1
+    CU_EVENT_RECORD_EXTERNAL = 1,
 } CUevent_record_flags;
 
 typedef enum CUevent_wait_flags_enum {
     CU_EVENT_WAIT_DEFAULT = 0,
-    CU_EVENT_WAIT_EXTERNAL = 1
+    CU_EVENT_WAIT_EXTERNAL = 1,
 } CUevent_wait_flags;
 
 #define CUDA_EXTERNAL_MEMORY_DEDICATED 0x1
@@ -1740,7 +1774,7 @@ typedef enum CUexternalMemoryHandleType_enum {
     CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE = 6,
     CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE_KMT = 7,
     CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF = 8,
-    CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD = 9
+    CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD = 9,
 } CUexternalMemoryHandleType;
 
 typedef struct CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st {
@@ -1788,7 +1822,7 @@ typedef enum CUexternalSemaphoreHandleType_enum {
     CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX = 7,
     CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT = 8,
     CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD = 9,
-    CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32 = 10
+    CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32 = 10,
 } CUexternalSemaphoreHandleType;
 
 typedef struct CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st {
@@ -1885,7 +1919,7 @@ typedef CUDA_LAUNCH_PARAMS_v1 CUDA_LAUNCH_PARAMS;
 
 typedef enum CUhostTaskSyncMode_enum {
     CU_HOST_TASK_BLOCKING = 0,
-    CU_HOST_TASK_SPINWAIT = 1
+    CU_HOST_TASK_SPINWAIT = 1,
 } CUhostTaskSyncMode;
 
 typedef enum CUfunction_attribute_enum {
@@ -1907,32 +1941,32 @@ typedef enum CUfunction_attribute_enum {
     CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE = 15,
     CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED = 16,
     CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE = 17,
-    CU_FUNC_ATTRIBUTE_MAX = 18
+    CU_FUNC_ATTRIBUTE_MAX = 18,
 } CUfunction_attribute;
 
 typedef enum CUfunc_cache_enum {
     CU_FUNC_CACHE_PREFER_NONE = 0,
     CU_FUNC_CACHE_PREFER_SHARED = 1,
     CU_FUNC_CACHE_PREFER_L1 = 2,
-    CU_FUNC_CACHE_PREFER_EQUAL = 3
+    CU_FUNC_CACHE_PREFER_EQUAL = 3,
 } CUfunc_cache;
 
 typedef enum CUsharedconfig_enum {
     CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE = 0,
     CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE = 1,
-    CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE = 2
+    CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE = 2,
 } CUsharedconfig;
 
 typedef enum CUshared_carveout_enum {
     CU_SHAREDMEM_CARVEOUT_DEFAULT = -1,
     CU_SHAREDMEM_CARVEOUT_MAX_SHARED = 100,
-    CU_SHAREDMEM_CARVEOUT_MAX_L1 = 0
+    CU_SHAREDMEM_CARVEOUT_MAX_L1 = 0,
 } CUshared_carveout;
 
 typedef enum CUfunctionLoadingState_enum {
     CU_FUNCTION_LOADING_STATE_UNLOADED = 0,
     CU_FUNCTION_LOADING_STATE_LOADED = 1,
-    CU_FUNCTION_LOADING_STATE_MAX = 2
+    CU_FUNCTION_LOADING_STATE_MAX = 2,
 } CUfunctionLoadingState;
 
 typedef struct CUlaunchAttribute_st {
@@ -2088,7 +2122,7 @@ typedef enum CUgraphExecUpdateResult_enum {
     CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED = 5,
     CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED = 6,
     CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE = 7,
-    CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED = 8
+    CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED = 8,
 } CUgraphExecUpdateResult;
 
 typedef struct CUgraphExecUpdateResultInfo_st {
@@ -2142,7 +2176,7 @@ typedef CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1 CUDA_FABRIC_CPY_BATCH_NODE_PARAMS;
 typedef enum CUgraphConditionalNodeType_enum {
     CU_GRAPH_COND_TYPE_IF = 0,
     CU_GRAPH_COND_TYPE_WHILE = 1,
-    CU_GRAPH_COND_TYPE_SWITCH = 2
+    CU_GRAPH_COND_TYPE_SWITCH = 2,
 } CUgraphConditionalNodeType;
 
 typedef enum CUgraphNodeType_enum {
@@ -2163,12 +2197,12 @@ typedef enum CUgraphNodeType_enum {
     CU_GRAPH_NODE_TYPE_MEMCPY_BATCH = 14,
     CU_GRAPH_NODE_TYPE_RESERVED_16 = 16,
     CU_GRAPH_NODE_TYPE_EXTERNAL_ENGINE = 17,
-    CU_GRAPH_NODE_TYPE_FABRIC_CPY_BATCH = 18
+    CU_GRAPH_NODE_TYPE_FABRIC_CPY_BATCH = 18,
 } CUgraphNodeType;
 
 typedef enum CUgraphDependencyType_enum {
     CU_GRAPH_DEPENDENCY_TYPE_DEFAULT = 0,
-    CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC = 1
+    CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC = 1,
 } CUgraphDependencyType;
 
 typedef enum CUgraphInstantiateResult_enum {
@@ -2177,20 +2211,20 @@ typedef enum CUgraphInstantiateResult_enum {
     CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE = 2,
     CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED = 3,
     CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED = 4,
-    CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED = 5
+    CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED = 5,
 } CUgraphInstantiateResult;
 
 typedef enum CUgraphMem_attribute_enum {
     CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT = 0,
     CU_GRAPH_MEM_ATTR_USED_MEM_HIGH = 1,
     CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT = 2,
-    CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH = 3
+    CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH = 3,
 } CUgraphMem_attribute;
 
 typedef enum CUgraphChildGraphNodeOwnership_enum {
     CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE = 0,
     CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE = 1,
-    CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID = -1
+    CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID = -1,
 } CUgraphChildGraphNodeOwnership;
 
 typedef enum CUgraphDebugDot_flags_enum {
@@ -2211,28 +2245,28 @@ typedef enum CUgraphDebugDot_flags_enum {
     CU_GRAPH_DEBUG_DOT_FLAGS_EXTRA_TOPO_INFO = 16384,
     CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS = 32768,
     CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_BATCH_NODE_PARAMS = 0x10000,
-    CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS = 0x20000
+    CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS = 0x20000,
 } CUgraphDebugDot_flags;
 
 typedef enum CUuserObject_flags_enum {
-    CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1
+    CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1,
 } CUuserObject_flags;
 
 typedef enum CUuserObjectRetain_flags_enum {
-    CU_GRAPH_USER_OBJECT_MOVE = 1
+    CU_GRAPH_USER_OBJECT_MOVE = 1,
 } CUuserObjectRetain_flags;
 
 typedef enum CUgraphInstantiate_flags_enum {
     CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH = 1,
     CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD = 2,
     CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH = 4,
-    CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY = 8
+    CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY = 8,
 } CUgraphInstantiate_flags;
 
 typedef enum CUgraphRecaptureStatus_enum {
     CU_GRAPH_RECAPTURE_ELIGIBLE_FOR_UPDATE = 0,
     CU_GRAPH_RECAPTURE_INELIGIBLE_FOR_UPDATE = 1,
-    CU_GRAPH_RECAPTURE_ERROR = 2
+    CU_GRAPH_RECAPTURE_ERROR = 2,
 } CUgraphRecaptureStatus;
 
 typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st {
@@ -2384,7 +2418,7 @@ typedef CUresult (CUDA_CB *CUgraphRecaptureCallback)(void *data, CUgraphNode nod
 
 typedef enum CUoccupancy_flags_enum {
     CU_OCCUPANCY_DEFAULT = 0,
-    CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE = 1
+    CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE = 1,
 } CUoccupancy_flags;
 
 typedef size_t (CUDA_CB *CUoccupancyB2DSize)(int blockSize);
@@ -2407,12 +2441,12 @@ typedef enum CUaddress_mode_enum {
     CU_TR_ADDRESS_MODE_WRAP = 0,
     CU_TR_ADDRESS_MODE_CLAMP = 1,
     CU_TR_ADDRESS_MODE_MIRROR = 2,
-    CU_TR_ADDRESS_MODE_BORDER = 3
+    CU_TR_ADDRESS_MODE_BORDER = 3,
 } CUaddress_mode;
 
 typedef enum CUfilter_mode_enum {
     CU_TR_FILTER_MODE_POINT = 0,
-    CU_TR_FILTER_MODE_LINEAR = 1
+    CU_TR_FILTER_MODE_LINEAR = 1,
 } CUfilter_mode;
 
 typedef struct CUsurfref_st *CUsurfref;
@@ -2503,7 +2537,7 @@ typedef enum CUresourceViewFormat_enum {
     CU_RES_VIEW_FORMAT_SIGNED_BC5 = 31,
     CU_RES_VIEW_FORMAT_UNSIGNED_BC6H = 32,
     CU_RES_VIEW_FORMAT_SIGNED_BC6H = 33,
-    CU_RES_VIEW_FORMAT_UNSIGNED_BC7 = 34
+    CU_RES_VIEW_FORMAT_UNSIGNED_BC7 = 34,
 } CUresourceViewFormat;
 
 typedef struct CUDA_RESOURCE_VIEW_DESC_st {
@@ -2542,13 +2576,13 @@ typedef enum CUtensorMapDataType_enum {
     CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ = 12,
     CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B = 13,
     CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B = 14,
-    CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B = 15
+    CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B = 15,
 } CUtensorMapDataType;
 
 typedef enum CUtensorMapInterleave_enum {
     CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
     CU_TENSOR_MAP_INTERLEAVE_16B = 1,
-    CU_TENSOR_MAP_INTERLEAVE_32B = 2
+    CU_TENSOR_MAP_INTERLEAVE_32B = 2,
 } CUtensorMapInterleave;
 
 typedef enum CUtensorMapSwizzle_enum {
@@ -2558,30 +2592,30 @@ typedef enum CUtensorMapSwizzle_enum {
     CU_TENSOR_MAP_SWIZZLE_128B = 3,
     CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B = 4,
     CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B = 5,
-    CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B = 6
+    CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B = 6,
 } CUtensorMapSwizzle;
 
 typedef enum CUtensorMapL2promotion_enum {
     CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
     CU_TENSOR_MAP_L2_PROMOTION_L2_64B = 1,
     CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2,
-    CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3
+    CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
 } CUtensorMapL2promotion;
 
 typedef enum CUtensorMapFloatOOBfill_enum {
     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
-    CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1
+    CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1,
 } CUtensorMapFloatOOBfill;
 
 typedef enum CUtensorMapIm2ColWideMode_enum {
     CU_TENSOR_MAP_IM2COL_WIDE_MODE_W = 0,
-    CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128 = 1
+    CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128 = 1,
 } CUtensorMapIm2ColWideMode;
 
 typedef enum CUtensorMapAllocClass_enum {
     CU_TENSOR_MAP_ALLOC_CLASS_AUTO = 0,
     CU_TENSOR_MAP_ALLOC_CLASS_SMALL = 1,
-    CU_TENSOR_MAP_ALLOC_CLASS_LARGE = 2
+    CU_TENSOR_MAP_ALLOC_CLASS_LARGE = 2,
 } CUtensorMapAllocClass;
 
 typedef struct CUtensorMap_st {
@@ -2600,25 +2634,25 @@ typedef enum CUgraphicsRegisterFlags_enum {
     CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY = 1,
     CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD = 2,
     CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST = 4,
-    CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER = 8
+    CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER = 8,
 } CUgraphicsRegisterFlags;
 
 typedef enum CUgraphicsMapResourceFlags_enum {
     CU_GRAPHICS_MAP_RESOURCE_FLAGS_NONE = 0,
     CU_GRAPHICS_MAP_RESOURCE_FLAGS_READ_ONLY = 1,
-    CU_GRAPHICS_MAP_RESOURCE_FLAGS_WRITE_DISCARD = 2
+    CU_GRAPHICS_MAP_RESOURCE_FLAGS_WRITE_DISCARD = 2,
 } CUgraphicsMapResourceFlags;
 
 typedef enum CUdriverProcAddress_flags_enum {
     CU_GET_PROC_ADDRESS_DEFAULT = 0,
     CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1,
-    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM = 2
+    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM = 2,
 } CUdriverProcAddress_flags;
 
 typedef enum CUdriverProcAddressQueryResult_enum {
     CU_GET_PROC_ADDRESS_SUCCESS = 0,
     CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
-    CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2
+    CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2,
 } CUdriverProcAddressQueryResult;
 
 typedef struct CUcoredumpCallbackEntry_st *CUcoredumpCallbackHandle;
@@ -2631,7 +2665,7 @@ typedef enum CUcoredumpSettings_enum {
     CU_COREDUMP_FILE = 5,
     CU_COREDUMP_PIPE = 6,
     CU_COREDUMP_GENERATION_FLAGS = 7,
-    CU_COREDUMP_MAX = 8
+    CU_COREDUMP_MAX = 8,
 } CUcoredumpSettings;
 
 typedef enum CUCoredumpGenerationFlags {
@@ -2647,7 +2681,12 @@ typedef enum CUCoredumpGenerationFlags {
     CU_COREDUMP_SKIP_TENSOR_MEMORY = 256,
     CU_COREDUMP_NO_ERRBAR_AT_EXIT = 0x40000000,
     CU_COREDUMP_LOG_ONLY = (-2147483647 - 1),
-    CU_COREDUMP_LIGHTWEIGHT_FLAGS = 303
+#if CUDA_VERSION < 13050
+    CU_COREDUMP_LIGHTWEIGHT_FLAGS = 47,
+#endif
+#if CUDA_VERSION >= 13050
+    CU_COREDUMP_LIGHTWEIGHT_FLAGS = 303,
+#endif
 } CUCoredumpGenerationFlags;
 
 typedef void (CUDA_CB *CUcoredumpStatusCallback)(void *userData, int pid, CUdevice dev);
@@ -2658,7 +2697,7 @@ typedef struct CUdevResourceDesc_st *CUdevResourceDesc;
 
 typedef enum {
     CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING = 1,
-    CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE = 2
+    CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE = 2,
 } CUdevSmResourceSplitByCount_flags;
 
 #if CUDA_VERSION < 13010
@@ -2669,7 +2708,7 @@ typedef enum {
     CU_DEV_RESOURCE_TYPE_INVALID = 0,
     CU_DEV_RESOURCE_TYPE_SM = 1,
     CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG = 1000,
-    CU_DEV_RESOURCE_TYPE_WORKQUEUE = 10000
+    CU_DEV_RESOURCE_TYPE_WORKQUEUE = 10000,
 } CUdevResourceType;
 
 typedef struct CUdevSmResource_st {
@@ -2682,7 +2721,7 @@ typedef struct CUdevSmResource_st {
 
 typedef enum {
     CU_WORKQUEUE_SCOPE_DEVICE_CTX = 0,
-    CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED = 1
+    CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED = 1,
 } CUdevWorkqueueConfigScope;
 
 typedef struct CUdevWorkqueueConfigResource_st {
@@ -2711,14 +2750,14 @@ typedef CUdevResource_v1 CUdevResource;
 
 typedef enum {
     CU_GREEN_CTX_NONE = 0,
-    CU_GREEN_CTX_DEFAULT_STREAM = 1
+    CU_GREEN_CTX_DEFAULT_STREAM = 1,
 } CUgreenCtxCreate_flags;
 
 typedef enum {
     CU_DEV_SM_RESOURCE_GROUP_DEFAULT = 0,
     CU_DEV_SM_RESOURCE_GROUP_BACKFILL = 1,
     CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID = 2,
-    CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_SUPPLEMENTAL_SMS = 4
+    CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_SUPPLEMENTAL_SMS = 4,
 } CUdevSmResourceGroup_flags;
 
 typedef struct CU_DEV_SM_RESOURCE_GROUP_PARAMS_st {
@@ -2736,7 +2775,7 @@ typedef unsigned int CUlogIterator;
 
 typedef enum CUlogLevel_enum {
     CU_LOG_LEVEL_ERROR = 0,
-    CU_LOG_LEVEL_WARNING = 1
+    CU_LOG_LEVEL_WARNING = 1,
 } CUlogLevel;
 
 typedef void (CUDA_CB *CUlogsCallback)(void *data, CUlogLevel logLevel, char *message, size_t length);
@@ -2749,7 +2788,7 @@ typedef enum CUprocessState_enum {
     CU_PROCESS_STATE_CHECKPOINTED = 2,
     CU_PROCESS_STATE_FAILED = 3,
     CU_PROCESS_STATE_CHECKPOINTING = 4,
-    CU_PROCESS_STATE_RESTORING = 5
+    CU_PROCESS_STATE_RESTORING = 5,
 } CUprocessState;
 
 typedef struct CUcheckpointCustomStoragePerDeviceData_st {

@@ -31,7 +31,7 @@ typedef struct CUeglStreamConnection_st *CUeglStreamConnection;
 
 typedef enum CUeglFrameType_enum {
     CU_EGL_FRAME_TYPE_ARRAY = 0,
-    CU_EGL_FRAME_TYPE_PITCH = 1
+    CU_EGL_FRAME_TYPE_PITCH = 1,
 } CUeglFrameType;
 
 typedef enum CUeglColorFormat_enum {
@@ -152,7 +152,7 @@ typedef enum CUeglColorFormat_enum {
     CU_EGL_COLOR_FORMAT_UYVY_709 = 114,
     CU_EGL_COLOR_FORMAT_UYVY_709_ER = 115,
     CU_EGL_COLOR_FORMAT_UYVY_2020 = 116,
-    CU_EGL_COLOR_FORMAT_MAX = 117
+    CU_EGL_COLOR_FORMAT_MAX = 117,
 } CUeglColorFormat;
 
 typedef struct CUeglFrame_st {
@@ -175,7 +175,7 @@ typedef CUeglFrame_v1 CUeglFrame;
 
 typedef enum CUeglResourceLocationFlags_enum {
     CU_EGL_RESOURCE_LOCATION_SYSMEM = 0,
-    CU_EGL_RESOURCE_LOCATION_VIDMEM = 1
+    CU_EGL_RESOURCE_LOCATION_VIDMEM = 1,
 } CUeglResourceLocationFlags;
 
 /* EGL interoperability */

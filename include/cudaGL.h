@@ -23,13 +23,13 @@ extern "C" {
 typedef enum CUGLDeviceList_enum {
     CU_GL_DEVICE_LIST_ALL = 1,
     CU_GL_DEVICE_LIST_CURRENT_FRAME = 2,
-    CU_GL_DEVICE_LIST_NEXT_FRAME = 3
+    CU_GL_DEVICE_LIST_NEXT_FRAME = 3,
 } CUGLDeviceList;
 
 typedef enum CUGLmap_flags_enum {
     CU_GL_MAP_RESOURCE_FLAGS_NONE = 0,
     CU_GL_MAP_RESOURCE_FLAGS_READ_ONLY = 1,
-    CU_GL_MAP_RESOURCE_FLAGS_WRITE_DISCARD = 2
+    CU_GL_MAP_RESOURCE_FLAGS_WRITE_DISCARD = 2,
 } CUGLmap_flags;
 
 /* OpenGL interoperability */

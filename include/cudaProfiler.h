@@ -10,7 +10,7 @@ extern "C" {
 
 typedef enum CUoutput_mode_enum {
     CU_OUT_KEY_VALUE_PAIR = 0,
-    CU_OUT_CSV = 1
+    CU_OUT_CSV = 1,
 } CUoutput_mode;
 
 /* Profiler control */

@@ -53,6 +53,7 @@ struct Facts {
     pointers: BTreeMap<String, String>,
     /// Structs, unions and enums, with their fields or values.
     types: BTreeMap<String, String>,
+    enumerators: BTreeMap<String, String>,
     constants: BTreeMap<String, String>,
 }
 
@@ -125,6 +126,8 @@ impl Facts {
                 let values: Vec<String> =
                     enumeration.values.iter().map(|(constant, value)| format!("{constant} = {value}")).collect();
                 self.types.insert(name.clone(), values.join(", "));
+                let each = enumeration.values.iter().map(|(constant, value)| (constant.clone(), value.to_string()));
+                self.enumerators.extend(each);
             }
             Declaration::Typedef(Variable { name, ty: Type::Aggregate(aggregate) }) => {
                 self.add_aggregate(name, aggregate, aliases);
@@ -162,8 +165,17 @@ impl Facts {
         compare("function", &self.functions, &theirs.functions, true);
         compare("pointer to function", &self.pointers, &theirs.pointers, true);
         compare("type", &self.types, &theirs.types, same_version);
+        compare("enumerator", &self.enumerators, &theirs.without_counts(same_version), true);
         compare("constant", &self.constants, &theirs.constants, same_version);
         differences
+    }
+
+    /// The enumerators; for another version without those that count or cover the others, which change with every version.
+    fn without_counts(&self, same_version: bool) -> BTreeMap<String, String> {
+        let counts = ["_MAX", "_NUM_OPTIONS", "_FLAGS_MASK"];
+        let kept = |name: &str| same_version || !counts.iter().any(|suffix| name.ends_with(suffix));
+        let enumerators = self.enumerators.iter().filter(|(name, _)| kept(name));
+        enumerators.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// Names of functions that a program writes: without the suffix of per-thread variants.
@@ -174,7 +186,7 @@ impl Facts {
     }
 
     fn count(&self) -> usize {
-        self.functions.len() + self.pointers.len() + self.types.len() + self.constants.len()
+        self.functions.len() + self.pointers.len() + self.types.len() + self.enumerators.len() + self.constants.len()
     }
 }
 

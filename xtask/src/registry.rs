@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 pub(crate) use entry_points::{Abi, Direction, EntryPoint, Group, Param};
 pub(crate) use errors::ErrorCode;
 pub(crate) use left_out::{LeftOut, Omission};
-pub(crate) use types::{Item, Kind, Topic, by_name};
+pub(crate) use types::{Enumeration, Enumerator, Item, Kind, Topic, by_name};
 
 /// All facts.
 pub(crate) struct Registry {

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::c::{Aggregate, Declaration, Enumeration, Parser, Type, Variable, tokens};
+use crate::c::{Aggregate, Parser, Type, Variable, tokens};
 
 /// The types and constants of one file.
 pub(crate) struct Topic {
@@ -21,6 +21,22 @@ pub(crate) struct Topic {
 pub(crate) struct Item {
     pub(crate) name: String,
     pub(crate) kind: Kind,
+}
+
+/// An enum, with the header versions that have each enumerator.
+pub(crate) struct Enumeration {
+    pub(crate) tag: Option<String>,
+    pub(crate) enumerators: Vec<Enumerator>,
+}
+
+/// One constant of an enum.
+pub(crate) struct Enumerator {
+    pub(crate) name: String,
+    pub(crate) value: i64,
+    /// The first header version that has it, where older ones are known not to, or to have another value.
+    pub(crate) since: Option<u32>,
+    /// The first header version that does not have it any more.
+    pub(crate) until: Option<u32>,
 }
 
 /// What an item is.
@@ -187,7 +203,8 @@ fn topic(folder: &Path, name: String) -> Result<Topic> {
         push(raw.name, ty(&raw.of).map(|of| Kind::Alias { of, before, until: raw.until }))?;
     }
     for raw in file.enumeration {
-        let kind = enumeration(raw.tag, &raw.values).map(Kind::Enum);
+        let enumerators: Result<Vec<Enumerator>> = raw.values.iter().map(|text| enumerator(text)).collect();
+        let kind = enumerators.map(|enumerators| Kind::Enum(Enumeration { tag: raw.tag, enumerators }));
         push(raw.name, kind)?;
     }
     for (raw, is_union) in
@@ -216,15 +233,21 @@ fn callback(returns: &str, params: &[String]) -> Result<Kind> {
     Ok(Kind::Callback { returns: ty(returns)?, params: params? })
 }
 
-/// The enum, read as C.
-fn enumeration(tag: Option<String>, values: &[String]) -> Result<Enumeration> {
-    let source = format!("typedef enum {{ {} }} e;", values.join(", "));
-    match Parser::new(tokens(&source)?).declaration()? {
-        Some(Declaration::Typedef(Variable { ty: Type::Enum(read), .. })) => {
-            Ok(Enumeration { tag, values: read.values })
-        }
-        _ => anyhow::bail!("not the values of an enum"),
-    }
+/// `NAME = VALUE`, `NAME = VALUE since VERSION` or `NAME = VALUE until VERSION`.
+fn enumerator(text: &str) -> Result<Enumerator> {
+    let (name, rest) = text.split_once(" = ").context("an enumerator has a value")?;
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let (value, since, until) = match words[..] {
+        [value] => (value, None, None),
+        [value, "since", version] => (value, Some(version.parse()?), None),
+        [value, "until", version] => (value, None, Some(version.parse()?)),
+        _ => anyhow::bail!("{text}: not the value of an enumerator"),
+    };
+    let value = match value.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16),
+        None => value.parse(),
+    };
+    Ok(Enumerator { name: name.to_owned(), value: value.with_context(|| text.to_owned())?, since, until })
 }
 
 /// Items by name, over all topics.

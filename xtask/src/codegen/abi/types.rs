@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 
 use super::super::rust_type::RustTypes;
 use super::{FOLDER, aggregates, parent_module};
-use crate::c::{Enumeration, Type, tokens};
+use crate::c::{Type, tokens};
 use crate::output::Output;
-use crate::registry::{ErrorCode, Item, Kind, Registry, by_name};
+use crate::registry::{Enumeration, ErrorCode, Item, Kind, Registry, by_name};
 
 pub(super) fn generate(root: &Path, registry: &Registry, types: &RustTypes, outputs: &mut Vec<Output>) -> Result<()> {
     let items = by_name(&registry.topics);
@@ -78,11 +78,12 @@ fn write_item(text: &mut String, item: &Item, types: &RustTypes, items: &HashMap
 }
 
 fn write_enum(text: &mut String, name: &str, enumeration: &Enumeration) -> Result<()> {
-    let signed = enumeration.values.iter().any(|(_, value)| *value < 0);
+    let newest = || enumeration.enumerators.iter().filter(|enumerator| enumerator.until.is_none());
+    let signed = newest().any(|enumerator| enumerator.value < 0);
     let tag = enumeration.tag.as_ref().map_or("an enum without a tag".to_owned(), |tag| format!("`enum {tag}`"));
     writeln!(text, "c_enum! {{\n/// {tag} in C.\n{name}: {} {{", if signed { "i32" } else { "u32" })?;
-    for (constant, value) in &enumeration.values {
-        writeln!(text, "{constant} = {value},")?;
+    for enumerator in newest() {
+        writeln!(text, "{} = {},", enumerator.name, enumerator.value)?;
     }
     writeln!(text, "}}\n}}\n")?;
     Ok(())

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use anyhow::{Result, bail};
 
 use super::{BEGIN_C, END_C, Part, guarded, mapping};
-use crate::c::{Enumeration, Type, aggregate_text, declare};
-use crate::registry::{Item, Kind, Param, Registry};
+use crate::c::{Type, aggregate_text, declare};
+use crate::registry::{Enumeration, Enumerator, ErrorCode, Item, Kind, Param, Registry};
 
 pub(super) fn write(registry: &Registry, part: &Part) -> Result<String> {
     let mut text = prologue(registry, part);
@@ -109,8 +109,14 @@ fn foreign_types(items: &[&Item]) -> String {
 }
 
 fn results(registry: &Registry) -> String {
-    let values = registry.errors.iter().map(|code| (code.name.clone(), i64::from(code.value))).collect();
-    enum_text("CUresult", &Enumeration { tag: Some("cudaError_enum".to_owned()), values })
+    let enumerator = |code: &ErrorCode| Enumerator {
+        name: code.name.clone(),
+        value: i64::from(code.value),
+        since: None,
+        until: None,
+    };
+    let enumerators = registry.errors.iter().map(enumerator).collect();
+    enum_text("CUresult", &Enumeration { tag: Some("cudaError_enum".to_owned()), enumerators })
 }
 
 /// The items of the header, each after those that it mentions.
@@ -225,7 +231,14 @@ fn enum_text(name: &str, enumeration: &Enumeration) -> String {
         value if value > 0xffff => format!("{value:#x}"),
         value => value.to_string(),
     };
-    let values: Vec<String> =
-        enumeration.values.iter().map(|(constant, number)| format!("    {constant} = {}", value(*number))).collect();
-    format!("typedef enum {tag}{{\n{}\n}} {name};\n\n", values.join(",\n"))
+    let line = |enumerator: &Enumerator| {
+        let line = format!("    {} = {},\n", enumerator.name, value(enumerator.value));
+        match (enumerator.since, enumerator.until) {
+            (Some(version), _) => format!("#if CUDA_VERSION >= {version}\n{line}#endif\n"),
+            (None, Some(version)) => format!("#if CUDA_VERSION < {version}\n{line}#endif\n"),
+            (None, None) => line,
+        }
+    };
+    let lines: String = enumeration.enumerators.iter().map(line).collect();
+    format!("typedef enum {tag}{{\n{lines}}} {name};\n\n")
 }
