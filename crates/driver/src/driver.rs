@@ -15,6 +15,7 @@ use crate::executor::Executor;
 use crate::fault::Sticky;
 use crate::handle::{HandleTable, Kind};
 use crate::library::{Kernel, Library};
+use crate::linker::Linker;
 use crate::memory::{AllHints, RegisteredPages};
 use crate::module::{Function, Module};
 use crate::stream::CreatedStream;
@@ -52,6 +53,7 @@ pub struct Driver {
     pub(crate) functions: HandleTable<Function>,
     pub(crate) libraries: HandleTable<Library>,
     pub(crate) kernels: HandleTable<Kernel>,
+    pub(crate) linkers: HandleTable<Linker>,
     pub(crate) registered: RegisteredPages,
     pub(crate) hints: AllHints,
     pub(crate) sticky: Arc<Sticky>,
@@ -99,6 +101,7 @@ impl Driver {
             functions: HandleTable::new(Kind::Function),
             libraries: HandleTable::new(Kind::Library),
             kernels: HandleTable::new(Kind::Kernel),
+            linkers: HandleTable::new(Kind::Linker),
             registered: RegisteredPages::default(),
             hints: AllHints::default(),
             sticky,

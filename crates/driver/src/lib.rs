@@ -13,6 +13,7 @@ mod generated;
 pub mod handle;
 pub mod launch;
 pub mod library;
+pub mod linker;
 pub mod memory;
 pub mod module;
 pub mod stream;

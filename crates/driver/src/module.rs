@@ -10,6 +10,8 @@ pub use function::{Function, FunctionAttribute, ParameterPlace};
 pub use image::{ELF_MAGIC, FAT_BINARY_MAGIC, FAT_BINARY_WRAPPER_MAGIC, Image};
 pub use jit::{JitLogs, JitOptions};
 
+pub(crate) use jit::{damaged, no_binary, refused, unlinkable};
+
 use std::sync::Arc;
 
 use parking_lot::Mutex;

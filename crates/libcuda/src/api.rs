@@ -16,6 +16,7 @@ pub(crate) mod execution_deprecated;
 pub(crate) mod init;
 mod jit;
 pub(crate) mod library;
+pub(crate) mod linker;
 pub(crate) mod logs;
 pub(crate) mod memory;
 pub(crate) mod module;

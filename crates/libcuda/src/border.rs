@@ -16,7 +16,9 @@ pub(crate) mod members;
 pub(crate) mod state;
 mod trace;
 
-pub(crate) use args::{DefaultStream, HostPtr, In, InArray, InOut, InStr, Out, OutArray, OutCStr, OutStr, Place, arg};
+pub(crate) use args::{
+    DefaultStream, HostPtr, In, InArray, InOut, InStr, Kept, Out, OutArray, OutCStr, OutStr, Place, arg,
+};
 pub(crate) use call::{ApiResult, Call, enter, not_supported};
 pub(crate) use host_memory::host_range;
 pub(crate) use identity::{IDENTITY_TABLE, identity_table};

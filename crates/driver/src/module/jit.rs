@@ -32,7 +32,7 @@ pub struct JitLogs {
 
 impl JitLogs {
     /// Adds lines to the errors.
-    pub(super) fn complain(&mut self, lines: &str) {
+    pub(crate) fn complain(&mut self, lines: &str) {
         append(&mut self.errors, lines);
     }
 
@@ -54,7 +54,7 @@ fn append(log: &mut String, lines: &str) {
 const EMPTY_ELF: usize = 64;
 
 /// What PTX that was refused answers; the log says everything, the error the first thing.
-pub(super) fn refused(failure: &Failure, name: &str, logs: &mut JitLogs) -> DriverError {
+pub(crate) fn refused(failure: &Failure, name: &str, logs: &mut JitLogs) -> DriverError {
     logs.complain(&error_log(&failure.source, name, &failure.diagnostics));
     let code = match failure.class {
         FailureClass::InvalidImage => ErrorCode::InvalidImage,
@@ -66,7 +66,7 @@ pub(super) fn refused(failure: &Failure, name: &str, logs: &mut JitLogs) -> Driv
 }
 
 /// What inputs that do not fit together answer.
-pub(super) fn unlinkable(messages: &[String], logs: &mut JitLogs) -> DriverError {
+pub(crate) fn unlinkable(messages: &[String], logs: &mut JitLogs) -> DriverError {
     for message in messages {
         logs.complain(&format!("error   : {message}"));
     }
@@ -74,12 +74,12 @@ pub(super) fn unlinkable(messages: &[String], logs: &mut JitLogs) -> DriverError
     DriverError::new(ErrorCode::InvalidSource, format!("the inputs cannot be linked: {first}"))
 }
 
-pub(super) fn damaged(error: &ImageError) -> DriverError {
+pub(crate) fn damaged(error: &ImageError) -> DriverError {
     DriverError::new(ErrorCode::InvalidImage, error.to_string())
 }
 
 /// What an image with nothing but machine code answers.
-pub(super) fn no_binary(logs: &mut JitLogs) -> DriverError {
+pub(crate) fn no_binary(logs: &mut JitLogs) -> DriverError {
     let reason = "the image holds no PTX that this device can run, only machine code for GPUs; build it with PTX, as \
                   nvcc does with -gencode arch=compute_NN,code=compute_NN";
     logs.complain(&format!("error   : {reason}"));
@@ -109,7 +109,7 @@ impl Driver {
     }
 
     /// For whom PTX is translated.
-    pub(super) fn ptx_options(&self, options: &JitOptions) -> Options {
+    pub(crate) fn ptx_options(&self, options: &JitOptions) -> Options {
         Options {
             driver_version: self.options().cuda_version.unsigned_abs(),
             sm: options.target.unwrap_or(self.options().compute_capability),
@@ -161,7 +161,7 @@ impl Driver {
     }
 
     /// The entry of a fat binary that is loaded: the best PTX that the device runs.
-    pub(super) fn best_entry<'a, 'b>(&self, binary: &'a Fatbin<'b>, options: &JitOptions) -> Option<&'a Entry<'b>> {
+    pub(crate) fn best_entry<'a, 'b>(&self, binary: &'a Fatbin<'b>, options: &JitOptions) -> Option<&'a Entry<'b>> {
         binary.ptx_for(self.ptx_options(options).sm).into_iter().next()
     }
 }

@@ -5,7 +5,7 @@ use warploom_abi::CUjit_option;
 use warploom_driver::module::{JitLogs, JitOptions};
 use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
-use crate::border::{HostPtr, InArray, write_log};
+use crate::border::{HostPtr, InArray, Kept, write_log};
 use crate::process::driver;
 
 /// A log buffer that the caller gave, with the place of its size among the values.
@@ -29,10 +29,10 @@ impl LogBuffer {
 }
 
 /// The options of one call.
-pub(super) struct Jit<'a> {
+pub(super) struct Jit {
     /// What they mean for the translation.
     pub(super) options: JitOptions,
-    values: InArray<'a, HostPtr>,
+    values: Kept<HostPtr>,
     errors: LogBuffer,
     info: LogBuffer,
     wall_time: Option<usize>,
@@ -43,17 +43,17 @@ const TARGETS: [usize; 18] = [30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75
 const LATER_TARGETS: [usize; 6] = [100, 101, 103, 110, 120, 121];
 
 /// Reads the options of a call, as recorded: values out of range are refused, and what means nothing on a CPU is accepted.
-pub(super) fn read<'a>(
+pub(super) fn read(
     count: u32,
     options: &InArray<'_, CUjit_option>,
-    values: InArray<'a, HostPtr>,
-) -> DriverResult<Jit<'a>> {
+    values: &InArray<'_, HostPtr>,
+) -> DriverResult<Jit> {
     let count = count as usize;
     let names = options.read("options", count)?;
     let given = values.read("optionValues", count)?;
     let mut jit = Jit {
         options: JitOptions::default(),
-        values,
+        values: values.keep(),
         errors: LogBuffer::default(),
         info: LogBuffer::default(),
         wall_time: None,
@@ -97,7 +97,7 @@ fn target(value: usize) -> DriverResult<u32> {
     Ok(capability)
 }
 
-impl Jit<'_> {
+impl Jit {
     /// Hands the logs out: into the buffers, and their sizes and the time into the option values.
     pub(super) fn report(&self, logs: &JitLogs) {
         self.write(&self.errors, &logs.errors);
@@ -115,14 +115,14 @@ impl Jit<'_> {
             _ => 0,
         };
         let len = if written < text.len() && written > 0 { size } else { written };
-        self.values.write_back(index, HostPtr::new(len));
+        self.values.list().write_back(index, HostPtr::new(len));
     }
 
     /// A float in milliseconds in the low half of the value; the high half stays.
     fn write_time(&self, index: usize, time: Duration) {
-        let old = self.values.at("optionValues", index).map_or(0, HostPtr::addr) as u64;
+        let old = self.values.list().at("optionValues", index).map_or(0, HostPtr::addr) as u64;
         let milliseconds = time.as_secs_f32() * 1e3;
         let new = old & !0xffff_ffff | u64::from(milliseconds.to_bits());
-        self.values.write_back(index, HostPtr::new(new as usize));
+        self.values.list().write_back(index, HostPtr::new(new as usize));
     }
 }

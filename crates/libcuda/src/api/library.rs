@@ -33,7 +33,7 @@ pub(crate) fn cuLibraryLoadData(
 ) -> ApiResult {
     let place = library.required("library")?;
     let image = read_image(code)?;
-    let jit = jit::read(numJitOptions, &jitOptions, jitOptionsValues)?;
+    let jit = jit::read(numJitOptions, &jitOptions, &jitOptionsValues)?;
     check_options(numLibraryOptions, &libraryOptions)?;
     place.set(CUlibrary(driver()?.load_library(image, jit.options)?.raw()));
     Ok(())
@@ -51,7 +51,7 @@ pub(crate) fn cuLibraryLoadFromFile(
 ) -> ApiResult {
     let place = library.required("library")?;
     let image = Image::from_bytes(read_file(fileName.required("fileName")?)?);
-    let jit = jit::read(numJitOptions, &jitOptions, jitOptionsValues)?;
+    let jit = jit::read(numJitOptions, &jitOptions, &jitOptionsValues)?;
     check_options(numLibraryOptions, &libraryOptions)?;
     place.set(CUlibrary(driver()?.load_library(image, jit.options)?.raw()));
     Ok(())

@@ -70,7 +70,7 @@ pub(crate) fn cuModuleLoadDataEx(
 ) -> ApiResult {
     let place = module.required("module")?;
     let image = read_image(image)?;
-    let jit = jit::read(numOptions, &options, optionValues)?;
+    let jit = jit::read(numOptions, &options, &optionValues)?;
     let mut logs = JitLogs::default();
     let result = load(&image, &jit.options, &mut logs);
     jit.report(&logs);

@@ -219,6 +219,26 @@ impl<T> InArray<'_, T> {
     }
 }
 
+/// A list that the documentation lets the program keep alive beyond the call, because the driver comes back to it.
+pub(crate) struct Kept<T> {
+    address: usize,
+    values: PhantomData<fn(T) -> T>,
+}
+
+impl<T> Kept<T> {
+    /// The list again.
+    pub(crate) fn list(&self) -> InArray<'_, T> {
+        InArray { pointer: std::ptr::with_exposed_provenance_mut(self.address), lifetime: PhantomData }
+    }
+}
+
+impl<T> InArray<'_, T> {
+    /// Keeps the list beyond the call.
+    pub(crate) fn keep(&self) -> Kept<T> {
+        Kept { address: self.pointer.expose_provenance(), values: PhantomData }
+    }
+}
+
 impl<T: Copy> InArray<'_, T> {
     /// Whether the caller gave none.
     #[inline]

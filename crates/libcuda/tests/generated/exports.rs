@@ -127,34 +127,29 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuModuleEnumerateFunctions", true, PFN_cuModuleEnumerateFunctions_v12040, (zeroed(), zeroed(), zeroed())),
     call!("cuModuleGetGlobal", false, PFN_cuModuleGetGlobal_v2000, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!("cuModuleGetGlobal_v2", true, PFN_cuModuleGetGlobal_v3020, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuLinkCreate", false, PFN_cuLinkCreate_v5050, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuLinkCreate_v2", false, PFN_cuLinkCreate_v6050, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuLinkCreate", true, PFN_cuLinkCreate_v5050, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuLinkCreate_v2", true, PFN_cuLinkCreate_v6050, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuLinkAddData",
-        false,
+        true,
         PFN_cuLinkAddData_v5050,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuLinkAddData_v2",
-        false,
+        true,
         PFN_cuLinkAddData_v6050,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!(
-        "cuLinkAddFile",
-        false,
-        PFN_cuLinkAddFile_v5050,
-        (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
-    ),
+    call!("cuLinkAddFile", true, PFN_cuLinkAddFile_v5050, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuLinkAddFile_v2",
-        false,
+        true,
         PFN_cuLinkAddFile_v6050,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuLinkComplete", false, PFN_cuLinkComplete_v5050, (zeroed(), zeroed(), zeroed())),
-    call!("cuLinkDestroy", false, PFN_cuLinkDestroy_v5050, (zeroed())),
+    call!("cuLinkComplete", true, PFN_cuLinkComplete_v5050, (zeroed(), zeroed(), zeroed())),
+    call!("cuLinkDestroy", true, PFN_cuLinkDestroy_v5050, (zeroed())),
     call!("cuModuleGetTexRef", false, PFN_cuModuleGetTexRef_v2000, (zeroed(), zeroed(), zeroed())),
     call!("cuModuleGetSurfRef", false, PFN_cuModuleGetSurfRef_v3000, (zeroed(), zeroed(), zeroed())),
     call!(

@@ -241,13 +241,20 @@ pub(crate) unsafe extern "C" fn cuLinkCreate(
     stateOut: *mut CUlinkState,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLinkCreate");
-    not_supported(&CALL, |trace| {
-        trace.arg("numOptions", &numOptions);
-        trace.arg("options", &options);
-        trace.arg("optionValues", &optionValues);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("stateOut", stateOut) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::linker::cuLinkCreate(arg(numOptions), arg(options), arg(optionValues), arg(stateOut)) }
+        },
+        |trace| {
+            trace.arg("numOptions", &numOptions);
+            trace.arg("options", &options);
+            trace.arg("optionValues", &optionValues);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("stateOut", stateOut) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -258,13 +265,20 @@ pub(crate) unsafe extern "C" fn cuLinkCreate_v2(
     stateOut: *mut CUlinkState,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLinkCreate_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("numOptions", &numOptions);
-        trace.arg("options", &options);
-        trace.arg("optionValues", &optionValues);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("stateOut", stateOut) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::linker::cuLinkCreate_v2(arg(numOptions), arg(options), arg(optionValues), arg(stateOut)) }
+        },
+        |trace| {
+            trace.arg("numOptions", &numOptions);
+            trace.arg("options", &options);
+            trace.arg("optionValues", &optionValues);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("stateOut", stateOut) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -279,17 +293,35 @@ pub(crate) unsafe extern "C" fn cuLinkAddData(
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLinkAddData");
-    not_supported(&CALL, |trace| {
-        trace.arg("state", &state);
-        trace.arg("type", &r#type);
-        trace.arg("data", &data);
-        trace.arg("size", &size);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("name", name) };
-        trace.arg("numOptions", &numOptions);
-        trace.arg("options", &options);
-        trace.arg("optionValues", &optionValues);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::linker::cuLinkAddData(
+                    arg(state),
+                    arg(r#type),
+                    arg(data),
+                    arg(size),
+                    arg(name),
+                    arg(numOptions),
+                    arg(options),
+                    arg(optionValues),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("state", &state);
+            trace.arg("type", &r#type);
+            trace.arg("data", &data);
+            trace.arg("size", &size);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("name", name) };
+            trace.arg("numOptions", &numOptions);
+            trace.arg("options", &options);
+            trace.arg("optionValues", &optionValues);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -304,17 +336,35 @@ pub(crate) unsafe extern "C" fn cuLinkAddData_v2(
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLinkAddData_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("state", &state);
-        trace.arg("type", &r#type);
-        trace.arg("data", &data);
-        trace.arg("size", &size);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("name", name) };
-        trace.arg("numOptions", &numOptions);
-        trace.arg("options", &options);
-        trace.arg("optionValues", &optionValues);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::linker::cuLinkAddData_v2(
+                    arg(state),
+                    arg(r#type),
+                    arg(data),
+                    arg(size),
+                    arg(name),
+                    arg(numOptions),
+                    arg(options),
+                    arg(optionValues),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("state", &state);
+            trace.arg("type", &r#type);
+            trace.arg("data", &data);
+            trace.arg("size", &size);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("name", name) };
+            trace.arg("numOptions", &numOptions);
+            trace.arg("options", &options);
+            trace.arg("optionValues", &optionValues);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -327,15 +377,31 @@ pub(crate) unsafe extern "C" fn cuLinkAddFile(
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLinkAddFile");
-    not_supported(&CALL, |trace| {
-        trace.arg("state", &state);
-        trace.arg("type", &r#type);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("path", path) };
-        trace.arg("numOptions", &numOptions);
-        trace.arg("options", &options);
-        trace.arg("optionValues", &optionValues);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::linker::cuLinkAddFile(
+                    arg(state),
+                    arg(r#type),
+                    arg(path),
+                    arg(numOptions),
+                    arg(options),
+                    arg(optionValues),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("state", &state);
+            trace.arg("type", &r#type);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("path", path) };
+            trace.arg("numOptions", &numOptions);
+            trace.arg("options", &options);
+            trace.arg("optionValues", &optionValues);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -348,15 +414,31 @@ pub(crate) unsafe extern "C" fn cuLinkAddFile_v2(
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLinkAddFile_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("state", &state);
-        trace.arg("type", &r#type);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("path", path) };
-        trace.arg("numOptions", &numOptions);
-        trace.arg("options", &options);
-        trace.arg("optionValues", &optionValues);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::linker::cuLinkAddFile_v2(
+                    arg(state),
+                    arg(r#type),
+                    arg(path),
+                    arg(numOptions),
+                    arg(options),
+                    arg(optionValues),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("state", &state);
+            trace.arg("type", &r#type);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("path", path) };
+            trace.arg("numOptions", &numOptions);
+            trace.arg("options", &options);
+            trace.arg("optionValues", &optionValues);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -366,19 +448,33 @@ pub(crate) unsafe extern "C" fn cuLinkComplete(
     sizeOut: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLinkComplete");
-    not_supported(&CALL, |trace| {
-        trace.arg("state", &state);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("cubinOut", cubinOut) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("sizeOut", sizeOut) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::linker::cuLinkComplete(arg(state), arg(cubinOut), arg(sizeOut)) }
+        },
+        |trace| {
+            trace.arg("state", &state);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("cubinOut", cubinOut) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("sizeOut", sizeOut) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLinkDestroy(state: CUlinkState) -> CUresult {
     static CALL: Call = Call::new("cuLinkDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("state", &state);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::linker::cuLinkDestroy(arg(state)) }
+        },
+        |trace| {
+            trace.arg("state", &state);
+        },
+    )
 }

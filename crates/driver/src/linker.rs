@@ -1,0 +1,189 @@
+//! Linking: several inputs with PTX become one image, which loads like any other, in another process too.
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use warploom_ptx::FailureClass;
+use warploom_ptx::diagnostic::APPLICATION_INPUT;
+use warploom_ptx::image::{ElfKind, Fatbin, read_container, write_container};
+
+use crate::driver::Driver;
+use crate::handle::Handle;
+use crate::module::{Image, JitLogs, JitOptions, damaged, no_binary, refused, unlinkable};
+use crate::{DriverError, DriverResult, ErrorCode};
+
+/// One link in progress, or done.
+pub struct Linker {
+    handle: Handle,
+    options: JitOptions,
+    state: Mutex<LinkState>,
+}
+
+#[derive(Default)]
+struct LinkState {
+    linker: warploom_ptx::Linker,
+    /// The inputs, which are the image.
+    texts: Vec<(String, String)>,
+    logs: JitLogs,
+    /// What made the link fail; inputs that were not understood at all do not count.
+    failed: Option<DriverError>,
+    image: Option<Arc<[u8]>>,
+}
+
+/// What an input is said to be (`CUjitInputType`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkInput {
+    /// An image that a link gave.
+    Cubin,
+    /// PTX text.
+    Ptx,
+    /// A fat binary.
+    FatBinary,
+    /// A host object or library with device code in it: not taken apart.
+    Host,
+}
+
+impl LinkInput {
+    /// The kind with this number.
+    ///
+    /// # Errors
+    /// `InvalidValue` for other numbers; NVVM code is not linked since CUDA 13.
+    pub fn from_number(number: u32) -> DriverResult<LinkInput> {
+        Ok(match number {
+            0 => LinkInput::Cubin,
+            1 => LinkInput::Ptx,
+            2 => LinkInput::FatBinary,
+            3 | 4 => LinkInput::Host,
+            _ => return Err(DriverError::invalid_value(format!("{number} is no kind of input"))),
+        })
+    }
+}
+
+impl Driver {
+    /// Begins a link.
+    ///
+    /// # Errors
+    /// Those of [`Driver::current`]; `OutOfMemory` if there are no handles left.
+    pub fn create_linker(&self, options: JitOptions) -> DriverResult<Handle> {
+        self.current()?;
+        let state = Mutex::default();
+        Ok(self.linkers.insert(|handle| Linker { handle, options, state })?.handle)
+    }
+
+    /// Ends a link, and its image.
+    ///
+    /// # Errors
+    /// `InvalidHandle` for NULL, stale and foreign handles.
+    pub fn destroy_linker(&self, linker: Handle) -> DriverResult {
+        self.linkers.remove(linker).map(|_| ())
+    }
+
+    /// Adds an input under the name that messages call it by.
+    ///
+    /// # Errors
+    /// `InvalidHandle`; `InvalidValue` once the link is complete; `InvalidImage` and what else [`Driver::translate`]
+    /// answers for the input; `InvalidSource` for a symbol that another input defines.
+    pub fn add_link_input(&self, linker: Handle, kind: LinkInput, name: &str, bytes: Vec<u8>) -> DriverResult {
+        let linker = self.linkers.lookup(linker)?;
+        let mut state = linker.state.lock();
+        if state.image.is_some() {
+            return Err(DriverError::invalid_value("the link is complete"));
+        }
+        for (name, text) in self.link_texts(&linker.options, kind, name, bytes, &mut state.logs)? {
+            self.add_text(&linker.options, &mut state, name, text)?;
+        }
+        Ok(())
+    }
+
+    /// The PTX in an input.
+    fn link_texts(
+        &self,
+        options: &JitOptions,
+        kind: LinkInput,
+        name: &str,
+        bytes: Vec<u8>,
+        logs: &mut JitLogs,
+    ) -> DriverResult<Vec<(String, String)>> {
+        let one = |text: &[u8]| {
+            let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+            vec![(name.to_owned(), String::from_utf8_lossy(&text[..end]).into_owned())]
+        };
+        match (kind, Image::from_bytes(bytes)) {
+            (LinkInput::Ptx, Image::Text(text)) => Ok(one(&text)),
+            (LinkInput::FatBinary, Image::FatBinary(bytes)) => {
+                let binary = Fatbin::parse(&bytes).map_err(|error| damaged(&error))?;
+                let best = self.best_entry(&binary, options).ok_or_else(|| no_binary(logs))?;
+                Ok(one(&best.content().map_err(|error| damaged(&error))?))
+            }
+            (LinkInput::Cubin, Image::Elf(bytes)) => match bytes.first_chunk().map_or(ElfKind::Other, ElfKind::of) {
+                ElfKind::Container(_) => read_container(&bytes).map_err(|error| damaged(&error)),
+                ElfKind::MachineCode => Err(no_binary(logs)),
+                ElfKind::Other => Err(DriverError::new(ErrorCode::InvalidImage, "the ELF file is not for a GPU")),
+            },
+            (LinkInput::Host, _) => {
+                let reason = "host objects and libraries are not taken apart; link their PTX";
+                logs.complain(&format!("error   : {reason}"));
+                Err(DriverError::new(ErrorCode::NotSupported, reason))
+            }
+            (kind, _) => Err(not_recognized(kind, logs)),
+        }
+    }
+
+    fn add_text(&self, options: &JitOptions, state: &mut LinkState, name: String, text: String) -> DriverResult {
+        let input = match warploom_ptx::compile(text.as_bytes(), &self.ptx_options(options)) {
+            Ok(input) => input,
+            Err(failure) if failure.class == FailureClass::InvalidImage => {
+                return Err(not_recognized(LinkInput::Ptx, &mut state.logs));
+            }
+            Err(failure) => {
+                let error = refused(&failure, APPLICATION_INPUT, &mut state.logs);
+                state.failed.get_or_insert(error.clone());
+                return Err(error);
+            }
+        };
+        if let Err(messages) = state.linker.add(&name, input) {
+            let error = unlinkable(&messages, &mut state.logs);
+            state.failed.get_or_insert(error.clone());
+            return Err(error);
+        }
+        state.texts.push((name, text));
+        Ok(())
+    }
+
+    /// Completes a link: the image, which lives as long as the link.
+    ///
+    /// # Errors
+    /// `InvalidHandle`; `InvalidSource` for undefined symbols; the error of an input that was refused.
+    pub fn complete_link(&self, linker: Handle) -> DriverResult<Arc<[u8]>> {
+        let linker = self.linkers.lookup(linker)?;
+        let mut state = linker.state.lock();
+        if let Some(error) = &state.failed {
+            return Err(error.clone());
+        }
+        if let Some(image) = &state.image {
+            return Ok(Arc::clone(image));
+        }
+        if let Err(messages) = state.linker.complete() {
+            let error = unlinkable(&messages, &mut state.logs);
+            state.failed = Some(error.clone());
+            return Err(error);
+        }
+        let texts = state.texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let image: Arc<[u8]> = write_container(texts).map_err(|error| damaged(&error))?.into();
+        state.image = Some(Arc::clone(&image));
+        Ok(image)
+    }
+
+    /// What a link has to say so far.
+    ///
+    /// # Errors
+    /// `InvalidHandle`.
+    pub fn link_logs(&self, linker: Handle) -> DriverResult<JitLogs> {
+        Ok(self.linkers.lookup(linker)?.state.lock().logs.clone())
+    }
+}
+
+/// What an input that is not of its kind answers, with the log line that programs know.
+fn not_recognized(kind: LinkInput, logs: &mut JitLogs) -> DriverError {
+    logs.complain("error   : Binary format for key='0', ident='' is not recognized");
+    DriverError::new(ErrorCode::InvalidImage, format!("the input is no {kind:?}"))
+}
