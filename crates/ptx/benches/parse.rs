@@ -1,4 +1,5 @@
 //! How fast PTX text is parsed: a module of 2 MB with many kernels, as compilers write them.
+#![allow(missing_docs, reason = "criterion_group! makes a public function")]
 
 use std::fmt::Write;
 use std::hint::black_box;
