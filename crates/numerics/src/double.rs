@@ -8,15 +8,18 @@ use crate::float::Property;
 const FRACTION: u32 = 52;
 const SIGN: u64 = 1 << 63;
 const INFINITY: u64 = 0x7ff << FRACTION;
+/// Set in NaNs that do not signal.
+const QUIET: u64 = 1 << 51;
 /// What an invalid operation gives.
 const INVALID: u64 = 0xfff8 << 48;
 
-/// The result of an operation: NaN operands win, quieted, the first of them first.
+/// The result of an operation: the first NaN among the operands, made quiet. The order is that of the hardware's recordings, which is not
+/// the instruction's; the manual leaves it open.
 #[inline(always)]
 fn propagate(value: f64, operands: &[f64]) -> f64 {
     let mut nan = INVALID;
     for operand in operands.iter().rev() {
-        nan = if operand.is_nan() { operand.to_bits() | 1 << 51 } else { nan };
+        nan = if operand.is_nan() { operand.to_bits() | QUIET } else { nan };
     }
     if value.is_nan() { f64::from_bits(nan) } else { value }
 }
@@ -106,7 +109,7 @@ fn sum(a: (bool, u128, i32), b: (bool, u128, i32), rounding: Rounding) -> f64 {
 #[inline(always)]
 pub fn add(a: f64, b: f64, rounding: Rounding) -> f64 {
     let value = if rounding == Rounding::Nearest { a + b } else { add_directed(a, b, rounding) };
-    propagate(value, &[a, b])
+    propagate(value, &[b, a])
 }
 
 fn add_directed(a: f64, b: f64, rounding: Rounding) -> f64 {
@@ -121,14 +124,14 @@ fn add_directed(a: f64, b: f64, rounding: Rounding) -> f64 {
 #[inline(always)]
 pub fn sub(a: f64, b: f64, rounding: Rounding) -> f64 {
     let value = if rounding == Rounding::Nearest { a - b } else { add_directed(a, -b, rounding) };
-    propagate(value, &[a, b])
+    propagate(value, &[b, a])
 }
 
 /// `mul{.rnd}.f64`
 #[inline(always)]
 pub fn mul(a: f64, b: f64, rounding: Rounding) -> f64 {
     let value = if rounding == Rounding::Nearest { a * b } else { mul_directed(a, b, rounding) };
-    propagate(value, &[a, b])
+    propagate(value, &[b, a])
 }
 
 fn mul_directed(a: f64, b: f64, rounding: Rounding) -> f64 {
@@ -144,7 +147,7 @@ fn mul_directed(a: f64, b: f64, rounding: Rounding) -> f64 {
 #[inline(always)]
 pub fn fma(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
     let value = if rounding == Rounding::Nearest { a.mul_add(b, c) } else { fma_directed(a, b, c, rounding) };
-    propagate(value, &[a, b, c])
+    propagate(value, &[b, c, a])
 }
 
 fn fma_directed(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
@@ -221,7 +224,7 @@ pub fn extremum(a: f64, b: f64, max: bool) -> f64 {
     let chosen = if below != max { a } else { b };
     let chosen = if b.is_nan() { a } else { chosen };
     let chosen = if a.is_nan() { b } else { chosen };
-    propagate(chosen, &[a, b])
+    propagate(chosen, &[b, a])
 }
 
 #[inline(always)]
@@ -230,7 +233,7 @@ fn order(value: f64) -> i64 {
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
-/// `testp.f64`. Zeros are neither normal nor subnormal.
+/// `testp.f64`. Zeros are normal, as recorded on hardware, unlike those of `.f32`.
 #[inline(always)]
 pub fn has_property(a: f64, property: Property) -> bool {
     match property {
@@ -238,7 +241,7 @@ pub fn has_property(a: f64, property: Property) -> bool {
         Property::Infinite => a.is_infinite(),
         Property::Number => !a.is_nan(),
         Property::NotANumber => a.is_nan(),
-        Property::Normal => a.is_normal(),
+        Property::Normal => a.is_normal() | (a == 0.0),
         Property::Subnormal => a.is_subnormal(),
     }
 }

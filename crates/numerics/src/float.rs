@@ -21,30 +21,48 @@ pub fn saturate(value: f32, sat: bool) -> f32 {
     if sat { clamped } else { value }
 }
 
+/// 2^48, by which [`flush_tiny`] scales.
+const SCALE: f32 = f32::from_bits(0x5780_0000);
+
+/// Zero for a result that `.ftz` flushes: what would be below the normal numbers if the exponent had no bound. `scaled` is the same
+/// operation with 2^48 times the result, so that it is normal where it matters (results near the bound come from operands that are far
+/// from overflow, or are exact).
 #[inline(always)]
-fn finish(value: f32, ftz: bool, sat: bool) -> f32 {
-    saturate(flush(canonical(value), ftz), sat)
+fn flush_tiny(value: f32, scaled: f32, ftz: bool) -> f32 {
+    let bound = f32::MIN_POSITIVE * SCALE;
+    f32::from_bits(if ftz & (scaled.abs() < bound) { value.to_bits() & 0x8000_0000 } else { value.to_bits() })
 }
 
 #[inline(always)]
-fn round(exact: f64, rounding: Rounding) -> f32 {
-    f32::from_bits(narrow::<F32>(exact, rounding, false))
+fn finish(value: f32, sat: bool) -> f32 {
+    saturate(canonical(value), sat)
+}
+
+/// The rounded `exact`, flushed if `ftz` asks for it.
+#[inline(always)]
+fn round(exact: f64, rounding: Rounding, ftz: bool) -> f32 {
+    let rounded = |exact| f32::from_bits(narrow::<F32>(exact, rounding, false));
+    flush_tiny(rounded(exact), if ftz { rounded(exact * f64::from(SCALE)) } else { 0.0 }, ftz)
 }
 
 /// `add{.rnd}{.ftz}{.sat}.f32`
 #[inline(always)]
 pub fn add(a: f32, b: f32, rounding: Rounding, ftz: bool, sat: bool) -> f32 {
     let (a, b) = (flush(a, ftz), flush(b, ftz));
-    let sum = if rounding == Rounding::Nearest { a + b } else { add_directed(f64::from(a), f64::from(b), rounding) };
-    finish(sum, ftz, sat)
+    let sum = if rounding == Rounding::Nearest {
+        flush(a + b, ftz)
+    } else {
+        add_directed(f64::from(a), f64::from(b), rounding, ftz)
+    };
+    finish(sum, sat)
 }
 
 #[inline(always)]
-fn add_directed(a: f64, b: f64, rounding: Rounding) -> f32 {
+fn add_directed(a: f64, b: f64, rounding: Rounding, ftz: bool) -> f32 {
     let sum = exact::add(a, b);
     let sum =
         if rounding == Rounding::Down { exact::zero_sum(sum, a.is_sign_negative(), b.is_sign_negative()) } else { sum };
-    round(sum, rounding)
+    round(sum, rounding, ftz)
 }
 
 /// `sub{.rnd}{.ftz}{.sat}.f32`
@@ -57,9 +75,13 @@ pub fn sub(a: f32, b: f32, rounding: Rounding, ftz: bool, sat: bool) -> f32 {
 #[inline(always)]
 pub fn mul(a: f32, b: f32, rounding: Rounding, ftz: bool, sat: bool) -> f32 {
     let (a, b) = (flush(a, ftz), flush(b, ftz));
-    // 48 bits: exact in f64.
-    let product = if rounding == Rounding::Nearest { a * b } else { round(f64::from(a) * f64::from(b), rounding) };
-    finish(product, ftz, sat)
+    let product = if rounding == Rounding::Nearest {
+        flush_tiny(a * b, a * SCALE * b, ftz)
+    } else {
+        // 48 bits: exact in f64.
+        round(f64::from(a) * f64::from(b), rounding, ftz)
+    };
+    finish(product, sat)
 }
 
 /// `fma.rnd{.ftz}{.sat}.f32`, and `mad`, which is the same.
@@ -67,20 +89,26 @@ pub fn mul(a: f32, b: f32, rounding: Rounding, ftz: bool, sat: bool) -> f32 {
 pub fn fma(a: f32, b: f32, c: f32, rounding: Rounding, ftz: bool, sat: bool) -> f32 {
     let (a, b, c) = (flush(a, ftz), flush(b, ftz), flush(c, ftz));
     let value = if rounding == Rounding::Nearest {
-        a.mul_add(b, c)
+        flush_tiny(a.mul_add(b, c), (a * SCALE).mul_add(b, c * SCALE), ftz)
     } else {
-        add_directed(f64::from(a) * f64::from(b), f64::from(c), rounding)
+        add_directed(f64::from(a) * f64::from(b), f64::from(c), rounding, ftz)
     };
-    finish(value, ftz, sat)
+    finish(value, sat)
 }
 
 /// `div.rnd{.ftz}.f32`
 #[inline(always)]
 pub fn div(a: f32, b: f32, rounding: Rounding, ftz: bool) -> f32 {
     let (a, b) = (flush(a, ftz), flush(b, ftz));
-    let quotient =
-        if rounding == Rounding::Nearest { a / b } else { round(exact::div(f64::from(a), f64::from(b)), rounding) };
-    finish(quotient, ftz, false)
+    let quotient = if rounding == Rounding::Nearest {
+        let quotient = a / b;
+        // A quotient cannot lie so close below the bound that rounding with any exponent would lift it.
+        let tiny = ftz & (a.abs() * SCALE < b.abs() * (f32::MIN_POSITIVE * SCALE));
+        if tiny { flush_tiny(quotient, 0.0, true) } else { quotient }
+    } else {
+        round(exact::div(f64::from(a), f64::from(b)), rounding, ftz)
+    };
+    canonical(quotient)
 }
 
 /// `rcp.rnd{.ftz}.f32`
@@ -93,20 +121,20 @@ pub fn rcp(a: f32, rounding: Rounding, ftz: bool) -> f32 {
 #[inline(always)]
 pub fn sqrt(a: f32, rounding: Rounding, ftz: bool) -> f32 {
     let a = flush(a, ftz);
-    let root = if rounding == Rounding::Nearest { a.sqrt() } else { round(exact::sqrt(f64::from(a)), rounding) };
-    finish(root, ftz, false)
+    let root = if rounding == Rounding::Nearest { a.sqrt() } else { round(exact::sqrt(f64::from(a)), rounding, ftz) };
+    canonical(root)
 }
 
 /// `abs{.ftz}.f32`
 #[inline(always)]
 pub fn abs(a: f32, ftz: bool) -> f32 {
-    finish(a.abs(), ftz, false)
+    canonical(flush(a.abs(), ftz))
 }
 
 /// `neg{.ftz}.f32`
 #[inline(always)]
 pub fn neg(a: f32, ftz: bool) -> f32 {
-    finish(-a, ftz, false)
+    canonical(flush(-a, ftz))
 }
 
 /// Modifiers of `min` and `max`.
@@ -127,18 +155,22 @@ pub struct Extremum {
 pub fn extremum(a: f32, b: f32, how: Extremum) -> f32 {
     let (a, b) = (flush(a, how.ftz), flush(b, how.ftz));
     let sign = (a.to_bits() ^ b.to_bits()) & 0x8000_0000;
-    let (x, y) = if how.xorsign_abs { (a.abs(), b.abs()) } else { (a, b) };
-    let below = order(x) < order(y);
-    let chosen = if below != how.max { x } else { y };
-    let chosen = if how.xorsign_abs { f32::from_bits(chosen.to_bits() | sign) } else { chosen };
-    let one_nan = if x.is_nan() { signed(y, sign, how) } else { signed(x, sign, how) };
-    let with_nan = if how.nan | (x.is_nan() & y.is_nan()) { f32::NAN } else { one_nan };
-    canonical(if x.is_nan() | y.is_nan() { with_nan } else { chosen })
+    if how.xorsign_abs {
+        let magnitude = choose(a.abs(), b.abs(), how);
+        if magnitude.is_nan() { magnitude } else { f32::from_bits(magnitude.to_bits() | sign) }
+    } else {
+        choose(a, b, how)
+    }
 }
 
+/// The lower or the higher, as `max` and `nan` have it.
 #[inline(always)]
-fn signed(value: f32, sign: u32, how: Extremum) -> f32 {
-    if how.xorsign_abs { f32::from_bits(value.to_bits() | sign) } else { value }
+pub(crate) fn choose(a: f32, b: f32, how: Extremum) -> f32 {
+    let below = order(a) < order(b);
+    let chosen = if below != how.max { a } else { b };
+    let chosen = if b.is_nan() { a } else { chosen };
+    let chosen = if a.is_nan() { b } else { chosen };
+    canonical(if how.nan & (a.is_nan() | b.is_nan()) { f32::NAN } else { chosen })
 }
 
 /// An integer that orders numbers as their values, with minus zero below plus zero.

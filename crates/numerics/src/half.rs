@@ -37,6 +37,9 @@ pub fn is_nan<F: Format>(bits: u16) -> bool {
     matches!(F::BEYOND, Beyond::Infinity(infinity) if u32::from(bits & 0x7fff) > infinity)
 }
 
+const SCALE_EXPONENT: u32 = 12;
+const SCALE: f64 = (1 << SCALE_EXPONENT) as f64;
+
 #[inline(always)]
 fn operand<F: Format>(bits: u16, how: Modifiers) -> f64 {
     f64::from(value::<F>(bits, how.ftz))
@@ -44,7 +47,10 @@ fn operand<F: Format>(bits: u16, how: Modifiers) -> f64 {
 
 #[inline(always)]
 fn finish<F: Format>(exact: f64, how: Modifiers) -> u16 {
-    let bits = flush::<F>(narrow::<F>(exact, Rounding::Nearest, false) as u16, how.ftz);
+    let bits = narrow::<F>(exact, Rounding::Nearest, false) as u16;
+    // Flushed is what would be below the normal numbers if the exponent had no bound: scaled up, as rounding sees it.
+    let scaled = narrow::<F>(exact * SCALE, Rounding::Nearest, false) & 0x7fff;
+    let bits = if how.ftz & (scaled < (SCALE_EXPONENT + 1) << F::FRACTION) { bits & 0x8000 } else { bits };
     let one = (F::BIAS as u16) << F::FRACTION;
     let negative = bits >> 15 != 0;
     let nan = is_nan::<F>(bits);
@@ -102,9 +108,11 @@ pub fn abs<F: Format>(a: u16, ftz: bool) -> u16 {
 /// `min` and `max`
 #[inline(always)]
 pub fn extremum<F: Format>(a: u16, b: u16, how: float::Extremum) -> u16 {
-    let (x, y) = (value::<F>(a, how.ftz), value::<F>(b, how.ftz));
-    let chosen = float::extremum(x, y, float::Extremum { ftz: false, ..how });
-    narrow::<F>(f64::from(chosen), Rounding::Nearest, false) as u16
+    let magnitudes = if how.xorsign_abs { 0x7fff } else { 0xffff };
+    let (x, y) = (value::<F>(a & magnitudes, how.ftz), value::<F>(b & magnitudes, how.ftz));
+    let chosen = narrow::<F>(f64::from(float::choose(x, y, how)), Rounding::Nearest, false) as u16;
+    let sign = (a ^ b) & 0x8000;
+    if how.xorsign_abs & !is_nan::<F>(chosen) { chosen | sign } else { chosen }
 }
 
 /// `ex2.approx`, with `.ftz` for `.bf16`.

@@ -1,0 +1,6 @@
+//! Holds the definitions against what real hardware answered.
+
+mod float;
+mod half;
+mod name;
+mod recording;
