@@ -9,6 +9,7 @@ mod matrix;
 mod module;
 mod op;
 mod operand;
+mod print;
 mod sync;
 mod texture;
 mod types;

@@ -154,7 +154,7 @@ pub struct Prototype {
 }
 
 /// Index into [`Module::prototypes`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PrototypeId(pub u32);
 
 /// Performance and launch directives of a kernel (PTX ISA 11.4), 0 where absent.
@@ -257,7 +257,7 @@ pub struct UnsupportedUse {
 }
 
 /// Index into [`Body::locs`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LocId(pub std::num::NonZeroU32);
 
 impl LocId {

@@ -3,19 +3,19 @@
 use smallvec::SmallVec;
 
 /// A virtual register of one function: index into [`super::Body::regs`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reg(pub u32);
 
 /// A module variable: index into [`super::Module::globals`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GlobalId(pub u32);
 
 /// A kernel or device function: index into [`super::Module::functions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionId(pub u32);
 
 /// A basic block: index into [`super::Body::blocks`], in reverse post order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
 
 /// The registers of a vector operand, or of a scalar one.
@@ -28,7 +28,7 @@ pub type Operands = SmallVec<[Operand; 1]>;
 ///
 /// Special registers and addresses of variables never stand here: lowering puts a [`super::Op::ReadSpecial`] or
 /// [`super::Op::AddressOf`] into a fresh register in front of the instruction, under the same guard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// A register.
     Reg(Reg),
@@ -47,7 +47,7 @@ impl Operand {
 }
 
 /// A predicate operand `p` or `!p`, or a guard `@p` or `@!p`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Predicate {
     /// A register of type `.pred`.
     pub reg: Reg,
@@ -72,7 +72,7 @@ pub enum Base {
 }
 
 /// The operand of a memory instruction: `base + offset`, wrapping in the width of the address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Address {
     /// What the offset is added to.
     pub base: Base,
@@ -81,7 +81,7 @@ pub struct Address {
 }
 
 /// Something that [`super::Op::AddressOf`] takes the address of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressTarget {
     /// A module variable.
     Global(GlobalId),
@@ -94,7 +94,7 @@ pub enum AddressTarget {
 }
 
 /// An argument, or the place of a result, at a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CallArg {
     /// A value (arguments only) or register.
     Operand(Operand),
@@ -108,7 +108,7 @@ pub enum CallArg {
 }
 
 /// What is called.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum CallTarget {
     /// A function of the module, or an external one that the executor provides ([`super::Function::builtin`]).
     Direct(FunctionId),

@@ -3,7 +3,7 @@
 use super::super::body::{BodyLowering, Lower};
 use super::{Args, ty};
 use crate::diagnostic::Code;
-use crate::ir::{Op, Operand, Operands, PrmtMode, ReduxOp, Regs, ScalarType, ShflMode, VoteMode};
+use crate::ir::{Op, Operand, Operands, PrmtMode, ReduxOp, Reg, Regs, ScalarType, ShflMode, VoteMode};
 use crate::isa::{Modifiers, Opcode};
 use crate::syntax::Span;
 use crate::syntax::ast::{self, List, OperandKind};
@@ -43,9 +43,28 @@ impl BodyLowering<'_, '_> {
                 let dst = self.destination(&dst, ty, false)?;
                 self.argument = 1;
                 let src = self.source(&src, ty, false)?;
-                Ok(Op::Mov { ty, dst, src })
+                Ok(self.retarget(dst, src).unwrap_or(Op::Mov { ty, dst, src }))
             }
         }
+    }
+
+    /// If `src` is a fresh register that the last instruction reads a special register or an address into, takes that
+    /// instruction back and gives it with `dst` as its destination.
+    fn retarget(&mut self, dst: Reg, src: Operand) -> Option<Op> {
+        let fresh = src.reg().filter(|reg| reg.0 as usize + 1 == self.body.regs.len())?;
+        let insts = &mut self.blocks.last_mut()?.insts;
+        let op = match &insts.last()?.op {
+            Op::ReadSpecial { ty, dst: written, reg } if *written == fresh => {
+                Op::ReadSpecial { ty: *ty, dst, reg: *reg }
+            }
+            Op::AddressOf { ty, dst: written, target, offset } if *written == fresh => {
+                Op::AddressOf { ty: *ty, dst, target: *target, offset: *offset }
+            }
+            _ => return None,
+        };
+        insts.pop();
+        self.body.regs.pop();
+        Some(op)
     }
 
     /// The type of the elements that a value of `ty` is packed from.
