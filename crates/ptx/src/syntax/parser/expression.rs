@@ -7,27 +7,27 @@ use crate::syntax::lexer::TokenKind;
 use crate::syntax::number;
 use crate::syntax::span::Span;
 
-/// The operator that a token is, and how tightly it binds (larger is tighter), as in C.
-fn binary(kind: TokenKind) -> Option<(BinaryOp, u8)> {
+/// The operator that a token is.
+fn operator(kind: TokenKind) -> Option<BinaryOp> {
     Some(match kind {
-        TokenKind::Star => (BinaryOp::Mul, 10),
-        TokenKind::Slash => (BinaryOp::Div, 10),
-        TokenKind::Percent => (BinaryOp::Rem, 10),
-        TokenKind::Plus => (BinaryOp::Add, 9),
-        TokenKind::Minus => (BinaryOp::Sub, 9),
-        TokenKind::LessLess => (BinaryOp::Shl, 8),
-        TokenKind::GreaterGreater => (BinaryOp::Shr, 8),
-        TokenKind::Less => (BinaryOp::Lt, 7),
-        TokenKind::LessEqual => (BinaryOp::Le, 7),
-        TokenKind::Greater => (BinaryOp::Gt, 7),
-        TokenKind::GreaterEqual => (BinaryOp::Ge, 7),
-        TokenKind::EqualEqual => (BinaryOp::Eq, 6),
-        TokenKind::BangEqual => (BinaryOp::Ne, 6),
-        TokenKind::Amp => (BinaryOp::And, 5),
-        TokenKind::Caret => (BinaryOp::Xor, 4),
-        TokenKind::Pipe => (BinaryOp::Or, 3),
-        TokenKind::AmpAmp => (BinaryOp::LogicalAnd, 2),
-        TokenKind::PipePipe => (BinaryOp::LogicalOr, 1),
+        TokenKind::Star => BinaryOp::Mul,
+        TokenKind::Slash => BinaryOp::Div,
+        TokenKind::Percent => BinaryOp::Rem,
+        TokenKind::Plus => BinaryOp::Add,
+        TokenKind::Minus => BinaryOp::Sub,
+        TokenKind::LessLess => BinaryOp::Shl,
+        TokenKind::GreaterGreater => BinaryOp::Shr,
+        TokenKind::Less => BinaryOp::Lt,
+        TokenKind::LessEqual => BinaryOp::Le,
+        TokenKind::Greater => BinaryOp::Gt,
+        TokenKind::GreaterEqual => BinaryOp::Ge,
+        TokenKind::EqualEqual => BinaryOp::Eq,
+        TokenKind::BangEqual => BinaryOp::Ne,
+        TokenKind::Amp => BinaryOp::And,
+        TokenKind::Caret => BinaryOp::Xor,
+        TokenKind::Pipe => BinaryOp::Or,
+        TokenKind::AmpAmp => BinaryOp::LogicalAnd,
+        TokenKind::PipePipe => BinaryOp::LogicalOr,
         _ => return None,
     })
 }
@@ -62,8 +62,8 @@ impl Parser<'_> {
     /// Operators that bind tighter than `floor`. `budget` bounds how many an expression has, and so how deep it is.
     fn binary(&mut self, floor: u8, budget: &mut u32) -> Parse<Expr> {
         let mut left = self.unary(budget)?;
-        while let Some((op, binding)) = binary(self.token.kind) {
-            if binding <= floor {
+        while let Some(op) = operator(self.token.kind) {
+            if op.binding() <= floor {
                 break;
             }
             if *budget == 0 {
@@ -72,7 +72,7 @@ impl Parser<'_> {
             }
             *budget -= 1;
             self.bump();
-            let right = self.binary(binding, budget)?;
+            let right = self.binary(op.binding(), budget)?;
             let span = left.span.to(right.span);
             let [a, b] = [left, right].map(|expr| self.nodes.push(expr));
             left = Expr { kind: ExprKind::Binary(op, a, b), span };

@@ -1,7 +1,7 @@
 //! Operands of instructions (PTX ISA 6).
 
 use super::{Parse, Parser};
-use crate::syntax::ast::{Address, Expr, ExprKind, Id, Operand, OperandKind};
+use crate::syntax::ast::{Address, Expr, ExprKind, Id, Operand, OperandKind, UnaryOp};
 use crate::syntax::lexer::{Token, TokenKind};
 use crate::syntax::number;
 
@@ -81,13 +81,25 @@ impl Parser<'_> {
         Ok(self.operand_of(expr))
     }
 
+    /// An expression as an operand: what has a form of its own as operand, gets it.
     fn operand_of(&mut self, expr: Expr) -> Operand {
         let kind = match expr.kind {
             ExprKind::Literal(literal) => OperandKind::Literal(literal),
+            ExprKind::Name(name) if self.names.get(name) == "_" => OperandKind::Sink,
             ExprKind::Name(name) => OperandKind::Name(name),
+            ExprKind::Unary(op @ (UnaryOp::Minus | UnaryOp::Not), inner) if self.is_name(inner) => {
+                let inner = self.nodes.exprs[inner.index()];
+                let inner = self.operand_of(inner);
+                let inner = self.nodes.push(inner);
+                if op == UnaryOp::Minus { OperandKind::Minus(inner) } else { OperandKind::Not(inner) }
+            }
             _ => OperandKind::Expr(self.nodes.push(expr)),
         };
         Operand { kind, span: expr.span }
+    }
+
+    fn is_name(&self, expr: Id<Expr>) -> bool {
+        matches!(self.nodes.exprs[expr.index()].kind, ExprKind::Name(_))
     }
 
     /// An operand that begins with a name: `a`, `a.x`, `a[i]`, `a+4`, `_`.
