@@ -18,20 +18,16 @@ fn kernel(body: impl Fn(usize) -> String) -> String {
         ld.param.u64 %d9, [out]; mov.u32 %r8, %tid.x; cvt.u64.u32 %d10, %r8; shl.b64 %d10, %d10, 2; add.u64 %d9, %d9, %d10;\n",
     );
     for index in 0..8 {
-        let _ = writeln!(
-            text,
-            "mov.f32 %f{index}, 0f3F800000; mov.u32 %r{index}, {index}; mov.u64 %d{index}, {index};"
-        );
+        let _ =
+            writeln!(text, "mov.f32 %f{index}, 0f3F800000; mov.u32 %r{index}, {index}; mov.u64 %d{index}, {index};");
     }
     text.push_str("mov.u32 %r9, 0; mov.f32 %f8, 0f3F000000;\nL:\n");
     for index in 0..256 {
         text.push_str(&body(index));
         text.push('\n');
     }
-    let _ = write!(
-        text,
-        "add.u32 %r9, %r9, 1; setp.lt.u32 %p, %r9, {TRIPS}; @%p bra L; st.global.f32 [%d9], %f0; ret; }}"
-    );
+    let _ =
+        write!(text, "add.u32 %r9, %r9, 1; setp.lt.u32 %p, %r9, {TRIPS}; @%p bra L; st.global.f32 [%d9], %f0; ret; }}");
     text
 }
 

@@ -33,7 +33,8 @@ fn loops_of_different_length_converge() {
 #[test]
 fn a_lane_that_spins_does_not_starve_the_one_it_waits_for() {
     let device = Device::new();
-    let body = ".shared .u32 flag; mov.u32 %r2, %laneid; mov.u32 %r5, 0; st.volatile.shared.u32 [flag], %r5; bar.warp.sync -1;
+    let body =
+        ".shared .u32 flag; mov.u32 %r2, %laneid; mov.u32 %r5, 0; st.volatile.shared.u32 [flag], %r5; bar.warp.sync -1;
         setp.eq.u32 %p1, %r2, 31; @%p1 bra SET;
         WAIT: ld.volatile.shared.u32 %r3, [flag]; setp.eq.u32 %p2, %r3, 0; @%p2 bra WAIT; bra E;
         SET: mov.u32 %r3, 7; st.volatile.shared.u32 [flag], %r3; E: add.u32 %r1, %r3, %r2;";
@@ -71,7 +72,8 @@ fn a_cta_waits_for_another_one() {
 #[test]
 fn barriers_order_shared_memory() {
     let device = Device::new();
-    let body = ".shared .align 4 .b8 s[1024]; mov.u32 %r3, s; mov.u32 %r2, %tid.x; shl.b32 %r4, %r2, 2; add.u32 %r4, %r4, %r3;
+    let body =
+        ".shared .align 4 .b8 s[1024]; mov.u32 %r3, s; mov.u32 %r2, %tid.x; shl.b32 %r4, %r2, 2; add.u32 %r4, %r4, %r3;
         st.shared.u32 [%r4], %r0; bar.sync 0; xor.b32 %r5, %r2, 255; shl.b32 %r5, %r5, 2; add.u32 %r5, %r5, %r3;
         ld.shared.u32 %r1, [%r5];";
     let words = device.run(&entry(body), Shape::new(2, 256));
@@ -100,7 +102,8 @@ fn a_barrier_that_cannot_complete_is_reported() {
 #[test]
 fn shuffles_in_both_branches_of_a_condition_meet() {
     let device = Device::new();
-    let body = "mov.u32 %r2, %laneid; setp.lt.u32 %p1, %r2, 16; @%p1 bra A; shfl.sync.bfly.b32 %r1, %r2, 16, 31, -1; bra E;
+    let body =
+        "mov.u32 %r2, %laneid; setp.lt.u32 %p1, %r2, 16; @%p1 bra A; shfl.sync.bfly.b32 %r1, %r2, 16, 31, -1; bra E;
         A: shfl.sync.bfly.b32 %r1, %r2, 16, 31, -1; E: add.u32 %r1, %r1, 100;";
     let words = device.run(&entry(body), Shape::new(1, 32));
     assert_eq!(words, (0..32).map(|i| (i ^ 16) + 100).collect::<Vec<_>>());
@@ -229,7 +232,10 @@ fn a_failing_assertion_says_what_cuda_says() {
     let out = device.alloc(256);
     let fault = device.launch(&kernel, Shape::new(1, 32), &[out]).unwrap_err();
     assert_eq!(fault.code_name(), "CUDA_ERROR_ASSERT");
-    assert!(fault.to_string().contains("a.cu:12: k(: block: [0,0,0], thread: [5,0,0] Assertion `p` failed."), "{fault}");
+    assert!(
+        fault.to_string().contains("a.cu:12: k(: block: [0,0,0], thread: [5,0,0] Assertion `p` failed."),
+        "{fault}"
+    );
 }
 
 #[test]

@@ -208,12 +208,12 @@ pub fn f64_from_f64(value: f64, rounding: Option<Rounding>, sat: bool) -> f64 {
 /// `cvt.rnd{.ftz}{.sat}.f32.f64`
 #[inline(always)]
 pub fn f32_from_f64(value: f64, rounding: Rounding, ftz: bool, sat: bool) -> f32 {
-    let rounded = if rounding == Rounding::Nearest {
+    let rounded = if rounding == Rounding::Nearest && !ftz {
         canonical(value as f32)
     } else {
-        f32::from_bits(narrow::<F32>(value, rounding, false))
+        float::round(value, rounding, ftz)
     };
-    float::saturate(float::flush(rounded, ftz), sat)
+    float::saturate(rounded, sat)
 }
 
 /// `cvt{.ftz}{.sat}.f64.f32`: exact; a NaN keeps its payload and becomes quiet.
@@ -242,8 +242,7 @@ fn to_tf32_away(value: f32, satfinite: bool) -> u32 {
     let magnitude = bits & 0x7fff_ffff;
     let rounded = if magnitude >= 0x7f80_0000 { magnitude } else { magnitude + 0x1000 } & !0x1fff;
     let limit = Tf32::MAX << 13;
-    let bounded = if satfinite & (rounded > limit) { limit } else { rounded };
-    sign | if satfinite & value.is_nan() { Tf32::NAN << 13 } else { bounded }
+    sign | if satfinite & (rounded == 0x7f80_0000) { limit } else { rounded }
 }
 
 /// `cvt.pack.sat.CONVERT.s32{.b32}`: `a` and `b` saturated to `bits`, `b` lowest, `c` moved up by two elements above them.

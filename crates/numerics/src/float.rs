@@ -40,7 +40,7 @@ fn finish(value: f32, sat: bool) -> f32 {
 
 /// The rounded `exact`, flushed if `ftz` asks for it.
 #[inline(always)]
-fn round(exact: f64, rounding: Rounding, ftz: bool) -> f32 {
+pub(crate) fn round(exact: f64, rounding: Rounding, ftz: bool) -> f32 {
     let rounded = |exact| f32::from_bits(narrow::<F32>(exact, rounding, false));
     flush_tiny(rounded(exact), if ftz { rounded(exact * f64::from(SCALE)) } else { 0.0 }, ftz)
 }

@@ -131,9 +131,10 @@ functions! {
     F16x2FromE2m1x2(a: u16; how) -> u32 { pair_to_f16::<E2m1>(a, 4, how) }
 }
 
+/// `.ftz` has no effect here: the hardware rounds subnormal sources as any other.
 #[inline(always)]
 fn from_f32<F: Format>(value: f32, how: How) -> u32 {
-    convert::to_format::<F>(f64::from(flush(value, how.ftz)), how.narrowing())
+    convert::to_format::<F>(f64::from(value), how.narrowing())
 }
 
 #[inline(always)]

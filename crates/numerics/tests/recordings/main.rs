@@ -1,5 +1,6 @@
 //! Holds the definitions against what real hardware answered.
 
+mod convert;
 mod float;
 mod half;
 mod name;

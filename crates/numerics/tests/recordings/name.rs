@@ -3,35 +3,35 @@
 use warploom_numerics::Rounding;
 
 /// An instruction of the recording.
-pub struct Name<'a> {
-    pub parts: Vec<&'a str>,
+pub(crate) struct Name<'a> {
+    pub(crate) parts: Vec<&'a str>,
 }
 
 impl<'a> Name<'a> {
     /// The name up to its first blank.
-    pub fn of(text: &'a str) -> Self {
+    pub(crate) fn of(text: &'a str) -> Self {
         Self { parts: text.split(' ').next().unwrap_or_default().split('.').collect() }
     }
 
-    pub fn op(&self) -> &'a str {
+    pub(crate) fn op(&self) -> &'a str {
         self.parts[0]
     }
 
-    pub fn has(&self, modifier: &str) -> bool {
+    pub(crate) fn has(&self, modifier: &str) -> bool {
         self.parts.contains(&modifier)
     }
 
     /// The last part.
-    pub fn ty(&self) -> &'a str {
+    pub(crate) fn ty(&self) -> &'a str {
         self.parts[self.parts.len() - 1]
     }
 
     /// The last but one, the destination of conversions.
-    pub fn destination(&self) -> &'a str {
+    pub(crate) fn destination(&self) -> &'a str {
         self.parts[self.parts.len() - 2]
     }
 
-    pub fn rounding(&self) -> Rounding {
+    pub(crate) fn rounding(&self) -> Rounding {
         self.parts
             .iter()
             .find_map(|part| match *part {

@@ -8,20 +8,20 @@ use std::path::PathBuf;
 use flate2::read::ZlibDecoder;
 
 /// Lanes of a test.
-pub const LANES: usize = 1536;
+pub(crate) const LANES: usize = 1536;
 
 /// What was recorded.
-pub struct Recording {
+pub(crate) struct Recording {
     outputs: BTreeMap<String, Vec<u8>>,
     inputs: HashMap<String, Vec<u64>>,
     /// Tests of the families that were opened and are not yet checked.
     pub(crate) left: BTreeSet<String>,
-    pub failures: Vec<String>,
+    failures: Vec<String>,
 }
 
 /// How an output is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Bits(usize),
     /// A predicate, stored as a byte.
     Predicate,
@@ -72,7 +72,7 @@ fn bytes_to_words(bytes: &[u8], size: usize) -> Vec<u64> {
 
 impl Recording {
     /// Opens the tests of a family.
-    pub fn open(family: &str) -> Self {
+    pub(crate) fn open(family: &str) -> Self {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/goldens/ptx_sweep");
         let read = |name: &str| std::fs::read(root.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let index: serde_json::Value = serde_json::from_slice(&read("index.json")).expect("the index is JSON");
@@ -95,17 +95,12 @@ impl Recording {
     }
 
     /// The names of the family's tests.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         self.outputs.keys().cloned().collect()
     }
 
-    /// The elements of an input array, by the sweep's name for it.
-    pub fn input(&self, name: &str) -> &[u64] {
-        &self.inputs[name]
-    }
-
     /// The recorded outputs of a test, one after another.
-    pub fn outputs(&self, name: &str, kinds: &[Kind]) -> Vec<Vec<u64>> {
+    pub(crate) fn outputs(&self, name: &str, kinds: &[Kind]) -> Vec<Vec<u64>> {
         let bytes = &self.outputs[name];
         let mut offset = 0;
         let mut outputs = Vec::new();
@@ -119,12 +114,12 @@ impl Recording {
     }
 
     /// Holds `function`, from the inputs of a lane to its outputs, against a test.
-    pub fn check(&mut self, name: &str, ins: &[&str], kinds: &[Kind], function: impl Fn(&[u64]) -> Vec<u64>) {
+    pub(crate) fn check(&mut self, name: &str, ins: &[&str], kinds: &[Kind], function: impl Fn(&[u64]) -> Vec<u64>) {
         self.check_where(name, ins, kinds, function, |_, _, _| false);
     }
 
     /// As `check`, but `excused(lane's inputs, got, expected)` may accept a difference.
-    pub fn check_where(
+    pub(crate) fn check_where(
         &mut self,
         name: &str,
         ins: &[&str],
@@ -155,7 +150,7 @@ impl Recording {
     }
 
     /// Fails if a difference was found or a test of the family was left out.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         let left: Vec<_> = self.left.iter().map(|name| format!("not checked: {name}")).collect();
         let all: Vec<_> = self.failures.into_iter().chain(left).collect();
         assert!(all.is_empty(), "{} problems\n{}", all.len(), all.join("\n"));
