@@ -110,7 +110,7 @@ functions! {
     F64FromF32(a: f32; how) -> f64 { convert::f64_from_f32(a, how.ftz, how.sat) }
     F32FromF64(a: f64; how) -> f32 { convert::f32_from_f64(a, how.rounding, how.ftz, how.sat) }
     F16FromF32(a: f32; how) -> u32 { from_f32::<F16>(a, how) }
-    Bf16FromF32(a: f32; how) -> u32 { from_f32::<Bf16>(a, how) }
+    Bf16FromF32(a: f32; how) -> u32 { from_f32::<Bf16>(flush(a, how.ftz), how) }
     F16FromF64(a: f64; how) -> u32 { convert::to_format::<F16>(a, how.narrowing()) }
     Bf16FromF64(a: f64; how) -> u32 { convert::to_format::<Bf16>(a, how.narrowing()) }
     Tf32FromF32(a: f32; how) -> u32 { convert::to_tf32(a, how.narrowing()) }
@@ -131,7 +131,7 @@ functions! {
     F16x2FromE2m1x2(a: u16; how) -> u32 { pair_to_f16::<E2m1>(a, 4, how) }
 }
 
-/// `.ftz` has no effect here: the hardware rounds subnormal sources as any other.
+/// `.ftz` only has an effect on `.bf16`: for `.f16` the hardware rounds subnormal sources as any other.
 #[inline(always)]
 fn from_f32<F: Format>(value: f32, how: How) -> u32 {
     convert::to_format::<F>(f64::from(value), how.narrowing())

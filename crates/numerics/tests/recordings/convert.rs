@@ -35,10 +35,7 @@ fn read(ty: &str, bits: u64) -> Value {
 }
 
 /// To an integer, sign- or zero-extended to 64 bits.
-fn to_integer<D: Integer>(name: &Name<'_>, value: Value, cut: impl Fn(u64) -> D) -> u64
-where
-    D: Into<i128>,
-{
+fn to_integer<D: Integer + Into<i128>>(name: &Name<'_>, value: Value, cut: impl Fn(u64) -> D) -> u64 {
     let rounding = name.rounding();
     let result: D = match value {
         Value::Signed(value) if name.has("sat") => D::from_i64(value),
@@ -63,7 +60,8 @@ fn to_narrow<F: Format>(name: &Name<'_>, value: Value) -> u64 {
         Value::Signed(value) => convert::narrow_integer::<F, _>(value, how.rounding, how.sat),
         Value::Unsigned(value) => convert::narrow_integer::<F, _>(value, how.rounding, how.sat),
         Value::Single(value) => {
-            // `.ftz` has no effect here.
+            // `.ftz` has no effect on `.f16`.
+            let value = float::flush(value, name.has("ftz") && name.destination() == "bf16");
             let integral = ["rni", "rzi", "rmi", "rpi"].iter().any(|rounding| name.has(rounding));
             let value = if integral { convert::integral(value, how.rounding) } else { value };
             convert::to_format::<F>(value.into(), how)
