@@ -198,33 +198,44 @@ fn explain(forms: &'static [Form], modifiers: &[&str]) -> Mismatch {
             return Mismatch::IllegalModifier { index, known: anywhere(word, super::all_forms().map(|(_, f)| f)) };
         }
     }
-    // Every word occurs in some form. The closest form is the one that leaves over the fewest words, then misses the fewest.
-    let closest = forms.iter().map(|form| {
-        let mut used = vec![false; form.slots.len()];
-        let mut over = Vec::new();
-        for (index, word) in modifiers.iter().enumerate() {
-            let free = (0..used.len()).find(|at| !used[*at] && accepts(&form.slots[*at], word).is_some());
-            match free {
-                Some(at) => used[at] = true,
-                None => over.push(index),
+    // Every word occurs in some form. The closest forms are those that leave over the fewest words.
+    let fits: Vec<(Vec<usize>, Option<&super::form::Slot>)> = forms.iter().map(|form| fit(form, modifiers)).collect();
+    let fewest = fits.iter().map(|(over, _)| over.len()).min().unwrap_or(0);
+    let closest = || fits.iter().filter(|(over, _)| over.len() == fewest);
+    if fewest == 0 {
+        // Nothing is wrong with any word, so something is missing.
+        let mut choices: Vec<String> = Vec::new();
+        for word in closest()
+            .filter_map(|(_, missing)| *missing)
+            .flat_map(|slot| &slot.words)
+            .map(|(word, _)| format!(".{word}"))
+        {
+            if !choices.contains(&word) {
+                choices.push(word);
             }
         }
-        let missing = form.slots.iter().zip(&used).find(|(slot, used)| !slot.optional && !**used).map(|(slot, _)| slot);
-        (over, missing)
-    });
-    let closest = closest.min_by_key(|(over, missing)| (over.len(), usize::from(missing.is_some())));
-    match closest {
-        Some((over, missing)) => match (over.first(), missing) {
-            (Some(index), _) if ScalarType::from_text(modifiers[*index]).is_some() => {
-                Mismatch::IllegalType { index: *index }
-            }
-            (Some(index), None) => Mismatch::IllegalModifier { index: *index, known: true },
-            (None, Some(slot)) => {
-                let words: Vec<String> = slot.words.iter().map(|(word, _)| format!(".{word}")).collect();
-                Mismatch::Missing { choices: words.join(", ") }
-            }
-            _ => Mismatch::Conflict,
-        },
+        return Mismatch::Missing { choices: choices.join(", ") };
+    }
+    // A form that misses nothing else says best what is wrong.
+    let Some((over, _)) = closest().min_by_key(|(_, missing)| missing.is_some()) else { return Mismatch::Conflict };
+    match over.iter().find(|index| ScalarType::from_text(modifiers[**index]).is_some()) {
+        Some(index) => Mismatch::IllegalType { index: *index },
+        None if over.len() == 1 => Mismatch::IllegalModifier { index: over[0], known: true },
         None => Mismatch::Conflict,
     }
+}
+
+/// The words that a form has no slot for, and the first slot that stays empty.
+fn fit<'f>(form: &'f Form, modifiers: &[&str]) -> (Vec<usize>, Option<&'f super::form::Slot>) {
+    let mut used = vec![false; form.slots.len()];
+    let mut over = Vec::new();
+    for (index, word) in modifiers.iter().enumerate() {
+        let free = (0..used.len()).find(|at| !used[*at] && accepts(&form.slots[*at], word).is_some());
+        match free {
+            Some(at) => used[at] = true,
+            None => over.push(index),
+        }
+    }
+    let missing = form.slots.iter().zip(&used).find(|(slot, used)| !slot.optional && !**used).map(|(slot, _)| slot);
+    (over, missing)
 }

@@ -95,12 +95,14 @@ pub fn compile(text: &[u8], options: &Options) -> Result<Input, Failure> {
     if let Some((class, diagnostic)) = acceptance::check(&parsed.module, options) {
         return Err(fail(class, vec![diagnostic]));
     }
-    if parsed.has_errors() {
+    // What follows a mistake in the grammar would mostly be its echo.
+    if parsed.diagnostics.iter().any(|d| d.is_error() && matches!(d.code, Code::Syntax | Code::Limit)) {
         return Err(fail(FailureClass::InvalidPtx, parsed.diagnostics));
     }
     let mut lowered = lower(&parsed.module);
     lowered.diagnostics.splice(0..0, parsed.diagnostics);
     resources::check(&mut lowered, options);
+    lowered.diagnostics.sort_by_key(|diagnostic| diagnostic.span().start);
     if lowered.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(fail(FailureClass::InvalidPtx, lowered.diagnostics));
     }
