@@ -125,6 +125,21 @@ fn saturate(value: i128, bits: u32, signed: bool) -> i128 {
     value.clamp(low, high)
 }
 
+/// `.sat` of a scalar instruction, as recorded on hardware, where it is less than the manual promises:
+/// - above `.u32` the result wraps, except for shifts, whose value has 34 bits;
+/// - bytes and halves saturate the value as a 32-bit unsigned number unless both operands are signed.
+#[inline(always)]
+fn saturate_scalar(kind: Kind, types: Types, target: Part, exact: i128) -> i128 {
+    let shifted = matches!(kind, Kind::Shl { .. } | Kind::Shr { .. });
+    let value = if shifted { (exact << 94) >> 94 } else { exact };
+    match target {
+        Part::Word if types.d_signed || shifted => saturate(value, 32, types.d_signed),
+        Part::Word => value.max(0),
+        _ if types.a_signed && types.b_signed => saturate(value, target.bits(), types.d_signed),
+        _ => saturate(i128::from(value as u32), target.bits(), types.d_signed),
+    }
+}
+
 /// `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr`, `vset`.
 #[inline(always)]
 pub fn scalar(kind: Kind, types: Types, parts: [Part; 2], second: Second, a: u32, b: u32, c: u32) -> u32 {
@@ -132,14 +147,19 @@ pub fn scalar(kind: Kind, types: Types, parts: [Part; 2], second: Second, a: u32
     let b = extend(b.into(), parts[1].position(), parts[1].bits(), types.b_signed);
     let target = if let Second::Merge(part) = second { part } else { Part::Word };
     let exact = kind.apply(a, b);
-    let value = if types.sat { saturate(exact, target.bits(), types.d_signed) } else { exact } as u32;
+    let wide = if types.sat { saturate_scalar(kind, types, target, exact) } else { exact };
+    let value = wide as u32;
+    // A negative value lies above every unsigned `c`.
+    let (unsigned, other) = (wide as u64, u64::from(c));
     match second {
         Second::None => value,
         Second::Add => c.wrapping_add(value),
         Second::Min if types.d_signed => (value as i32).min(c as i32) as u32,
-        Second::Min => value.min(c),
+        Second::Min => unsigned.min(other) as u32,
         Second::Max if types.d_signed => (value as i32).max(c as i32) as u32,
-        Second::Max => value.max(c),
+        Second::Max => unsigned.max(other) as u32,
+        // The hardware does not move the value to the upper half: that half of the value itself goes there.
+        Second::Merge(Part::Half(1)) => c & 0xffff | value & 0xffff_0000,
         Second::Merge(part) => {
             let mask = (u32::MAX >> (32 - part.bits())) << part.position();
             c & !mask | value << part.position() & mask
@@ -160,19 +180,26 @@ pub struct Mad {
     pub negate_c: bool,
 }
 
-/// `vmad`: the result is signed if an operand is or counts negative, whatever the type of `d`.
+/// `vmad`, as recorded on hardware: whole words count as signed, whatever their type. The result saturates as unsigned only if all operands are
+/// unsigned and none counts negative; if it is also shifted, then as a 64-bit unsigned number.
 #[inline(always)]
 pub fn mad(how: Mad, types: Types, parts: [Part; 2], a: u32, b: u32, c: u32) -> u32 {
-    let a = extend(a.into(), parts[0].position(), parts[0].bits(), types.a_signed);
-    let b = extend(b.into(), parts[1].position(), parts[1].bits(), types.b_signed);
-    let product = i128::from(a) * i128::from(b);
+    let operand = |word: u32, part: Part, signed: bool| {
+        i128::from(extend(word.into(), part.position(), part.bits(), signed | (part == Part::Word)))
+    };
+    let product = operand(a, parts[0], types.a_signed) * operand(b, parts[1], types.b_signed);
     let product = if how.negate_product { -product } else { product };
-    let c_signed = types.a_signed | types.b_signed | how.negate_product;
-    let c = i128::from(extend(c.into(), 0, 32, c_signed));
+    let c = operand(c, Part::Word, true);
     let c = if how.negate_c { -c } else { c };
-    let sum = (product + c + i128::from(how.plus_one)) >> how.shift;
-    let signed = c_signed | how.negate_c;
-    (if types.sat { saturate(sum, 32, signed) } else { sum }) as u32
+    let sum = product + c + i128::from(how.plus_one);
+    let signed = types.a_signed | types.b_signed | how.negate_product | how.negate_c;
+    let shifted = sum >> how.shift;
+    let saturated = if signed || how.shift == 0 {
+        saturate(shifted, 32, signed)
+    } else {
+        i128::from(sum as u64 >> how.shift).min(u32::MAX.into())
+    };
+    (if types.sat { saturated } else { shifted }) as u32
 }
 
 /// A SIMD instruction on two halves or four bytes.

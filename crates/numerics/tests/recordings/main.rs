@@ -5,3 +5,4 @@ mod float;
 mod half;
 mod name;
 mod recording;
+mod video;
