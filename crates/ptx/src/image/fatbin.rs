@@ -14,10 +14,15 @@
 //! | 32..36, 36..40 | where in the entry the file name stands, and its length |
 //! | 40..48 | flags: 0x1 64 bit, 0x2 debug, 0x2000 LZ4, 0x8000 zstd, 0x10_0000 `a` target, 0x20_0000 `f` target |
 //! | 56..64 | size of the data when decompressed |
+//!
+//! Kind 0x100 is a group (`fatbinary --concat`): its data is that of several entries one after another, compressed
+//! together. Their heads stand at byte 72 of the group's; in bytes 64..72 are how many, and their size and these
+//! bytes' together. In such a head bytes 4..8 say where in the group's data the entry's begins.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use super::payload::{self, Method};
+use super::payload::{Method, Stored};
 use super::{Architecture, ImageError, Variant};
 
 /// Begins a fat binary.
@@ -32,6 +37,10 @@ pub const WRAPPER_SIZE: usize = 24;
 pub const ENTRY_ALIGN: usize = 8;
 /// The smallest head of an entry that has all the fields read here.
 const ENTRY_SIZE: usize = 64;
+/// Kind of a group of entries.
+const GROUP: u16 = 0x100;
+/// Where in a group's head those of its entries begin.
+const GROUP_HEADS: usize = 72;
 
 /// The structure in a host program that points to its fat binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,10 +116,9 @@ pub struct Entry<'a> {
     pub name: Option<Cow<'a, str>>,
     /// Whether it was compiled for debugging.
     pub debug: bool,
-    method: Method,
-    data: &'a [u8],
-    /// Size of the data when decompressed.
-    size: u64,
+    data: Stored<'a>,
+    /// Which bytes of the stored data are the entry's; all where absent.
+    part: Option<Range<usize>>,
 }
 
 impl<'a> Entry<'a> {
@@ -119,7 +127,13 @@ impl<'a> Entry<'a> {
     /// # Errors
     /// The compressed data is damaged.
     pub fn content(&self) -> Result<Cow<'a, [u8]>, ImageError> {
-        payload::decompress(self.method, self.data, self.size)
+        let content = self.data.decompress()?;
+        let Some(part) = self.part.clone() else { return Ok(content) };
+        let cut = match content {
+            Cow::Borrowed(content) => content.get(part).map(Cow::Borrowed),
+            Cow::Owned(content) => content.get(part).map(|part| Cow::Owned(part.to_vec())),
+        };
+        cut.ok_or(ImageError::Truncated("a group of entries"))
     }
 }
 
@@ -143,8 +157,7 @@ impl<'a> Fatbin<'a> {
         let mut rest = &bytes[usize::from(u16_at(header, 6, "the header")?)..];
         let mut entries = Vec::new();
         while !rest.is_empty() {
-            let (entry, size) = entry(rest)?;
-            entries.push(entry);
+            let size = read_entries(rest, &mut entries)?;
             rest = &rest[size.next_multiple_of(ENTRY_ALIGN).min(rest.len())..];
         }
         Ok(Self { entries })
@@ -171,8 +184,8 @@ impl<'a> Fatbin<'a> {
     }
 }
 
-/// The entry that `bytes` begin with, and its size.
-fn entry(bytes: &[u8]) -> Result<(Entry<'_>, usize), ImageError> {
+/// Adds the entry or the group of entries that `bytes` begin with; its size.
+fn read_entries<'a>(bytes: &'a [u8], entries: &mut Vec<Entry<'a>>) -> Result<usize, ImageError> {
     const WHAT: &str = "an entry";
     let head_size = u32_at(bytes, 4, WHAT)? as usize;
     if head_size < ENTRY_SIZE {
@@ -183,52 +196,77 @@ fn entry(bytes: &[u8]) -> Result<(Entry<'_>, usize), ImageError> {
     let end = usize::try_from(data_size).ok().and_then(|size| size.checked_add(head_size));
     let end = end.ok_or(ImageError::Field { what: "an entry's size", value: data_size })?;
     let data = bytes.get(head_size..end).ok_or(ImageError::Truncated(WHAT))?;
+    let data = stored(head, data)?;
+    if u16_at(head, 0, WHAT)? != GROUP {
+        entries.push(entry(head, data, None)?);
+        return Ok(end);
+    }
 
+    let count = u32_at(head, 64, WHAT)? as usize;
+    let size = u32_at(head, 68, WHAT)? as usize;
+    let heads = size.checked_sub(8).and_then(|size| head.get(GROUP_HEADS..)?.get(..size));
+    let heads = heads.ok_or(ImageError::Field { what: "the size of a group's heads", value: size as u64 })?;
+    let each = heads.len().checked_div(count).unwrap_or(0);
+    if each < ENTRY_SIZE || each * count != heads.len() {
+        return Err(ImageError::Field { what: "the number of a group's entries", value: count as u64 });
+    }
+    for head in heads.chunks_exact(each) {
+        let start = u32_at(head, 4, WHAT)? as usize;
+        let size = u64_at(head, 8, WHAT)?;
+        let part = usize::try_from(size).ok().and_then(|size| Some(start..start.checked_add(size)?));
+        let part = part.ok_or(ImageError::Field { what: "the size of a group's entry", value: size })?;
+        entries.push(entry(head, data, Some(part))?);
+    }
+    Ok(end)
+}
+
+/// How the data behind an entry's head is stored.
+fn stored<'a>(head: &[u8], data: &'a [u8]) -> Result<Stored<'a>, ImageError> {
+    const WHAT: &str = "an entry";
     let flags = u64_at(head, 40, WHAT)?;
-    let compressed_size = u32_at(head, 16, WHAT)? as usize;
     let method = match (flags & 0x2000 != 0, flags & 0x8000 != 0) {
-        (false, false) => Method::Plain,
+        (false, false) => return Ok(Stored { method: Method::Plain, data, size: data.len() as u64 }),
         (true, false) => Method::Lz4,
         (false, true) => Method::Zstd,
         (true, true) => return Err(ImageError::Field { what: "an entry's compression flags", value: flags }),
     };
-    let (data, size) = match method {
-        Method::Plain => (data, data_size),
-        _ => {
-            let data = data.get(..compressed_size).ok_or(ImageError::Truncated("an entry's compressed data"))?;
-            (data, u64_at(head, 56, WHAT)?)
-        }
-    };
+    let compressed_size = u32_at(head, 16, WHAT)? as usize;
+    let data = data.get(..compressed_size).ok_or(ImageError::Truncated("an entry's compressed data"))?;
+    Ok(Stored { method, data, size: u64_at(head, 56, WHAT)? })
+}
+
+/// The entry that a head describes.
+fn entry<'a>(head: &'a [u8], data: Stored<'a>, part: Option<Range<usize>>) -> Result<Entry<'a>, ImageError> {
+    const WHAT: &str = "an entry";
     let kind = match u16_at(head, 0, WHAT)? {
         1 => EntryKind::Ptx,
         2 => EntryKind::Elf,
         other => EntryKind::Other(other),
     };
+    let flags = u64_at(head, 40, WHAT)?;
     let variant = match (flags & 0x10_0000 != 0, flags & 0x20_0000 != 0) {
         (true, _) => Variant::Specific,
         (false, true) => Variant::Family,
         (false, false) => Variant::Portable,
     };
-    let entry = Entry {
+    Ok(Entry {
         kind,
         architecture: Architecture { sm: u32_at(head, 28, WHAT)?, variant },
         version: (u16_at(head, 26, WHAT)?, u16_at(head, 24, WHAT)?),
-        name: name(bytes, head)?,
+        name: name(head)?,
         debug: flags & 2 != 0,
-        method,
         data,
-        size,
-    };
-    Ok((entry, end))
+        part,
+    })
 }
 
-fn name<'a>(bytes: &'a [u8], head: &[u8]) -> Result<Option<Cow<'a, str>>, ImageError> {
+fn name(head: &[u8]) -> Result<Option<Cow<'_, str>>, ImageError> {
     const WHAT: &str = "an entry's name";
     let (offset, length) = (u32_at(head, 32, WHAT)? as usize, u32_at(head, 36, WHAT)? as usize);
     if length == 0 {
         return Ok(None);
     }
-    let name = bytes.get(offset..).and_then(|rest| rest.get(..length)).ok_or(ImageError::Truncated(WHAT))?;
+    let name = head.get(offset..).and_then(|rest| rest.get(..length)).ok_or(ImageError::Truncated(WHAT))?;
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(length);
     Ok(Some(String::from_utf8_lossy(&name[..end])))
 }

@@ -18,12 +18,23 @@ pub(super) enum Method {
 /// No LZ4 block grows by more than this factor: a byte of length stands for at most 255 bytes of text.
 const LZ4_GROWTH: u64 = 255;
 
-/// The data as it was before it was stored, `size` bytes long. Memory is taken as data arrives, not as `size` claims.
-pub(super) fn decompress(method: Method, data: &[u8], size: u64) -> Result<Cow<'_, [u8]>, ImageError> {
-    match method {
-        Method::Plain => Ok(Cow::Borrowed(data)),
-        Method::Lz4 => lz4(data, size).map(Cow::Owned),
-        Method::Zstd => zstd(data, size).map(Cow::Owned),
+/// Data as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stored<'a> {
+    pub(super) method: Method,
+    pub(super) data: &'a [u8],
+    /// Size when decompressed, as the file claims.
+    pub(super) size: u64,
+}
+
+impl<'a> Stored<'a> {
+    /// The data as it was before it was stored. Memory is taken as data arrives, not as the claimed size says.
+    pub(super) fn decompress(self) -> Result<Cow<'a, [u8]>, ImageError> {
+        match self.method {
+            Method::Plain => Ok(Cow::Borrowed(self.data)),
+            Method::Lz4 => lz4(self.data, self.size).map(Cow::Owned),
+            Method::Zstd => zstd(self.data, self.size).map(Cow::Owned),
+        }
     }
 }
 

@@ -52,7 +52,49 @@ fn sample() -> Vec<u8> {
         entry_bytes(1, 90, 0x8000, "", &zstd(TEXT.as_bytes()), size),
         entry_bytes(1, 100, 0x20_0000, "", TEXT.as_bytes(), size),
         entry_bytes(0x10, 90, 0, "", b"other", 0),
+        group_bytes(0x8000, &[(30, TEXT)]),
     ])
+}
+
+/// A group as `fatbinary --concat` lays it out: the heads of its entries inside its own, their data compressed together.
+fn group_bytes(flags: u64, texts: &[(u32, &str)]) -> Vec<u8> {
+    let all: String = texts.iter().map(|(_, text)| *text).collect();
+    let data = if flags & 0x2000 != 0 { lz4_flex::block::compress(all.as_bytes()) } else { zstd(all.as_bytes()) };
+    let mut bytes = entry_bytes(0x100, 0, flags, "", &data, all.len() as u64);
+    let data = bytes.split_off(64);
+    let mut heads = Vec::new();
+    let mut start = 0u32;
+    for (sm, text) in texts {
+        let mut head = entry_bytes(1, *sm, 0, "group.cu", b"", 0);
+        head[4..8].copy_from_slice(&start.to_le_bytes());
+        head[8..16].copy_from_slice(&(text.len() as u64).to_le_bytes());
+        start += text.len() as u32;
+        heads.extend(head);
+    }
+    bytes[4..8].copy_from_slice(&(72 + heads.len() as u32).to_le_bytes());
+    bytes.extend((texts.len() as u32).to_le_bytes());
+    bytes.extend((8 + heads.len() as u32).to_le_bytes());
+    bytes.extend(heads);
+    bytes.extend(data);
+    bytes
+}
+
+#[test]
+fn groups_give_each_of_their_entries() {
+    for flags in [0x2000, 0x8000] {
+        let bytes = fatbin_bytes(&[group_bytes(flags, &[(80, TEXT), (90, ".version 9.0")])]);
+        let fatbin = Fatbin::parse(&bytes).expect("a valid fat binary");
+        let texts = fatbin.ptx_for(90).into_iter().map(|entry| entry.content().expect("whole data"));
+        assert_eq!(texts.collect::<Vec<_>>(), [b".version 9.0", TEXT.as_bytes()]);
+        assert_eq!(fatbin.entries[1].name.as_deref(), Some("group.cu"));
+        let mut wrong = bytes.clone();
+        wrong[16 + 64] = 3;
+        assert!(Fatbin::parse(&wrong).is_err());
+        wrong[16 + 64] = 2;
+        wrong[16 + 72 + 4] = 200;
+        let fatbin = Fatbin::parse(&wrong).expect("the layout is whole");
+        assert!(fatbin.entries[0].content().is_err());
+    }
 }
 
 #[test]
@@ -61,7 +103,7 @@ fn entries_are_found_and_decompressed() {
     let fatbin = Fatbin::parse(&bytes).expect("a valid fat binary");
     let kinds: Vec<_> = fatbin.entries.iter().map(|entry| entry.kind).collect();
     use EntryKind::{Elf, Other, Ptx};
-    assert_eq!(kinds, [Elf, Ptx, Ptx, Ptx, Ptx, Ptx, Other(0x10)]);
+    assert_eq!(kinds, [Elf, Ptx, Ptx, Ptx, Ptx, Ptx, Other(0x10), Ptx]);
     assert_eq!(fatbin.entries[1].name.as_deref(), Some("plain.cu"));
     assert_eq!(fatbin.entries[3].name, None);
     assert_eq!(fatbin.entries[1].version, (9, 2));
@@ -77,10 +119,10 @@ fn the_best_text_for_a_device_comes_first() {
     let fatbin = Fatbin::parse(&bytes).expect("a valid fat binary");
     let targets =
         |device| fatbin.ptx_for(device).iter().map(|entry| entry.architecture.to_string()).collect::<Vec<_>>();
-    assert_eq!(targets(90), ["sm_90a", "sm_90", "sm_80", "sm_52"]);
-    assert_eq!(targets(103), ["sm_100f", "sm_90", "sm_80", "sm_52"]);
-    assert_eq!(targets(75), ["sm_52"]);
-    assert!(targets(50).is_empty());
+    assert_eq!(targets(90), ["sm_90a", "sm_90", "sm_80", "sm_52", "sm_30"]);
+    assert_eq!(targets(103), ["sm_100f", "sm_90", "sm_80", "sm_52", "sm_30"]);
+    assert_eq!(targets(75), ["sm_52", "sm_30"]);
+    assert!(targets(29).is_empty());
     assert!(fatbin.has_machine_code());
 }
 
