@@ -1,5 +1,6 @@
 //! Holds the definitions against what real hardware answered.
 
+mod approximations;
 mod convert;
 mod float;
 mod half;
