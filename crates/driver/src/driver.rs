@@ -16,7 +16,7 @@ use crate::fault::Sticky;
 use crate::handle::{HandleTable, Kind};
 use crate::library::{Kernel, Library};
 use crate::linker::Linker;
-use crate::memory::{AllHints, RegisteredPages};
+use crate::memory::{AllHints, Mappings, PhysicalMemory, RegisteredPages};
 use crate::module::{Function, Module};
 use crate::stream::CreatedStream;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -56,6 +56,8 @@ pub struct Driver {
     pub(crate) linkers: HandleTable<Linker>,
     pub(crate) registered: RegisteredPages,
     pub(crate) hints: AllHints,
+    pub(crate) physical: HandleTable<PhysicalMemory>,
+    pub(crate) mappings: Mappings,
     pub(crate) sticky: Arc<Sticky>,
     next_id: AtomicU64,
 }
@@ -104,6 +106,8 @@ impl Driver {
             linkers: HandleTable::new(Kind::Linker),
             registered: RegisteredPages::default(),
             hints: AllHints::default(),
+            physical: HandleTable::new(Kind::PhysicalMemory),
+            mappings: Mappings::default(),
             sticky,
             next_id: AtomicU64::new(1),
         })

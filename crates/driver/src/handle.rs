@@ -42,6 +42,8 @@ pub enum Kind {
     SurfaceReference,
     /// A pool of stream-ordered memory.
     MemoryPool,
+    /// Physical memory without an address.
+    PhysicalMemory,
 }
 
 impl Kind {
@@ -49,9 +51,12 @@ impl Kind {
     pub fn error(self) -> ErrorCode {
         match self {
             Kind::Context => ErrorCode::InvalidContext,
-            Kind::TextureReference | Kind::SurfaceReference | Kind::Texture | Kind::Surface | Kind::MemoryPool => {
-                ErrorCode::InvalidValue
-            }
+            Kind::TextureReference
+            | Kind::SurfaceReference
+            | Kind::Texture
+            | Kind::Surface
+            | Kind::MemoryPool
+            | Kind::PhysicalMemory => ErrorCode::InvalidValue,
             _ => ErrorCode::InvalidHandle,
         }
     }
@@ -73,6 +78,7 @@ impl Kind {
             Kind::TextureReference => "texture reference",
             Kind::SurfaceReference => "surface reference",
             Kind::MemoryPool => "memory pool",
+            Kind::PhysicalMemory => "piece of physical memory",
         }
     }
 }

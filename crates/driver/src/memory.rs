@@ -6,16 +6,19 @@ mod hints;
 mod host;
 mod pointer;
 mod transfer;
+mod virtual_memory;
 
 pub use hints::{Advice, Hints, Location, location_kind};
 pub use host::host_flags;
 pub use pointer::{Pointer, PointerKind};
 pub use transfer::{Box3, Fill2d, Place, Side, Transfer, Vouch};
+pub use virtual_memory::PhysicalMemory;
 pub use warploom_exec::copy::FillWidth;
-pub use warploom_exec::memory::HostRange;
+pub use warploom_exec::memory::{HostRange, MapAccess};
 
 pub(crate) use hints::AllHints;
 pub(crate) use host::RegisteredPages;
+pub(crate) use virtual_memory::Mappings;
 
 use warploom_exec::fault::{AccessKind, Nearest};
 use warploom_exec::memory::{AllocError, AllocSpec, AllocationInfo, FreeError, MemoryKind};

@@ -27,3 +27,4 @@ pub(crate) mod stream;
 pub(crate) mod stream_memory_operation;
 pub(crate) mod unified_addressing;
 pub(crate) mod version;
+pub(crate) mod virtual_memory;

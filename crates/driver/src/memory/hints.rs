@@ -160,7 +160,7 @@ impl Driver {
     }
 
     /// Whether a place exists.
-    fn check_location(&self, location: Location) -> DriverResult {
+    pub(super) fn check_location(&self, location: Location) -> DriverResult {
         match location.kind {
             location_kind::DEVICE => self.device(location.id).map(|_| ()),
             location_kind::HOST | location_kind::HOST_NUMA | location_kind::HOST_NUMA_CURRENT => Ok(()),

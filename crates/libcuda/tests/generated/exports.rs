@@ -531,19 +531,19 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!(
         "cuMemAddressReserve",
-        false,
+        true,
         PFN_cuMemAddressReserve_v10020,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuMemAddressFree", false, PFN_cuMemAddressFree_v10020, (zeroed(), zeroed())),
-    call!("cuMemCreate", false, PFN_cuMemCreate_v10020, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuMemRelease", false, PFN_cuMemRelease_v10020, (zeroed())),
-    call!("cuMemMap", false, PFN_cuMemMap_v10020, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuMemAddressFree", true, PFN_cuMemAddressFree_v10020, (zeroed(), zeroed())),
+    call!("cuMemCreate", true, PFN_cuMemCreate_v10020, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuMemRelease", true, PFN_cuMemRelease_v10020, (zeroed())),
+    call!("cuMemMap", true, PFN_cuMemMap_v10020, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
     call!("cuMemMapArrayAsync", false, PFN_cuMemMapArrayAsync_v11010, (zeroed(), zeroed(), zeroed())),
     call!("cuMemMapArrayAsync_ptsz", false, PFN_cuMemMapArrayAsync_v11010_ptsz, (zeroed(), zeroed(), zeroed())),
-    call!("cuMemUnmap", false, PFN_cuMemUnmap_v10020, (zeroed(), zeroed())),
-    call!("cuMemSetAccess", false, PFN_cuMemSetAccess_v10020, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuMemGetAccess", false, PFN_cuMemGetAccess_v10020, (zeroed(), zeroed(), zeroed())),
+    call!("cuMemUnmap", true, PFN_cuMemUnmap_v10020, (zeroed(), zeroed())),
+    call!("cuMemSetAccess", true, PFN_cuMemSetAccess_v10020, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuMemGetAccess", true, PFN_cuMemGetAccess_v10020, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuMemExportToShareableHandle",
         false,
@@ -558,17 +558,17 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!(
         "cuMemGetAllocationGranularity",
-        false,
+        true,
         PFN_cuMemGetAllocationGranularity_v10020,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemGetAllocationPropertiesFromHandle",
-        false,
+        true,
         PFN_cuMemGetAllocationPropertiesFromHandle_v10020,
         (zeroed(), zeroed())
     ),
-    call!("cuMemRetainAllocationHandle", false, PFN_cuMemRetainAllocationHandle_v11000, (zeroed(), zeroed())),
+    call!("cuMemRetainAllocationHandle", true, PFN_cuMemRetainAllocationHandle_v11000, (zeroed(), zeroed())),
     call!("cuMemFreeAsync", false, PFN_cuMemFreeAsync_v11020, (zeroed(), zeroed())),
     call!("cuMemFreeAsync_ptsz", false, PFN_cuMemFreeAsync_v11020_ptsz, (zeroed(), zeroed())),
     call!("cuMemAllocAsync", false, PFN_cuMemAllocAsync_v11020, (zeroed(), zeroed(), zeroed())),
@@ -983,17 +983,12 @@ pub(crate) static EXPORTS: &[Export] = &[
         PFN_cuStreamWriteValue64_v11070_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuStreamBatchMemOp", false, PFN_cuStreamBatchMemOp_v8000, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!(
-        "cuStreamBatchMemOp_ptsz",
-        false,
-        PFN_cuStreamBatchMemOp_v8000_ptsz,
-        (zeroed(), zeroed(), zeroed(), zeroed())
-    ),
-    call!("cuStreamBatchMemOp_v2", false, PFN_cuStreamBatchMemOp_v11070, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuStreamBatchMemOp", true, PFN_cuStreamBatchMemOp_v8000, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuStreamBatchMemOp_ptsz", true, PFN_cuStreamBatchMemOp_v8000_ptsz, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuStreamBatchMemOp_v2", true, PFN_cuStreamBatchMemOp_v11070, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuStreamBatchMemOp_v2_ptsz",
-        false,
+        true,
         PFN_cuStreamBatchMemOp_v11070_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),

@@ -5,7 +5,7 @@
 use warploom_abi::types::*;
 
 use crate::api;
-use crate::border::{Call, DefaultStream, arg, enter, not_supported};
+use crate::border::{Call, DefaultStream, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamWaitValue32(
@@ -511,12 +511,27 @@ pub(crate) unsafe extern "C" fn cuStreamBatchMemOp(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamBatchMemOp");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("count", &count);
-        trace.arg("paramArray", &paramArray);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamBatchMemOp(
+                    DefaultStream::Legacy,
+                    arg(stream),
+                    arg(count),
+                    arg(paramArray),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("count", &count);
+            trace.arg("paramArray", &paramArray);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -527,12 +542,27 @@ pub(crate) unsafe extern "C" fn cuStreamBatchMemOp_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamBatchMemOp_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("count", &count);
-        trace.arg("paramArray", &paramArray);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamBatchMemOp(
+                    DefaultStream::PerThread,
+                    arg(stream),
+                    arg(count),
+                    arg(paramArray),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("count", &count);
+            trace.arg("paramArray", &paramArray);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -543,12 +573,27 @@ pub(crate) unsafe extern "C" fn cuStreamBatchMemOp_v2(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamBatchMemOp_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("count", &count);
-        trace.arg("paramArray", &paramArray);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamBatchMemOp_v2(
+                    DefaultStream::Legacy,
+                    arg(stream),
+                    arg(count),
+                    arg(paramArray),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("count", &count);
+            trace.arg("paramArray", &paramArray);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -559,10 +604,25 @@ pub(crate) unsafe extern "C" fn cuStreamBatchMemOp_v2_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamBatchMemOp_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("stream", &stream);
-        trace.arg("count", &count);
-        trace.arg("paramArray", &paramArray);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_memory_operation::cuStreamBatchMemOp_v2(
+                    DefaultStream::PerThread,
+                    arg(stream),
+                    arg(count),
+                    arg(paramArray),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("stream", &stream);
+            trace.arg("count", &count);
+            trace.arg("paramArray", &paramArray);
+            trace.arg("flags", &flags);
+        },
+    )
 }

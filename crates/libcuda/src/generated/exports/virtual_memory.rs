@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemAddressReserve(
@@ -15,23 +16,39 @@ pub(crate) unsafe extern "C" fn cuMemAddressReserve(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemAddressReserve");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("ptr", ptr) };
-        trace.arg("size", &size);
-        trace.arg("alignment", &alignment);
-        trace.arg("addr", &addr);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::virtual_memory::cuMemAddressReserve(arg(ptr), arg(size), arg(alignment), arg(addr), arg(flags))
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("ptr", ptr) };
+            trace.arg("size", &size);
+            trace.arg("alignment", &alignment);
+            trace.arg("addr", &addr);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemAddressFree(ptr: CUdeviceptr_v2, size: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemAddressFree");
-    not_supported(&CALL, |trace| {
-        trace.arg("ptr", &ptr);
-        trace.arg("size", &size);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::virtual_memory::cuMemAddressFree(arg(ptr), arg(size)) }
+        },
+        |trace| {
+            trace.arg("ptr", &ptr);
+            trace.arg("size", &size);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -42,21 +59,35 @@ pub(crate) unsafe extern "C" fn cuMemCreate(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("handle", handle) };
-        trace.arg("size", &size);
-        trace.arg("prop", &prop);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::virtual_memory::cuMemCreate(arg(handle), arg(size), arg(prop), arg(flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("handle", handle) };
+            trace.arg("size", &size);
+            trace.arg("prop", &prop);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemRelease(handle: CUmemGenericAllocationHandle_v1) -> CUresult {
     static CALL: Call = Call::new("cuMemRelease");
-    not_supported(&CALL, |trace| {
-        trace.arg("handle", &handle);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::virtual_memory::cuMemRelease(arg(handle)) }
+        },
+        |trace| {
+            trace.arg("handle", &handle);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -68,13 +99,20 @@ pub(crate) unsafe extern "C" fn cuMemMap(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemMap");
-    not_supported(&CALL, |trace| {
-        trace.arg("ptr", &ptr);
-        trace.arg("size", &size);
-        trace.arg("offset", &offset);
-        trace.arg("handle", &handle);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::virtual_memory::cuMemMap(arg(ptr), arg(size), arg(offset), arg(handle), arg(flags)) }
+        },
+        |trace| {
+            trace.arg("ptr", &ptr);
+            trace.arg("size", &size);
+            trace.arg("offset", &offset);
+            trace.arg("handle", &handle);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -108,10 +146,17 @@ pub(crate) unsafe extern "C" fn cuMemMapArrayAsync_ptsz(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemUnmap(ptr: CUdeviceptr_v2, size: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemUnmap");
-    not_supported(&CALL, |trace| {
-        trace.arg("ptr", &ptr);
-        trace.arg("size", &size);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::virtual_memory::cuMemUnmap(arg(ptr), arg(size)) }
+        },
+        |trace| {
+            trace.arg("ptr", &ptr);
+            trace.arg("size", &size);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -122,12 +167,19 @@ pub(crate) unsafe extern "C" fn cuMemSetAccess(
     count: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemSetAccess");
-    not_supported(&CALL, |trace| {
-        trace.arg("ptr", &ptr);
-        trace.arg("size", &size);
-        trace.arg("desc", &desc);
-        trace.arg("count", &count);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::virtual_memory::cuMemSetAccess(arg(ptr), arg(size), arg(desc), arg(count)) }
+        },
+        |trace| {
+            trace.arg("ptr", &ptr);
+            trace.arg("size", &size);
+            trace.arg("desc", &desc);
+            trace.arg("count", &count);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -137,12 +189,19 @@ pub(crate) unsafe extern "C" fn cuMemGetAccess(
     ptr: CUdeviceptr_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemGetAccess");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("flags", flags) };
-        trace.arg("location", &location);
-        trace.arg("ptr", &ptr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::virtual_memory::cuMemGetAccess(arg(flags), arg(location), arg(ptr)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("flags", flags) };
+            trace.arg("location", &location);
+            trace.arg("ptr", &ptr);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -183,12 +242,19 @@ pub(crate) unsafe extern "C" fn cuMemGetAllocationGranularity(
     option: CUmemAllocationGranularity_flags,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemGetAllocationGranularity");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("granularity", granularity) };
-        trace.arg("prop", &prop);
-        trace.arg("option", &option);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::virtual_memory::cuMemGetAllocationGranularity(arg(granularity), arg(prop), arg(option)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("granularity", granularity) };
+            trace.arg("prop", &prop);
+            trace.arg("option", &option);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -197,11 +263,18 @@ pub(crate) unsafe extern "C" fn cuMemGetAllocationPropertiesFromHandle(
     handle: CUmemGenericAllocationHandle_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemGetAllocationPropertiesFromHandle");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("prop", prop) };
-        trace.arg("handle", &handle);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::virtual_memory::cuMemGetAllocationPropertiesFromHandle(arg(prop), arg(handle)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("prop", prop) };
+            trace.arg("handle", &handle);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -210,9 +283,16 @@ pub(crate) unsafe extern "C" fn cuMemRetainAllocationHandle(
     addr: *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemRetainAllocationHandle");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("handle", handle) };
-        trace.arg("addr", &addr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::virtual_memory::cuMemRetainAllocationHandle(arg(handle), arg(addr)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("handle", handle) };
+            trace.arg("addr", &addr);
+        },
+    )
 }

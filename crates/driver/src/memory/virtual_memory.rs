@@ -1,0 +1,172 @@
+//! Virtual memory management: address ranges, physical memory behind handles, and mappings of one in the other.
+//!
+//! None of this belongs to a context.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use warploom_exec::memory::{AllocError, AllocSpec, MAP_GRANULARITY, MapAccess, MapError, MemoryKind, Physical};
+
+use super::Location;
+use crate::driver::Driver;
+use crate::handle::Handle;
+use crate::{DriverError, DriverResult, ErrorCode};
+
+/// Physical memory that a program created.
+pub struct PhysicalMemory {
+    name: Mutex<Name>,
+    physical: Arc<Physical>,
+    location: Location,
+}
+
+/// The handle, for as long as somebody counts on it.
+struct Name {
+    handle: Handle,
+    references: u32,
+}
+
+impl PhysicalMemory {
+    /// Where it was asked for.
+    pub fn location(&self) -> Location {
+        self.location
+    }
+}
+
+/// What is mapped, by first address.
+#[derive(Default)]
+pub(crate) struct Mappings(Mutex<BTreeMap<u64, (u64, Arc<PhysicalMemory>)>>);
+
+fn refused(what: &str, address: u64, size: u64, error: MapError) -> DriverError {
+    let code = if error == MapError::OutOfMemory { ErrorCode::OutOfMemory } else { ErrorCode::InvalidValue };
+    DriverError::new(code, format!("{size} bytes at {address:#x} cannot be {what}: {error}"))
+}
+
+impl Driver {
+    /// Sizes and addresses of virtual memory are multiples of this, in bytes.
+    pub fn map_granularity(&self) -> u64 {
+        MAP_GRANULARITY
+    }
+
+    /// Reserves addresses (`cuMemAddressReserve`).
+    ///
+    /// # Errors
+    /// `InvalidValue` for a size or an alignment that cannot be, `OutOfMemory`.
+    pub fn reserve_addresses(&self, size: u64, alignment: u64) -> DriverResult<u64> {
+        self.memory().reserve(size, alignment).map_err(|error| refused("reserved", 0, size, error))
+    }
+
+    /// Gives a reservation back (`cuMemAddressFree`).
+    ///
+    /// # Errors
+    /// `InvalidValue` if this is not a whole reservation in which nothing is mapped.
+    pub fn release_addresses(&self, address: u64, size: u64) -> DriverResult {
+        self.memory().release(address, size).map_err(|error| refused("given back", address, size, error))
+    }
+
+    /// Creates physical memory near a place (`cuMemCreate`).
+    ///
+    /// # Errors
+    /// `InvalidValue` for a size that is not a multiple of the granularity, `InvalidDevice`, `OutOfMemory`.
+    pub fn create_physical(&self, size: u64, location: Location) -> DriverResult<Handle> {
+        self.check_location(location)?;
+        let physical = self.memory().create_physical(size).map_err(|error| match error {
+            AllocError::Empty => {
+                DriverError::invalid_value(format!("{size} bytes are not a multiple of {MAP_GRANULARITY}"))
+            }
+            AllocError::OutOfMemory => DriverError::new(ErrorCode::OutOfMemory, format!("{size} bytes are not free")),
+        })?;
+        let name = |handle| Mutex::new(Name { handle, references: 1 });
+        let memory = self.physical.insert(|handle| PhysicalMemory { name: name(handle), physical, location })?;
+        let handle = memory.name.lock().handle;
+        Ok(handle)
+    }
+
+    /// Physical memory by its handle.
+    ///
+    /// # Errors
+    /// `InvalidValue` for NULL, stale and foreign handles.
+    pub fn physical_memory(&self, handle: Handle) -> DriverResult<Arc<PhysicalMemory>> {
+        self.physical.lookup(handle)
+    }
+
+    /// Counts one user of a handle less; the last ends it. What is mapped stays until it is unmapped.
+    ///
+    /// # Errors
+    /// As [`Driver::physical_memory`].
+    pub fn release_physical(&self, handle: Handle) -> DriverResult {
+        let memory = self.physical.lookup(handle)?;
+        let mut name = memory.name.lock();
+        name.references = name.references.saturating_sub(1);
+        if name.references == 0 {
+            self.physical.remove(handle)?;
+        }
+        Ok(())
+    }
+
+    /// The handle of what is mapped at an address, with one user more (`cuMemRetainAllocationHandle`).
+    ///
+    /// # Errors
+    /// `InvalidValue` if nothing is mapped there.
+    pub fn retain_mapped(&self, address: u64) -> DriverResult<Handle> {
+        let mappings = self.mappings.0.lock();
+        let mapping = mappings.range(..=address).next_back().filter(|(base, (size, _))| address - **base < *size);
+        let (_, (_, memory)) =
+            mapping.ok_or_else(|| DriverError::invalid_value(format!("nothing is mapped at {address:#x}")))?;
+        let mut name = memory.name.lock();
+        if name.references == 0 {
+            // Nobody had a handle any more: it gets a new one.
+            name.handle = self.physical.reserve()?;
+            self.physical.restore(name.handle, Arc::clone(memory));
+        }
+        name.references += 1;
+        Ok(name.handle)
+    }
+
+    /// Maps physical memory into a reservation (`cuMemMap`). It is not accessible yet.
+    ///
+    /// # Errors
+    /// `InvalidValue` for ranges that are not granular, not reserved or mapped already, and for unknown handles.
+    pub fn map(&self, address: u64, size: u64, offset: u64, handle: Handle) -> DriverResult {
+        let memory = self.physical.lookup(handle)?;
+        let device = u32::try_from(memory.location.ordinal()).unwrap_or(0);
+        let spec = AllocSpec { size, kind: MemoryKind::Device, device, owner: 0, tag: 0, origin: "cuMemMap" };
+        let mut mappings = self.mappings.0.lock();
+        self.memory()
+            .map(address, &memory.physical, offset, spec)
+            .map_err(|error| refused("mapped", address, size, error))?;
+        mappings.insert(address, (size, memory));
+        Ok(())
+    }
+
+    /// Takes mappings out (`cuMemUnmap`); a range in which nothing is mapped is fine, as recorded.
+    ///
+    /// # Errors
+    /// `InvalidValue` for parts of mappings, and outside reservations.
+    pub fn unmap(&self, address: u64, size: u64) -> DriverResult {
+        let mut mappings = self.mappings.0.lock();
+        self.memory().unmap(address, size).map_err(|error| refused("unmapped", address, size, error))?;
+        mappings.retain(|base, _| *base < address || *base - address >= size);
+        Ok(())
+    }
+
+    /// Sets what kernels may do with mappings (`cuMemSetAccess`): nothing, read, or read and write.
+    ///
+    /// # Errors
+    /// `InvalidValue` if not all of the range is mapped or part of a mapping is not in it; `InvalidDevice`.
+    pub fn set_access(&self, address: u64, size: u64, location: Location, access: MapAccess) -> DriverResult {
+        self.check_location(location)?;
+        self.memory()
+            .set_access(address, size, access)
+            .map_err(|error| refused("made accessible", address, size, error))
+    }
+
+    /// What kernels may do at an address (`cuMemGetAccess`).
+    ///
+    /// # Errors
+    /// `InvalidValue` if nothing is mapped there; `InvalidDevice`.
+    pub fn access(&self, address: u64, location: Location) -> DriverResult<MapAccess> {
+        self.check_location(location)?;
+        let access = self.memory().access_at(address);
+        access.ok_or_else(|| DriverError::invalid_value(format!("nothing is mapped at {address:#x}")))
+    }
+}

@@ -1,0 +1,149 @@
+//! Virtual memory management.
+use warploom_abi::{
+    CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationGranularity_flags, CUmemAllocationHandleType,
+    CUmemAllocationProp, CUmemAllocationType, CUmemGenericAllocationHandle, CUmemLocation,
+};
+use warploom_driver::memory::MapAccess;
+use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
+
+use crate::border::{ApiResult, HostPtr, In, InArray, Out, members};
+use crate::process::driver;
+
+fn no_flags(flags: u64) -> DriverResult {
+    if flags == 0 { Ok(()) } else { Err(DriverError::invalid_value(format!("flags is {flags}, must be 0"))) }
+}
+
+fn handle(raw: CUmemGenericAllocationHandle) -> Handle {
+    Handle::from_raw(usize::try_from(raw).unwrap_or(0))
+}
+
+/// The wished address is a wish only.
+pub(crate) fn cuMemAddressReserve(
+    ptr: Out<'_, CUdeviceptr>,
+    size: usize,
+    alignment: usize,
+    _addr: CUdeviceptr,
+    flags: u64,
+) -> ApiResult {
+    let place = ptr.required("ptr")?;
+    no_flags(flags)?;
+    place.set(driver()?.reserve_addresses(size as u64, alignment as u64)?);
+    Ok(())
+}
+
+pub(crate) fn cuMemAddressFree(ptr: CUdeviceptr, size: usize) -> ApiResult {
+    driver()?.release_addresses(ptr, size as u64)
+}
+
+pub(crate) fn cuMemCreate(
+    handle: Out<'_, CUmemGenericAllocationHandle>,
+    size: usize,
+    prop: In<'_, CUmemAllocationProp>,
+    flags: u64,
+) -> ApiResult {
+    let place = handle.required("handle")?;
+    let properties = prop.required("prop")?;
+    no_flags(flags)?;
+    if properties.r#type != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
+        return Err(DriverError::invalid_value(format!("{:?} is no type of physical memory", properties.r#type)));
+    }
+    if properties.requestedHandleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE {
+        let reason = format!("{:?} cannot be shared with other processes", properties.requestedHandleTypes);
+        return Err(DriverError::new(ErrorCode::NotSupported, reason));
+    }
+    let created = driver()?.create_physical(size as u64, members::location(properties.location))?;
+    place.set(created.raw() as u64);
+    Ok(())
+}
+
+pub(crate) fn cuMemRelease(memory: CUmemGenericAllocationHandle) -> ApiResult {
+    driver()?.release_physical(handle(memory))
+}
+
+pub(crate) fn cuMemMap(
+    ptr: CUdeviceptr,
+    size: usize,
+    offset: usize,
+    memory: CUmemGenericAllocationHandle,
+    flags: u64,
+) -> ApiResult {
+    no_flags(flags)?;
+    driver()?.map(ptr, size as u64, offset as u64, handle(memory))
+}
+
+pub(crate) fn cuMemUnmap(ptr: CUdeviceptr, size: usize) -> ApiResult {
+    driver()?.unmap(ptr, size as u64)
+}
+
+pub(crate) fn cuMemSetAccess(
+    ptr: CUdeviceptr,
+    size: usize,
+    desc: InArray<'_, CUmemAccessDesc>,
+    count: usize,
+) -> ApiResult {
+    if count == 0 {
+        return Err(DriverError::invalid_value("count is 0"));
+    }
+    // All devices share one memory, so what one may do all may; the last descriptor holds.
+    for descriptor in desc.read("desc", count)? {
+        let access = match descriptor.flags {
+            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE => MapAccess::None,
+            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ => MapAccess::Read,
+            CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => MapAccess::ReadWrite,
+            flags => return Err(DriverError::invalid_value(format!("{flags:?} is no access"))),
+        };
+        driver()?.set_access(ptr, size as u64, members::location(descriptor.location), access)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn cuMemGetAccess(flags: Out<'_, u64>, location: In<'_, CUmemLocation>, ptr: CUdeviceptr) -> ApiResult {
+    let place = flags.required("flags")?;
+    let location = members::location(location.required("location")?);
+    let access = match driver()?.access(ptr, location)? {
+        MapAccess::None => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE,
+        MapAccess::Read => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ,
+        MapAccess::ReadWrite => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    };
+    place.set(u64::from(access.0));
+    Ok(())
+}
+
+/// The same for every kind of memory, so the properties are not looked at, as recorded.
+pub(crate) fn cuMemGetAllocationGranularity(
+    granularity: Out<'_, usize>,
+    prop: In<'_, CUmemAllocationProp>,
+    option: CUmemAllocationGranularity_flags,
+) -> ApiResult {
+    let place = granularity.required("granularity")?;
+    prop.required("prop")?;
+    let known = [
+        CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM,
+        CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED,
+    ];
+    if !known.contains(&option) {
+        return Err(DriverError::invalid_value(format!("{option:?} is no kind of granularity")));
+    }
+    place.set(usize::try_from(driver()?.map_granularity()).unwrap_or(usize::MAX));
+    Ok(())
+}
+
+pub(crate) fn cuMemGetAllocationPropertiesFromHandle(
+    prop: Out<'_, CUmemAllocationProp>,
+    memory: CUmemGenericAllocationHandle,
+) -> ApiResult {
+    let place = prop.required("prop")?;
+    let location = driver()?.physical_memory(handle(memory))?.location();
+    place.set(CUmemAllocationProp {
+        r#type: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        location: members::c_location(location),
+        ..CUmemAllocationProp::default()
+    });
+    Ok(())
+}
+
+pub(crate) fn cuMemRetainAllocationHandle(memory: Out<'_, CUmemGenericAllocationHandle>, addr: HostPtr) -> ApiResult {
+    let place = memory.required("handle")?;
+    place.set(driver()?.retain_mapped(addr.required("addr")? as u64)?.raw() as u64);
+    Ok(())
+}
