@@ -1,0 +1,36 @@
+//! Every form of the instruction registry through the whole front end.
+
+#[path = "support/instances.rs"]
+mod instances;
+
+use instances::{DECLARATIONS, instances};
+use warploom_ptx::{Options, isa, load};
+
+/// No form makes the lowering panic, and each whose operands the tables describe has an instance that loads.
+#[test]
+fn every_form_lowers() {
+    let mut failed = Vec::new();
+    for (opcode, form) in isa::all_forms() {
+        let texts = instances(opcode, form);
+        let mut messages = Vec::new();
+        let mut loads = texts.is_empty();
+        // Without `.sync`, warp instructions are gone from PTX ISA 6.4 on.
+        for (version, target, sm) in
+            [("9.2", "sm_90a", 90), ("9.2", "sm_100a", 100), ("9.2", "sm_120a", 120), ("6.3", "sm_60", 60)]
+        {
+            for text in &texts {
+                let module = format!(
+                    ".version {version}\n.target {target}\n.address_size 64\n.entry k()\n{{{DECLARATIONS}\n{text}\nret;\n}}\n"
+                );
+                match load(module.as_bytes(), &Options { driver_version: 13020, sm }) {
+                    Ok(_) => loads = true,
+                    Err(failure) => messages.push(format!("{text}: {}", failure.diagnostics[0].message)),
+                }
+            }
+        }
+        if !loads {
+            failed.push(format!("{}\n    {}", form.text, messages.join("\n    ")));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
