@@ -14,14 +14,16 @@ pub(super) fn word_set(name: &str) -> Option<&'static str> {
         // Types of selection and comparison
         "scalar" => "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64",
         // 9.7.9.8: ld and st
+        "unflushed" => "b16|b32|b64|u16|u32|u64|s16|s32|s64|f64",
         "memory" => "b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64",
-        "vec" => "v2|v4|v8@8.8/100",
         "space" => {
             "global|shared|shared::cta@7.8/30|shared::cluster@7.8/90|local|const|param|param::entry@8.3|param::func@8.3"
         }
-        "sem" => "weak@6.0|relaxed@6.0/70|acquire@6.0/70|release@6.0/70|acq_rel@6.0/70|sc@6.0/70|volatile|mmio@8.2/70",
+        "order" => "relaxed@6.0/70|acquire@6.0/70|release@6.0/70|acq_rel@6.0/70",
+        "store_space" => "global|shared|shared::cta@7.8/30|shared::cluster@7.8/90|local|param|param::func@8.3",
         "scope" => "cta|cluster@7.8/90|gpu@6.0|sys",
-        "cop" => "ca@2.0/20|cg@2.0/20|cs@2.0/20|lu@2.0/20|cv@2.0/20|wb@2.0/20|wt@2.0/20",
+        "load_cache" => "ca@2.0/20|cg@2.0/20|cs@2.0/20|lu@2.0/20|cv@2.0/20",
+        "store_cache" => "wb@2.0/20|cg@2.0/20|cs@2.0/20|wt@2.0/20",
         "evict1" => {
             "L1::evict_normal@7.4/70|L1::evict_unchanged@7.4/70|L1::evict_first@7.4/70|L1::evict_last@7.4/70|L1::no_allocate@7.4/70"
         }

@@ -64,6 +64,12 @@ impl BodyLowering<'_, '_> {
         // Behind the size: the bytes to read or a predicate; then, with `.L2::cache_hint`, the policy.
         let hints = usize::from(m.has("L2::cache_hint"));
         let written: Vec<ast::Operand> = (3..args.0.len()).filter_map(|index| args.raw(index).copied()).collect();
+        if !(hints..=hints + 1).contains(&written.len()) {
+            return self.mismatch(
+                span,
+                format_args!("{} operands behind the size, {hints} or {} expected", written.len(), hints + 1),
+            );
+        }
         if written.len() > hints
             && let Some(operand) = written.first()
         {
@@ -110,22 +116,21 @@ impl BodyLowering<'_, '_> {
             }
             _ => None,
         };
-        let mut written =
-            (3..args.0.len()).filter_map(|index| args.raw(index).copied()).collect::<Vec<_>>().into_iter();
-        let multicast = match m.has("multicast::cluster").then(|| written.next()).flatten() {
-            Some(operand) => Some(self.source(&operand, ScalarType::B16, false)?),
-            None => None,
-        };
-        if m.has("L2::cache_hint") {
-            match written.next() {
-                Some(policy) => _ = self.source(&policy, ScalarType::B64, false)?,
-                None => return self.mismatch(span, "a cache policy is required by '.L2::cache_hint'"),
+        let written: Vec<ast::Operand> = (3..args.0.len()).filter_map(|index| args.raw(index).copied()).collect();
+        let wanted = ["multicast::cluster", "L2::cache_hint", "cp_mask"].into_iter().filter(|word| m.has(word));
+        let expected = wanted.clone().count();
+        if !matches!(args.0.get(3), Some(Value::Src(_))) && written.len() != expected {
+            return self
+                .mismatch(span, format_args!("{} operands for modifiers given, {expected} expected", written.len()));
+        }
+        let (mut multicast, mut byte_mask) = (None, None);
+        for (word, operand) in wanted.zip(&written) {
+            match word {
+                "multicast::cluster" => multicast = Some(self.source(operand, ScalarType::B16, false)?),
+                "cp_mask" => byte_mask = Some(self.source(operand, ScalarType::B16, false)?),
+                _ => _ = self.source(operand, ScalarType::B64, false)?,
             }
         }
-        let byte_mask = match m.has("cp_mask").then(|| written.next()).flatten() {
-            Some(operand) => Some(self.source(&operand, ScalarType::B16, false)?),
-            None => None,
-        };
         let reduce = if m.has("reduce") { m.find(AtomicOp::from_text).zip(m.ty(0)) } else { None };
         let (dst, src) = (dst.address, src.address);
         Ok(AsyncOp::Bulk { reduce, dst_space, src_space, dst, src, size, mbarrier, multicast, byte_mask })

@@ -20,9 +20,6 @@ impl BodyLowering<'_, '_> {
                 let space = self.access(space(m), &place)?;
                 let (semantics, scope) = self.order(m, span)?;
                 let (nc, cache) = (m.has("nc"), m.find(CacheOp::from_text));
-                if nc && !matches!(space, Space::Global | Space::Generic) {
-                    return self.refuse(Code::Modifier, span, "Modifier '.nc' requires the .global state space");
-                }
                 let (dst, addr, unified) = (args.dsts(0), place.address, place.unified);
                 let ty = ty(m);
                 Op::Ld { space, ty, semantics, scope, nc, cache, unified, dst, addr }
@@ -44,6 +41,9 @@ impl BodyLowering<'_, '_> {
                     Opcode::Applypriority => CacheHint::ApplyPriority,
                     _ => CacheHint::Discard,
                 };
+                if matches!(opcode, Opcode::Applypriority | Opcode::Discard) {
+                    self.check_constant(1, args.constant(1), 128..=128, span)?;
+                }
                 Op::CacheHint { kind, space, addr: place.address }
             }
             Opcode::Createpolicy => Op::CreatePolicy { dst: args.dst(0) },
@@ -65,7 +65,7 @@ impl BodyLowering<'_, '_> {
                 Op::Mapa { space: space(m), ty: ty(m), dst: args.dst(0), a: args.src(1), rank: args.src(2) }
             }
             Opcode::Getctarank => Op::GetCtaRank { space: space(m), ty: ty(m), dst: args.dst(0), a: args.src(1) },
-            _ => return self.atomic(opcode, m, args, span).map(Some),
+            _ => return self.atomic(opcode, m, args).map(Some),
         };
         Ok(Some(op))
     }
@@ -124,7 +124,7 @@ impl BodyLowering<'_, '_> {
         }
     }
 
-    fn atomic(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Op> {
+    fn atomic(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>) -> Lower<Op> {
         let at = usize::from(opcode == Opcode::Atom);
         let place = *args.place(at);
         let space = self.access(space(m), &place)?;
@@ -134,10 +134,6 @@ impl BodyLowering<'_, '_> {
         }
         let op = m.find(AtomicOp::from_text).unwrap_or(AtomicOp::Add);
         let semantics = semantics(m).unwrap_or(Semantics::Relaxed);
-        if !matches!(semantics, Semantics::Relaxed | Semantics::Acquire | Semantics::Release | Semantics::AcqRel) {
-            let message = format!("Illegal modifier '.{semantics}' for instruction '{}'", self.opcode());
-            return self.refuse(Code::Modifier, span, message);
-        }
         let c: Option<Operand> = if op == AtomicOp::Cas { args.optional(at + 2) } else { None };
         Ok(Op::Atom {
             op,

@@ -13,10 +13,12 @@ mod video;
 
 use super::body::{BodyLowering, Lower};
 use super::operand::{Place, Value, Values};
+use crate::diagnostic::Code;
 use crate::ir::{HintOp, Op, Operand, Operands, Predicate, Reg, Regs, Rounding, ScalarType, Scope, Semantics, Space};
 use crate::isa::{Modifiers, Opcode};
 use crate::syntax::Span;
 use crate::syntax::ast;
+use std::ops::RangeInclusive;
 
 /// The operands of an instruction, read as its form says. The tables of [`crate::isa`] fix the kinds, so a mismatch here is a
 /// mistake in them, which the test that lowers every form finds.
@@ -38,6 +40,7 @@ impl Args<'_> {
     fn pair(&self, index: usize) -> (Reg, Option<Reg>) {
         match self.0.get(index) {
             Some(Value::Pair(first, second)) => (*first, *second),
+            Some(Value::Dst(reg)) => (*reg, None),
             _ => self.wrong(index),
         }
     }
@@ -137,6 +140,31 @@ fn semantics(modifiers: &Modifiers) -> Option<Semantics> {
 }
 
 impl BodyLowering<'_, '_> {
+    /// Checks that a constant operand is in its range.
+    fn check_constant(&mut self, argument: usize, value: u64, range: RangeInclusive<u64>, span: Span) -> Lower<u64> {
+        if range.contains(&value) {
+            return Ok(value);
+        }
+        let message = format!(
+            "Argument {argument} of instruction '{}': value '{value}' out of range, expected to be in range [{}..{}]",
+            self.opcode(),
+            range.start(),
+            range.end()
+        );
+        self.refuse(Code::Operand, span, message)
+    }
+
+    /// Constant positions and lengths of `bfe` and `bfi` have eight bits (PTX ISA 9.7.1.19).
+    fn check_bit_field(&mut self, opcode: Opcode, args: Args<'_>, span: Span) -> Lower<()> {
+        let first = if opcode == Opcode::Bfe { 2 } else { 3 };
+        for argument in [first, first + 1] {
+            if let Operand::Imm(value) = args.src(argument) {
+                self.check_constant(argument, value, 0..=255, span)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The operation of an instruction that does not end a block; `None` if the IR has no variant for it.
     pub(super) fn operation(
         &mut self,
@@ -150,7 +178,12 @@ impl BodyLowering<'_, '_> {
         let op = match opcode {
             Add | Addc | Sub | Subc | Mul | Mad | Madc | Mul24 | Mad24 | Sad | Div | Rem | Abs | Neg | Min | Max
             | Popc | Clz | Bfind | Fns | Brev | Bfe | Bfi | Szext | Bmsk | Dp4a | Dp2a | Testp | Copysign | Fma
-            | Rcp | Sqrt | Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh => arithmetic::operation(opcode, modifiers, args),
+            | Rcp | Sqrt | Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh => {
+                if matches!(opcode, Bfe | Bfi) {
+                    self.check_bit_field(opcode, args, span)?;
+                }
+                arithmetic::operation(opcode, modifiers, args)
+            }
             Set | Setp | Selp | Slct | And | Or | Xor | Not | Cnot | Lop3 | Shf | Shl | Shr => {
                 return self.comparison(opcode, modifiers, args, span).map(Some);
             }
@@ -176,9 +209,18 @@ impl BodyLowering<'_, '_> {
             Alloca => return self.alloca(modifiers, args, span).map(Some),
             Brkpt => Op::Brkpt,
             Nanosleep => Op::Nanosleep { duration: args.src(0) },
-            Pmevent if modifiers.has("mask") => Op::Hint(HintOp::Pmevent { mask: args.constant(0) as u16 }),
-            Pmevent => Op::Hint(HintOp::Pmevent { mask: 1 << (args.constant(0) & 15) }),
-            Setmaxnreg => Op::Hint(HintOp::SetMaxNReg),
+            Pmevent if modifiers.has("mask") => {
+                let mask = self.check_constant(0, args.constant(0), 0..=0xffff, span)?;
+                Op::Hint(HintOp::Pmevent { mask: mask as u16 })
+            }
+            Pmevent => {
+                let event = self.check_constant(0, args.constant(0), 0..=15, span)?;
+                Op::Hint(HintOp::Pmevent { mask: 1 << event })
+            }
+            Setmaxnreg => {
+                self.check_constant(0, args.constant(0), 24..=256, span)?;
+                Op::Hint(HintOp::SetMaxNReg)
+            }
             Griddepcontrol if modifiers.has("wait") => Op::Hint(HintOp::WaitDependencies),
             Griddepcontrol => Op::Hint(HintOp::LaunchDependents),
             _ => return Ok(None),

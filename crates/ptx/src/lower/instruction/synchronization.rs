@@ -3,7 +3,9 @@
 use super::super::body::{BodyLowering, Lower};
 use super::{Args, scope, semantics, space};
 use crate::diagnostic::Code;
-use crate::ir::{BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp, Op, Operand, Scope, Semantics, Space};
+use crate::ir::{
+    BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp, Op, Operand, Reg, Scope, Semantics, Space,
+};
 use crate::isa::{Modifiers, Opcode};
 use crate::syntax::Span;
 
@@ -33,7 +35,7 @@ impl BodyLowering<'_, '_> {
                 let semantics = semantics(m).unwrap_or(Semantics::AcqRel);
                 Op::Fence(FenceOp::Thread { semantics, scope: scope(m).unwrap_or(Scope::Sys) })
             }
-            _ => self.mbarrier(m, args)?,
+            _ => self.mbarrier(m, args, span)?,
         };
         Ok(Some(op))
     }
@@ -76,7 +78,28 @@ impl BodyLowering<'_, '_> {
         })
     }
 
-    fn mbarrier(&mut self, m: &Modifiers, args: Args<'_>) -> Lower<Op> {
+    /// Whether a destination was written as `_`: lowering then made the register, and it has no name.
+    fn is_sink(&self, reg: Reg) -> bool {
+        self.body.regs[reg.0 as usize].name.is_empty()
+    }
+
+    /// An order and a scope come together or not at all (PTX ISA 9.7.13.15).
+    fn check_order(&mut self, m: &Modifiers, span: Span) -> Lower<()> {
+        match (semantics(m), scope(m)) {
+            (Some(order), None) => {
+                let message = format!("Modifier '.{order}' requires scope with 'mbarrier' instruction");
+                self.refuse(Code::Modifier, span, message)
+            }
+            (None, Some(scope)) => {
+                let message = format!("Modifier '.{scope}' requires order with 'mbarrier' instruction");
+                self.refuse(Code::Modifier, span, message)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn mbarrier(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Op> {
+        self.check_order(m, span)?;
         let semantics = semantics(m).unwrap_or(Semantics::Weak);
         let scope = scope(m).unwrap_or(Scope::Cta);
         if m.has("pending_count") {
@@ -87,6 +110,14 @@ impl BodyLowering<'_, '_> {
         let at = usize::from(has_result);
         let place = *args.place(at);
         let space = self.agree(space(m), &place)?;
+        if space == Space::SharedCluster
+            && m.words().any(|word| matches!(word, "arrive" | "arrive_drop"))
+            && !self.is_sink(args.dst(0))
+        {
+            let message =
+                "Sink '_' is expected as a destination operand for instruction 'mbarrier' with '.shared::cluster'";
+            return self.refuse(Code::Operand, span, message);
+        }
         let kind = match () {
             () if m.has("init") => MbarrierKind::Init { count: args.src(1) },
             () if m.has("inval") => MbarrierKind::Inval,
