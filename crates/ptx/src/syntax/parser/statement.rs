@@ -184,7 +184,8 @@ impl Parser<'_> {
         }
         let modifiers = self.nodes.since(mark);
         let mark = self.operands.len();
-        if !self.at(TokenKind::Semicolon) {
+        // At a closing brace the semicolon is missing, not an operand.
+        if !matches!(self.token.kind, TokenKind::Semicolon | TokenKind::RightBrace) {
             // Only a call takes lists in parentheses; elsewhere they belong to an expression.
             let call = self.text(opcode.span) == "call";
             loop {
