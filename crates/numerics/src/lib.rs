@@ -13,12 +13,16 @@
 
 pub mod approx;
 pub mod atomic;
+pub mod compare;
 pub mod convert;
 pub mod double;
 pub mod exact;
+pub mod extended;
 pub mod float;
 pub mod format;
 pub mod half;
+pub mod integer;
+pub mod logic;
 pub mod rounding;
 pub mod video;
 

@@ -1,6 +1,8 @@
 //! Video instructions, scalar and SIMD (PTX ISA 9.7.18). Lanes of an operand are extended by the operand's type and computed without
 //! loss; only then saturated, truncated, merged or accumulated.
 
+use crate::compare::{Relation, holds};
+
 /// A part of a 32-bit operand or result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
@@ -28,18 +30,6 @@ impl Part {
             Part::Half(index) => 16 * index as u32,
         }
     }
-}
-
-/// A relation of `vset`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Relation {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
 }
 
 /// What a video instruction computes of two extended operands.
@@ -77,14 +67,7 @@ impl Kind {
             Kind::Average => i128::from((a + b + i64::from(a + b >= 0)) >> 1),
             Kind::Shl { wrap } => i128::from(a) << amount(wrap),
             Kind::Shr { wrap } => i128::from(a >> amount(wrap)),
-            Kind::Set(relation) => i128::from(match relation {
-                Relation::Eq => a == b,
-                Relation::Ne => a != b,
-                Relation::Lt => a < b,
-                Relation::Le => a <= b,
-                Relation::Gt => a > b,
-                Relation::Ge => a >= b,
-            }),
+            Kind::Set(relation) => i128::from(holds(relation, a, b)),
         }
     }
 }

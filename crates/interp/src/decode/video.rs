@@ -1,6 +1,7 @@
 //! Video instructions (PTX ISA 9.7.18).
 
-use warploom_numerics::video::{Kind, Mad, Part, Relation, Second, Simd, Types};
+use warploom_numerics::compare::Relation;
+use warploom_numerics::video::{Kind, Mad, Part, Second, Simd, Types};
 use warploom_ptx::ir::{ClampMode, Compare, Operand, Selector, VideoKind, VideoOp, VideoSecond};
 
 use super::{Decoded, Decoder, Refused};

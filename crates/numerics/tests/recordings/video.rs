@@ -1,6 +1,7 @@
 //! PTX ISA 9.7.18.
 
-use warploom_numerics::video::{Kind as Operation, Mad, Part, Relation, Second, Simd, Types, mad, scalar, simd};
+use warploom_numerics::compare::Relation;
+use warploom_numerics::video::{Kind as Operation, Mad, Part, Second, Simd, Types, mad, scalar, simd};
 
 use crate::name::Name;
 use crate::recording::{Kind, Recording};
