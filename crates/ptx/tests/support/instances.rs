@@ -93,7 +93,12 @@ fn operand(spec: &OperandSpec, chosen: &Chosen<'_>, index: usize) -> Option<Stri
         }
         OperandKind::Dst { ty, second: None } | OperandKind::Src(ty) => vector(resolve(ty)),
         OperandKind::Pred => register(ScalarType::Pred, 2),
-        OperandKind::Const => "16".to_owned(),
+        OperandKind::Const => match chosen.text.split('.').next() {
+            Some("applypriority" | "discard" | "fence" | "tensormap") => "128".to_owned(),
+            Some("setmaxnreg") => "64".to_owned(),
+            Some("pmevent") => "8".to_owned(),
+            _ => "16".to_owned(),
+        },
         OperandKind::Address => {
             match chosen.words.iter().find_map(|word| coordinates(word)).filter(|_| chosen.is_surface) {
                 Some(coordinates) => format!("[%b64x1, {{{coordinates}}}]"),

@@ -25,6 +25,10 @@ impl BodyLowering<'_, '_> {
                 return self.refuse(Code::Modifier, span, message);
             }
         }
+        if sat && holds_all(dst_ty, src_ty) {
+            let message = format!("Illegal modifier '.sat' for instruction 'cvt': every .{src_ty} is a .{dst_ty}");
+            return self.refuse(Code::Modifier, span, message);
+        }
         let (satfinite, relu) = (m.has("satfinite"), m.has("relu"));
         if let Some(Value::Srcs(elements)) = args.0.get(1) {
             // Four sources and random bits: the first two are the upper half of the destination.
@@ -60,6 +64,14 @@ impl BodyLowering<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Whether an integer type has every value of another.
+fn holds_all(dst: ScalarType, src: ScalarType) -> bool {
+    let wider = dst.bits() >= src.bits();
+    !dst.is_float()
+        && !src.is_float()
+        && if dst.is_signed() == src.is_signed() { wider } else { dst.is_signed() && dst.bits() > src.bits() }
 }
 
 /// Types of the general form of `cvt`.

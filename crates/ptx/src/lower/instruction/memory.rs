@@ -18,7 +18,9 @@ impl BodyLowering<'_, '_> {
             Opcode::Ld | Opcode::Ldu => {
                 let place = *args.place(1);
                 let space = self.access(space(m), &place)?;
+                self.check_function_param(m, &place)?;
                 let (semantics, scope) = self.order(m, span)?;
+                self.check_width(m, space, span)?;
                 let (nc, cache) = (m.has("nc"), m.find(CacheOp::from_text));
                 let (dst, addr, unified) = (args.dsts(0), place.address, place.unified);
                 let ty = ty(m);
@@ -28,6 +30,8 @@ impl BodyLowering<'_, '_> {
                 let place = *args.place(0);
                 let space = self.access(space(m), &place)?;
                 self.check_store(space, &place)?;
+                self.check_function_param(m, &place)?;
+                self.check_width(m, space, span)?;
                 let (semantics, scope) = self.order(m, span)?;
                 let (cache, src) = (m.find(CacheOp::from_text), args.srcs(1));
                 Op::St { space, ty: ty(m), semantics, scope, cache, src, addr: place.address }
@@ -99,6 +103,36 @@ impl BodyLowering<'_, '_> {
             let text = self.l.text(name);
             let message = format!("Illegal to write to function input parameter '{text}'");
             return self.refuse(Code::Operand, place.span, message);
+        }
+        Ok(())
+    }
+
+    /// `.param::func` reaches variables by name only.
+    fn check_function_param(&mut self, m: &Modifiers, place: &Place) -> Lower<()> {
+        if m.has("param::func") && place.space.is_none() {
+            let message =
+                format!("Illegal state space for address operand '::func' with instruction '{}'", self.opcode());
+            return self.refuse(Code::Operand, place.span, message);
+        }
+        Ok(())
+    }
+
+    /// Vectors have at most 128 bits; 256 in global memory from PTX ISA 8.8 and sm_100 on (PTX ISA 9.7.9.8).
+    fn check_width(&mut self, m: &Modifiers, space: Space, span: Span) -> Lower<()> {
+        let (count, ty) = (m.vector() as u32, ty(m));
+        if count == 1 || count * ty.bits() <= 128 {
+            return Ok(());
+        }
+        if space != Space::Global || ty.bits() < 32 {
+            return self.refuse(Code::Modifier, span, "Vector type too large, exceeds 128 bit limit");
+        }
+        if self.l.module.version < (8, 8) {
+            let message = "Feature '256 bit wide load/store' requires PTX ISA .version 8.8 or later";
+            return self.refuse(Code::Requirement, span, message);
+        }
+        if self.l.module.target.sm < 100 {
+            let message = "Feature '256 bit wide load/store' requires .target sm_100 or higher";
+            return self.refuse(Code::Requirement, span, message);
         }
         Ok(())
     }
