@@ -181,7 +181,6 @@ impl<'a> Machine<'a> {
         }
         if let Ok(short) = u32::try_from(address)
             && split_shared(short).0 != 0
-            && self.grid.launch.cluster != [1, 1, 1]
         {
             return FaultKind::NoSuchCta { address: short, cluster_size: self.grid.launch.cluster.iter().product() };
         }

@@ -113,7 +113,7 @@ lane_ops! {
     BfeS32(a: i32, b: u32, c: u32) -> i32 { extract_signed(i64::from(a), b, c, 32) as i32 }
     BfeU64(a: u64, b: u32, c: u32) -> u64 { extract(a, b, c, 64) }
     BfeS64(a: i64, b: u32, c: u32) -> i64 { extract_signed(a, b, c, 64) }
-    Bfi32(a: u32, b: u32, c: u32, x: u32) -> u32 { insert(u64::from(a), u64::from(b), c, x, 32) as u32 }
+    Bfi32(a: u32, b: u32, c: u32, x: u32) -> u32 { insert(u64::from(a), u64::from(b), c & 0xff, x & 0xff, 32) as u32 }
     Bfi64(a: u64, b: u64, c: u32, x: u32) -> u64 { insert(a, b, c, x, 64) }
     SzextClampU(a: u32, b: u32) -> u32 { if b >= 32 { a } else { a & low_bits(b) } }
     SzextWrapU(a: u32, b: u32) -> u32 { a & low_bits(b % 32) }
@@ -197,10 +197,10 @@ fn extract_signed(a: i64, position: u32, length: u32, bits: u32) -> i64 {
     if position + length >= bits { shifted } else { shifted << drop >> drop }
 }
 
-/// `bfi` (PTX ISA 9.7.1.20): the low `length` bits of `a` replace those of `b` from `position` on.
+/// `bfi` (PTX ISA 9.7.1.20): the low `length` bits of `a` replace those of `b` from `position` on. The manual restricts both to 0..255
+/// and hardware takes the low 8 bits of them for `.b32`, but all 32 bits for `.b64`, as recorded.
 #[inline(always)]
 fn insert(a: u64, b: u64, position: u32, length: u32, bits: u32) -> u64 {
-    let (position, length) = (position & 0xff, length & 0xff);
     if position >= bits {
         return b;
     }
