@@ -142,7 +142,7 @@ impl<'m> View<'m> {
 
     /// Loads one value for each lane in `mask`; other lanes of `out` keep theirs. On a fault nothing is promised about
     /// `out`, and the fault names the lane.
-    #[inline]
+    #[inline(always)]
     pub fn gather<T: Scalar>(
         &mut self,
         addresses: &[u64; LANES],
@@ -181,7 +181,7 @@ impl<'m> View<'m> {
     }
 
     /// Stores one value for each lane in `mask`, in ascending order: where lanes name the same address, the last wins.
-    #[inline]
+    #[inline(always)]
     pub fn scatter<T: Scalar>(
         &mut self,
         addresses: &[u64; LANES],
@@ -211,7 +211,7 @@ impl<'m> View<'m> {
 
     /// Loads `N` consecutive values for each lane in `mask` (`ld.v2`, `ld.v4`, `ld.v8`): `out[i][lane]`. Addresses are
     /// multiples of the whole vector's size.
-    #[inline]
+    #[inline(always)]
     pub fn gather_vector<T: Scalar, const N: usize>(
         &mut self,
         addresses: &[u64; LANES],
@@ -234,7 +234,7 @@ impl<'m> View<'m> {
     }
 
     /// Stores `N` consecutive values for each lane in `mask` (`st.v2`, `st.v4`, `st.v8`): `values[i][lane]`.
-    #[inline]
+    #[inline(always)]
     pub fn scatter_vector<T: Scalar, const N: usize>(
         &mut self,
         addresses: &[u64; LANES],
