@@ -19,6 +19,7 @@ use crate::linker::Linker;
 use crate::memory::{AllHints, Mappings, PhysicalMemory, RegisteredPages};
 use crate::module::{Function, Module};
 use crate::stream::CreatedStream;
+use crate::texture::ObjectTables;
 use crate::{DriverError, DriverResult, ErrorCode};
 
 /// What a driver is made from.
@@ -54,6 +55,7 @@ pub struct Driver {
     pub(crate) libraries: HandleTable<Library>,
     pub(crate) kernels: HandleTable<Kernel>,
     pub(crate) linkers: HandleTable<Linker>,
+    pub(crate) objects: Arc<ObjectTables>,
     pub(crate) registered: RegisteredPages,
     pub(crate) hints: AllHints,
     pub(crate) physical: HandleTable<PhysicalMemory>,
@@ -104,6 +106,7 @@ impl Driver {
             libraries: HandleTable::new(Kind::Library),
             kernels: HandleTable::new(Kind::Kernel),
             linkers: HandleTable::new(Kind::Linker),
+            objects: Arc::new(ObjectTables::new()),
             registered: RegisteredPages::default(),
             hints: AllHints::default(),
             physical: HandleTable::new(Kind::PhysicalMemory),

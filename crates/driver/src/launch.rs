@@ -138,7 +138,7 @@ impl Driver {
         if ctas == 0 || ctas > most {
             return refuse(format!("clusters of {cluster:?}, {ctas} CTAs; from 1 to {most} are possible"));
         }
-        if (0..3).any(|axis| shape.grid[axis] % cluster[axis] != 0) {
+        if (0..3).any(|axis| !shape.grid[axis].is_multiple_of(cluster[axis])) {
             return refuse(format!("a grid of {:?} is no whole number of clusters of {cluster:?}", shape.grid));
         }
         Ok(cluster)

@@ -17,6 +17,7 @@ pub mod linker;
 pub mod memory;
 pub mod module;
 pub mod stream;
+pub mod texture;
 
 pub use driver::{Driver, DriverOptions};
 pub use error::{DriverError, DriverResult};

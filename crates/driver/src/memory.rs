@@ -100,6 +100,26 @@ impl Driver {
         self.alloc_in(&context, size, MemoryKind::Managed, u64::from(attach), "cuMemAllocManaged")
     }
 
+    /// Checks the arguments of attaching managed memory to a stream. `flags` is 1 (global), 2 (host) or 4 (one stream); a
+    /// length of 0 is the whole allocation.
+    ///
+    /// # Errors
+    /// `InvalidValue` for other memory, part of an allocation, or other flags; those of [`Driver::current`].
+    pub fn attach_managed(&self, address: u64, len: u64, flags: u32) -> DriverResult {
+        self.current()?;
+        if !matches!(flags, 1 | 2 | 4) {
+            return Err(DriverError::invalid_value(format!("flags {flags} names no way of attaching")));
+        }
+        match self.pointer(address) {
+            Some(Pointer { kind: PointerKind::Managed, base, size, .. })
+                if base == address && (len == 0 || len == size) =>
+            {
+                Ok(())
+            }
+            _ => Err(DriverError::invalid_value(format!("{len} bytes at {address:#x} are no managed allocation"))),
+        }
+    }
+
     /// Frees device or managed memory once all work of its context is done; 0 is allowed.
     ///
     /// # Errors

@@ -12,10 +12,11 @@ pub use jit::{JitLogs, JitOptions};
 
 pub(crate) use jit::{damaged, no_binary, refused, unlinkable};
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use warploom_ptx::ir::{FunctionId, FunctionKind, Space};
+use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, Space};
 
 use crate::context::Context;
 use crate::driver::Driver;
@@ -31,6 +32,8 @@ pub struct Module {
     variables: Variables,
     /// The handle of each function of the code, by its id, from its first use on.
     functions: Mutex<Vec<Handle>>,
+    /// The handles of texture and surface references that were asked for.
+    references: Mutex<HashMap<GlobalId, Handle>>,
     /// Whether it is the module of a library, which alone unloads it.
     of_library: bool,
 }
@@ -54,6 +57,11 @@ impl Module {
     /// Whether it was loaded into `context`.
     pub(crate) fn belongs_to(&self, context: &Arc<Context>) -> bool {
         Arc::ptr_eq(&self.context, context)
+    }
+
+    /// Its texture and surface references, by the id of their variables.
+    pub(crate) fn references(&self) -> &Mutex<HashMap<GlobalId, Handle>> {
+        &self.references
     }
 
     /// The address of each variable, by its id.
@@ -85,6 +93,7 @@ impl Driver {
             code: Arc::clone(code),
             variables,
             functions: Mutex::new(vec![Handle::NULL; code.module().functions.len()]),
+            references: Mutex::default(),
             of_library,
         })
     }
@@ -118,6 +127,7 @@ impl Driver {
             // A function's handle ends with its module only: it is there.
             let _ = self.functions.remove(function);
         }
+        self.forget_references(module);
         for address in module.variables.addresses() {
             self.give_back(address)?;
         }

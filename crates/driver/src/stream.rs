@@ -1,6 +1,8 @@
 //! Streams of contexts: those a program creates, the legacy default stream, and the default stream of each thread.
+mod attributes;
 mod memory_operation;
 
+pub use attributes::AttributeValue;
 pub use memory_operation::WaitCondition;
 
 use std::sync::{Arc, Weak};
@@ -12,6 +14,7 @@ use crate::context::Context;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::{DriverError, DriverResult, ErrorCode};
+use attributes::Attributes;
 
 /// Which stream a call means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +41,7 @@ pub struct CreatedStream {
     priority: i32,
     context: Arc<Context>,
     stream: Stream,
+    attributes: Attributes,
 }
 
 /// A stream to put work into, whatever it is called.
@@ -70,6 +74,7 @@ pub(crate) struct Streams {
     legacy_id: u64,
     per_thread: Mutex<Vec<ThreadStream>>,
     created: Mutex<Vec<(Handle, Stream)>>,
+    attributes: Attributes,
 }
 
 /// A thread's default stream, for as long as the thread lives.
@@ -93,6 +98,7 @@ impl Streams {
             group,
             per_thread: Mutex::default(),
             created: Mutex::default(),
+            attributes: Attributes::default(),
         }
     }
 
@@ -157,6 +163,7 @@ impl Driver {
             priority,
             context: Arc::clone(&context),
             stream: stream.clone(),
+            attributes: Attributes::default(),
         })?;
         let mut all = context.streams().created.lock();
         if all.len() == all.capacity() {

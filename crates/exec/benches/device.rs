@@ -12,6 +12,7 @@ use warploom_exec::memory::{AllocSpec, HostRange, Memory, MemoryKind, Options};
 use warploom_exec::output::{Buffered, CStdout};
 use warploom_exec::pool::PoolOptions;
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind, Weight};
+use warploom_exec::texture::NoObjects;
 
 struct Empty(Resources);
 
@@ -74,7 +75,7 @@ fn device(c: &mut Criterion) {
     let stream = Stream::new(&engine, &group, StreamKind::Legacy, false);
     let heap = DeviceHeap::new(memory.clone(), 0, 1);
     let output = Arc::new(Buffered::new(1 << 20, CStdout));
-    let environment = Arc::new(Environment { memory: memory.clone(), heap, output });
+    let environment = Arc::new(Environment { memory: memory.clone(), heap, output, objects: Arc::new(NoObjects) });
     let kernel = Arc::new(Empty(Resources::default()));
     let launch = |ctas: u32| Launch {
         kernel: kernel.clone(),

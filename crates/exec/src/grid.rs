@@ -8,6 +8,7 @@ use crate::heap::DeviceHeap;
 use crate::kernel::{LoadedKernel, Worker};
 use crate::memory::Memory;
 use crate::output::DeviceOutput;
+use crate::texture::Objects;
 
 /// What all kernels of a context share.
 pub struct Environment {
@@ -17,6 +18,8 @@ pub struct Environment {
     pub heap: DeviceHeap,
     /// Where kernels print.
     pub output: Arc<dyn DeviceOutput>,
+    /// Textures and surfaces.
+    pub objects: Arc<dyn Objects>,
 }
 
 /// A kernel with all that its start needs.

@@ -9,6 +9,7 @@
 //! - [`stream`]: work in order.
 //! - [`copy`]: copies and fills.
 //! - [`heap`], [`output`]: `malloc` and `printf` of kernels.
+//! - [`texture`]: what textures and surfaces are to a kernel.
 //!
 //! Nothing here knows PTX or CUDA's API.
 
@@ -27,3 +28,4 @@ mod run;
 mod signal;
 mod stack;
 pub mod stream;
+pub mod texture;

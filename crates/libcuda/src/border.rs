@@ -6,7 +6,6 @@
 mod args;
 mod call;
 pub(crate) mod callback;
-
 mod host_memory;
 mod identity;
 mod image;
@@ -16,12 +15,10 @@ pub(crate) mod members;
 pub(crate) mod state;
 mod trace;
 
-pub(crate) use args::{
-    DefaultStream, HostPtr, In, InArray, InOut, InStr, Kept, Out, OutArray, OutCStr, OutStr, Place, arg,
-};
+pub(crate) use args::{DefaultStream, HostPtr, In, InArray, InOut, InStr, Kept, Out, OutArray, OutCStr, OutStr, arg};
 pub(crate) use call::{ApiResult, Call, enter, not_supported};
 pub(crate) use host_memory::host_range;
 pub(crate) use identity::{IDENTITY_TABLE, identity_table};
 pub(crate) use image::{read_image, write_log};
 pub(crate) use launch::launch_attributes;
-pub(crate) use trace::{Trace, TraceArg, trace_through_debug};
+pub(crate) use trace::{TraceArg, trace_through_debug};

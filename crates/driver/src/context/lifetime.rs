@@ -48,6 +48,7 @@ impl Driver {
                 memory: Arc::clone(self.memory()),
                 heap: DeviceHeap::new(Arc::clone(self.memory()), device.ordinal(), id),
                 output: Arc::clone(self.output()),
+                objects: self.objects.clone(),
             }),
             cache_config: AtomicU32::new(0),
             shared_config: AtomicU32::new(FOUR_BYTE_BANKS),

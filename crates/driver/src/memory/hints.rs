@@ -170,7 +170,7 @@ impl Driver {
 
     fn mark<T>(&self, pointer: &Pointer, change: impl FnOnce(&mut Marked) -> T) -> T {
         let mut all = self.hints.0.lock();
-        if !all.get(&pointer.base).is_some_and(|marked| marked.id == pointer.id) {
+        if all.get(&pointer.base).is_none_or(|marked| marked.id != pointer.id) {
             // Hints of what is no longer allocated go when new ones come.
             all.retain(|base, marked| self.pointer(*base).is_some_and(|living| living.id == marked.id));
         }

@@ -200,7 +200,7 @@ impl Driver {
     pub fn fill(&self, fill: &Fill2d, stream: StreamName, wait: bool) -> DriverResult {
         let stream = self.stream(stream)?;
         let element = fill.element as u64;
-        if fill.address % element != 0 || (fill.height > 1 && fill.pitch % element != 0) {
+        if !fill.address.is_multiple_of(element) || (fill.height > 1 && !fill.pitch.is_multiple_of(element)) {
             let reason = format!("address {:#x} or pitch {} is no multiple of {element}", fill.address, fill.pitch);
             return Err(DriverError::invalid_value(reason));
         }

@@ -98,7 +98,7 @@ impl Driver {
 
     fn check_value<T: Value>(&self, address: u64, kind: AccessKind) -> DriverResult {
         let size = size_of::<T>() as u64;
-        if address % size != 0 {
+        if !address.is_multiple_of(size) {
             return Err(DriverError::invalid_value(format!("address {address:#x} is no multiple of {size}")));
         }
         self.check_device(address, size, kind)

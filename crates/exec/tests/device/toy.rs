@@ -11,6 +11,7 @@ use warploom_exec::memory::{Memory, Options};
 use warploom_exec::output::{Buffered, CStdout};
 use warploom_exec::pool::PoolOptions;
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
+use warploom_exec::texture::NoObjects;
 
 type Body = dyn Fn(&Grid, &mut Cta, &mut Worker) -> CtaExit + Send + Sync;
 
@@ -51,7 +52,12 @@ pub(crate) fn memory(capacity: u64) -> Arc<Memory> {
 pub(crate) fn environment() -> Arc<Environment> {
     let memory = memory(1 << 30);
     let heap = DeviceHeap::new(memory.clone(), 0, 1);
-    Arc::new(Environment { memory, heap, output: Arc::new(Buffered::new(1 << 20, CStdout)) })
+    Arc::new(Environment {
+        memory,
+        heap,
+        output: Arc::new(Buffered::new(1 << 20, CStdout)),
+        objects: Arc::new(NoObjects),
+    })
 }
 
 pub(crate) fn launch(kernel: Arc<dyn LoadedKernel>, ctas: u32, environment: &Arc<Environment>) -> Launch {

@@ -10,6 +10,7 @@ use warploom_exec::kernel::LoadedKernel;
 use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options};
 use warploom_exec::output::DeviceOutput;
 use warploom_exec::pool::{Pool, PoolOptions};
+use warploom_exec::texture::NoObjects;
 use warploom_interp::{LoadError, function_address, load};
 use warploom_ptx::ir::{GlobalId, Module, RelocationTarget, Space};
 
@@ -58,6 +59,7 @@ impl Device {
             memory: memory.clone(),
             heap: DeviceHeap::new(memory.clone(), 0, 1),
             output: printed.clone(),
+            objects: Arc::new(NoObjects),
         });
         let pool = Pool::new(PoolOptions { threads, ..PoolOptions::default() });
         Device { memory, environment, printed, pool }

@@ -1,11 +1,12 @@
 //! Stream management.
 use warploom_abi::{
-    CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUcontext, CUdevice, CUevent, CUresult, CUstream, CUstreamCallback,
+    CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUcontext, CUdevice, CUdeviceptr, CUevent, CUgraph, CUgraphEdgeData,
+    CUgraphNode, CUresult, CUstream, CUstreamAttrID, CUstreamAttrValue, CUstreamCallback, CUstreamCaptureStatus,
 };
 use warploom_driver::stream::StreamName;
 use warploom_driver::{DriverError, ErrorCode, Handle};
 
-use crate::border::{ApiResult, DefaultStream, HostPtr, Out, callback};
+use crate::border::{ApiResult, DefaultStream, HostPtr, In, Out, callback, members};
 use crate::process::driver;
 
 /// The stream that a handle means: 0 is the default stream that the symbol was called for.
@@ -104,4 +105,90 @@ pub(crate) fn cuStreamDestroy(hStream: CUstream) -> ApiResult {
 
 pub(crate) fn cuStreamDestroy_v2(hStream: CUstream) -> ApiResult {
     driver()?.destroy_stream(named(hStream, DefaultStream::Legacy))
+}
+
+/// Streams cannot be captured yet: none ever is.
+pub(crate) fn cuStreamIsCapturing(
+    default: DefaultStream,
+    hStream: CUstream,
+    captureStatus: Out<'_, CUstreamCaptureStatus>,
+) -> ApiResult {
+    let place = captureStatus.required("captureStatus")?;
+    driver()?.stream_facts(named(hStream, default))?;
+    place.set(CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE);
+    Ok(())
+}
+
+/// Of a stream that is not captured only the status is told.
+pub(crate) fn cuStreamGetCaptureInfo(
+    default: DefaultStream,
+    hStream: CUstream,
+    captureStatus_out: Out<'_, CUstreamCaptureStatus>,
+    _id_out: Out<'_, u64>,
+) -> ApiResult {
+    cuStreamIsCapturing(default, hStream, captureStatus_out)
+}
+
+pub(crate) fn cuStreamGetCaptureInfo_v2(
+    default: DefaultStream,
+    hStream: CUstream,
+    captureStatus_out: Out<'_, CUstreamCaptureStatus>,
+    _id_out: Out<'_, u64>,
+    _graph_out: Out<'_, CUgraph>,
+    _dependencies_out: Out<'_, *const CUgraphNode>,
+    _numDependencies_out: Out<'_, usize>,
+) -> ApiResult {
+    cuStreamIsCapturing(default, hStream, captureStatus_out)
+}
+
+pub(crate) fn cuStreamGetCaptureInfo_v3(
+    default: DefaultStream,
+    hStream: CUstream,
+    captureStatus_out: Out<'_, CUstreamCaptureStatus>,
+    _id_out: Out<'_, u64>,
+    _graph_out: Out<'_, CUgraph>,
+    _dependencies_out: Out<'_, *const CUgraphNode>,
+    _edgeData_out: Out<'_, *const CUgraphEdgeData>,
+    _numDependencies_out: Out<'_, usize>,
+) -> ApiResult {
+    cuStreamIsCapturing(default, hStream, captureStatus_out)
+}
+
+/// Managed memory belongs to all streams at any time on a CPU: only the arguments are looked at.
+pub(crate) fn cuStreamAttachMemAsync(
+    default: DefaultStream,
+    hStream: CUstream,
+    dptr: CUdeviceptr,
+    length: usize,
+    flags: u32,
+) -> ApiResult {
+    let driver = driver()?;
+    driver.stream_facts(named(hStream, default))?;
+    driver.attach_managed(dptr, length as u64, flags)
+}
+
+pub(crate) fn cuStreamCopyAttributes(default: DefaultStream, dstStream: CUstream, srcStream: CUstream) -> ApiResult {
+    driver()?.copy_stream_attributes(named(dstStream, default), named(srcStream, default))
+}
+
+pub(crate) fn cuStreamGetAttribute(
+    default: DefaultStream,
+    hStream: CUstream,
+    attr: CUstreamAttrID,
+    value: Out<'_, CUstreamAttrValue>,
+) -> ApiResult {
+    let place = value.required("value")?;
+    let bytes_of_union = driver()?.stream_attribute(named(hStream, default), attr.0)?;
+    place.set(CUstreamAttrValue { bytes_of_union });
+    Ok(())
+}
+
+pub(crate) fn cuStreamSetAttribute(
+    default: DefaultStream,
+    hStream: CUstream,
+    attr: CUstreamAttrID,
+    param: In<'_, CUstreamAttrValue>,
+) -> ApiResult {
+    let value = members::attribute_value(&param.required("value")?);
+    driver()?.set_stream_attribute(named(hStream, default), attr.0, value)
 }

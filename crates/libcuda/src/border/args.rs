@@ -417,11 +417,6 @@ impl FromC<*mut c_char> for OutStr<'_> {
 }
 
 impl OutStr<'_> {
-    /// Whether the caller gave none.
-    pub(crate) fn is_null(&self) -> bool {
-        self.pointer.is_null()
-    }
-
     /// Writes as much of `text` as fits `size` bytes, and a NUL always. Nothing behind the NUL is touched.
     pub(crate) fn write(&self, name: &'static str, size: usize, text: &[u8]) -> DriverResult {
         if self.pointer.is_null() {

@@ -1,8 +1,14 @@
 //! Members of C unions. Whatever a caller wrote last, its bytes are numbers.
 use warploom_abi::{
-    CUmemLocation, CUmemLocation_v1_anonymous0, CUmemLocationType, CUstreamBatchMemOpParams, CUstreamBatchMemOpType,
+    CUDA_RESOURCE_DESC, CUDA_RESOURCE_DESC_v1_res, CUDA_RESOURCE_DESC_v1_res_array, CUDA_RESOURCE_DESC_v1_res_linear,
+    CUDA_RESOURCE_DESC_v1_res_pitch2D, CUarray, CUarray_format, CUmemLocation, CUmemLocation_v1_anonymous0,
+    CUmemLocationType, CUresourcetype, CUstreamAttrValue, CUstreamBatchMemOpParams, CUstreamBatchMemOpType,
 };
+use warploom_driver::array::Format;
 use warploom_driver::memory::Location;
+use warploom_driver::stream::AttributeValue;
+use warploom_driver::texture::Resource;
+use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
 /// The place that a `CUmemLocation` names.
 pub(crate) fn location(location: CUmemLocation) -> Location {
@@ -38,4 +44,77 @@ pub(crate) fn memory_operation(parameters: &CUstreamBatchMemOpParams) -> MemoryO
         let value = u64::from_ne_bytes(members.anonymous0.bytes_of_union);
         MemoryOperation { operation: members.operation, address: members.address, value, flags: members.flags }
     }
+}
+
+/// The bytes of an attribute's value.
+pub(crate) fn attribute_value(value: &CUstreamAttrValue) -> AttributeValue {
+    // SAFETY: all bytes of the union are part of the argument.
+    unsafe { value.bytes_of_union }
+}
+
+/// The resource that a description names.
+///
+/// # Errors
+/// `InvalidValue` for a kind or format that does not exist, `NotSupported` for mipmapped arrays.
+pub(crate) fn resource(description: &CUDA_RESOURCE_DESC) -> DriverResult<Resource> {
+    if description.flags != 0 {
+        return Err(DriverError::invalid_value(format!("flags is {}, must be 0", description.flags)));
+    }
+    let union = &description.res;
+    // SAFETY: the number says which member the program wrote, and all members are plain numbers.
+    unsafe {
+        match description.resType {
+            CUresourcetype::CU_RESOURCE_TYPE_ARRAY => Ok(Resource::Array(Handle::from_raw(union.array.hArray.0))),
+            CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY => {
+                Err(DriverError::new(ErrorCode::NotSupported, "mipmapped arrays are not supported"))
+            }
+            CUresourcetype::CU_RESOURCE_TYPE_LINEAR => Ok(Resource::Linear {
+                address: union.linear.devPtr,
+                format: Format::from_number(union.linear.format.0)?,
+                channels: union.linear.numChannels,
+                bytes: union.linear.sizeInBytes as u64,
+            }),
+            CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => Ok(Resource::Pitch2d {
+                address: union.pitch2D.devPtr,
+                format: Format::from_number(union.pitch2D.format.0)?,
+                channels: union.pitch2D.numChannels,
+                width: union.pitch2D.width as u64,
+                height: union.pitch2D.height as u64,
+                pitch: union.pitch2D.pitchInBytes as u64,
+            }),
+            other => Err(DriverError::invalid_value(format!("{} is no kind of resource", other.0))),
+        }
+    }
+}
+
+/// The description of a resource.
+pub(crate) fn resource_description(resource: &Resource) -> CUDA_RESOURCE_DESC {
+    let format = |format: Format| CUarray_format(format.number());
+    let (kind, union) = match *resource {
+        Resource::Array(array) => {
+            let array = CUDA_RESOURCE_DESC_v1_res_array { hArray: CUarray(array.raw()) };
+            (CUresourcetype::CU_RESOURCE_TYPE_ARRAY, CUDA_RESOURCE_DESC_v1_res { array })
+        }
+        Resource::Linear { address, format: known, channels, bytes } => {
+            let linear = CUDA_RESOURCE_DESC_v1_res_linear {
+                devPtr: address,
+                format: format(known),
+                numChannels: channels,
+                sizeInBytes: bytes as usize,
+            };
+            (CUresourcetype::CU_RESOURCE_TYPE_LINEAR, CUDA_RESOURCE_DESC_v1_res { linear })
+        }
+        Resource::Pitch2d { address, format: known, channels, width, height, pitch } => {
+            let plane = CUDA_RESOURCE_DESC_v1_res_pitch2D {
+                devPtr: address,
+                format: format(known),
+                numChannels: channels,
+                width: width as usize,
+                height: height as usize,
+                pitchInBytes: pitch as usize,
+            };
+            (CUresourcetype::CU_RESOURCE_TYPE_PITCH2D, CUDA_RESOURCE_DESC_v1_res { pitch2D: plane })
+        }
+    };
+    CUDA_RESOURCE_DESC { resType: kind, res: union, flags: 0 }
 }

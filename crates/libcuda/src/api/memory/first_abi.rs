@@ -14,6 +14,14 @@ fn refused() -> ApiResult {
     Err(DriverError::new(ErrorCode::InvalidContext, reason))
 }
 
+/// What functions of the first ABI answer whose handle cannot be right without a context, as recorded.
+pub(in crate::api) fn refused_handle() -> ApiResult {
+    if driver()?.current_handle().is_null() {
+        return Err(DriverError::invalid_handle("without a context the handle belongs to none"));
+    }
+    refused()
+}
+
 /// Without a context, 0 is freed and everything else is unknown, as recorded.
 pub(crate) fn cuMemFree(dptr: CUdeviceptr_v1) -> ApiResult {
     if !driver()?.current_handle().is_null() {

@@ -5,7 +5,7 @@
 use warploom_abi::types::*;
 
 use crate::api;
-use crate::border::{Call, arg, enter, not_supported};
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuModuleLoad(module: *mut CUmodule, fname: *const core::ffi::c_char) -> CUresult {
@@ -196,15 +196,22 @@ pub(crate) unsafe extern "C" fn cuModuleGetGlobal(
     name: *const core::ffi::c_char,
 ) -> CUresult {
     static CALL: Call = Call::new("cuModuleGetGlobal");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("bytes", bytes) };
-        trace.arg("hmod", &hmod);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("name", name) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::module_deprecated::cuModuleGetGlobal(arg(dptr), arg(bytes), arg(hmod), arg(name)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("bytes", bytes) };
+            trace.arg("hmod", &hmod);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("name", name) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuModuleGetTexRef(
@@ -13,13 +14,20 @@ pub(crate) unsafe extern "C" fn cuModuleGetTexRef(
     name: *const core::ffi::c_char,
 ) -> CUresult {
     static CALL: Call = Call::new("cuModuleGetTexRef");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pTexRef", pTexRef) };
-        trace.arg("hmod", &hmod);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("name", name) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::module_deprecated::cuModuleGetTexRef(arg(pTexRef), arg(hmod), arg(name)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pTexRef", pTexRef) };
+            trace.arg("hmod", &hmod);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("name", name) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -29,11 +37,18 @@ pub(crate) unsafe extern "C" fn cuModuleGetSurfRef(
     name: *const core::ffi::c_char,
 ) -> CUresult {
     static CALL: Call = Call::new("cuModuleGetSurfRef");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pSurfRef", pSurfRef) };
-        trace.arg("hmod", &hmod);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("name", name) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::module_deprecated::cuModuleGetSurfRef(arg(pSurfRef), arg(hmod), arg(name)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pSurfRef", pSurfRef) };
+            trace.arg("hmod", &hmod);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("name", name) };
+        },
+    )
 }

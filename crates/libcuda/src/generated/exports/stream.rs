@@ -529,11 +529,18 @@ pub(crate) unsafe extern "C" fn cuStreamIsCapturing(
     captureStatus: *mut CUstreamCaptureStatus,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamIsCapturing");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("captureStatus", captureStatus) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamIsCapturing(DefaultStream::Legacy, arg(hStream), arg(captureStatus)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("captureStatus", captureStatus) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -542,11 +549,18 @@ pub(crate) unsafe extern "C" fn cuStreamIsCapturing_ptsz(
     captureStatus: *mut CUstreamCaptureStatus,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamIsCapturing_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("captureStatus", captureStatus) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamIsCapturing(DefaultStream::PerThread, arg(hStream), arg(captureStatus)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("captureStatus", captureStatus) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -556,13 +570,27 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo(
     id_out: *mut cuuint64_t,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetCaptureInfo");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("captureStatus_out", captureStatus_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("id_out", id_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream::cuStreamGetCaptureInfo(
+                    DefaultStream::Legacy,
+                    arg(hStream),
+                    arg(captureStatus_out),
+                    arg(id_out),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("captureStatus_out", captureStatus_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("id_out", id_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -572,13 +600,27 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_ptsz(
     id_out: *mut cuuint64_t,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetCaptureInfo_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("captureStatus_out", captureStatus_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("id_out", id_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream::cuStreamGetCaptureInfo(
+                    DefaultStream::PerThread,
+                    arg(hStream),
+                    arg(captureStatus_out),
+                    arg(id_out),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("captureStatus_out", captureStatus_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("id_out", id_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -591,19 +633,36 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v2(
     numDependencies_out: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetCaptureInfo_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("captureStatus_out", captureStatus_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("id_out", id_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("graph_out", graph_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dependencies_out", dependencies_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numDependencies_out", numDependencies_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream::cuStreamGetCaptureInfo_v2(
+                    DefaultStream::Legacy,
+                    arg(hStream),
+                    arg(captureStatus_out),
+                    arg(id_out),
+                    arg(graph_out),
+                    arg(dependencies_out),
+                    arg(numDependencies_out),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("captureStatus_out", captureStatus_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("id_out", id_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("graph_out", graph_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dependencies_out", dependencies_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numDependencies_out", numDependencies_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -616,19 +675,36 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v2_ptsz(
     numDependencies_out: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetCaptureInfo_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("captureStatus_out", captureStatus_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("id_out", id_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("graph_out", graph_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dependencies_out", dependencies_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numDependencies_out", numDependencies_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream::cuStreamGetCaptureInfo_v2(
+                    DefaultStream::PerThread,
+                    arg(hStream),
+                    arg(captureStatus_out),
+                    arg(id_out),
+                    arg(graph_out),
+                    arg(dependencies_out),
+                    arg(numDependencies_out),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("captureStatus_out", captureStatus_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("id_out", id_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("graph_out", graph_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dependencies_out", dependencies_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numDependencies_out", numDependencies_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -642,21 +718,39 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v3(
     numDependencies_out: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetCaptureInfo_v3");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("captureStatus_out", captureStatus_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("id_out", id_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("graph_out", graph_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dependencies_out", dependencies_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("edgeData_out", edgeData_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numDependencies_out", numDependencies_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream::cuStreamGetCaptureInfo_v3(
+                    DefaultStream::Legacy,
+                    arg(hStream),
+                    arg(captureStatus_out),
+                    arg(id_out),
+                    arg(graph_out),
+                    arg(dependencies_out),
+                    arg(edgeData_out),
+                    arg(numDependencies_out),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("captureStatus_out", captureStatus_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("id_out", id_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("graph_out", graph_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dependencies_out", dependencies_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("edgeData_out", edgeData_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numDependencies_out", numDependencies_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -670,21 +764,39 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v3_ptsz(
     numDependencies_out: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetCaptureInfo_v3_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("captureStatus_out", captureStatus_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("id_out", id_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("graph_out", graph_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dependencies_out", dependencies_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("edgeData_out", edgeData_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numDependencies_out", numDependencies_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream::cuStreamGetCaptureInfo_v3(
+                    DefaultStream::PerThread,
+                    arg(hStream),
+                    arg(captureStatus_out),
+                    arg(id_out),
+                    arg(graph_out),
+                    arg(dependencies_out),
+                    arg(edgeData_out),
+                    arg(numDependencies_out),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("captureStatus_out", captureStatus_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("id_out", id_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("graph_out", graph_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dependencies_out", dependencies_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("edgeData_out", edgeData_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numDependencies_out", numDependencies_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -763,12 +875,27 @@ pub(crate) unsafe extern "C" fn cuStreamAttachMemAsync(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamAttachMemAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("dptr", &dptr);
-        trace.arg("length", &length);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream::cuStreamAttachMemAsync(
+                    DefaultStream::Legacy,
+                    arg(hStream),
+                    arg(dptr),
+                    arg(length),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("dptr", &dptr);
+            trace.arg("length", &length);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -779,12 +906,27 @@ pub(crate) unsafe extern "C" fn cuStreamAttachMemAsync_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamAttachMemAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("dptr", &dptr);
-        trace.arg("length", &length);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream::cuStreamAttachMemAsync(
+                    DefaultStream::PerThread,
+                    arg(hStream),
+                    arg(dptr),
+                    arg(length),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("dptr", &dptr);
+            trace.arg("length", &length);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -880,19 +1022,33 @@ pub(crate) unsafe extern "C" fn cuStreamDestroy_v2(hStream: CUstream) -> CUresul
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamCopyAttributes(dstStream: CUstream, srcStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuStreamCopyAttributes");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstStream", &dstStream);
-        trace.arg("srcStream", &srcStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamCopyAttributes(DefaultStream::Legacy, arg(dstStream), arg(srcStream)) }
+        },
+        |trace| {
+            trace.arg("dstStream", &dstStream);
+            trace.arg("srcStream", &srcStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamCopyAttributes_ptsz(dstStream: CUstream, srcStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuStreamCopyAttributes_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dstStream", &dstStream);
-        trace.arg("srcStream", &srcStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamCopyAttributes(DefaultStream::PerThread, arg(dstStream), arg(srcStream)) }
+        },
+        |trace| {
+            trace.arg("dstStream", &dstStream);
+            trace.arg("srcStream", &srcStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -902,12 +1058,19 @@ pub(crate) unsafe extern "C" fn cuStreamGetAttribute(
     value: *mut CUstreamAttrValue_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("attr", &attr);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("value", value) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetAttribute(DefaultStream::Legacy, arg(hStream), arg(attr), arg(value)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("attr", &attr);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("value", value) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -917,12 +1080,19 @@ pub(crate) unsafe extern "C" fn cuStreamGetAttribute_ptsz(
     value: *mut CUstreamAttrValue_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetAttribute_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("attr", &attr);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("value", value) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetAttribute(DefaultStream::PerThread, arg(hStream), arg(attr), arg(value)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("attr", &attr);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("value", value) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -932,11 +1102,18 @@ pub(crate) unsafe extern "C" fn cuStreamSetAttribute(
     param: *const CUstreamAttrValue_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamSetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("attr", &attr);
-        trace.arg("param", &param);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamSetAttribute(DefaultStream::Legacy, arg(hStream), arg(attr), arg(param)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("attr", &attr);
+            trace.arg("param", &param);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -946,9 +1123,16 @@ pub(crate) unsafe extern "C" fn cuStreamSetAttribute_ptsz(
     param: *const CUstreamAttrValue_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamSetAttribute_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("attr", &attr);
-        trace.arg("param", &param);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamSetAttribute(DefaultStream::PerThread, arg(hStream), arg(attr), arg(param)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("attr", &attr);
+            trace.arg("param", &param);
+        },
+    )
 }

@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuSurfObjectCreate(
@@ -12,19 +13,33 @@ pub(crate) unsafe extern "C" fn cuSurfObjectCreate(
     pResDesc: *const CUDA_RESOURCE_DESC_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuSurfObjectCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pSurfObject", pSurfObject) };
-        trace.arg("pResDesc", &pResDesc);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::surface_object::cuSurfObjectCreate(arg(pSurfObject), arg(pResDesc)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pSurfObject", pSurfObject) };
+            trace.arg("pResDesc", &pResDesc);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuSurfObjectDestroy(surfObject: CUsurfObject_v1) -> CUresult {
     static CALL: Call = Call::new("cuSurfObjectDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("surfObject", &surfObject);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::surface_object::cuSurfObjectDestroy(arg(surfObject)) }
+        },
+        |trace| {
+            trace.arg("surfObject", &surfObject);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -33,9 +48,16 @@ pub(crate) unsafe extern "C" fn cuSurfObjectGetResourceDesc(
     surfObject: CUsurfObject_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuSurfObjectGetResourceDesc");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pResDesc", pResDesc) };
-        trace.arg("surfObject", &surfObject);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::surface_object::cuSurfObjectGetResourceDesc(arg(pResDesc), arg(surfObject)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pResDesc", pResDesc) };
+            trace.arg("surfObject", &surfObject);
+        },
+    )
 }

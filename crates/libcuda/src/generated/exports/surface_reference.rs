@@ -4,24 +4,39 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuSurfRefSetArray(hSurfRef: CUsurfref, hArray: CUarray, Flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuSurfRefSetArray");
-    not_supported(&CALL, |trace| {
-        trace.arg("hSurfRef", &hSurfRef);
-        trace.arg("hArray", &hArray);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::surface_reference::cuSurfRefSetArray(arg(hSurfRef), arg(hArray), arg(Flags)) }
+        },
+        |trace| {
+            trace.arg("hSurfRef", &hSurfRef);
+            trace.arg("hArray", &hArray);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuSurfRefGetArray(phArray: *mut CUarray, hSurfRef: CUsurfref) -> CUresult {
     static CALL: Call = Call::new("cuSurfRefGetArray");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phArray", phArray) };
-        trace.arg("hSurfRef", &hSurfRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::surface_reference::cuSurfRefGetArray(arg(phArray), arg(hSurfRef)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phArray", phArray) };
+            trace.arg("hSurfRef", &hSurfRef);
+        },
+    )
 }

@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexObjectCreate(
@@ -14,21 +15,37 @@ pub(crate) unsafe extern "C" fn cuTexObjectCreate(
     pResViewDesc: *const CUDA_RESOURCE_VIEW_DESC_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexObjectCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pTexObject", pTexObject) };
-        trace.arg("pResDesc", &pResDesc);
-        trace.arg("pTexDesc", &pTexDesc);
-        trace.arg("pResViewDesc", &pResViewDesc);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::texture_object::cuTexObjectCreate(arg(pTexObject), arg(pResDesc), arg(pTexDesc), arg(pResViewDesc))
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pTexObject", pTexObject) };
+            trace.arg("pResDesc", &pResDesc);
+            trace.arg("pTexDesc", &pTexDesc);
+            trace.arg("pResViewDesc", &pResViewDesc);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexObjectDestroy(texObject: CUtexObject_v1) -> CUresult {
     static CALL: Call = Call::new("cuTexObjectDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("texObject", &texObject);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_object::cuTexObjectDestroy(arg(texObject)) }
+        },
+        |trace| {
+            trace.arg("texObject", &texObject);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -37,11 +54,18 @@ pub(crate) unsafe extern "C" fn cuTexObjectGetResourceDesc(
     texObject: CUtexObject_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexObjectGetResourceDesc");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pResDesc", pResDesc) };
-        trace.arg("texObject", &texObject);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_object::cuTexObjectGetResourceDesc(arg(pResDesc), arg(texObject)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pResDesc", pResDesc) };
+            trace.arg("texObject", &texObject);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -50,11 +74,18 @@ pub(crate) unsafe extern "C" fn cuTexObjectGetTextureDesc(
     texObject: CUtexObject_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexObjectGetTextureDesc");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pTexDesc", pTexDesc) };
-        trace.arg("texObject", &texObject);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_object::cuTexObjectGetTextureDesc(arg(pTexDesc), arg(texObject)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pTexDesc", pTexDesc) };
+            trace.arg("texObject", &texObject);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -63,9 +94,16 @@ pub(crate) unsafe extern "C" fn cuTexObjectGetResourceViewDesc(
     texObject: CUtexObject_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexObjectGetResourceViewDesc");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pResViewDesc", pResViewDesc) };
-        trace.arg("texObject", &texObject);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_object::cuTexObjectGetResourceViewDesc(arg(pResViewDesc), arg(texObject)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pResViewDesc", pResViewDesc) };
+            trace.arg("texObject", &texObject);
+        },
+    )
 }

@@ -4,16 +4,24 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefSetArray(hTexRef: CUtexref, hArray: CUarray, Flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetArray");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("hArray", &hArray);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetArray(arg(hTexRef), arg(hArray), arg(Flags)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("hArray", &hArray);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -38,13 +46,20 @@ pub(crate) unsafe extern "C" fn cuTexRefSetAddress(
     bytes: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetAddress");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("ByteOffset", ByteOffset) };
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("dptr", &dptr);
-        trace.arg("bytes", &bytes);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetAddress(arg(ByteOffset), arg(hTexRef), arg(dptr), arg(bytes)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("ByteOffset", ByteOffset) };
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("dptr", &dptr);
+            trace.arg("bytes", &bytes);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -55,13 +70,22 @@ pub(crate) unsafe extern "C" fn cuTexRefSetAddress_v2(
     bytes: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetAddress_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("ByteOffset", ByteOffset) };
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("dptr", &dptr);
-        trace.arg("bytes", &bytes);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::texture_reference::cuTexRefSetAddress_v2(arg(ByteOffset), arg(hTexRef), arg(dptr), arg(bytes))
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("ByteOffset", ByteOffset) };
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("dptr", &dptr);
+            trace.arg("bytes", &bytes);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -72,12 +96,19 @@ pub(crate) unsafe extern "C" fn cuTexRefSetAddress2D(
     Pitch: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetAddress2D");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("desc", &desc);
-        trace.arg("dptr", &dptr);
-        trace.arg("Pitch", &Pitch);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetAddress2D(arg(hTexRef), arg(desc), arg(dptr), arg(Pitch)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("desc", &desc);
+            trace.arg("dptr", &dptr);
+            trace.arg("Pitch", &Pitch);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -88,12 +119,19 @@ pub(crate) unsafe extern "C" fn cuTexRefSetAddress2D_v2(
     Pitch: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetAddress2D_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("desc", &desc);
-        trace.arg("dptr", &dptr);
-        trace.arg("Pitch", &Pitch);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetAddress2D_v2(arg(hTexRef), arg(desc), arg(dptr), arg(Pitch)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("desc", &desc);
+            trace.arg("dptr", &dptr);
+            trace.arg("Pitch", &Pitch);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -104,12 +142,19 @@ pub(crate) unsafe extern "C" fn cuTexRefSetAddress2D_v3(
     Pitch: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetAddress2D_v3");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("desc", &desc);
-        trace.arg("dptr", &dptr);
-        trace.arg("Pitch", &Pitch);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetAddress2D_v3(arg(hTexRef), arg(desc), arg(dptr), arg(Pitch)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("desc", &desc);
+            trace.arg("dptr", &dptr);
+            trace.arg("Pitch", &Pitch);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -119,48 +164,83 @@ pub(crate) unsafe extern "C" fn cuTexRefSetFormat(
     NumPackedComponents: i32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetFormat");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("fmt", &fmt);
-        trace.arg("NumPackedComponents", &NumPackedComponents);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetFormat(arg(hTexRef), arg(fmt), arg(NumPackedComponents)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("fmt", &fmt);
+            trace.arg("NumPackedComponents", &NumPackedComponents);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefSetAddressMode(hTexRef: CUtexref, dim: i32, am: CUaddress_mode) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetAddressMode");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("dim", &dim);
-        trace.arg("am", &am);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetAddressMode(arg(hTexRef), arg(dim), arg(am)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("dim", &dim);
+            trace.arg("am", &am);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefSetFilterMode(hTexRef: CUtexref, fm: CUfilter_mode) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetFilterMode");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("fm", &fm);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetFilterMode(arg(hTexRef), arg(fm)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("fm", &fm);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefSetMipmapFilterMode(hTexRef: CUtexref, fm: CUfilter_mode) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetMipmapFilterMode");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("fm", &fm);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetMipmapFilterMode(arg(hTexRef), arg(fm)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("fm", &fm);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefSetMipmapLevelBias(hTexRef: CUtexref, bias: f32) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetMipmapLevelBias");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("bias", &bias);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetMipmapLevelBias(arg(hTexRef), arg(bias)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("bias", &bias);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -170,68 +250,123 @@ pub(crate) unsafe extern "C" fn cuTexRefSetMipmapLevelClamp(
     maxMipmapLevelClamp: f32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetMipmapLevelClamp");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("minMipmapLevelClamp", &minMipmapLevelClamp);
-        trace.arg("maxMipmapLevelClamp", &maxMipmapLevelClamp);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::texture_reference::cuTexRefSetMipmapLevelClamp(
+                    arg(hTexRef),
+                    arg(minMipmapLevelClamp),
+                    arg(maxMipmapLevelClamp),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("minMipmapLevelClamp", &minMipmapLevelClamp);
+            trace.arg("maxMipmapLevelClamp", &maxMipmapLevelClamp);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefSetMaxAnisotropy(hTexRef: CUtexref, maxAniso: u32) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetMaxAnisotropy");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("maxAniso", &maxAniso);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetMaxAnisotropy(arg(hTexRef), arg(maxAniso)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("maxAniso", &maxAniso);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefSetBorderColor(hTexRef: CUtexref, pBorderColor: *mut f32) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetBorderColor");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("pBorderColor", &pBorderColor);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetBorderColor(arg(hTexRef), arg(pBorderColor)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("pBorderColor", &pBorderColor);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefSetFlags(hTexRef: CUtexref, Flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetFlags");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetFlags(arg(hTexRef), arg(Flags)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefGetAddress(pdptr: *mut CUdeviceptr_v1, hTexRef: CUtexref) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetAddress");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pdptr", pdptr) };
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefGetAddress(arg(pdptr), arg(hTexRef)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pdptr", pdptr) };
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefGetAddress_v2(pdptr: *mut CUdeviceptr_v2, hTexRef: CUtexref) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetAddress_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pdptr", pdptr) };
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefGetAddress_v2(arg(pdptr), arg(hTexRef)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pdptr", pdptr) };
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefGetArray(phArray: *mut CUarray, hTexRef: CUtexref) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetArray");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phArray", phArray) };
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefGetArray(arg(phArray), arg(hTexRef)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phArray", phArray) };
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -254,22 +389,36 @@ pub(crate) unsafe extern "C" fn cuTexRefGetAddressMode(
     dim: i32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetAddressMode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pam", pam) };
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("dim", &dim);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefGetAddressMode(arg(pam), arg(hTexRef), arg(dim)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pam", pam) };
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("dim", &dim);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefGetFilterMode(pfm: *mut CUfilter_mode, hTexRef: CUtexref) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetFilterMode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pfm", pfm) };
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefGetFilterMode(arg(pfm), arg(hTexRef)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pfm", pfm) };
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -279,33 +428,54 @@ pub(crate) unsafe extern "C" fn cuTexRefGetFormat(
     hTexRef: CUtexref,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetFormat");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pFormat", pFormat) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pNumChannels", pNumChannels) };
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefGetFormat(arg(pFormat), arg(pNumChannels), arg(hTexRef)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pFormat", pFormat) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pNumChannels", pNumChannels) };
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefGetMipmapFilterMode(pfm: *mut CUfilter_mode, hTexRef: CUtexref) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetMipmapFilterMode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pfm", pfm) };
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefGetMipmapFilterMode(arg(pfm), arg(hTexRef)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pfm", pfm) };
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefGetMipmapLevelBias(pbias: *mut f32, hTexRef: CUtexref) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetMipmapLevelBias");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pbias", pbias) };
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefGetMipmapLevelBias(arg(pbias), arg(hTexRef)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pbias", pbias) };
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -315,57 +485,105 @@ pub(crate) unsafe extern "C" fn cuTexRefGetMipmapLevelClamp(
     hTexRef: CUtexref,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetMipmapLevelClamp");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pminMipmapLevelClamp", pminMipmapLevelClamp) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pmaxMipmapLevelClamp", pmaxMipmapLevelClamp) };
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::texture_reference::cuTexRefGetMipmapLevelClamp(
+                    arg(pminMipmapLevelClamp),
+                    arg(pmaxMipmapLevelClamp),
+                    arg(hTexRef),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pminMipmapLevelClamp", pminMipmapLevelClamp) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pmaxMipmapLevelClamp", pmaxMipmapLevelClamp) };
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefGetMaxAnisotropy(pmaxAniso: *mut i32, hTexRef: CUtexref) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetMaxAnisotropy");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pmaxAniso", pmaxAniso) };
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefGetMaxAnisotropy(arg(pmaxAniso), arg(hTexRef)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pmaxAniso", pmaxAniso) };
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefGetBorderColor(pBorderColor: *mut f32, hTexRef: CUtexref) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetBorderColor");
-    not_supported(&CALL, |trace| {
-        trace.arg("pBorderColor", &pBorderColor);
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefGetBorderColor(arg(pBorderColor), arg(hTexRef)) }
+        },
+        |trace| {
+            trace.arg("pBorderColor", &pBorderColor);
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefGetFlags(pFlags: *mut u32, hTexRef: CUtexref) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetFlags");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pFlags", pFlags) };
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefGetFlags(arg(pFlags), arg(hTexRef)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pFlags", pFlags) };
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefCreate(pTexRef: *mut CUtexref) -> CUresult {
     static CALL: Call = Call::new("cuTexRefCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pTexRef", pTexRef) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefCreate(arg(pTexRef)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pTexRef", pTexRef) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefDestroy(hTexRef: CUtexref) -> CUresult {
     static CALL: Call = Call::new("cuTexRefDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefDestroy(arg(hTexRef)) }
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }

@@ -1,0 +1,248 @@
+//! What a texture or surface is made from, and how it is sampled, as a program says it.
+use warploom_exec::fault::AccessKind;
+use warploom_exec::texture::{AddressMode, Channel, Sampler, Texels};
+
+use super::not_supported;
+use crate::array::{Format, array_flags};
+use crate::device::attribute;
+use crate::driver::Driver;
+use crate::handle::Handle;
+use crate::{DriverError, DriverResult};
+
+/// Texels to read (`CUDA_RESOURCE_DESC`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// An array.
+    Array(Handle),
+    /// Device memory in one dimension.
+    Linear {
+        /// First byte, a multiple of the device's texture alignment.
+        address: u64,
+        /// Type of a channel.
+        format: Format,
+        /// Channels of a texel.
+        channels: u32,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Device memory in two dimensions.
+    Pitch2d {
+        /// First byte, a multiple of the device's texture alignment.
+        address: u64,
+        /// Type of a channel.
+        format: Format,
+        /// Channels of a texel.
+        channels: u32,
+        /// Texels of a row.
+        width: u64,
+        /// Rows.
+        height: u64,
+        /// Bytes from row to row, a multiple of the device's pitch alignment.
+        pitch: u64,
+    },
+}
+
+/// The flags of `CUDA_TEXTURE_DESC` (`CU_TRSF_*`).
+#[expect(non_snake_case, missing_docs, reason = "the names of the C constants say it")]
+pub mod SamplerFlags {
+    pub const READ_AS_INTEGER: u32 = 0x01;
+    pub const NORMALIZED_COORDINATES: u32 = 0x02;
+    pub const SRGB: u32 = 0x10;
+    pub const KNOWN: u32 = 0x01 | 0x02 | 0x10 | 0x20 | 0x40;
+}
+
+/// How a texture is sampled (`CUDA_TEXTURE_DESC`), by the numbers that a program gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextureSettings {
+    /// `CUaddress_mode` along x, y and z.
+    pub address_modes: [u32; 3],
+    /// `CUfilter_mode`.
+    pub filter_mode: u32,
+    /// [`SamplerFlags`].
+    pub flags: u32,
+    /// Without effect: there is one mip level.
+    pub max_anisotropy: u32,
+    /// Without effect: there is one mip level.
+    pub mipmap_filter_mode: u32,
+    /// Without effect: there is one mip level.
+    pub mipmap_level_bias: f32,
+    /// Without effect: there is one mip level.
+    pub mipmap_level_clamp: [f32; 2],
+    /// What the address mode "border" gives.
+    pub border_color: [f32; 4],
+}
+
+impl Default for TextureSettings {
+    /// Unnormalised coordinates, clamped, nearest texel: what a new texture reference has.
+    fn default() -> Self {
+        TextureSettings {
+            address_modes: [CLAMP; 3],
+            filter_mode: POINT,
+            flags: 0,
+            max_anisotropy: 0,
+            mipmap_filter_mode: POINT,
+            mipmap_level_bias: 0.0,
+            mipmap_level_clamp: [0.0; 2],
+            border_color: [0.0; 4],
+        }
+    }
+}
+
+/// `CU_TR_ADDRESS_MODE_CLAMP`.
+const CLAMP: u32 = 1;
+/// `CU_TR_FILTER_MODE_POINT`.
+const POINT: u32 = 0;
+
+impl TextureSettings {
+    /// The sampler that they mean.
+    ///
+    /// # Errors
+    /// `InvalidValue` for numbers that mean nothing.
+    pub fn sampler(&self) -> DriverResult<Sampler> {
+        let mode = |number| {
+            Ok(match number {
+                0 => AddressMode::Wrap,
+                CLAMP => AddressMode::Clamp,
+                2 => AddressMode::Mirror,
+                3 => AddressMode::Border,
+                _ => return Err(DriverError::invalid_value(format!("{number} is no address mode"))),
+            })
+        };
+        if self.filter_mode > 1 {
+            return Err(DriverError::invalid_value(format!("{} is no filter mode", self.filter_mode)));
+        }
+        if self.flags & !SamplerFlags::KNOWN != 0 {
+            return Err(DriverError::invalid_value(format!("flags {:#x} has unknown bits", self.flags)));
+        }
+        let [x, y, z] = self.address_modes;
+        Ok(Sampler {
+            address: [mode(x)?, mode(y)?, mode(z)?],
+            linear: self.filter_mode != POINT,
+            normalized: self.flags & SamplerFlags::NORMALIZED_COORDINATES != 0,
+            integers: self.flags & SamplerFlags::READ_AS_INTEGER != 0,
+            srgb: self.flags & SamplerFlags::SRGB != 0,
+            border: self.border_color,
+        })
+    }
+}
+
+fn channel(format: Format) -> Channel {
+    match format.number() {
+        0x01 => Channel::U8,
+        0x02 => Channel::U16,
+        0x03 => Channel::U32,
+        0x08 => Channel::S8,
+        0x09 => Channel::S16,
+        0x0a => Channel::S32,
+        0x10 => Channel::F16,
+        _ => Channel::F32,
+    }
+}
+
+impl Driver {
+    /// The texels of a resource.
+    pub(super) fn texels_of(&self, resource: &Resource) -> DriverResult<Texels> {
+        match *resource {
+            Resource::Array(array) => {
+                let array = self.array(array)?;
+                let known = array.descriptor();
+                let (layered, cube) =
+                    (known.flags & array_flags::LAYERED != 0, known.flags & array_flags::CUBEMAP != 0);
+                if layered || cube {
+                    return Err(not_supported("a texture of a layered array or a cube map"));
+                }
+                let narrow = |extent: u64| u32::try_from(extent).unwrap_or(u32::MAX);
+                let pitch = known.width * array.element_bytes();
+                Ok(Texels {
+                    address: array.address(),
+                    size: [narrow(known.width), narrow(known.height.max(1)), narrow(known.depth.max(1))],
+                    dimensions: 1 + u8::from(known.height > 0) + u8::from(known.depth > 0),
+                    pitch,
+                    slice: pitch * known.height.max(1),
+                    channel: channel(known.format),
+                    channels: known.channels,
+                    layered,
+                    cube,
+                })
+            }
+            Resource::Linear { address, format, channels, bytes } => {
+                let texel = self.check_texels(address, format, channels)?;
+                self.check_device(address, bytes, AccessKind::Load)?;
+                let width = bytes / texel;
+                let most = self.texture_limit(attribute::MAXIMUM_TEXTURE1D_LINEAR_WIDTH)?;
+                let size = check_size([width, 1], [most, 1])?;
+                Ok(plane(address, size, 1, bytes, format, channels))
+            }
+            Resource::Pitch2d { address, format, channels, width, height, pitch } => {
+                let texel = self.check_texels(address, format, channels)?;
+                let size = check_size(
+                    [width, height],
+                    [
+                        self.texture_limit(attribute::MAXIMUM_TEXTURE2D_LINEAR_WIDTH)?,
+                        self.texture_limit(attribute::MAXIMUM_TEXTURE2D_LINEAR_HEIGHT)?,
+                    ],
+                )?;
+                let aligned = pitch.is_multiple_of(self.texture_limit(attribute::TEXTURE_PITCH_ALIGNMENT)?.max(1));
+                let most = self.texture_limit(attribute::MAXIMUM_TEXTURE2D_LINEAR_PITCH)?;
+                if !aligned || pitch < width * texel || pitch > most {
+                    return Err(DriverError::invalid_value(format!("a pitch of {pitch} for rows of {width} texels")));
+                }
+                self.check_device(address, pitch * (height - 1) + width * texel, AccessKind::Load)?;
+                Ok(plane(address, size, 2, pitch, format, channels))
+            }
+        }
+    }
+
+    fn texture_limit(&self, number: i32) -> DriverResult<u64> {
+        Ok(u64::from(self.device_of(&*self.current()?)?.limit(number)))
+    }
+
+    /// Bytes of a texel in plain memory, if it can be one.
+    fn check_texels(&self, address: u64, format: Format, channels: u32) -> DriverResult<u64> {
+        if !matches!(channels, 1 | 2 | 4) {
+            return Err(DriverError::invalid_value(format!("{channels} channels; 1, 2 and 4 are possible")));
+        }
+        let alignment = self.texture_limit(attribute::TEXTURE_ALIGNMENT)?;
+        if !address.is_multiple_of(alignment.max(1)) {
+            return Err(DriverError::invalid_value(format!("address {address:#x} is no multiple of {alignment}")));
+        }
+        Ok(format.bytes() * u64::from(channels))
+    }
+}
+
+fn check_size(size: [u64; 2], most: [u64; 2]) -> DriverResult<[u32; 2]> {
+    if size.contains(&0) || size[0] > most[0] || size[1] > most[1] {
+        return Err(DriverError::invalid_value(format!("{size:?} texels; up to {most:?} are possible")));
+    }
+    Ok(size.map(|extent| u32::try_from(extent).unwrap_or(u32::MAX)))
+}
+
+fn plane(address: u64, size: [u32; 2], dimensions: u8, pitch: u64, format: Format, channels: u32) -> Texels {
+    Texels {
+        address,
+        size: [size[0], size[1], 1],
+        dimensions,
+        pitch,
+        slice: pitch * u64::from(size[1]),
+        channel: channel(format),
+        channels,
+        layered: false,
+        cube: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_become_samplers() {
+        let settings = TextureSettings { address_modes: [0, 2, 3], filter_mode: 1, flags: 0x13, ..Default::default() };
+        let sampler = settings.sampler().unwrap();
+        assert_eq!(sampler.address, [AddressMode::Wrap, AddressMode::Mirror, AddressMode::Border]);
+        assert!(sampler.linear && sampler.normalized && sampler.integers && sampler.srgb);
+        assert!(TextureSettings { address_modes: [4, 0, 0], ..Default::default() }.sampler().is_err());
+        assert!(TextureSettings { filter_mode: 2, ..Default::default() }.sampler().is_err());
+        assert!(TextureSettings { flags: 0x100, ..Default::default() }.sampler().is_err());
+    }
+}

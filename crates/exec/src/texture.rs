@@ -1,0 +1,122 @@
+//! What textures and surfaces are to a kernel: where texels lie, how they are encoded, and how they are sampled (PTX ISA 5.3,
+//! 9.7.10; CUDA programming guide, "Texture Fetching"). Data only: executors fetch, the driver keeps the objects.
+
+use std::sync::Arc;
+
+/// The type of one channel of a texel in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Channel {
+    U8,
+    U16,
+    U32,
+    S8,
+    S16,
+    S32,
+    F16,
+    F32,
+}
+
+impl Channel {
+    /// Bytes of one channel.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Channel::U8 | Channel::S8 => 1,
+            Channel::U16 | Channel::S16 | Channel::F16 => 2,
+            Channel::U32 | Channel::S32 | Channel::F32 => 4,
+        }
+    }
+}
+
+/// Texels in device memory: texel (x, y, z) starts at `address + x * texel_bytes() + y * pitch + z * slice`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Texels {
+    /// First byte.
+    pub address: u64,
+    /// Texels of a row; rows and slices, at least 1 each. Layers and faces of a cube count as slices.
+    pub size: [u32; 3],
+    /// Dimensions that the program gave: 1 to 3.
+    pub dimensions: u8,
+    /// Bytes from row to row.
+    pub pitch: u64,
+    /// Bytes from slice to slice.
+    pub slice: u64,
+    /// Type of a channel.
+    pub channel: Channel,
+    /// Channels of a texel: 1, 2 or 4.
+    pub channels: u32,
+    /// Whether slices are layers.
+    pub layered: bool,
+    /// Whether slices are faces of cubes.
+    pub cube: bool,
+}
+
+impl Texels {
+    /// Bytes of one texel.
+    pub fn texel_bytes(&self) -> u64 {
+        self.channel.bytes() * u64::from(self.channels)
+    }
+}
+
+/// What happens to coordinates outside the texture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AddressMode {
+    /// They start again at 0; for normalised coordinates only.
+    #[default]
+    Wrap,
+    /// The nearest texel inside.
+    Clamp,
+    /// They run back and forth; for normalised coordinates only.
+    Mirror,
+    /// The border colour.
+    Border,
+}
+
+/// How a texture is sampled.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sampler {
+    /// For x, y and z.
+    pub address: [AddressMode; 3],
+    /// Between texels, interpolate; otherwise take the nearest.
+    pub linear: bool,
+    /// Coordinates run from 0 to 1.
+    pub normalized: bool,
+    /// Integer channels of 8 and 16 bits are read as they are, not as fractions of their range.
+    pub integers: bool,
+    /// Channels of 8 bits are converted from sRGB.
+    pub srgb: bool,
+    /// What [`AddressMode::Border`] gives.
+    pub border: [f32; 4],
+}
+
+/// A texture: texels and how they are sampled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Texture {
+    /// The texels.
+    pub texels: Texels,
+    /// How they are sampled.
+    pub sampler: Sampler,
+}
+
+/// Finds the textures and surfaces that kernels name by handles. Looked up at each access of a warp: an implementation answers
+/// without waiting.
+pub trait Objects: Send + Sync {
+    /// The texture of a handle (`CUtexObject`, or a texture reference of a module).
+    fn texture(&self, handle: u64) -> Option<Arc<Texture>>;
+
+    /// The surface of a handle (`CUsurfObject`, or a surface reference of a module).
+    fn surface(&self, handle: u64) -> Option<Arc<Texels>>;
+}
+
+/// No textures and no surfaces.
+pub struct NoObjects;
+
+impl Objects for NoObjects {
+    fn texture(&self, _handle: u64) -> Option<Arc<Texture>> {
+        None
+    }
+
+    fn surface(&self, _handle: u64) -> Option<Arc<Texels>> {
+        None
+    }
+}

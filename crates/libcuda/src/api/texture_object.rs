@@ -1,0 +1,86 @@
+//! Texture objects.
+use warploom_abi::{
+    CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC, CUaddress_mode, CUfilter_mode, CUtexObject,
+};
+use warploom_driver::texture::TextureSettings;
+use warploom_driver::{DriverError, ErrorCode, Handle};
+
+use crate::border::members::{resource, resource_description};
+use crate::border::{ApiResult, In, Out};
+use crate::process::driver;
+
+fn handle(object: CUtexObject) -> Handle {
+    Handle::from_raw(usize::try_from(object).unwrap_or(0))
+}
+
+fn settings(description: &CUDA_TEXTURE_DESC) -> TextureSettings {
+    TextureSettings {
+        address_modes: description.addressMode.map(|mode| mode.0),
+        filter_mode: description.filterMode.0,
+        flags: description.flags,
+        max_anisotropy: description.maxAnisotropy,
+        mipmap_filter_mode: description.mipmapFilterMode.0,
+        mipmap_level_bias: description.mipmapLevelBias,
+        mipmap_level_clamp: [description.minMipmapLevelClamp, description.maxMipmapLevelClamp],
+        border_color: description.borderColor,
+    }
+}
+
+pub(crate) fn cuTexObjectCreate(
+    pTexObject: Out<'_, CUtexObject>,
+    pResDesc: In<'_, CUDA_RESOURCE_DESC>,
+    pTexDesc: In<'_, CUDA_TEXTURE_DESC>,
+    pResViewDesc: In<'_, CUDA_RESOURCE_VIEW_DESC>,
+) -> ApiResult {
+    let place = pTexObject.required("pTexObject")?;
+    let resource = resource(&pResDesc.required("pResDesc")?)?;
+    let settings = settings(&pTexDesc.required("pTexDesc")?);
+    // A view without a format shows the resource as it is.
+    if pResViewDesc.optional().is_some_and(|view| view.format.0 != 0) {
+        return Err(DriverError::new(
+            ErrorCode::NotSupported,
+            "views of resources in another format are not supported",
+        ));
+    }
+    place.set(driver()?.create_texture(resource, settings)?.raw() as CUtexObject);
+    Ok(())
+}
+
+pub(crate) fn cuTexObjectDestroy(texObject: CUtexObject) -> ApiResult {
+    driver()?.destroy_texture(handle(texObject))
+}
+
+pub(crate) fn cuTexObjectGetResourceDesc(pResDesc: Out<'_, CUDA_RESOURCE_DESC>, texObject: CUtexObject) -> ApiResult {
+    let place = pResDesc.required("pResDesc")?;
+    let (resource, _) = driver()?.texture(handle(texObject))?;
+    place.set(resource_description(&resource));
+    Ok(())
+}
+
+pub(crate) fn cuTexObjectGetTextureDesc(pTexDesc: Out<'_, CUDA_TEXTURE_DESC>, texObject: CUtexObject) -> ApiResult {
+    let place = pTexDesc.required("pTexDesc")?;
+    let (_, settings) = driver()?.texture(handle(texObject))?;
+    place.set(CUDA_TEXTURE_DESC {
+        addressMode: settings.address_modes.map(CUaddress_mode),
+        filterMode: CUfilter_mode(settings.filter_mode),
+        flags: settings.flags,
+        maxAnisotropy: settings.max_anisotropy,
+        mipmapFilterMode: CUfilter_mode(settings.mipmap_filter_mode),
+        mipmapLevelBias: settings.mipmap_level_bias,
+        minMipmapLevelClamp: settings.mipmap_level_clamp[0],
+        maxMipmapLevelClamp: settings.mipmap_level_clamp[1],
+        borderColor: settings.border_color,
+        reserved: [0; 12],
+    });
+    Ok(())
+}
+
+/// No texture has a view of its own.
+pub(crate) fn cuTexObjectGetResourceViewDesc(
+    pResViewDesc: Out<'_, CUDA_RESOURCE_VIEW_DESC>,
+    texObject: CUtexObject,
+) -> ApiResult {
+    pResViewDesc.required("pResViewDesc")?;
+    driver()?.texture(handle(texObject))?;
+    Err(DriverError::invalid_value("the texture was created without a view of its resource"))
+}
