@@ -35,22 +35,28 @@ pub enum Relation {
 
 /// Whether the relation holds. For `.ftz` flush the operands first; halves compare as their `.f32` values.
 #[inline(always)]
+#[allow(
+    clippy::eq_op,
+    clippy::neg_cmp_op_on_partial_ord,
+    clippy::nonminimal_bool,
+    clippy::double_comparisons,
+    reason = "NaN is what these tell apart, and these forms become one vector comparison"
+)]
 pub fn holds<T: PartialOrd + Copy>(relation: Relation, a: T, b: T) -> bool {
-    let (less, greater, equal) = (a < b, a > b, a == b);
     match relation {
-        Relation::Eq => equal,
-        Relation::Ne => less | greater,
-        Relation::Lt => less,
-        Relation::Le => less | equal,
-        Relation::Gt => greater,
-        Relation::Ge => greater | equal,
-        Relation::Equ => !(less | greater),
-        Relation::Neu => !equal,
-        Relation::Ltu => !(greater | equal),
-        Relation::Leu => !greater,
-        Relation::Gtu => !(less | equal),
-        Relation::Geu => !less,
-        Relation::Num => less | greater | equal,
-        Relation::Nan => !(less | greater | equal),
+        Relation::Eq => a == b,
+        Relation::Ne => a < b || a > b,
+        Relation::Lt => a < b,
+        Relation::Le => a <= b,
+        Relation::Gt => a > b,
+        Relation::Ge => a >= b,
+        Relation::Equ => !(a < b || a > b),
+        Relation::Neu => a != b,
+        Relation::Ltu => !(a >= b),
+        Relation::Leu => !(a > b),
+        Relation::Gtu => !(a <= b),
+        Relation::Geu => !(a < b),
+        Relation::Num => a == a && b == b,
+        Relation::Nan => a != a || b != b,
     }
 }

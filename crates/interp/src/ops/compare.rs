@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use warploom_numerics::compare;
 use warploom_ptx::ir::BoolOp;
 
 use crate::isa::LaneOp;
@@ -9,47 +10,21 @@ use crate::lane::Lane;
 use crate::machine::{Flow, Machine};
 use crate::program::Inst;
 
-/// How values are compared; the unordered forms hold for NaN (PTX ISA 9.3.1).
+/// How values are compared, as a type.
 pub(crate) trait Relation {
-    fn holds<T: PartialOrd>(a: T, b: T) -> bool;
+    const RELATION: compare::Relation;
 }
 
 macro_rules! relations {
-    ($($name:ident |$a:ident, $b:ident| $body:expr;)*) => {$(
+    ($($name:ident),*) => {$(
         pub(crate) struct $name;
         impl Relation for $name {
-            #[inline(always)]
-            #[allow(
-                clippy::eq_op,
-                clippy::neg_cmp_op_on_partial_ord,
-                clippy::nonminimal_bool,
-                clippy::double_comparisons,
-                reason = "NaN is what these tell apart, and these forms become one vector comparison"
-            )]
-            fn holds<T: PartialOrd>($a: T, $b: T) -> bool {
-                $body
-            }
+            const RELATION: compare::Relation = compare::Relation::$name;
         }
     )*};
 }
 
-relations! {
-    Eq |a, b| a == b;
-    // Ordered: false for NaN, unlike `!=`.
-    Ne |a, b| a < b || a > b;
-    Lt |a, b| a < b;
-    Le |a, b| a <= b;
-    Gt |a, b| a > b;
-    Ge |a, b| a >= b;
-    Equ |a, b| !(a < b || a > b);
-    Neu |a, b| a != b;
-    Ltu |a, b| !(a >= b);
-    Leu |a, b| !(a > b);
-    Gtu |a, b| !(a <= b);
-    Geu |a, b| !(a < b);
-    Num |a, b| a == a && b == b;
-    Nan |a, b| a != a || b != b;
-}
+relations!(Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan);
 
 /// What happens to the result of a comparison beyond one predicate.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +54,7 @@ impl<T: Lane + PartialOrd, R: Relation> LaneOp for Comparison<T, R> {
         let holds = machine.test2::<T::Row>(
             inst,
             #[inline(always)]
-            |a, b| R::holds(T::of(a), T::of(b)),
+            |a, b| compare::holds(R::RELATION, T::of(a), T::of(b)),
         );
         if inst.imm == PLAIN {
             machine.put_predicate(inst.d, mask, holds);

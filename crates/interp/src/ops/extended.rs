@@ -1,7 +1,8 @@
 //! Extended-precision integer arithmetic (PTX ISA 9.7.2): `add.cc`, `addc`, `sub.cc`, `subc`, and the additions of `mad.cc`, `madc`.
 //!
-//! The condition code register has one bit per thread, which is a predicate here (slot `c`). After a subtraction it holds the borrow
-//! complemented, as hardware does: the manual only says that `subc` takes what `sub.cc` left.
+//! The condition code register has one bit per thread, which is a predicate here (slot `c`).
+
+use warploom_numerics::extended;
 
 use crate::machine::{Flow, Machine};
 use crate::program::Inst;
@@ -16,7 +17,7 @@ pub(crate) fn flags(subtract: bool, carry_in: bool, carry_out: bool) -> u32 {
 }
 
 macro_rules! add {
-    ($name:ident, $row:ident, $int:ty) => {
+    ($name:ident, $row:ident) => {
         /// Addition or subtraction with carry, as `imm` says.
         pub(crate) fn $name(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
             let (a, b) = (machine.frame.$row[inst.a as usize], machine.frame.$row[inst.b as usize]);
@@ -25,13 +26,11 @@ macro_rules! add {
             let mut out = [0; 32];
             let mut carries = 0;
             for lane in 0..32 {
-                // a - b is a + !b + 1; the carry of that sum is the complement of the borrow.
-                let b = if subtract { !b[lane] } else { b[lane] };
                 let first = if inst.imm & CARRY_IN != 0 { carry >> lane & 1 != 0 } else { subtract };
-                let (sum, one) = a[lane].overflowing_add(b);
-                let (sum, two) = sum.overflowing_add(<$int>::from(first));
+                let (a, b) = (a[lane], b[lane]);
+                let (sum, last) = if subtract { extended::sub(a, b, first) } else { extended::add(a, b, first) };
                 out[lane] = sum;
-                carries |= u32::from(one | two) << lane;
+                carries |= u32::from(last) << lane;
             }
             machine.put(inst.d, mask, &out);
             if inst.imm & CARRY_OUT != 0 {
@@ -42,5 +41,5 @@ macro_rules! add {
     };
 }
 
-add!(add32, r32, u32);
-add!(add64, r64, u64);
+add!(add32, r32);
+add!(add64, r64);
