@@ -1,12 +1,10 @@
 //! Lane-instructions per second and core: executed instructions times active lanes.
-
-#[path = "../tests/support/mod.rs"]
-mod support;
+#![allow(missing_docs, reason = "criterion_group! makes a public function")]
 
 use std::fmt::Write;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use support::{Device, Shape};
+use warploom_interp_testing::{Device, Shape};
 
 /// Trips of the loop in each thread.
 const TRIPS: u64 = 2000;

@@ -1,9 +1,9 @@
 //! The warp interpreter: the reference for what PTX means, and the executor that runs everything with no compile time.
 //!
-//! - [`load`] decodes a kernel ([`decode`]) into dense instructions ([`program`]) and gives it to `exec` as a `LoadedKernel`.
-//! - A warp of 32 lanes executes one instruction at a time ([`machine`], [`warp`]); what instructions do is in [`ops`], one family
-//!   per file in the order of the PTX manual. Every access to memory goes through [`memory`].
-//! - The lane loops exist for several host instruction sets ([`isa`]).
+//! - [`load`] decodes a kernel (`decode`) into dense instructions (`program`) and gives it to `exec` as a `LoadedKernel`.
+//! - A warp of 32 lanes executes one instruction at a time (`machine`, `warp`); what instructions do is in `ops`, one family
+//!   per file in the order of the PTX manual. Every access to memory goes through `memory`.
+//! - The lane loops exist for several host instruction sets (`isa`).
 //!
 //! Nothing here knows PTX text or CUDA's API.
 #![forbid(unsafe_code)]

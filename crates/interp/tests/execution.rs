@@ -1,19 +1,17 @@
 //! Whole kernels through parser, lowering, decoding and execution: scheduling, calls, memory, faults.
 
-mod support;
-
-use support::{Device, Shape, entry};
+use warploom_interp_testing::{Device, Shape, entry};
 
 #[test]
 fn every_thread_runs_once() {
-    let device = Device::new();
+    let device = Device::default();
     let words = device.run(&entry("mad.lo.u32 %r1, %r0, 3, 7;"), Shape::new(7, 100));
     assert_eq!(words, (0..700).map(|i| i * 3 + 7).collect::<Vec<_>>());
 }
 
 #[test]
 fn divergent_lanes_meet_again() {
-    let device = Device::new();
+    let device = Device::default();
     let body = "and.b32 %r2, %r0, 3; setp.eq.u32 %p1, %r2, 0; @%p1 bra A; setp.eq.u32 %p2, %r2, 1; @%p2 bra B;
         mov.u32 %r1, 30; bra E; A: mov.u32 %r1, 10; bra E; B: mov.u32 %r1, 20;
         E: activemask.b32 %r3; setp.eq.u32 %p3, %r3, -1; selp.u32 %r4, 1, 0, %p3; add.u32 %r1, %r1, %r4;";
@@ -23,7 +21,7 @@ fn divergent_lanes_meet_again() {
 
 #[test]
 fn loops_of_different_length_converge() {
-    let device = Device::new();
+    let device = Device::default();
     let body = "and.b32 %r2, %r0, 31; mov.u32 %r1, 0; L: setp.eq.u32 %p1, %r2, 0; @%p1 bra E; add.u32 %r1, %r1, %r2;
         sub.u32 %r2, %r2, 1; bra L; E: activemask.b32 %r3; popc.b32 %r3, %r3; mad.lo.u32 %r1, %r1, 100, %r3;";
     let words = device.run(&entry(body), Shape::new(1, 32));
@@ -32,7 +30,7 @@ fn loops_of_different_length_converge() {
 
 #[test]
 fn a_lane_that_spins_does_not_starve_the_one_it_waits_for() {
-    let device = Device::new();
+    let device = Device::default();
     let body =
         ".shared .u32 flag; mov.u32 %r2, %laneid; mov.u32 %r5, 0; st.volatile.shared.u32 [flag], %r5; bar.warp.sync -1;
         setp.eq.u32 %p1, %r2, 31; @%p1 bra SET;
@@ -44,7 +42,7 @@ fn a_lane_that_spins_does_not_starve_the_one_it_waits_for() {
 
 #[test]
 fn a_spin_lock_is_taken_in_turn_by_all_threads_of_all_ctas() {
-    let device = Device::new();
+    let device = Device::default();
     let ptx = ".visible .entry kernel(.param .u64 out) { .reg .b32 %r<9>; .reg .b64 %d<3>; .reg .pred %p<3>;
         ld.param.u64 %d1, [out];
         L: atom.acquire.gpu.global.cas.b32 %r1, [%d1], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;
@@ -71,7 +69,7 @@ fn a_cta_waits_for_another_one() {
 
 #[test]
 fn barriers_order_shared_memory() {
-    let device = Device::new();
+    let device = Device::default();
     let body =
         ".shared .align 4 .b8 s[1024]; mov.u32 %r3, s; mov.u32 %r2, %tid.x; shl.b32 %r4, %r2, 2; add.u32 %r4, %r4, %r3;
         st.shared.u32 [%r4], %r0; bar.sync 0; xor.b32 %r5, %r2, 255; shl.b32 %r5, %r5, 2; add.u32 %r5, %r5, %r3;
@@ -82,7 +80,7 @@ fn barriers_order_shared_memory() {
 
 #[test]
 fn exited_threads_do_not_hold_up_a_barrier() {
-    let device = Device::new();
+    let device = Device::default();
     let body = "mov.u32 %r2, %tid.x; setp.ge.u32 %p1, %r2, 40; @%p1 exit; setp.lt.u32 %p2, %r2, 40; bar.red.popc.u32 %r1, 0, %p2;";
     let words = device.run(&entry(body), Shape::new(1, 96));
     assert_eq!(words, (0..96).map(|i| if i < 40 { 40 } else { 0 }).collect::<Vec<_>>());
@@ -90,7 +88,7 @@ fn exited_threads_do_not_hold_up_a_barrier() {
 
 #[test]
 fn a_barrier_that_cannot_complete_is_reported() {
-    let device = Device::new();
+    let device = Device::default();
     let body = "mov.u32 %r2, %tid.x; setp.lt.u32 %p1, %r2, 32; @%p1 bra A; bar.sync 1; bra E; A: bar.sync 2; E: mov.u32 %r1, 1;";
     let kernel = device.kernel(&entry(body)).unwrap();
     let out = device.alloc(256);
@@ -101,7 +99,7 @@ fn a_barrier_that_cannot_complete_is_reported() {
 
 #[test]
 fn shuffles_in_both_branches_of_a_condition_meet() {
-    let device = Device::new();
+    let device = Device::default();
     let body =
         "mov.u32 %r2, %laneid; setp.lt.u32 %p1, %r2, 16; @%p1 bra A; shfl.sync.bfly.b32 %r1, %r2, 16, 31, -1; bra E;
         A: shfl.sync.bfly.b32 %r1, %r2, 16, 31, -1; E: add.u32 %r1, %r1, 100;";
@@ -111,7 +109,7 @@ fn shuffles_in_both_branches_of_a_condition_meet() {
 
 #[test]
 fn lanes_of_one_instruction_may_have_different_member_masks() {
-    let device = Device::new();
+    let device = Device::default();
     let body = "mov.u32 %r2, %laneid; setp.lt.u32 %p1, %r2, 16; selp.u32 %r3, 0xffff, 0xffff0000, %p1;
         redux.sync.add.u32 %r1, %r2, %r3;";
     let words = device.run(&entry(body), Shape::new(1, 32));
@@ -129,7 +127,7 @@ const FUNCTIONS: &str = "
 
 #[test]
 fn recursion_with_a_depth_of_its_own_in_each_lane() {
-    let device = Device::new();
+    let device = Device::default();
     let body = "and.b32 %r2, %r0, 7; { .param .b32 x; .param .b32 y; st.param.b32 [x], %r2; call (y), fib, (x); ld.param.b32 %r1, [y]; }";
     let words = device.run(&format!("{FUNCTIONS}{}", entry(body)), Shape::new(1, 32));
     assert_eq!(words, (0..32).map(|i| [0, 1, 1, 2, 3, 5, 8, 13][i % 8]).collect::<Vec<_>>());
@@ -137,7 +135,7 @@ fn recursion_with_a_depth_of_its_own_in_each_lane() {
 
 #[test]
 fn indirect_calls_of_different_functions() {
-    let device = Device::new();
+    let device = Device::default();
     let body = "mov.u64 %d3, fib; mov.u64 %d4, twice; and.b32 %r2, %r0, 1; setp.eq.u32 %p1, %r2, 0; selp.b64 %d5, %d3, %d4, %p1;
         P: .callprototype (.param .b32 _) _ (.param .b32 _);
         mov.u32 %r3, 10; { .param .b32 x; .param .b32 y; st.param.b32 [x], %r3; call (y), %d5, (x), P; ld.param.b32 %r1, [y]; }
@@ -148,7 +146,7 @@ fn indirect_calls_of_different_functions() {
 
 #[test]
 fn endless_recursion_is_a_fault() {
-    let device = Device::new();
+    let device = Device::default();
     let body = "{ .param .b32 x; st.param.b32 [x], %r0; call endless, (x); }";
     let kernel = device.kernel(&format!("{FUNCTIONS}{}", entry(body))).unwrap();
     let out = device.alloc(256);
@@ -159,7 +157,7 @@ fn endless_recursion_is_a_fault() {
 
 #[test]
 fn faults_name_thread_and_line() {
-    let device = Device::new();
+    let device = Device::default();
     let body = "setp.eq.u32 %p1, %r0, 37;\n@%p1 trap;\nmov.u32 %r1, 1;";
     let ptx = entry(body);
     let kernel = device.kernel(&ptx).unwrap();
@@ -173,7 +171,7 @@ fn faults_name_thread_and_line() {
 
 #[test]
 fn accesses_outside_memory_are_faults() {
-    let device = Device::new();
+    let device = Device::default();
     for (body, code) in [
         ("ld.global.u32 %r1, [%d1+1048576];", "CUDA_ERROR_ILLEGAL_ADDRESS"),
         ("ld.global.u32 %r1, [%d1+2];", "CUDA_ERROR_MISALIGNED_ADDRESS"),
@@ -190,7 +188,7 @@ fn accesses_outside_memory_are_faults() {
 
 #[test]
 fn generic_addresses_reach_all_spaces() {
-    let device = Device::new();
+    let device = Device::default();
     let body = ".shared .align 4 .b8 s[64]; .local .align 4 .b8 l[64]; mov.u32 %r3, 111; st.shared.u32 [s+4], %r3; mov.u32 %r3, 222;
         st.local.u32 [l+8], %r3; st.global.u32 [%d1], 333; bar.sync 0; mov.u64 %d3, s; cvta.shared.u64 %d3, %d3; add.u64 %d3, %d3, 4;
         mov.u64 %d4, l; cvta.local.u64 %d4, %d4; add.u64 %d4, %d4, 8; rem.u32 %r2, %r0, 3; mov.u64 %d5, %d1; setp.eq.u32 %p1, %r2, 0;
@@ -201,7 +199,7 @@ fn generic_addresses_reach_all_spaces() {
 
 #[test]
 fn kernels_print() {
-    let device = Device::new();
+    let device = Device::default();
     let ptx = format!(
         ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
         .global .align 1 .b8 fmt[12] = {{116, 32, 37, 100, 32, 37, 46, 50, 102, 10, 0}};{}",
@@ -218,7 +216,7 @@ fn kernels_print() {
 
 #[test]
 fn a_failing_assertion_says_what_cuda_says() {
-    let device = Device::new();
+    let device = Device::default();
     let ptx = format!(
         ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 c);
         .global .align 1 .b8 m[4] = {{112, 0}}; .global .align 1 .b8 f[5] = {{97, 46, 99, 117, 0}}; .global .align 1 .b8 n[3] = {{107, 40, 0}};{}",
@@ -240,7 +238,7 @@ fn a_failing_assertion_says_what_cuda_says() {
 
 #[test]
 fn kernels_allocate() {
-    let device = Device::new();
+    let device = Device::default();
     let ptx = format!(
         ".extern .func (.param .b64 r) malloc(.param .b64 s); .extern .func free(.param .b64 p);{}",
         entry(
@@ -254,7 +252,7 @@ fn kernels_allocate() {
 
 #[test]
 fn an_instruction_that_is_missing_fails_the_load_with_its_line() {
-    let device = Device::new();
+    let device = Device::default();
     let body = "mov.u32 %r1, 0;\ntensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%d1], [%r1], 128;";
     let ptx = format!(".version 8.3\n.target sm_90a\n.address_size 64\n{}", entry(body));
     let error = device.kernel(&ptx).err().expect("an error").to_string();

@@ -1,4 +1,5 @@
 //! What the cheapest calls cost: the border, and the calling thread's context.
+#![allow(missing_docs, reason = "criterion_group! makes a public function")]
 use std::ffi::c_int;
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
 //! What a lookup costs, next to glibc's `dlsym` on the same library in the same process.
+#![allow(missing_docs, reason = "criterion_group! makes a public function")]
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::hint::black_box;
 use std::path::PathBuf;

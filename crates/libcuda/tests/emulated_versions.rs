@@ -1,5 +1,10 @@
 //! One library, any driver version from 11.3 on: `WARPLOOM_CUDA_VERSION`.
-mod support;
+#[path = "support/driver.rs"]
+mod driver;
+#[path = "support/library.rs"]
+mod library;
+#[path = "support/process.rs"]
+mod process;
 
 use std::ffi::c_int;
 
@@ -7,7 +12,7 @@ use warploom_abi::CUresult;
 use warploom_entrypoint::{DefaultStream, Driver, LookupError, entry};
 
 fn as_version(test: &str, version: &str, body: impl FnOnce(&Driver)) {
-    support::with_settings(test, &[("WARPLOOM_CUDA_VERSION", version)], || body(&support::driver()));
+    process::with_settings(test, &[("WARPLOOM_CUDA_VERSION", version)], || body(&driver::driver()));
 }
 
 /// The symbol that a request gives, or the reason why none.

@@ -1,6 +1,7 @@
 //! The programs of `tests/c/entry_points`, which use the lookup as the guide's chapter on driver entry points does, compiled
 //! against our headers and run against our library.
-mod support;
+#[path = "support/library.rs"]
+mod library;
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ fn library_folder(name: &str) -> PathBuf {
         if link.symlink_metadata().is_ok() {
             std::fs::remove_file(&link).expect("an old link can be removed");
         }
-        symlink(support::library(), &link).expect("the scratch folder takes links");
+        symlink(library::library(), &link).expect("the scratch folder takes links");
     }
     folder
 }

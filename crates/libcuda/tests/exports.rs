@@ -1,7 +1,10 @@
 //! The library exports exactly the symbols of the registry, and calling any of them with nothing but zeros is answered.
 #[path = "generated/exports.rs"]
 mod generated;
-mod support;
+#[path = "support/library.rs"]
+mod library;
+#[path = "support/process.rs"]
+mod process;
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -12,7 +15,7 @@ use warploom_abi::{CUcontext, CUresult, pfn};
 
 /// What `nm` says that the library defines for others.
 fn dynamic_symbols() -> BTreeSet<String> {
-    let output = Command::new("nm").args(["-D", "--defined-only"]).arg(support::library()).output().expect("nm starts");
+    let output = Command::new("nm").args(["-D", "--defined-only"]).arg(library::library()).output().expect("nm starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("names are ASCII");
     text.lines().filter_map(|line| line.split_whitespace().last()).map(str::to_owned).collect()
@@ -30,7 +33,7 @@ fn the_dynamic_symbols_are_those_of_the_registry() {
 
 fn initialized() -> Library {
     // SAFETY: the library has no initialisers of its own that could fail.
-    let library = unsafe { Library::new(support::library()) }.expect("our own library loads");
+    let library = unsafe { Library::new(library::library()) }.expect("our own library loads");
     // SAFETY: the type is the symbol's.
     let result = unsafe { library.get::<pfn::PFN_cuInit_v2000>(b"cuInit").map(|init| init(0)) };
     assert_eq!(result.expect("cuInit is exported"), CUresult::CUDA_SUCCESS);
@@ -58,13 +61,13 @@ fn call_all_with_zeros(library: &Library, before: impl Fn()) {
 #[test]
 fn a_symbol_with_a_handler_answers_zeros_with_a_result_code() {
     let test = "a_symbol_with_a_handler_answers_zeros_with_a_result_code";
-    support::with_settings(test, &[], || call_all_with_zeros(&initialized(), || {}));
+    process::with_settings(test, &[], || call_all_with_zeros(&initialized(), || {}));
 }
 
 #[test]
 fn a_symbol_with_a_handler_answers_zeros_under_a_context() {
     let test = "a_symbol_with_a_handler_answers_zeros_under_a_context";
-    support::with_settings(test, &[], || {
+    process::with_settings(test, &[], || {
         let library = initialized();
         // SAFETY: the type is the symbol's.
         let create = unsafe { library.get::<pfn::PFN_cuCtxCreate_v3020>(b"cuCtxCreate_v2") };

@@ -1,5 +1,10 @@
 //! What calls answer before `cuInit`, in forked children, and at exit; and what the log says of failures.
-mod support;
+#[path = "support/driver.rs"]
+mod driver;
+#[path = "support/library.rs"]
+mod library;
+#[path = "support/process.rs"]
+mod process;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -77,7 +82,7 @@ impl Functions {
 }
 
 fn alone(test: &str, body: impl FnOnce(Functions)) {
-    support::with_settings(test, &[], || body(Functions::of(&support::driver())));
+    process::with_settings(test, &[], || body(Functions::of(&driver::driver())));
 }
 
 /// Runs `body` in a forked child, which exits with what it answers.
@@ -183,7 +188,7 @@ fn exit_handlers_are_told_that_the_driver_is_gone() {
             if driver.init() != SUCCESS {
                 return 98;
             }
-            let late = Functions::of(&support::driver());
+            let late = Functions::of(&driver::driver());
             if let Ok(mut place) = LATE.lock() {
                 *place = Some(late);
             }
@@ -206,7 +211,7 @@ fn failures_are_logged_with_their_reason() {
     }
     alone("failures_are_logged_with_their_reason", |functions| {
         assert_eq!(functions.init(), SUCCESS);
-        let driver = support::driver();
+        let driver = driver::driver();
         let register = driver.get::<entry::cuLogsRegisterCallback_v12090>().expect("12.9 has it");
         let unregister = driver.get::<entry::cuLogsUnregisterCallback_v12090>().expect("12.9 has it");
         let dump = driver.get::<entry::cuLogsDumpToMemory_v12090>().expect("12.9 has it");
@@ -249,7 +254,7 @@ fn the_trace_tells_arguments_outputs_and_reasons() {
     const NAME: &str = "the_trace_tells_arguments_outputs_and_reasons";
     // The trace goes to standard error, so the traced process is one further down.
     if std::env::var_os("WARPLOOM_TRACED").is_some() {
-        let driver = Functions::of(&support::driver());
+        let driver = Functions::of(&driver::driver());
         assert_eq!(driver.count(), NOT_INITIALIZED);
         assert_eq!(driver.init(), SUCCESS);
         assert_eq!(driver.count(), SUCCESS);

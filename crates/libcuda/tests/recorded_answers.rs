@@ -1,7 +1,8 @@
 //! Programs of API scenarios, compiled against our headers and run on our driver, against what they printed on an H200.
 //!
 //! Each section runs in a process of its own. Where we differ on purpose, [`DELIBERATE`] says why.
-mod support;
+#[path = "support/library.rs"]
+mod library;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,7 +35,7 @@ fn folder() -> &'static Path {
             let link = folder.join(name);
             // A link of an earlier run may lead elsewhere.
             let _ = std::fs::remove_file(&link);
-            std::os::unix::fs::symlink(support::library(), &link).expect("the folder is writable");
+            std::os::unix::fs::symlink(library::library(), &link).expect("the folder is writable");
         }
         for source in ["tests/goldens/scenarios.c", "tests/c/answers/answers.c"] {
             let source = root().join(source);

@@ -1,5 +1,10 @@
 //! Every lookup that was recorded on a CUDA 13.0 driver, against ours as a driver of 13.0.
-mod support;
+#[path = "support/driver.rs"]
+mod driver;
+#[path = "support/library.rs"]
+mod library;
+#[path = "support/process.rs"]
+mod process;
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -40,7 +45,7 @@ fn recording() -> Recording {
 
 /// Runs `body` as a driver of 13.0, which the recorded one was.
 fn as_13_0(test: &str, body: impl FnOnce(&Lookups)) {
-    support::with_settings(test, &[("WARPLOOM_CUDA_VERSION", "13.0")], || body(&Lookups::new(support::driver())));
+    process::with_settings(test, &[("WARPLOOM_CUDA_VERSION", "13.0")], || body(&Lookups::new(driver::driver())));
 }
 
 struct Lookups {

@@ -6,7 +6,7 @@
 //! setp.$cmp.$bool.ftz?.(f32) =pred|pred? 0 0 !pred ; 6.0 30
 //! ```
 //!
-//! Mnemonic: the opcode, then slots. `.x` is a required word, `.(a|b)` a choice, `.$set` a named choice ([`word_set`]), and a `?`
+//! Mnemonic: the opcode, then slots. `.x` is a required word, `.(a|b)` a choice, `.$set` a named choice (`word_set`), and a `?`
 //! behind makes it optional. A word may carry what it needs: `bf16@7.8/90` is PTX ISA 7.8 and sm_90, `x@8.6/100a` an architecture
 //! with its specific features, `100f` a family. A choice of types captures a type; captured types are numbered from 0.
 //!

@@ -1,21 +1,5 @@
-//! What the tests of the library share: where it is, and processes with other settings.
-use std::path::PathBuf;
+//! Tests in processes of their own: a driver reads its settings once, and some tests end a process or leave it faulted.
 use std::process::Command;
-
-use warploom_entrypoint::Driver;
-
-/// The library that cargo built along with this test.
-pub(crate) fn library() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its executable");
-    let folders = test.ancestors().skip(1).take(2);
-    let mut candidates = folders.map(|folder| folder.join("libcuda.so"));
-    candidates.find(|candidate| candidate.exists()).expect("cargo builds libcuda.so before its tests")
-}
-
-/// The driver under test, in this process.
-pub(crate) fn driver() -> Driver {
-    Driver::open(library()).expect("our own library loads")
-}
 
 /// Runs `body` in a process of its own with `settings` in its environment: a driver reads them once. `test` is the name of the
 /// calling test, which the new process runs alone.

@@ -1,4 +1,5 @@
-//! A device for tests: kernels from PTX text, buffers, launches.
+//! A device for the interpreter's tests and benchmarks: kernels from PTX text, buffers, launches. What goes wrong in it is a broken
+//! test, so it panics.
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -36,22 +37,30 @@ pub struct Device {
 /// What a launch is started with beyond its parameters.
 #[derive(Clone, Copy)]
 pub struct Shape {
+    /// CTAs in x, y and z.
     pub grid: [u32; 3],
+    /// Threads of a CTA in x, y and z.
     pub cta: [u32; 3],
+    /// Dynamic shared memory of a CTA, in bytes.
     pub dynamic_shared: u32,
 }
 
 impl Shape {
+    /// A grid of one dimension.
     pub fn new(grid: u32, cta: u32) -> Shape {
         Shape { grid: [grid, 1, 1], cta: [cta, 1, 1], dynamic_shared: 0 }
     }
 }
 
-impl Device {
-    pub fn new() -> Device {
+impl Default for Device {
+    /// Two workers.
+    fn default() -> Device {
         Device::with_threads(2)
     }
+}
 
+impl Device {
+    /// With that many workers.
     pub fn with_threads(threads: u32) -> Device {
         let memory = Arc::new(Memory::new(Options { window: 1 << 36, capacity: 1 << 30 }).unwrap());
         let printed = Arc::new(Printed::default());
@@ -110,6 +119,7 @@ impl Device {
         places
     }
 
+    /// Zeroed device memory of `size` bytes; its address.
     pub fn alloc(&self, size: u64) -> u64 {
         let spec =
             AllocSpec { size, kind: MemoryKind::Device, device: 0, owner: 1, tag: 0, origin: "a test's allocation" };
@@ -118,6 +128,7 @@ impl Device {
         base
     }
 
+    /// Device memory that holds `words`; its address.
     pub fn buffer(&self, words: &[u32]) -> u64 {
         let base = self.alloc(words.len() as u64 * 4);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -125,12 +136,14 @@ impl Device {
         base
     }
 
+    /// `count` words of device memory.
     pub fn words(&self, base: u64, count: usize) -> Vec<u32> {
         let mut bytes = vec![0; count * 4];
         self.memory.view().read_bytes(base, &mut bytes).unwrap();
         bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
     }
 
+    /// What kernels printed since the last call.
     pub fn printed(&self) -> String {
         String::from_utf8(std::mem::take(&mut *self.printed.0.lock().unwrap())).unwrap()
     }
