@@ -88,17 +88,6 @@ impl Isa {
         }
     }
 
-    /// The baseline alone, so that a test can hold the instances against each other.
-    #[cfg(test)]
-    pub(crate) fn baseline() -> Self {
-        Self {
-            #[cfg(target_arch = "x86_64")]
-            avx2: None,
-            #[cfg(target_arch = "x86_64")]
-            avx512: None,
-        }
-    }
-
     fn level(self) -> Level {
         #[cfg(target_arch = "x86_64")]
         {
