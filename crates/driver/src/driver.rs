@@ -16,7 +16,7 @@ use crate::fault::Sticky;
 use crate::handle::{HandleTable, Kind};
 use crate::library::{Kernel, Library};
 use crate::linker::Linker;
-use crate::memory::{AllHints, Mappings, PhysicalMemory, RegisteredPages};
+use crate::memory::{AllHints, Frees, Mappings, PhysicalMemory, Pools, RegisteredPages};
 use crate::module::{Function, Module};
 use crate::stream::CreatedStream;
 use crate::texture::ObjectTables;
@@ -60,6 +60,8 @@ pub struct Driver {
     pub(crate) hints: AllHints,
     pub(crate) physical: HandleTable<PhysicalMemory>,
     pub(crate) mappings: Mappings,
+    pub(crate) pools: Arc<Pools>,
+    pub(crate) frees: Arc<Frees>,
     pub(crate) sticky: Arc<Sticky>,
     next_id: AtomicU64,
 }
@@ -111,6 +113,8 @@ impl Driver {
             hints: AllHints::default(),
             physical: HandleTable::new(Kind::PhysicalMemory),
             mappings: Mappings::default(),
+            pools: Arc::new(Pools::new()),
+            frees: Arc::new(Frees::default()),
             sticky,
             next_id: AtomicU64::new(1),
         })

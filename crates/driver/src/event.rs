@@ -121,6 +121,7 @@ impl Driver {
         if let Some(marker) = marker {
             marker.wait();
         }
+        self.release_pools();
         self.flush_output();
         self.sticky.check()
     }

@@ -5,12 +5,14 @@
 mod hints;
 mod host;
 mod pointer;
+mod pool;
 mod transfer;
 mod virtual_memory;
 
 pub use hints::{Advice, Hints, Location, location_kind};
 pub use host::host_flags;
 pub use pointer::{Pointer, PointerKind};
+pub use pool::{HighMark, MemoryPool, PoolPlace, PoolUse, REUSE_ATTRIBUTES};
 pub use transfer::{Box3, Fill2d, Place, Side, Transfer, Vouch};
 pub use virtual_memory::PhysicalMemory;
 pub use warploom_exec::copy::FillWidth;
@@ -18,6 +20,7 @@ pub use warploom_exec::memory::{HostRange, MapAccess};
 
 pub(crate) use hints::AllHints;
 pub(crate) use host::RegisteredPages;
+pub(crate) use pool::{Frees, Pools};
 pub(crate) use virtual_memory::Mappings;
 
 use warploom_exec::fault::{AccessKind, Nearest};
@@ -29,6 +32,9 @@ use crate::{DriverError, DriverResult, ErrorCode};
 
 /// Rows of pitched allocations start at multiples of this, as recorded.
 const PITCH_ALIGNMENT: u64 = 512;
+
+/// `CU_MEM_ATTACH_GLOBAL`: all streams use managed memory.
+const ATTACH_GLOBAL: u32 = 1;
 
 impl Driver {
     /// Allocates `size` bytes of device memory for the calling thread's context.
@@ -129,10 +135,9 @@ impl Driver {
         if address == 0 {
             return Ok(());
         }
-        let info =
-            self.allocation_at(address, "cuMemFree", |kind| matches!(kind, MemoryKind::Device | MemoryKind::Managed))?;
+        let info = self.freeable_at(address, "cuMemFree")?;
         self.finish_users_of(&context, &info)?;
-        self.give_back(address)
+        if pool::pool_of(&info).is_null() { self.give_back(address) } else { self.give_back_to_pool(address) }
     }
 
     /// The allocation that starts at `address`, if its kind is right.

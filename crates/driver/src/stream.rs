@@ -250,6 +250,7 @@ impl Driver {
     pub fn synchronize_stream(&self, name: StreamName) -> DriverResult {
         let stream = self.stream(name)?;
         self.finish(&stream)?;
+        self.release_pools();
         self.flush_output();
         Ok(())
     }

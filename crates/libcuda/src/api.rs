@@ -20,6 +20,7 @@ pub(crate) mod library;
 pub(crate) mod linker;
 pub(crate) mod logs;
 pub(crate) mod memory;
+pub(crate) mod memory_pool;
 pub(crate) mod module;
 pub(crate) mod module_deprecated;
 pub(crate) mod occupancy;

@@ -89,6 +89,7 @@ impl Driver {
     /// The sticky error.
     pub fn synchronize(&self, context: &Context) -> DriverResult {
         self.finish_all_of(context)?;
+        self.release_pools();
         self.flush_output();
         Ok(())
     }

@@ -20,6 +20,7 @@ pub struct Location {
 /// Kinds of places that memory can be near.
 #[expect(missing_docs, reason = "the names of CUmemLocationType say it")]
 pub mod location_kind {
+    pub const NONE: u32 = 0;
     pub const DEVICE: u32 = 1;
     pub const HOST: u32 = 2;
     pub const HOST_NUMA: u32 = 3;

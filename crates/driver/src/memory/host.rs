@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use parking_lot::Mutex;
 use warploom_exec::memory::{HostRange, MemoryKind, RegisterError};
 
-use super::{DriverError, DriverResult};
+use super::{DriverError, DriverResult, pool};
 use crate::ErrorCode;
 use crate::context::Context;
 use crate::driver::Driver;
@@ -59,6 +59,9 @@ impl Driver {
             return Ok(());
         }
         let info = self.allocation_at(address, "cuMemFreeHost", |kind| kind == MemoryKind::PinnedHost)?;
+        if !pool::pool_of(&info).is_null() {
+            return Err(DriverError::invalid_value(format!("{info} came from a memory pool")));
+        }
         self.finish_users_of(&context, &info)?;
         self.give_back(address)
     }

@@ -61,15 +61,15 @@ impl Driver {
                 }
                 MemoryKind::Array | MemoryKind::Internal => return None,
             };
-            let pooled = kind == PointerKind::Device;
+            let pool = super::pool::pool_of(&info).raw() as u64;
             return Some(Pointer {
                 kind,
                 base: info.base,
                 size: info.size,
                 context_id: info.owner,
                 device: info.device,
-                flags: if pooled { 0 } else { info.tag as u32 },
-                pool: if pooled { info.tag } else { 0 },
+                flags: (info.tag & 0xf) as u32,
+                pool,
                 id: info.id,
             });
         }

@@ -18,6 +18,7 @@
 
 mod atomics;
 mod capacity;
+mod kept;
 mod registered;
 mod run;
 mod scalar;
@@ -32,6 +33,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 pub use atomics::{AtomicOp, Order};
+pub use kept::Kept;
 pub use registered::{HostRange, RegisterError};
 pub use scalar::{Atomic, Scalar};
 pub use view::View;
@@ -320,14 +322,17 @@ impl Memory {
         Ok(info)
     }
 
+    /// The live run that starts at `base`, no longer live.
+    fn take_run(&self, runs: &mut run::Runs, base: u64) -> Result<(AllocationInfo, Arc<table::Head>), FreeError> {
+        runs.remove(base).ok_or_else(|| match runs.containing(base) {
+            Some(inside) => FreeError::NotTheStart(inside),
+            None => runs.freed_at(base).map_or(FreeError::NotAllocated, FreeError::AlreadyFreed),
+        })
+    }
+
     fn free_run(&self, base: u64) -> Result<AllocationInfo, FreeError> {
         let mut runs = lock(&self.runs);
-        let Some((info, head)) = runs.remove(base) else {
-            return Err(match runs.containing(base) {
-                Some(inside) => FreeError::NotTheStart(inside),
-                None => runs.freed_at(base).map_or(FreeError::NotAllocated, FreeError::AlreadyFreed),
-            });
-        };
+        let (info, head) = self.take_run(&mut runs, base)?;
         let first = (base - self.window.base()) / CHUNK;
         let chunks = (info.size.next_multiple_of(GRANULE) + GRANULE).div_ceil(CHUNK);
         self.table.remove_run(first, chunks, head);

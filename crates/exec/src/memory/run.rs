@@ -77,6 +77,11 @@ impl Runs {
             let (first, count) = self.waiting.pop_front().expect("the queue is not empty");
             self.give(first, count);
         }
+        self.remember(info);
+    }
+
+    /// Remembers a freed allocation for reports.
+    pub(super) fn remember(&mut self, info: AllocationInfo) {
         if self.freed.len() == HISTORY {
             self.freed.pop_front();
         }

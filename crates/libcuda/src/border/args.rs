@@ -312,6 +312,13 @@ impl HostPtr {
         Ok(())
     }
 
+    /// The number or structure that is here, which the C caller promised to be readable.
+    pub(crate) fn read<T: Copy>(self, name: &'static str) -> DriverResult<T> {
+        let address = self.required(name)?;
+        // SAFETY: not NULL; the C caller promised a value of this type, at any alignment.
+        Ok(unsafe { std::ptr::with_exposed_provenance::<T>(address).read_unaligned() })
+    }
+
     /// A copy of `len` bytes from here, which the C caller promised to be readable.
     pub(crate) fn read_bytes(self, name: &'static str, len: usize) -> DriverResult<Vec<u8>> {
         let address = if len == 0 { return Ok(Vec::new()) } else { self.required(name)? };

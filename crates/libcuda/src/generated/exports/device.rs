@@ -233,30 +233,51 @@ pub(crate) unsafe extern "C" fn cuDeviceGetNvSciSyncAttributes(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceSetMemPool(dev: CUdevice_v1, pool: CUmemoryPool) -> CUresult {
     static CALL: Call = Call::new("cuDeviceSetMemPool");
-    not_supported(&CALL, |trace| {
-        trace.arg("dev", &dev);
-        trace.arg("pool", &pool);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuDeviceSetMemPool(arg(dev), arg(pool)) }
+        },
+        |trace| {
+            trace.arg("dev", &dev);
+            trace.arg("pool", &pool);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGetMemPool(pool: *mut CUmemoryPool, dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetMemPool");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pool", pool) };
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuDeviceGetMemPool(arg(pool), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pool", pool) };
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGetDefaultMemPool(pool_out: *mut CUmemoryPool, dev: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetDefaultMemPool");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pool_out", pool_out) };
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuDeviceGetDefaultMemPool(arg(pool_out), arg(dev)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pool_out", pool_out) };
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -4,24 +4,39 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, DefaultStream, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemFreeAsync(dptr: CUdeviceptr_v2, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuMemFreeAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dptr", &dptr);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemFreeAsync(DefaultStream::Legacy, arg(dptr), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("dptr", &dptr);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemFreeAsync_ptsz(dptr: CUdeviceptr_v2, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuMemFreeAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dptr", &dptr);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemFreeAsync(DefaultStream::PerThread, arg(dptr), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("dptr", &dptr);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -31,12 +46,19 @@ pub(crate) unsafe extern "C" fn cuMemAllocAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemAllocAsync");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        trace.arg("bytesize", &bytesize);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemAllocAsync(DefaultStream::Legacy, arg(dptr), arg(bytesize), arg(hStream)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            trace.arg("bytesize", &bytesize);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -46,21 +68,37 @@ pub(crate) unsafe extern "C" fn cuMemAllocAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemAllocAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        trace.arg("bytesize", &bytesize);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory_pool::cuMemAllocAsync(DefaultStream::PerThread, arg(dptr), arg(bytesize), arg(hStream))
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            trace.arg("bytesize", &bytesize);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) -> CUresult {
     static CALL: Call = Call::new("cuMemPoolTrimTo");
-    not_supported(&CALL, |trace| {
-        trace.arg("pool", &pool);
-        trace.arg("minBytesToKeep", &minBytesToKeep);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemPoolTrimTo(arg(pool), arg(minBytesToKeep)) }
+        },
+        |trace| {
+            trace.arg("pool", &pool);
+            trace.arg("minBytesToKeep", &minBytesToKeep);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -70,11 +108,18 @@ pub(crate) unsafe extern "C" fn cuMemPoolSetAttribute(
     value: *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPoolSetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("pool", &pool);
-        trace.arg("attr", &attr);
-        trace.arg("value", &value);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemPoolSetAttribute(arg(pool), arg(attr), arg(value)) }
+        },
+        |trace| {
+            trace.arg("pool", &pool);
+            trace.arg("attr", &attr);
+            trace.arg("value", &value);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -84,11 +129,18 @@ pub(crate) unsafe extern "C" fn cuMemPoolGetAttribute(
     value: *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPoolGetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("pool", &pool);
-        trace.arg("attr", &attr);
-        trace.arg("value", &value);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemPoolGetAttribute(arg(pool), arg(attr), arg(value)) }
+        },
+        |trace| {
+            trace.arg("pool", &pool);
+            trace.arg("attr", &attr);
+            trace.arg("value", &value);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -98,11 +150,18 @@ pub(crate) unsafe extern "C" fn cuMemPoolSetAccess(
     count: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPoolSetAccess");
-    not_supported(&CALL, |trace| {
-        trace.arg("pool", &pool);
-        trace.arg("map", &map);
-        trace.arg("count", &count);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemPoolSetAccess(arg(pool), arg(map), arg(count)) }
+        },
+        |trace| {
+            trace.arg("pool", &pool);
+            trace.arg("map", &map);
+            trace.arg("count", &count);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -112,12 +171,19 @@ pub(crate) unsafe extern "C" fn cuMemPoolGetAccess(
     location: *mut CUmemLocation_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPoolGetAccess");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("flags", flags) };
-        trace.arg("memPool", &memPool);
-        trace.arg("location", &location);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemPoolGetAccess(arg(flags), arg(memPool), arg(location)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("flags", flags) };
+            trace.arg("memPool", &memPool);
+            trace.arg("location", &location);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -126,19 +192,33 @@ pub(crate) unsafe extern "C" fn cuMemPoolCreate(
     poolProps: *const CUmemPoolProps_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPoolCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pool", pool) };
-        trace.arg("poolProps", &poolProps);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemPoolCreate(arg(pool), arg(poolProps)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pool", pool) };
+            trace.arg("poolProps", &poolProps);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemPoolDestroy(pool: CUmemoryPool) -> CUresult {
     static CALL: Call = Call::new("cuMemPoolDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("pool", &pool);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemPoolDestroy(arg(pool)) }
+        },
+        |trace| {
+            trace.arg("pool", &pool);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -148,12 +228,19 @@ pub(crate) unsafe extern "C" fn cuMemGetDefaultMemPool(
     r#type: CUmemAllocationType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemGetDefaultMemPool");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pool_out", pool_out) };
-        trace.arg("location", &location);
-        trace.arg("type", &r#type);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemGetDefaultMemPool(arg(pool_out), arg(location), arg(r#type)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pool_out", pool_out) };
+            trace.arg("location", &location);
+            trace.arg("type", &r#type);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -163,12 +250,19 @@ pub(crate) unsafe extern "C" fn cuMemGetMemPool(
     r#type: CUmemAllocationType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemGetMemPool");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pool", pool) };
-        trace.arg("location", &location);
-        trace.arg("type", &r#type);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemGetMemPool(arg(pool), arg(location), arg(r#type)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pool", pool) };
+            trace.arg("location", &location);
+            trace.arg("type", &r#type);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -178,11 +272,18 @@ pub(crate) unsafe extern "C" fn cuMemSetMemPool(
     pool: CUmemoryPool,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemSetMemPool");
-    not_supported(&CALL, |trace| {
-        trace.arg("location", &location);
-        trace.arg("type", &r#type);
-        trace.arg("pool", &pool);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemSetMemPool(arg(location), arg(r#type), arg(pool)) }
+        },
+        |trace| {
+            trace.arg("location", &location);
+            trace.arg("type", &r#type);
+            trace.arg("pool", &pool);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -193,13 +294,28 @@ pub(crate) unsafe extern "C" fn cuMemAllocFromPoolAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemAllocFromPoolAsync");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        trace.arg("bytesize", &bytesize);
-        trace.arg("pool", &pool);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory_pool::cuMemAllocFromPoolAsync(
+                    DefaultStream::Legacy,
+                    arg(dptr),
+                    arg(bytesize),
+                    arg(pool),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            trace.arg("bytesize", &bytesize);
+            trace.arg("pool", &pool);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -210,13 +326,28 @@ pub(crate) unsafe extern "C" fn cuMemAllocFromPoolAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemAllocFromPoolAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        trace.arg("bytesize", &bytesize);
-        trace.arg("pool", &pool);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory_pool::cuMemAllocFromPoolAsync(
+                    DefaultStream::PerThread,
+                    arg(dptr),
+                    arg(bytesize),
+                    arg(pool),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            trace.arg("bytesize", &bytesize);
+            trace.arg("pool", &pool);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -227,12 +358,26 @@ pub(crate) unsafe extern "C" fn cuMemPoolExportToShareableHandle(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPoolExportToShareableHandle");
-    not_supported(&CALL, |trace| {
-        trace.arg("handle_out", &handle_out);
-        trace.arg("pool", &pool);
-        trace.arg("handleType", &handleType);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory_pool::cuMemPoolExportToShareableHandle(
+                    arg(handle_out),
+                    arg(pool),
+                    arg(handleType),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("handle_out", &handle_out);
+            trace.arg("pool", &pool);
+            trace.arg("handleType", &handleType);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -243,13 +388,27 @@ pub(crate) unsafe extern "C" fn cuMemPoolImportFromShareableHandle(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPoolImportFromShareableHandle");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pool_out", pool_out) };
-        trace.arg("handle", &handle);
-        trace.arg("handleType", &handleType);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory_pool::cuMemPoolImportFromShareableHandle(
+                    arg(pool_out),
+                    arg(handle),
+                    arg(handleType),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pool_out", pool_out) };
+            trace.arg("handle", &handle);
+            trace.arg("handleType", &handleType);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -258,11 +417,18 @@ pub(crate) unsafe extern "C" fn cuMemPoolExportPointer(
     ptr: CUdeviceptr_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPoolExportPointer");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("shareData_out", shareData_out) };
-        trace.arg("ptr", &ptr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemPoolExportPointer(arg(shareData_out), arg(ptr)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("shareData_out", shareData_out) };
+            trace.arg("ptr", &ptr);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -272,10 +438,17 @@ pub(crate) unsafe extern "C" fn cuMemPoolImportPointer(
     shareData: *mut CUmemPoolPtrExportData_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPoolImportPointer");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("ptr_out", ptr_out) };
-        trace.arg("pool", &pool);
-        trace.arg("shareData", &shareData);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory_pool::cuMemPoolImportPointer(arg(ptr_out), arg(pool), arg(shareData)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("ptr_out", ptr_out) };
+            trace.arg("pool", &pool);
+            trace.arg("shareData", &shareData);
+        },
+    )
 }

@@ -1,0 +1,465 @@
+//! Memory pools: where stream-ordered memory comes from, and what a program can ask and set of one.
+//!
+//! Memory is given back when the stream gets to its freeing, and reused only after that, so every program that orders its
+//! accesses as documented finds its bytes. A large allocation keeps its pages until the next synchronisation, or for as long
+//! as the release threshold allows.
+mod order;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use warploom_exec::memory::{AllocError, AllocSpec, AllocationInfo, Kept, MapAccess, Memory, MemoryKind};
+
+use super::{Location, host_flags, location_kind};
+use crate::driver::Driver;
+use crate::handle::{Handle, HandleTable, Kind};
+use crate::{DriverError, DriverResult, ErrorCode};
+
+pub(crate) use order::Frees;
+
+/// What a pool is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolPlace {
+    /// Whether its memory is managed.
+    pub managed: bool,
+    /// Where its memory is.
+    pub location: Location,
+}
+
+/// What a program may say of how memory is reused (`CU_MEMPOOL_ATTR_REUSE_*`), by its number in `CUmemPool_attribute`.
+/// Memory is reused after the stream has got to its freeing, which all of them allow: they are only kept.
+pub const REUSE_ATTRIBUTES: std::ops::RangeInclusive<u32> = 1..=3;
+
+/// What a pool holds, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolUse {
+    /// Allocated, or kept for allocations to come.
+    pub reserved: u64,
+    /// The most that ever was reserved, since it was last reset.
+    pub reserved_high: u64,
+    /// Allocated.
+    pub used: u64,
+    /// The most that ever was allocated, since it was last reset.
+    pub used_high: u64,
+}
+
+/// A high-water mark that can be reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HighMark {
+    /// [`PoolUse::reserved_high`].
+    Reserved,
+    /// [`PoolUse::used_high`].
+    Used,
+}
+
+/// One memory pool.
+pub struct MemoryPool {
+    handle: Handle,
+    place: PoolPlace,
+    is_default: bool,
+    max_size: u64,
+    reuse: [AtomicBool; 3],
+    release_threshold: AtomicU64,
+    store: Mutex<Store>,
+    /// Access of devices other than its own, by ordinal.
+    access: Mutex<BTreeMap<i32, MapAccess>>,
+}
+
+#[derive(Default)]
+struct Store {
+    figures: PoolUse,
+    kept: Vec<Kept>,
+    /// The program has destroyed the pool: what comes back is not kept.
+    closed: bool,
+}
+
+impl Store {
+    fn take(&mut self, bytes: u64) {
+        let figures = &mut self.figures;
+        figures.reserved += bytes;
+        figures.reserved_high = figures.reserved_high.max(figures.reserved);
+    }
+
+    fn enter(&mut self, bytes: u64) {
+        let figures = &mut self.figures;
+        figures.used += bytes;
+        figures.used_high = figures.used_high.max(figures.used);
+    }
+
+    /// Gives kept memory back until no more than `bytes` are reserved, the memory that was kept longest first.
+    fn shrink(&mut self, memory: &Memory, bytes: u64) {
+        while self.figures.reserved > bytes && !self.kept.is_empty() {
+            let kept = self.kept.remove(0);
+            self.figures.reserved -= kept.size();
+            memory.give_back_kept(kept);
+        }
+    }
+
+    /// The smallest kept memory of at least `bytes`, if it is not much larger.
+    fn reuse(&mut self, bytes: u64) -> Option<Kept> {
+        let fitting = self.kept.iter().enumerate().filter(|(_, kept)| kept.size() >= bytes);
+        let (index, kept) = fitting.min_by_key(|(_, kept)| kept.size())?;
+        (kept.size() / 2 <= bytes).then(|| self.kept.remove(index))
+    }
+}
+
+impl MemoryPool {
+    /// Its handle.
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// What it was made for.
+    pub fn place(&self) -> PoolPlace {
+        self.place
+    }
+
+    /// Most bytes that it may hold; 0 for as many as there are.
+    pub fn max_size(&self) -> u64 {
+        self.max_size
+    }
+
+    /// One of [`REUSE_ATTRIBUTES`].
+    ///
+    /// # Errors
+    /// `InvalidValue` for other attributes.
+    pub fn reuse(&self, attribute: u32) -> DriverResult<bool> {
+        Ok(self.reuse_flag(attribute)?.load(Ordering::Relaxed))
+    }
+
+    /// Sets one of [`REUSE_ATTRIBUTES`].
+    ///
+    /// # Errors
+    /// `InvalidValue` for other attributes.
+    pub fn set_reuse(&self, attribute: u32, allowed: bool) -> DriverResult {
+        self.reuse_flag(attribute)?.store(allowed, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn reuse_flag(&self, attribute: u32) -> DriverResult<&AtomicBool> {
+        let index = attribute.checked_sub(*REUSE_ATTRIBUTES.start()).and_then(|index| usize::try_from(index).ok());
+        index
+            .and_then(|index| self.reuse.get(index))
+            .ok_or_else(|| DriverError::invalid_value(format!("{attribute} says nothing of reuse")))
+    }
+
+    /// So many bytes stay reserved at synchronisations.
+    pub fn release_threshold(&self) -> u64 {
+        self.release_threshold.load(Ordering::Relaxed)
+    }
+
+    /// Sets how many bytes stay reserved at synchronisations.
+    pub fn set_release_threshold(&self, bytes: u64) {
+        self.release_threshold.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What it holds.
+    pub fn figures(&self) -> PoolUse {
+        self.store.lock().figures
+    }
+
+    /// Sets a high-water mark to what holds now.
+    pub fn reset_high(&self, mark: HighMark) {
+        let figures = &mut self.store.lock().figures;
+        match mark {
+            HighMark::Reserved => figures.reserved_high = figures.reserved,
+            HighMark::Used => figures.used_high = figures.used,
+        }
+    }
+
+    /// What a device may do with its memory: its own device everything, others nothing until they are told to.
+    pub fn access(&self, location: Location) -> MapAccess {
+        if self.is_home(location) || location.kind != location_kind::DEVICE {
+            return MapAccess::ReadWrite;
+        }
+        self.access.lock().get(&location.id).copied().unwrap_or(MapAccess::None)
+    }
+
+    fn is_home(&self, location: Location) -> bool {
+        !self.place.managed && self.place.location == location
+    }
+
+    fn kind(&self) -> MemoryKind {
+        match self.place {
+            PoolPlace { managed: true, .. } => MemoryKind::Managed,
+            PoolPlace { location: Location { kind: location_kind::DEVICE, .. }, .. } => MemoryKind::Device,
+            _ => MemoryKind::PinnedHost,
+        }
+    }
+
+    /// What lookups of its memory give back: the handle, and in the bits that handles leave free the flags of the kind.
+    fn tag(&self) -> u64 {
+        let flags = match self.kind() {
+            MemoryKind::Managed => super::ATTACH_GLOBAL,
+            MemoryKind::PinnedHost => host_flags::PORTABLE | host_flags::DEVICE_MAP,
+            _ => 0,
+        };
+        self.handle.raw() as u64 | u64::from(flags)
+    }
+
+    fn alloc(&self, memory: &Memory, size: u64) -> DriverResult<u64> {
+        let device = u32::try_from(self.place.location.ordinal()).unwrap_or(0);
+        let kind = self.kind();
+        // Memory of pools belongs to no context.
+        let spec = AllocSpec { size, kind, device, owner: 0, tag: self.tag(), origin: "cuMemAllocAsync" };
+        let full = |held: u64| {
+            let reason = format!("{size} bytes are not free in a pool that holds {held} bytes");
+            DriverError::new(ErrorCode::OutOfMemory, reason)
+        };
+        let mut store = self.store.lock();
+        let least = memory.kept_size(&spec);
+        if let Some(kept) = least.and_then(|bytes| store.reuse(bytes)) {
+            let held = kept.size();
+            if let Ok(info) = memory.alloc_kept(spec, kept) {
+                store.figures.reserved -= held;
+                store.take(least.unwrap_or(info.size));
+                store.enter(info.size);
+                return Ok(info.base);
+            }
+        }
+        let bytes = least.unwrap_or(size);
+        if self.max_size != 0 && store.figures.reserved.saturating_add(bytes) > self.max_size {
+            store.shrink(memory, self.max_size.saturating_sub(bytes));
+            if store.figures.reserved.saturating_add(bytes) > self.max_size {
+                return Err(full(store.figures.reserved));
+            }
+        }
+        let mut placed = memory.alloc(spec);
+        if placed == Err(AllocError::OutOfMemory) && !store.kept.is_empty() {
+            store.shrink(memory, 0);
+            placed = memory.alloc(spec);
+        }
+        let info = placed.map_err(|_| full(store.figures.reserved))?;
+        store.take(bytes);
+        store.enter(size);
+        Ok(info.base)
+    }
+
+    /// Counts memory that has come back, and keeps its pages.
+    fn came_back(&self, memory: &Memory, info: &AllocationInfo, kept: Option<Kept>) {
+        let mut store = self.store.lock();
+        store.figures.used = store.figures.used.saturating_sub(info.size);
+        match kept {
+            None => store.figures.reserved = store.figures.reserved.saturating_sub(info.size),
+            Some(kept) if store.closed => memory.give_back_kept(kept),
+            Some(kept) => store.kept.push(kept),
+        }
+    }
+
+    /// Gives kept memory back, as far as more than `least` bytes are reserved.
+    fn trim(&self, memory: &Memory, least: u64) {
+        self.store.lock().shrink(memory, least);
+    }
+
+    fn keeps_too_much(&self) -> bool {
+        let store = self.store.lock();
+        !store.kept.is_empty() && store.figures.reserved > self.release_threshold()
+    }
+}
+
+/// The pools of a place: the one that is always there, and the one that allocations come from now.
+struct Slot {
+    place: PoolPlace,
+    default: Arc<MemoryPool>,
+    current: Arc<MemoryPool>,
+}
+
+/// All memory pools.
+pub(crate) struct Pools {
+    table: HandleTable<MemoryPool>,
+    slots: Mutex<Vec<Slot>>,
+    /// Something was kept since pools were last looked at.
+    keep: AtomicBool,
+}
+
+impl Pools {
+    pub(crate) fn new() -> Pools {
+        Pools { table: HandleTable::new(Kind::MemoryPool), slots: Mutex::default(), keep: AtomicBool::new(false) }
+    }
+
+    fn make(&self, place: PoolPlace, max_size: u64, is_default: bool) -> DriverResult<Arc<MemoryPool>> {
+        self.table.insert(|handle| MemoryPool {
+            handle,
+            place,
+            is_default,
+            max_size,
+            reuse: [const { AtomicBool::new(true) }; 3],
+            release_threshold: AtomicU64::new(0),
+            store: Mutex::default(),
+            access: Mutex::default(),
+        })
+    }
+
+    fn with_slot<T>(&self, place: PoolPlace, use_slot: impl FnOnce(&mut Slot) -> T) -> DriverResult<T> {
+        let mut slots = self.slots.lock();
+        if let Some(slot) = slots.iter_mut().find(|slot| slot.place == place) {
+            return Ok(use_slot(slot));
+        }
+        let default = self.make(place, 0, true)?;
+        let mut slot = Slot { place, current: Arc::clone(&default), default };
+        let answer = use_slot(&mut slot);
+        slots.push(slot);
+        Ok(answer)
+    }
+
+    /// Counts memory that has been freed to the pool it came from.
+    pub(super) fn came_back(&self, memory: &Memory, info: &AllocationInfo, kept: Option<Kept>) {
+        match self.table.get(pool_of(info)) {
+            Some(pool) => {
+                if kept.is_some() {
+                    self.keep.store(true, Ordering::Relaxed);
+                }
+                pool.came_back(memory, info, kept);
+            }
+            None => kept.into_iter().for_each(|kept| memory.give_back_kept(kept)),
+        }
+    }
+}
+
+/// The pool that memory came from; NULL for other memory.
+pub(super) fn pool_of(info: &AllocationInfo) -> Handle {
+    match info.kind {
+        MemoryKind::Device | MemoryKind::Managed | MemoryKind::PinnedHost => {
+            Handle::from_raw(usize::try_from(info.tag).unwrap_or(0) & !0xf)
+        }
+        _ => Handle::NULL,
+    }
+}
+
+impl Driver {
+    /// A pool by its handle.
+    ///
+    /// # Errors
+    /// `InvalidValue` for NULL, stale and foreign handles.
+    pub fn pool(&self, handle: Handle) -> DriverResult<Arc<MemoryPool>> {
+        self.pools.table.lookup(handle)
+    }
+
+    /// Creates a pool (`cuMemPoolCreate`) that holds at most `max_size` bytes; 0 for as many as there are.
+    ///
+    /// # Errors
+    /// `InvalidValue` for a place that does not exist, `InvalidDevice`.
+    pub fn create_pool(&self, place: PoolPlace, max_size: u64) -> DriverResult<Handle> {
+        self.check_pool_place(place)?;
+        Ok(self.pools.make(place, max_size, false)?.handle)
+    }
+
+    fn check_pool_place(&self, place: PoolPlace) -> DriverResult {
+        // Managed memory need not prefer any place.
+        if place.managed && place.location.kind == location_kind::NONE {
+            Ok(())
+        } else {
+            self.check_location(place.location)
+        }
+    }
+
+    /// Destroys a pool. Its memory stays until it is freed; where it was the current pool, the default one is again.
+    ///
+    /// # Errors
+    /// `InvalidValue` for default pools, NULL, stale and foreign handles.
+    pub fn destroy_pool(&self, handle: Handle) -> DriverResult {
+        if self.pool(handle)?.is_default {
+            return Err(DriverError::invalid_value("a default memory pool cannot be destroyed"));
+        }
+        let pool = self.pools.table.remove(handle)?;
+        for slot in self.pools.slots.lock().iter_mut().filter(|slot| slot.current.handle == handle) {
+            slot.current = Arc::clone(&slot.default);
+        }
+        let mut store = pool.store.lock();
+        store.closed = true;
+        store.shrink(self.memory(), 0);
+        Ok(())
+    }
+
+    /// The pool that is always there for a place.
+    ///
+    /// # Errors
+    /// `InvalidValue` for a place that does not exist, `InvalidDevice`.
+    pub fn default_pool(&self, place: PoolPlace) -> DriverResult<Handle> {
+        self.check_pool_place(place)?;
+        self.pools.with_slot(place, |slot| slot.default.handle)
+    }
+
+    /// The pool that allocations in a place come from.
+    ///
+    /// # Errors
+    /// As [`Driver::default_pool`].
+    pub fn current_pool(&self, place: PoolPlace) -> DriverResult<Handle> {
+        self.check_pool_place(place)?;
+        self.pools.with_slot(place, |slot| slot.current.handle)
+    }
+
+    /// Sets the pool that allocations in a place come from.
+    ///
+    /// # Errors
+    /// As [`Driver::default_pool`]; `InvalidValue` for a pool that was made for another place.
+    pub fn set_current_pool(&self, place: PoolPlace, handle: Handle) -> DriverResult {
+        self.check_pool_place(place)?;
+        let pool = self.pool(handle)?;
+        if pool.place != place {
+            let reason = format!("the pool was made for {:?}, not for {place:?}", pool.place);
+            return Err(DriverError::invalid_value(reason));
+        }
+        self.pools.with_slot(place, |slot| slot.current = pool)
+    }
+
+    /// Sets what a device may do with a pool's memory. All devices share one memory, so it is only told back.
+    ///
+    /// # Errors
+    /// `InvalidValue` for another kind of place, and for taking access from the device that the pool was made for;
+    /// `InvalidDevice`.
+    pub fn set_pool_access(&self, handle: Handle, location: Location, access: MapAccess) -> DriverResult {
+        let pool = self.pool(handle)?;
+        self.check_location(location)?;
+        if location.kind != location_kind::DEVICE {
+            return Err(DriverError::invalid_value("access to memory pools is set for devices"));
+        }
+        if pool.is_home(location) {
+            return match access {
+                MapAccess::ReadWrite => Ok(()),
+                MapAccess::None | MapAccess::Read => {
+                    Err(DriverError::invalid_value(format!("device {} has full access to its own pool", location.id)))
+                }
+            };
+        }
+        pool.access.lock().insert(location.id, access);
+        Ok(())
+    }
+
+    /// What a device may do with a pool's memory.
+    ///
+    /// # Errors
+    /// `InvalidValue` for unknown pools and places, `InvalidDevice`.
+    pub fn pool_access(&self, handle: Handle, location: Location) -> DriverResult<MapAccess> {
+        let pool = self.pool(handle)?;
+        self.check_location(location)?;
+        Ok(pool.access(location))
+    }
+
+    /// Gives back what a pool keeps, as far as it holds more than `least` bytes.
+    ///
+    /// # Errors
+    /// `InvalidValue` for NULL, stale and foreign handles.
+    pub fn trim_pool(&self, handle: Handle, least: u64) -> DriverResult {
+        self.pool(handle)?.trim(self.memory(), least);
+        Ok(())
+    }
+
+    /// Called where the program has waited for work: pools give back what is above their release threshold.
+    #[inline]
+    pub(crate) fn release_pools(&self) {
+        if self.pools.keep.load(Ordering::Relaxed) {
+            self.release_all_pools();
+        }
+    }
+
+    #[cold]
+    fn release_all_pools(&self) {
+        self.pools.keep.store(false, Ordering::Relaxed);
+        while let Some(pool) = self.pools.table.find(MemoryPool::keeps_too_much) {
+            pool.trim(self.memory(), pool.release_threshold());
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Freed memory that keeps its pages for the next allocation: what memory pools hold between uses.
+
+use std::sync::atomic::Ordering;
+
+use super::window::CHUNK;
+use super::{AllocSpec, AllocationInfo, FreeError, GRANULE, Memory, lock};
+
+/// The chunks of a freed allocation, still backed by pages and still counted as used. They are no allocation: every
+/// access is refused. Give it back with [`Memory::give_back_kept`] or use it with [`Memory::alloc_kept`].
+#[derive(Debug)]
+#[must_use = "the chunks are lost unless they are given back"]
+pub struct Kept {
+    first: u64,
+    chunks: u64,
+}
+
+impl Kept {
+    /// Bytes that it holds.
+    pub fn size(&self) -> u64 {
+        self.chunks * CHUNK
+    }
+}
+
+/// Chunks that an allocation of `size` bytes takes, with its gap; None for a size that no memory has.
+fn chunks_for(size: u64) -> Option<u64> {
+    Some((size.checked_next_multiple_of(GRANULE)?.checked_add(GRANULE)?).div_ceil(CHUNK))
+}
+
+impl Memory {
+    /// Frees the allocation that starts at `base`, as [`Memory::free`], and keeps the pages of a large one.
+    pub fn free_keeping(&self, base: u64) -> Result<(AllocationInfo, Option<Kept>), FreeError> {
+        if self.table.slab_at(base).is_some() {
+            return Ok((self.free(base)?, None));
+        }
+        let mut runs = lock(&self.runs);
+        let (info, head) = self.take_run(&mut runs, base)?;
+        let first = (base - self.window.base()) / CHUNK;
+        let Some(chunks) = chunks_for(info.size) else { return Err(FreeError::NotAllocated) };
+        self.table.remove_run(first, chunks, head);
+        runs.remember(info);
+        drop(runs);
+        let kept = Kept { first, chunks };
+        self.used.fetch_add(kept.size() - info.size.next_multiple_of(GRANULE), Ordering::Relaxed);
+        Ok((info, Some(kept)))
+    }
+
+    /// Whether an allocation of `size` bytes is large enough to be kept, and how many bytes it then takes at least.
+    pub fn kept_size(&self, spec: &AllocSpec) -> Option<u64> {
+        let rounded = spec.size.checked_next_multiple_of(GRANULE)?;
+        if spec.size == 0 || self.slabs.class_of(rounded, spec.kind).is_some() {
+            return None;
+        }
+        Some(chunks_for(spec.size)? * CHUNK)
+    }
+
+    /// Allocates in kept memory, which holds what was there. Gives it back as it is if it is too small.
+    ///
+    /// # Errors
+    /// The kept memory, if `spec` does not fit it.
+    pub fn alloc_kept(&self, spec: AllocSpec, kept: Kept) -> Result<AllocationInfo, Kept> {
+        let Some(chunks) = chunks_for(spec.size).filter(|chunks| *chunks <= kept.chunks && spec.size > 0) else {
+            return Err(kept);
+        };
+        let mut runs = lock(&self.runs);
+        let base = self.window.base() + kept.first * CHUNK;
+        let info = self.describe(spec, base);
+        if kept.chunks > chunks {
+            self.window.discard(kept.first + chunks, kept.chunks - chunks);
+            runs.give(kept.first + chunks, kept.chunks - chunks);
+        }
+        runs.record(info, self.table.add_run(kept.first, chunks, base, info.size, false));
+        drop(runs);
+        self.used.fetch_sub(kept.size() - info.size.next_multiple_of(GRANULE), Ordering::Relaxed);
+        Ok(info)
+    }
+
+    /// Gives kept memory back to the host.
+    pub fn give_back_kept(&self, kept: Kept) {
+        self.window.discard(kept.first, kept.chunks);
+        lock(&self.runs).give(kept.first, kept.chunks);
+        self.used.fetch_sub(kept.size(), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{MemoryKind, Options};
+    use super::*;
+    use crate::fault::AccessKind;
+
+    fn spec(size: u64) -> AllocSpec {
+        AllocSpec { size, kind: MemoryKind::Device, device: 0, owner: 1, tag: 0, origin: "test" }
+    }
+
+    #[test]
+    fn large_memory_is_kept_with_its_contents_and_refused_meanwhile() {
+        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28 }).unwrap();
+        let info = memory.alloc(spec(5 << 20)).unwrap();
+        memory.view().store(info.base + 8, 7_u32).unwrap();
+        let (freed, kept) = memory.free_keeping(info.base).unwrap();
+        assert_eq!(freed, info);
+        let kept = kept.unwrap();
+        assert_eq!(memory.used(), kept.size());
+        assert!(memory.check(info.base, 4, AccessKind::Load).is_err());
+        assert_eq!(memory.kept_size(&spec(5 << 20)), Some(kept.size()));
+
+        let kept = memory.alloc_kept(spec(9 << 20), kept).unwrap_err();
+        let again = memory.alloc_kept(spec(3 << 20), kept).unwrap();
+        assert_eq!((again.base, memory.used()), (info.base, 3 << 20));
+        assert_eq!(memory.view().load::<u32>(again.base + 8).unwrap(), 7);
+        assert_ne!(again.id, info.id);
+        memory.free(again.base).unwrap();
+        assert_eq!(memory.used(), 0);
+    }
+
+    #[test]
+    fn what_is_given_back_is_free_for_all_and_small_memory_is_not_kept() {
+        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28 }).unwrap();
+        let info = memory.alloc(spec(200 << 20)).unwrap();
+        let kept = memory.free_keeping(info.base).unwrap().1.unwrap();
+        assert!(memory.alloc(spec(200 << 20)).is_err());
+        memory.give_back_kept(kept);
+        assert_eq!(memory.used(), 0);
+        memory.alloc(spec(200 << 20)).unwrap();
+        let small = memory.alloc(spec(1000)).unwrap();
+        assert_eq!(memory.kept_size(&spec(1000)), None);
+        assert!(memory.free_keeping(small.base).unwrap().1.is_none());
+        assert!(memory.free_keeping(small.base).is_err());
+    }
+}
