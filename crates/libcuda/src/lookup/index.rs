@@ -21,27 +21,37 @@ const fn place(name: &[u8]) -> (usize, u32) {
     (hash as usize % SLOTS, (hash >> 32) as u32 & !POSITION_MASK)
 }
 
-/// Eight bytes a step; the last step may overlap the one before.
+/// Sixteen bytes a step, in two halves that do not wait for each other; the last step may overlap the one before.
 const fn hash(name: &[u8]) -> u64 {
-    let mut hash = name.len() as u64;
+    let (mut even, mut odd) = (name.len() as u64, 0);
     let mut rest = name;
-    while let Some((word, tail)) = rest.split_first_chunk::<8>() {
-        hash = mix(hash, u64::from_le_bytes(*word));
+    while let Some((pair, tail)) = rest.split_first_chunk::<16>() {
+        (even, odd) = mix_both(even, odd, u128::from_le_bytes(*pair));
         rest = tail;
     }
-    match name.last_chunk::<8>() {
-        Some(_) if rest.is_empty() => {}
-        Some(last) => hash = mix(hash, u64::from_le_bytes(*last)),
-        None => {
-            let mut word = 0;
-            while let Some((byte, tail)) = rest.split_first() {
-                word = word << 8 | *byte as u64;
-                rest = tail;
+    if !rest.is_empty() {
+        let pair = match (name.last_chunk::<16>(), name.first_chunk::<8>(), name.last_chunk::<8>()) {
+            (Some(last), ..) => u128::from_le_bytes(*last),
+            (None, Some(first), Some(last)) => {
+                u64::from_le_bytes(*first) as u128 | (u64::from_le_bytes(*last) as u128) << 64
             }
-            hash = mix(hash, word);
-        }
+            _ => {
+                let mut word = 0;
+                while let Some((byte, tail)) = rest.split_first() {
+                    word = word << 8 | *byte as u128;
+                    rest = tail;
+                }
+                word
+            }
+        };
+        (even, odd) = mix_both(even, odd, pair);
     }
+    let hash = even ^ odd.rotate_left(32);
     hash ^ hash >> 29
+}
+
+const fn mix_both(even: u64, odd: u64, pair: u128) -> (u64, u64) {
+    (mix(even, pair as u64), mix(odd, (pair >> 64) as u64))
 }
 
 const fn mix(hash: u64, word: u64) -> u64 {
