@@ -3,7 +3,7 @@
 use super::{Input, VerifiedModule};
 use crate::ir::{
     Address, AddressTarget, Base, CallTarget, Function, FunctionId, Global, GlobalId, Linkage, Module, OpaqueRef,
-    PrototypeId, RelocationTarget, Visitor,
+    PrototypeId, RelocationTarget, Space, Visitor,
 };
 use std::collections::HashMap;
 
@@ -33,6 +33,8 @@ pub struct Linker {
     warnings: Vec<crate::diagnostic::Diagnostic>,
     /// By function: the input that uses it first.
     users: HashMap<FunctionId, usize>,
+    /// By variable: the input whose code uses it first.
+    variable_users: HashMap<GlobalId, usize>,
 }
 
 /// What is to be done with a symbol of a new input.
@@ -255,6 +257,9 @@ impl Linker {
         for callee in &body.callees {
             self.users.entry(*callee).or_insert(input);
         }
+        for global in &body.globals {
+            self.variable_users.entry(*global).or_insert(input);
+        }
         self.module.functions[renaming.functions[old].0 as usize].body = Some(body);
     }
 
@@ -269,14 +274,20 @@ impl Linker {
         }
     }
 
-    /// The linked module; or which functions nothing defines.
+    /// The linked module; or which functions and variables nothing defines.
     pub fn complete(&self) -> Result<VerifiedModule, Vec<String>> {
         let undefined = self.module.functions.iter().enumerate().filter_map(|(index, function)| {
             let user = self.users.get(&FunctionId(index as u32))?;
             let missing = function.body.is_none() && function.builtin.is_none();
             missing.then(|| format!("Undefined reference to '{}' in '{}'", function.name, self.inputs[*user]))
         });
-        let undefined: Vec<String> = undefined.collect();
+        let variables = self.module.globals.iter().enumerate().filter_map(|(index, global)| {
+            let user = self.variable_users.get(&GlobalId(index as u32))?;
+            // An `.extern` variable in shared memory is the dynamic part of it.
+            let missing = global.linkage == Linkage::Extern && global.space != Space::Shared;
+            missing.then(|| format!("Undefined reference to '{}' in '{}'", global.name, self.inputs[*user]))
+        });
+        let undefined: Vec<String> = undefined.chain(variables).collect();
         if undefined.is_empty() {
             Ok(VerifiedModule::new(self.module.clone(), self.warnings.clone()))
         } else {
