@@ -1,9 +1,8 @@
 /* A second ABI version that came with a minor version: the header of that time does not map the plain name to it. */
-#define _GNU_SOURCE
+#include "check.h"
+
 #include <cudaTypedefs.h>
 #include <string.h>
-
-#include "check.h"
 
 int main(void) {
     CUuuid uuid, expected;

@@ -1,5 +1,4 @@
 /* Why a function is not there: the version asked for is too old, or the driver is. The argument is the version to ask for. */
-#define _GNU_SOURCE
 #include "check.h"
 
 int main(int argc, char **argv) {

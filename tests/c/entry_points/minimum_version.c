@@ -1,9 +1,8 @@
 /* A function is asked for only of a driver that is new enough for it. The guide shows this with the lookup of the runtime library,
    which passes the version on to the driver's; NVIDIA's runtime needs export tables of the driver that are private. */
-#define _GNU_SOURCE
-#include <cudaTypedefs.h>
-
 #include "check.h"
+
+#include <cudaTypedefs.h>
 
 int main(void) {
     int version = 0;

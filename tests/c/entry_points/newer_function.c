@@ -1,5 +1,4 @@
 /* A function of CUDA 12.5 through the header of 12.3, whose typedefs do not have it. */
-#define _GNU_SOURCE
 #include "check.h"
 
 #if CUDA_VERSION != 12030

@@ -1,8 +1,7 @@
 /* Three ways to say which default stream is meant: the macro at compile time, and two flags. */
-#define _GNU_SOURCE
-#include <cudaTypedefs.h>
-
 #include "check.h"
+
+#include <cudaTypedefs.h>
 
 static void look_up(const char *what, cuuint64_t flags) {
     void *launch = NULL;

@@ -1,8 +1,7 @@
 /* The version that is asked for decides the ABI version; one below the first is not sufficient. */
-#define _GNU_SOURCE
-#include <cudaTypedefs.h>
-
 #include "check.h"
+
+#include <cudaTypedefs.h>
 
 int main(void) {
     PFN_cuStreamBeginCapture_v10000 first = NULL;

@@ -1,8 +1,7 @@
 /* Two ABI versions of one entry point, each through the typedef that bears its version. */
-#define _GNU_SOURCE
-#include <cudaTypedefs.h>
-
 #include "check.h"
+
+#include <cudaTypedefs.h>
 
 int main(void) {
     PFN_cuMemAlloc_v3020 second = NULL;

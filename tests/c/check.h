@@ -1,11 +1,16 @@
-/* What the programs of this folder share: stop at the first unexpected result, and name what a pointer points to. */
+/* What the programs share; comes before all other headers: stop at the first unexpected result, and name what a pointer points to. */
 #ifndef CHECK_H
 #define CHECK_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static inline void check(CUresult result, const char *what) {
     const char *name = "?";
