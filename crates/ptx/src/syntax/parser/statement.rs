@@ -199,7 +199,10 @@ impl Parser<'_> {
         }
         let operands = self.nodes.extend(self.operands.drain(mark..));
         let end = self.token.span.end;
-        let ended = self.end_statement();
+        let ended = match operands.is_empty() {
+            true => self.expect(TokenKind::Semicolon, "';'").map(drop),
+            false => self.end_statement(),
+        };
         let span = match ended {
             Ok(()) => Span::new(start, end),
             Err(Reported) => self.span_from(start),
