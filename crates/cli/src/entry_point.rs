@@ -1,4 +1,5 @@
 //! `warploom entry-point`: what one `cuGetProcAddress` request gives, and if nothing, why.
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -50,7 +51,7 @@ impl EntryPoint {
         match driver.look_up(&self.name, version.0, stream) {
             Ok(symbol) => {
                 let name = symbol.name();
-                print(&driver, &self.name, version, name.as_deref());
+                print(&driver, &self.name, version, name.as_deref())?;
                 Ok(ExitCode::SUCCESS)
             }
             Err(error) => {
@@ -64,22 +65,24 @@ impl EntryPoint {
     }
 }
 
-fn print(driver: &Driver, name: &str, version: CudaVersion, symbol: Option<&str>) {
-    println!("{name} for callers of CUDA {version}");
+fn print(driver: &Driver, name: &str, version: CudaVersion, symbol: Option<&str>) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{name} for callers of CUDA {version}")?;
     let facts = ENTRY_POINTS
         .iter()
         .find(|entry_point| entry_point.name == name)
         .and_then(|entry_point| entry_point.versions.iter().find(|version| Some(version.symbol) == symbol));
-    println!("  symbol       {}", symbol.unwrap_or("without a name in the library"));
+    writeln!(out, "  symbol       {}", symbol.unwrap_or("without a name in the library"))?;
     match facts {
         Some(facts) => {
-            println!("  ABI version  {}, since CUDA {}", abi_number(facts.symbol), CudaVersion(facts.since));
-            println!("  typedef      {}", facts.typedef);
-            println!("  header       {}", facts.header);
+            writeln!(out, "  ABI version  {}, since CUDA {}", abi_number(facts.symbol), CudaVersion(facts.since))?;
+            writeln!(out, "  typedef      {}", facts.typedef)?;
+            writeln!(out, "  header       {}", facts.header)?;
         }
-        None => println!("  typedef      none that warploom knows"),
+        None => writeln!(out, "  typedef      none that warploom knows")?,
     }
-    println!("  driver       {}", driver.identity());
+    writeln!(out, "  driver       {}", driver.identity())?;
+    Ok(())
 }
 
 /// `cuMemAlloc_v2_ptds` is ABI version 2.

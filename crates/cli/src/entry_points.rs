@@ -38,14 +38,11 @@ impl EntryPoints {
             .collect();
         found.sort_by_key(|(since, name, version)| (*since, *name, version.symbol));
         let mut output = io::BufWriter::new(io::stdout().lock());
-        let written = found.iter().try_for_each(|(since, name, version)| {
+        for (since, name, version) in &found {
             let since = CudaVersion(*since);
-            writeln!(output, "{since}\t{name}\t{}\t{}\t{}", version.symbol, version.typedef, version.header)
-        });
-        match written.and_then(|()| output.flush()) {
-            // A reader such as head that has enough is no failure.
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-            _ => Ok(if found.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS }),
+            writeln!(output, "{since}\t{name}\t{}\t{}\t{}", version.symbol, version.typedef, version.header)?;
         }
+        output.flush()?;
+        Ok(if found.is_empty() { ExitCode::from(1) } else { ExitCode::SUCCESS })
     }
 }

@@ -1,5 +1,6 @@
 //! `warploom info`: the driver, its devices, and the settings in force.
 use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -66,9 +67,9 @@ impl Info {
             error,
         };
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&report)?);
+            writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
         } else {
-            print(&driver, &report);
+            print(&driver, &report)?;
         }
         Ok(if report.error.is_some() { ExitCode::from(1) } else { ExitCode::SUCCESS })
     }
@@ -103,21 +104,24 @@ impl From<DeviceFacts> for DeviceReport {
     }
 }
 
-fn print(driver: &Driver, report: &Report) {
-    println!("driver   {}", driver.identity());
+fn print(driver: &Driver, report: &Report) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "driver   {}", driver.identity())?;
     for device in &report.devices {
-        println!("device {} {}", device.ordinal, device.name);
-        println!(
+        writeln!(out, "device {} {}", device.ordinal, device.name)?;
+        writeln!(
+            out,
             "         compute capability {}, {} multiprocessors",
             device.compute_capability, device.multiprocessors
-        );
-        println!("         {:.1} GiB of memory", device.memory_bytes as f64 / f64::from(1 << 30));
-        println!("         UUID {}", device.uuid);
+        )?;
+        writeln!(out, "         {:.1} GiB of memory", device.memory_bytes as f64 / f64::from(1 << 30))?;
+        writeln!(out, "         UUID {}", device.uuid)?;
     }
     for (name, value) in &report.settings {
-        println!("setting  {name}={value}");
+        writeln!(out, "setting  {name}={value}")?;
     }
     if let Some(error) = &report.error {
-        println!("devices  none: {error}");
+        writeln!(out, "devices  none: {error}")?;
     }
+    Ok(())
 }

@@ -9,6 +9,7 @@ mod ptx;
 mod run;
 mod version;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -16,6 +17,9 @@ use clap::{Parser, Subcommand};
 /// Run CUDA programs on the CPU, and ask CUDA drivers what they have.
 #[derive(Debug, Parser)]
 #[command(name = "warploom", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    after_help = "Examples:\n  warploom run -- ./vector_add 1000000\n  warploom entry-point cuMemAlloc --cuda 3.1\n  warploom ptx check kernels.ptx"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -42,6 +46,10 @@ fn main() -> ExitCode {
         Command::Ptx(command) => command.execute(),
     };
     result.unwrap_or_else(|error| {
+        // A reader such as head that has enough is no failure.
+        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            return ExitCode::SUCCESS;
+        }
         eprintln!("warploom: {error:#}");
         ExitCode::from(2)
     })

@@ -1,6 +1,6 @@
 //! `warploom ptx`: says whether PTX loads and why not, and shows how it was understood.
 use std::borrow::Cow;
-use std::io::{IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,11 +9,12 @@ use clap::{Args, Subcommand, ValueEnum};
 use warploom_ptx::diagnostic::{APPLICATION_INPUT, Diagnostic, error_log, excerpts, info_log};
 use warploom_ptx::image::{EntryKind, Fatbin, ImageKind, identify, read_container};
 use warploom_ptx::ir::{FunctionId, FunctionKind};
+use warploom_ptx::lower::lower;
 use warploom_ptx::{Options, VerifiedModule, load, syntax};
 
 use crate::version::CudaVersion;
 
-/// Check PTX, or show how it is understood.
+/// Check PTX, or show how it is understood
 #[derive(Debug, Subcommand)]
 pub(crate) enum Ptx {
     Check(Check),
@@ -22,8 +23,11 @@ pub(crate) enum Ptx {
 
 /// Say whether PTX loads, and what is wrong with it.
 ///
-/// Files are PTX, fat binaries, or what cuLinkComplete gave. The exit status is 1 if one does not load.
+/// Files are PTX, fat binaries, or what cuLinkComplete gave. The exit status is 1 if one does not load, 2 if one cannot be read.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  warploom ptx check kernels.ptx\n  warploom ptx check --cuda 12.4 --device sm_80 *.ptx"
+)]
 pub(crate) struct Check {
     /// Load as the driver of this CUDA version.
     #[arg(long, value_name = "X.Y", default_value_t = CudaVersion(warploom_abi::CUDA_VERSION))]
@@ -37,19 +41,22 @@ pub(crate) struct Check {
     #[arg(long)]
     log: bool,
 
-    /// The files.
+    /// The files; - is standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }
 
 /// Print PTX as it was understood, what was not understood left out.
+///
+/// What is wrong with it goes to standard error, and makes the exit status 1.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  warploom ptx dump --form ir kernels.ptx | less")]
 pub(crate) struct Dump {
     /// In which form.
     #[arg(long, value_enum, default_value_t = Form::Text)]
     form: Form,
 
-    /// A PTX file, a fat binary, or what cuLinkComplete gave.
+    /// A PTX file, a fat binary, or what cuLinkComplete gave; - is standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
@@ -60,6 +67,8 @@ enum Form {
     Text,
     /// The syntax tree.
     Tree,
+    /// The typed intermediate representation that is executed: registers, blocks, instructions with their lines.
+    Ir,
 }
 
 impl Ptx {
@@ -74,18 +83,28 @@ impl Ptx {
 impl Check {
     fn execute(self) -> anyhow::Result<ExitCode> {
         let options = Options { driver_version: self.cuda.0.unsigned_abs(), sm: self.device };
-        let mut failed = false;
+        let mut status = 0;
         for file in &self.files {
-            for (name, text) in texts(file)? {
-                failed |= !self.check(&name, &text, &options)?;
+            match texts(file) {
+                Ok(texts) => {
+                    for (name, text) in texts {
+                        let loads = self.check(&name, &text, &options)?;
+                        status = status.max(u8::from(!loads));
+                    }
+                }
+                // The other files are looked at all the same.
+                Err(error) => {
+                    eprintln!("warploom: {error:#}");
+                    status = 2;
+                }
             }
         }
-        Ok(ExitCode::from(u8::from(failed)))
+        Ok(ExitCode::from(status))
     }
 
     /// Prints what there is to say about one text; whether it loads.
     fn check(&self, name: &str, text: &[u8], options: &Options) -> anyhow::Result<bool> {
-        let mut out = std::io::stdout().lock();
+        let mut out = io::stdout().lock();
         match load(text, options) {
             Ok(module) => {
                 self.problems(name, &String::from_utf8_lossy(text), module.warnings());
@@ -112,7 +131,7 @@ impl Check {
                 }
             }
         } else {
-            eprint!("{}", excerpts(source, name, diagnostics, std::io::stderr().is_terminal()));
+            eprint!("{}", excerpts(source, name, diagnostics, io::stderr().is_terminal()));
         }
     }
 }
@@ -135,14 +154,22 @@ impl Dump {
         let mut failed = false;
         for (name, text) in texts(&self.file)? {
             let parsed = syntax::parse(&text);
-            let color = std::io::stderr().is_terminal();
-            eprint!("{}", excerpts(parsed.module.source(), &name, &parsed.diagnostics, color));
-            failed |= parsed.has_errors();
+            let color = io::stderr().is_terminal();
+            let mut diagnostics = parsed.diagnostics;
             let text = match self.form {
                 Form::Text => parsed.module.to_string(),
                 Form::Tree => syntax::dump(&parsed.module),
+                Form::Ir => {
+                    let lowered = lower(&parsed.module);
+                    diagnostics.extend(lowered.diagnostics);
+                    lowered.module.to_string()
+                }
             };
-            std::io::stdout().write_all(text.as_bytes())?;
+            eprint!("{}", excerpts(parsed.module.source(), &name, &diagnostics, color));
+            failed |= diagnostics.iter().any(Diagnostic::is_error);
+            let mut out = BufWriter::new(io::stdout().lock());
+            out.write_all(text.as_bytes())?;
+            out.flush()?;
         }
         Ok(ExitCode::from(u8::from(failed)))
     }
@@ -150,8 +177,8 @@ impl Dump {
 
 /// The PTX texts of a file, each with the name to show for it.
 fn texts(file: &Path) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
-    let name = file.display().to_string();
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
+    let name = if is_standard_input(file) { "<stdin>".to_owned() } else { file.display().to_string() };
+    let bytes = read(file).with_context(|| format!("cannot read {name}"))?;
     let texts: Vec<_> = match identify(&bytes) {
         Some(ImageKind::Fatbin) => {
             let fatbin = Fatbin::parse(&bytes).with_context(|| format!("cannot read {name}"))?;
@@ -171,6 +198,19 @@ fn texts(file: &Path) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
         bail!("{name} holds no PTX, only machine code: compile it for a virtual architecture as well (compute_NN)");
     }
     Ok(texts)
+}
+
+fn is_standard_input(file: &Path) -> bool {
+    file.as_os_str() == "-"
+}
+
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    if !is_standard_input(file) {
+        return std::fs::read(file);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn capability(text: &str) -> Result<u32, String> {

@@ -1,4 +1,5 @@
 //! The built command, run as a user runs it.
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -208,4 +209,309 @@ fn a_program_under_run_finds_our_library_first() {
 fn programs_that_cannot_start_exit_as_in_a_shell() {
     assert_eq!(output(warploom().args(["run", "/nonexistent/program"])).status.code(), Some(127));
     assert_eq!(output(warploom().args(["run", "/etc/passwd"])).status.code(), Some(126));
+}
+
+/// The PTX front end on a file of this content; the file's name is left out of what is printed.
+fn ptx(arguments: &[&str], content: &[u8]) -> String {
+    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let file = std::env::temp_dir().join(format!("warploom-command-{}-{number}.ptx", std::process::id()));
+    std::fs::write(&file, content).expect("the file can be written");
+    let answer = answer(warploom().arg("ptx").args(arguments).arg(&file));
+    std::fs::remove_file(&file).expect("the file is there");
+    answer.replace(&file.display().to_string(), "x.ptx")
+}
+
+const KERNEL: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
+
+#[test]
+fn valid_ptx_loads() {
+    insta::assert_snapshot!(ptx(&["check"], KERNEL.as_bytes()), @r"
+    x.ptx: loads, 1 kernel
+    exit 0
+    ");
+    insta::assert_snapshot!(ptx(&["dump"], KERNEL.as_bytes()), @r"
+    .version 8.0
+    .target sm_80
+    .address_size 64
+    .visible .entry k()
+    {
+        ret;
+    }
+    exit 0
+    ");
+    insta::assert_snapshot!(ptx(&["dump", "--form", "tree"], KERNEL.as_bytes()), @r"
+    version: Version { major: 8, minor: 0 }
+    targets:
+      - sm_80
+    address_size: 64
+    Function Function
+        linkage: Visible
+        kind: Entry
+        name: k
+        body: Body
+          statements:
+            - Instruction Instruction
+                opcode: ret
+    exit 0
+    ");
+}
+
+#[test]
+fn what_keeps_ptx_from_loading_is_shown_with_its_line() {
+    let text = KERNEL.replace("ret;", "bogus.u32 7;");
+    insta::assert_snapshot!(ptx(&["check"], text.as_bytes()), @r"
+    x.ptx: does not load
+    error[unknown-instruction]: Not a name of any known instruction: 'bogus'
+     --> x.ptx:4:23
+      |
+    4 | .visible .entry k() { bogus.u32 7; }
+      |                       ^^^^^
+    exit 1
+    ");
+    insta::assert_snapshot!(ptx(&["check", "--log"], text.as_bytes()), @r"
+    x.ptx: does not load
+    ptxas application ptx input, line 4; error   : Not a name of any known instruction: 'bogus'
+    ptxas fatal   : Ptx assembly aborted due to errors
+    exit 1
+    ");
+    insta::assert_snapshot!(ptx(&["check", "--cuda", "11.8"], KERNEL.as_bytes()), @r"
+    x.ptx: does not load
+    error[version]: Unsupported .version 8.0; current version is '7.8'
+     --> x.ptx:1:10
+      |
+    1 | .version 8.0
+      |          ^^^
+    exit 1
+    ");
+    insta::assert_snapshot!(ptx(&["check", "--device", "sm_75"], KERNEL.as_bytes()), @r"
+    x.ptx: does not load
+    error[target]: PTX with .target 'sm_80' cannot be compiled for architecture 'sm_75'
+     --> x.ptx:2:9
+      |
+    2 | .target sm_80
+      |         ^^^^^
+    exit 1
+    ");
+    insta::assert_snapshot!(ptx(&["dump"], KERNEL.replace("ret;", "ret").as_bytes()), @r"
+    .version 8.0
+    .target sm_80
+    .address_size 64
+    .visible .entry k()
+    {
+        ret;
+    }
+    error[syntax]: Parsing error near '}': expected ';'
+     --> x.ptx:4:27
+      |
+    4 | .visible .entry k() { ret }
+      |                           ^
+    exit 1
+    ");
+}
+
+#[test]
+fn fat_binaries_are_checked_entry_by_entry() {
+    let mut head = [0; 64];
+    head[0] = 1;
+    head[4] = 64;
+    head[8] = KERNEL.len() as u8;
+    head[28] = 80;
+    let mut file = [0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0].to_vec();
+    file.extend((head.len() as u64 + KERNEL.len() as u64).to_le_bytes());
+    file.extend(head);
+    file.extend(KERNEL.as_bytes());
+    insta::assert_snapshot!(ptx(&["check"], &file), @r"
+    x.ptx(sm_80): loads, 1 kernel
+    exit 0
+    ");
+    insta::assert_snapshot!(ptx(&["check"], &file[..50]), @r"
+    warploom: cannot read x.ptx: the image ends within the fat binary
+    exit 2
+    ");
+}
+
+#[test]
+fn the_executed_form_shows_registers_blocks_and_lines() {
+    let text = KERNEL.replace(
+        "k() { ret; }",
+        "k(.param .u64 p) {\n  .reg .b64 %a;\n  .reg .b32 %x;\n  ld.param.u64 %a, [p];\n  ld.global.u32 %x, [%a+4];\n  add.u32 %x, %x, 1;\n  st.global.u32 [%a], %x;\n  ret;\n}",
+    );
+    insta::assert_snapshot!(ptx(&["dump", "--form", "ir"], text.as_bytes()), @r"
+    version 8.0 target sm_80
+    f0: Visible kernel k (p .u64 at 0 size 8 align 8)
+      r0 .b64 %a, r1 .b32 %x
+      param frame: 8 bytes
+    b0:
+        7  Ld space: Param, ty: U64, semantics: Weak, scope: Sys, dst: [r0], addr: [param]
+        8  Ld space: Global, ty: U32, semantics: Weak, scope: Sys, dst: [r1], addr: [r0+4]
+        9  IntBinary op: Add, ty: U32, dst: r1, a: r1, b: 0x1
+       10  St space: Global, ty: U32, semantics: Weak, scope: Sys, src: [r1], addr: [r0]
+       11  ret
+    exit 0
+    ");
+}
+
+#[test]
+fn a_kernel_that_cannot_launch_is_named_with_its_instruction() {
+    let text = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n  wgmma.fence.sync.aligned;\n  ret;\n}\n.visible .entry good() { ret; }\n";
+    insta::assert_snapshot!(ptx(&["check"], text.as_bytes()), @r"
+    x.ptx:5: kernel k does not launch: `wgmma.fence.sync.aligned` is not supported
+    x.ptx: loads, 2 kernels
+    exit 0
+    ");
+}
+
+#[test]
+fn standard_input_is_read_and_other_files_go_on_after_one_that_is_missing() {
+    let mut command = warploom();
+    command.args(["ptx", "check", "/nonexistent/a.ptx", "-"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    command.stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("the command starts");
+    child.stdin.take().expect("a pipe").write_all(KERNEL.as_bytes()).expect("the command reads");
+    let output = child.wait_with_output().expect("the command ends");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "<stdin>: loads, 1 kernel\n");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(complaint.starts_with("warploom: cannot read /nonexistent/a.ptx: No such file"), "{complaint}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_failure() {
+    for arguments in [&["entry-points"][..], &["info"], &["entry-point", "cuInit"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = output(warploom().args(arguments).stdout(writer));
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.stderr.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn help_says_what_there_is() {
+    insta::assert_snapshot!(answer(warploom().arg("--help")), @r"
+    Run CUDA programs on the CPU, and ask CUDA drivers what they have
+
+    Usage: warploom <COMMAND>
+
+    Commands:
+      run           Run a CUDA program on the CPU
+      entry-point   Show which function cuGetProcAddress gives for a name, a CUDA version and a default stream
+      entry-points  List the entry points that a range of CUDA versions brought, oldest first
+      info          Show the driver, its devices and the settings in force
+      ptx           Check PTX, or show how it is understood
+      help          Print this message or the help of the given subcommand(s)
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+
+    Examples:
+      warploom run -- ./vector_add 1000000
+      warploom entry-point cuMemAlloc --cuda 3.1
+      warploom ptx check kernels.ptx
+    exit 0
+    ");
+    insta::assert_snapshot!(answer(warploom().args(["run", "-h"])), @r"
+    Run a CUDA program on the CPU
+
+    Usage: warploom run [OPTIONS] <PROGRAM> [ARGS]...
+
+    Arguments:
+      <PROGRAM>  The program
+      [ARGS]...  Its arguments
+
+    Options:
+          --cuda <X.Y>      Behave as the driver of this CUDA version [default: the newest that warploom knows]
+          --device <sm_NN>  Behave as a device of this compute capability [default: sm_90]
+          --devices <N>     Show this many devices; 0 is a machine without a GPU [default: 1]
+          --threads <N>     Run kernels on this many threads [default: one for each core that the process may use]
+          --log <WHAT>      Print calls of the driver on standard error: all of them, or those that fail [possible values: calls, errors]
+      -h, --help            Print help (see more with '--help')
+
+    Example:
+      warploom run --device sm_80 -- ./vector_add 1000000
+    exit 0
+    ");
+    insta::assert_snapshot!(answer(warploom().args(["entry-point", "-h"])), @r"
+    Show which function cuGetProcAddress gives for a name, a CUDA version and a default stream
+
+    Usage: warploom entry-point [OPTIONS] <NAME>
+
+    Arguments:
+      <NAME>  The base name, without _v2, _ptds or _ptsz
+
+    Options:
+          --cuda <X.Y>      The CUDA version that the caller was written for [default: the driver's]
+          --per-thread      Ask for the variant whose stream 0 is the calling thread's default stream
+          --legacy          Ask for the variant whose stream 0 is the legacy default stream
+          --library <PATH>  Ask this driver library instead of warploom's
+      -h, --help            Print help (see more with '--help')
+
+    Examples:
+      warploom entry-point cuMemAlloc --cuda 3.1
+      warploom entry-point cuLaunchKernel --cuda 12.0 --per-thread
+    exit 0
+    ");
+    insta::assert_snapshot!(answer(warploom().args(["entry-points", "-h"])), @r"
+    List the entry points that a range of CUDA versions brought, oldest first
+
+    Usage: warploom entry-points [OPTIONS]
+
+    Options:
+          --since <X.Y>  The first version of the range [default: all]
+          --until <X.Y>  The last version of the range [default: the newest]
+      -h, --help         Print help (see more with '--help')
+
+    Example:
+      warploom entry-points --since 12.4 --until 12.6
+    exit 0
+    ");
+    insta::assert_snapshot!(answer(warploom().args(["info", "-h"])), @r"
+    Show the driver, its devices and the settings in force
+
+    Usage: warploom info [OPTIONS]
+
+    Options:
+          --json            Print one JSON object
+          --library <PATH>  Ask this driver library instead of warploom's
+      -h, --help            Print help
+    exit 0
+    ");
+    insta::assert_snapshot!(answer(warploom().args(["ptx", "check", "-h"])), @r"
+    Say whether PTX loads, and what is wrong with it
+
+    Usage: warploom ptx check [OPTIONS] <FILE>...
+
+    Arguments:
+      <FILE>...  The files; - is standard input
+
+    Options:
+          --cuda <X.Y>      Load as the driver of this CUDA version [default: 13.5]
+          --device <sm_NN>  Load for a device of this compute capability [default: sm_90]
+          --log             Print the lines that a program finds in its JIT log
+      -h, --help            Print help (see more with '--help')
+
+    Examples:
+      warploom ptx check kernels.ptx
+      warploom ptx check --cuda 12.4 --device sm_80 *.ptx
+    exit 0
+    ");
+    insta::assert_snapshot!(answer(warploom().args(["ptx", "dump", "-h"])), @r"
+    Print PTX as it was understood, what was not understood left out
+
+    Usage: warploom ptx dump [OPTIONS] <FILE>
+
+    Arguments:
+      <FILE>  A PTX file, a fat binary, or what cuLinkComplete gave; - is standard input
+
+    Options:
+          --form <FORM>  In which form [default: text] [possible values: text, tree, ir]
+      -h, --help         Print help (see more with '--help')
+
+    Example:
+      warploom ptx dump --form ir kernels.ptx | less
+    exit 0
+    ");
 }

@@ -28,6 +28,7 @@ impl Out<'_> {
     /// Ends a line, unless one has just ended.
     fn line(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.truncate(self.text.trim_end_matches(' ').len());
             self.text.push('\n');
         }
     }
