@@ -10,16 +10,44 @@ use std::sync::OnceLock;
 
 /// A recorded line, ours instead, and why.
 struct Difference {
+    section: &'static str,
+    /// Counts from 1 in the section.
+    line: usize,
     recorded: &'static str,
     ours: &'static str,
     reason: &'static str,
 }
 
-const DELIBERATE: &[Difference] = &[Difference {
-    recorded: r#"cuModuleLoad(&m2, "/") = CUDA_ERROR_OUT_OF_MEMORY"#,
-    ours: r#"cuModuleLoad(&m2, "/") = CUDA_ERROR_FILE_NOT_FOUND"#,
-    reason: "the recorded driver takes the size of a directory for that of a file",
-}];
+const DELIBERATE: &[Difference] = &[
+    Difference {
+        section: "module_basics",
+        line: 63,
+        recorded: r#"cuModuleLoad(&m2, "/") = CUDA_ERROR_OUT_OF_MEMORY"#,
+        ours: r#"cuModuleLoad(&m2, "/") = CUDA_ERROR_FILE_NOT_FOUND"#,
+        reason: "the recorded driver takes the size of a directory for that of a file",
+    },
+    Difference {
+        section: "jit_options",
+        line: 6,
+        recorded: "    (uintptr_t)v[4] != 0x4048f5c300000000: 0",
+        ours: "    (uintptr_t)v[4] != 0x4048f5c300000000: 1",
+        reason: "the recorded driver says that the translation took no time; ours took some",
+    },
+    Difference {
+        section: "jit_options",
+        line: 20,
+        recorded: "    size 0, first 0",
+        ours: "    size 0, first 120",
+        reason: "the recorded driver writes one byte into a log buffer of 0 bytes",
+    },
+    Difference {
+        section: "functions",
+        line: 19,
+        recorded: "    v >= 256: 0",
+        ours: "    v >= 256: 1",
+        reason: "the recorded driver's compiler keeps the local array of 256 bytes in registers",
+    },
+];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -61,9 +89,10 @@ fn section(text: &str, name: &str) -> Vec<String> {
     lines.map(squeeze).collect()
 }
 
-fn expected(line: &str) -> &str {
-    let difference = DELIBERATE.iter().find(|difference| difference.recorded == line);
-    difference.map_or(line, |difference| difference.ours)
+/// What ours prints where `recorded` was printed as the line number `line` of a section.
+fn expected<'a>(section: &str, line: usize, recorded: &'a str) -> &'a str {
+    let difference = DELIBERATE.iter().find(|difference| difference.section == section && difference.line == line);
+    difference.map_or(recorded, |difference| difference.ours)
 }
 
 /// What `program` prints in its section `name`.
@@ -86,7 +115,7 @@ fn compare(program: &str, golden: &str, name: &str) {
     for index in 0..ours.len().max(recorded.len()) {
         let nothing = String::new();
         let (ours, recorded) = (ours.get(index).unwrap_or(&nothing), recorded.get(index).unwrap_or(&nothing));
-        if ours != expected(recorded) {
+        if ours != expected(name, index + 1, recorded) {
             differences.push(format!("line {}\n  ours     {ours}\n  recorded {recorded}", index + 1));
         }
     }
@@ -155,15 +184,17 @@ fn where_the_recorded_driver_crashes_ours_answers() {
             command.env("ANSWERS_CRASHING", "1");
         });
         assert!(!text.contains("CRASH signal"), "{text}");
+        let recorded = section(&golden, name);
+        let mut recorded = recorded.iter().filter_map(|line| line.rsplit_once(" = ")).map(|(call, _)| call).peekable();
         for line in section(&text, name) {
-            let Some((call, answer)) =
-                line.rsplit_once(" = ").filter(|(call, _)| calls.iter().any(|known| known == call))
-            else {
+            let Some((call, answer)) = line.rsplit_once(" = ") else { continue };
+            // The same call may stand in the section as one that does not crash.
+            if recorded.next_if_eq(&call).is_some() || !calls.iter().any(|known| known == call) {
                 continue;
-            };
+            }
             answered += 1;
-            let clear = ["CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_INVALID_HANDLE", "CUDA_ERROR_INVALID_CONTEXT"];
-            assert!(clear.contains(&answer), "{call} answers {answer}");
+            let clear = ["INVALID_VALUE", "INVALID_HANDLE", "INVALID_CONTEXT", "INVALID_IMAGE"];
+            assert!(clear.iter().any(|code| answer == format!("CUDA_ERROR_{code}")), "{name}: {call} answers {answer}");
         }
     }
     assert!(answered >= calls.len(), "{answered} of {} calls were made", calls.len());
@@ -172,14 +203,12 @@ fn where_the_recorded_driver_crashes_ours_answers() {
 #[test]
 fn deliberate_differences_have_reasons_and_are_recorded() {
     let goldens = ["tests/goldens/scenarios.golden", "tests/c/answers/answers.golden"]
-        .map(|golden| std::fs::read_to_string(root().join(golden)).expect("the recording is there"))
-        .concat();
-    let recorded: Vec<String> = goldens
-        .split("== ")
-        .flat_map(|part| section(&format!("== {part}"), part.lines().next().unwrap_or_default()))
-        .collect();
+        .map(|golden| std::fs::read_to_string(root().join(golden)).expect("the recording is there"));
     for difference in DELIBERATE {
-        assert!(recorded.iter().any(|line| line == difference.recorded), "{}", difference.recorded);
+        let recorded = goldens.iter().map(|golden| section(golden, difference.section));
+        let lines: Vec<Vec<String>> = recorded.filter(|lines| !lines.is_empty()).collect();
+        assert_eq!(lines.len(), 1, "{}", difference.section);
+        assert_eq!(lines[0][difference.line - 1], difference.recorded);
         assert!(!difference.reason.is_empty() && difference.ours != difference.recorded);
     }
 }

@@ -63,6 +63,10 @@ pub(super) fn read(
         let refuse = || Err(DriverError::invalid_value(format!("{name:?} cannot be {number}")));
         match name {
             CUjit_option::CU_JIT_MAX_REGISTERS if number == 0 => return refuse(),
+            // As recorded: an option of compilers that are gone.
+            CUjit_option::CU_JIT_NEW_SM3X_OPT if number != 0 => {
+                return Err(DriverError::new(ErrorCode::InvalidPtx, "CU_JIT_NEW_SM3X_OPT is no longer available"));
+            }
             CUjit_option::CU_JIT_WALL_TIME => jit.wall_time = Some(index),
             CUjit_option::CU_JIT_INFO_LOG_BUFFER => jit.info.address = Some(value),
             CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES => jit.info.size = Some((index, number as u32 as usize)),

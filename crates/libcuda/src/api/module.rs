@@ -31,7 +31,7 @@ fn utf8(text: &CStr) -> DriverResult<&str> {
 pub(super) fn read_file(path: &CStr) -> DriverResult<Vec<u8>> {
     fs::read(Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()))).map_err(|error| {
         let code = match error.kind() {
-            io::ErrorKind::NotFound => ErrorCode::FileNotFound,
+            io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => ErrorCode::FileNotFound,
             io::ErrorKind::OutOfMemory => ErrorCode::OutOfMemory,
             _ => ErrorCode::InvalidSource,
         };

@@ -1,5 +1,6 @@
-//! Primary context management. The first ABI of these functions means the same as the second.
+//! Primary context management. Unless they say so, functions of the first ABI mean the same as those of the second.
 use warploom_abi::{CUcontext, CUdevice};
+use warploom_driver::ErrorCode;
 
 use crate::border::{ApiResult, Out};
 use crate::process::driver;
@@ -10,8 +11,12 @@ pub(crate) fn cuDevicePrimaryCtxRetain(pctx: Out<'_, CUcontext>, dev: CUdevice) 
     Ok(())
 }
 
+/// Unlike its successor it does not mind if nobody uses the context, as recorded.
 pub(crate) fn cuDevicePrimaryCtxRelease(dev: CUdevice) -> ApiResult {
-    driver()?.release_primary(dev)
+    match driver()?.release_primary(dev) {
+        Err(error) if error.code() == ErrorCode::InvalidContext => Ok(()),
+        result => result,
+    }
 }
 
 pub(crate) fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice) -> ApiResult {

@@ -313,7 +313,10 @@ impl<'a> BodyLowering<'_, 'a> {
             Some(guard) => Some(self.guard_predicate(&guard)?),
             None => None,
         };
-        let read = self.l.mnemonic(instruction).ok_or(Reported)?;
+        let Some(read) = self.l.mnemonic(instruction) else {
+            self.report_undeclared(&self.l.ast[instruction.operands]);
+            return Err(Reported);
+        };
         let Ok(read) = &*read else { return Err(Reported) };
         let count = instruction.operands.len();
         let fitting = |at: &usize| {

@@ -153,6 +153,26 @@ impl<'a> BodyLowering<'_, 'a> {
         Err(Reported)
     }
 
+    /// Reports undeclared registers among the operands of an instruction that is not understood itself.
+    pub(super) fn report_undeclared(&mut self, operands: &[ast::Operand]) {
+        let ast = self.l.ast;
+        for operand in operands {
+            match operand.kind {
+                OperandKind::Name(name) => {
+                    let text = self.l.text(name);
+                    if text.starts_with('%') && self.symbol(name).is_none() && self.special(operand).is_none() {
+                        self.l.error(Code::Undeclared, operand.span, format!("Unknown symbol '{text}'"));
+                    }
+                }
+                OperandKind::Vector(list) | OperandKind::Arguments(list) => self.report_undeclared(&ast[list]),
+                OperandKind::Address(address) => self.report_undeclared(&[ast[ast[address].base]]),
+                OperandKind::Not(inner) | OperandKind::Minus(inner) => self.report_undeclared(&[ast[inner]]),
+                OperandKind::Pair(first, second) => self.report_undeclared(&[ast[first], ast[second]]),
+                _ => {}
+            }
+        }
+    }
+
     /// What a name stands for; makes the register if it is the first use of one of a range.
     pub(super) fn symbol(&mut self, name: Name) -> Option<Symbol> {
         let ast = self.l.ast;
