@@ -24,7 +24,7 @@ demo: release
 	$(CC) -std=c11 -O2 -Wall -Iinclude -o $(BUILD)/vector_add demo/vector_add/vector_add.c -ldl
 	$(RELEASE)/warploom run -- $(BUILD)/vector_add demo/vector_add/vector_add.ptx
 
-test: lint unit
+test: lint unit sweep suite
 
 lint:
 	@scripts/need.sh cc

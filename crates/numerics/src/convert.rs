@@ -101,7 +101,7 @@ pub fn integral(value: f32, rounding: Rounding) -> f32 {
     })
 }
 
-/// [`integral`] for `.f64`; a NaN stays what it is.
+/// [`integral`] for `.f64`; a NaN keeps sign and payload and becomes quiet.
 #[inline(always)]
 pub fn integral_f64(value: f64, rounding: Rounding) -> f64 {
     let rounded = match rounding {
@@ -111,7 +111,7 @@ pub fn integral_f64(value: f64, rounding: Rounding) -> f64 {
         Rounding::Up => value.ceil(),
         Rounding::Away => value.round(),
     };
-    if value.is_nan() { value } else { rounded }
+    if value.is_nan() { f64::from_bits(value.to_bits() | (1 << 51)) } else { rounded }
 }
 
 /// `.f32` (or a half, widened) to an integer, saturating. NaN gives 0, but the top bit in 64-bit types.
@@ -185,6 +185,23 @@ pub fn to_format<F: Format>(value: f64, how: Narrowing) -> u32 {
     narrow::<F>(value, how.rounding, how.satfinite)
 }
 
+/// [`to_format`] as `cvt` from `.f64` has it: a NaN keeps its sign and the top of its payload and becomes quiet, where other sources
+/// give the format's own NaN.
+#[inline(always)]
+pub fn from_f64<F: Format>(value: f64, how: Narrowing) -> u32 {
+    let narrowed = to_format::<F>(value, how);
+    if value.is_nan() & !how.sat { narrow_nan::<F>(value) } else { narrowed }
+}
+
+/// A NaN of a format that has infinities.
+#[inline(always)]
+fn narrow_nan<F: Format>(value: f64) -> u32 {
+    let bits = value.to_bits();
+    let payload = (bits >> (52 - F::FRACTION)) as u32 & ((1 << F::FRACTION) - 1);
+    // The infinity is what follows the largest finite number.
+    (((bits >> 63) as u32) << F::SIGN) | (F::MAX + 1) | (1 << (F::FRACTION - 1)) | payload
+}
+
 /// `.sat` on an `.f64`: clamps to 0..=1, NaN becoming 0.
 #[inline(always)]
 pub fn saturate_f64(value: f64, sat: bool) -> f64 {
@@ -205,15 +222,12 @@ pub fn f64_from_f64(value: f64, rounding: Option<Rounding>, sat: bool) -> f64 {
     saturate_f64(rounding.map_or(value, |rounding| integral_f64(value, rounding)), sat)
 }
 
-/// `cvt.rnd{.ftz}{.sat}.f32.f64`
+/// `cvt.rnd{.ftz}{.sat}.f32.f64`; NaNs as in [`from_f64`].
 #[inline(always)]
 pub fn f32_from_f64(value: f64, rounding: Rounding, ftz: bool, sat: bool) -> f32 {
-    let rounded = if rounding == Rounding::Nearest && !ftz {
-        canonical(value as f32)
-    } else {
-        float::round(value, rounding, ftz)
-    };
-    float::saturate(rounded, sat)
+    let rounded = if rounding == Rounding::Nearest && !ftz { value as f32 } else { float::round(value, rounding, ftz) };
+    let kept = if value.is_nan() { f32::from_bits(narrow_nan::<F32>(value)) } else { rounded };
+    float::saturate(kept, sat)
 }
 
 /// `cvt{.ftz}{.sat}.f64.f32`: exact; a NaN keeps its payload and becomes quiet.

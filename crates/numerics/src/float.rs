@@ -192,7 +192,7 @@ pub enum Property {
     Subnormal,
 }
 
-/// `testp.f32`. Zeros are neither normal nor subnormal.
+/// `testp.f32`. Zeros are normal (PTX ISA 9.7.3.1).
 #[inline(always)]
 pub fn has_property(a: f32, property: Property) -> bool {
     match property {
@@ -200,7 +200,7 @@ pub fn has_property(a: f32, property: Property) -> bool {
         Property::Infinite => a.is_infinite(),
         Property::Number => !a.is_nan(),
         Property::NotANumber => a.is_nan(),
-        Property::Normal => a.is_normal(),
+        Property::Normal => a.is_normal() | (a == 0.0),
         Property::Subnormal => a.is_subnormal(),
     }
 }

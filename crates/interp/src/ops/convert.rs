@@ -111,8 +111,8 @@ functions! {
     F32FromF64(a: f64; how) -> f32 { convert::f32_from_f64(a, how.rounding, how.ftz, how.sat) }
     F16FromF32(a: f32; how) -> u32 { from_f32::<F16>(a, how) }
     Bf16FromF32(a: f32; how) -> u32 { from_f32::<Bf16>(flush(a, how.ftz), how) }
-    F16FromF64(a: f64; how) -> u32 { convert::to_format::<F16>(a, how.narrowing()) }
-    Bf16FromF64(a: f64; how) -> u32 { convert::to_format::<Bf16>(a, how.narrowing()) }
+    F16FromF64(a: f64; how) -> u32 { convert::from_f64::<F16>(a, how.narrowing()) }
+    Bf16FromF64(a: f64; how) -> u32 { convert::from_f64::<Bf16>(a, how.narrowing()) }
     Tf32FromF32(a: f32; how) -> u32 { convert::to_tf32(a, how.narrowing()) }
 
     F16x2FromF32(a: f32, b: f32; how) -> u32 { from_f32::<F16>(a, how) << 16 | from_f32::<F16>(b, how) }

@@ -66,7 +66,7 @@ fn to_narrow<F: Format>(name: &Name<'_>, value: Value) -> u64 {
             let value = if integral { convert::integral(value, how.rounding) } else { value };
             convert::to_format::<F>(value.into(), how)
         }
-        Value::Double(value) => convert::to_format::<F>(value, how),
+        Value::Double(value) => convert::from_f64::<F>(value, how),
     })
 }
 
@@ -144,6 +144,10 @@ fn single(recording: &mut Recording, text: &str, name: &Name<'_>) {
     let kind = match (words.as_slice(), name.destination()) {
         ([_, "into", register, "register"], _) => Kind::Bits(bits(register)),
         (_, "u8" | "s8") => Kind::Bits(if eight { 16 } else { 32 }),
+        // What becomes of a NaN is known for this source.
+        (_, "f16" | "bf16") if name.ty() == "f64" => Kind::Bits(16),
+        (_, "f32") if name.ty() == "f64" => Kind::Bits(32),
+        (_, "f64") if name.ty() == "f64" => Kind::Bits(64),
         (_, "f16") => Kind::F16,
         (_, "bf16") => Kind::Bf16,
         (_, "f32" | "tf32") => Kind::F32,
