@@ -1,6 +1,8 @@
 //! Contexts: who owns modules, memory and streams, and which one a thread works in.
 mod lifetime;
 mod limits;
+mod ordering;
+mod peers;
 mod primary;
 mod stack;
 
@@ -48,6 +50,8 @@ pub struct Context {
     environment: Arc<Environment>,
     cache_config: AtomicU32,
     shared_config: AtomicU32,
+    /// Ids of contexts that it may reach.
+    peers: Mutex<Vec<u64>>,
 }
 
 impl Context {

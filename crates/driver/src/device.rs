@@ -1,8 +1,11 @@
 //! Devices: what the CPU says of itself as a CUDA device.
 mod attributes;
 mod host;
+mod listener;
 
 pub use attributes::attribute;
+
+pub(crate) use listener::Listener;
 
 use std::ffi::CString;
 

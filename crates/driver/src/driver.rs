@@ -9,7 +9,7 @@ use warploom_exec::stream::Engine;
 
 use crate::array::Array;
 use crate::context::Context;
-use crate::device::Device;
+use crate::device::{Device, Listener};
 use crate::event::Event;
 use crate::executor::Executor;
 use crate::fault::Sticky;
@@ -60,6 +60,7 @@ pub struct Driver {
     pub(crate) hints: AllHints,
     pub(crate) physical: HandleTable<PhysicalMemory>,
     pub(crate) mappings: Mappings,
+    pub(crate) listeners: HandleTable<Listener>,
     pub(crate) pools: Arc<Pools>,
     pub(crate) frees: Arc<Frees>,
     pub(crate) sticky: Arc<Sticky>,
@@ -113,6 +114,7 @@ impl Driver {
             hints: AllHints::default(),
             physical: HandleTable::new(Kind::PhysicalMemory),
             mappings: Mappings::default(),
+            listeners: HandleTable::new(Kind::Listener),
             pools: Arc::new(Pools::new()),
             frees: Arc::new(Frees::default()),
             sticky,

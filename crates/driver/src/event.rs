@@ -31,6 +31,16 @@ impl Event {
     pub(crate) fn belongs_to(&self, context: &Arc<Context>) -> bool {
         Arc::ptr_eq(&self.context, context)
     }
+
+    /// Where it was recorded last.
+    pub(crate) fn marker(&self) -> Option<Marker> {
+        self.marker.lock().clone()
+    }
+
+    /// Records it.
+    pub(crate) fn set_marker(&self, marker: Marker) {
+        *self.marker.lock() = Some(marker);
+    }
 }
 
 impl Driver {
@@ -50,6 +60,14 @@ impl Driver {
         Ok(self.events.insert(|handle| Event { handle, flags, context, marker })?.handle)
     }
 
+    /// Whether an event was created for several processes.
+    ///
+    /// # Errors
+    /// `InvalidHandle` for NULL, stale and foreign handles; the sticky error.
+    pub fn is_interprocess_event(&self, event: Handle) -> DriverResult<bool> {
+        Ok(self.event(event)?.flags & event_flags::INTERPROCESS != 0)
+    }
+
     /// Destroys an event; what waits for it goes on as before.
     ///
     /// # Errors
@@ -59,7 +77,8 @@ impl Driver {
         Ok(())
     }
 
-    fn event(&self, event: Handle) -> DriverResult<Arc<Event>> {
+    /// An event by its handle.
+    pub(crate) fn event(&self, event: Handle) -> DriverResult<Arc<Event>> {
         let event = self.events.lookup(event)?;
         self.sticky.check()?;
         Ok(event)
@@ -77,8 +96,7 @@ impl Driver {
         if !Arc::ptr_eq(&event.context, &stream.context) {
             return Err(DriverError::invalid_handle("event and stream belong to different contexts"));
         }
-        let marker = stream.stream.record();
-        *event.marker.lock() = Some(marker);
+        event.set_marker(stream.stream.record());
         Ok(())
     }
 
@@ -90,8 +108,7 @@ impl Driver {
         let event = self.event(event)?;
         check_flags(flags)?;
         let stream = self.stream(stream)?;
-        let marker = event.marker.lock().clone();
-        if let Some(marker) = marker {
+        if let Some(marker) = event.marker() {
             stream.stream.wait_for(&marker);
         }
         Ok(())
@@ -117,8 +134,7 @@ impl Driver {
     /// `InvalidHandle`, `ContextIsDestroyed`, the sticky error.
     pub fn synchronize_event(&self, event: Handle) -> DriverResult {
         let event = self.event(event)?;
-        let marker = event.marker.lock().clone();
-        if let Some(marker) = marker {
+        if let Some(marker) = event.marker() {
             marker.wait();
         }
         self.release_pools();
@@ -137,8 +153,7 @@ impl Driver {
             if event.flags & event_flags::DISABLE_TIMING != 0 {
                 return Err(DriverError::invalid_handle("the event was created without timing"));
             }
-            let marker = event.marker.lock().clone();
-            let marker = marker.ok_or_else(|| DriverError::invalid_handle("the event was never recorded"))?;
+            let marker = event.marker().ok_or_else(|| DriverError::invalid_handle("the event was never recorded"))?;
             Ok(marker.time())
         };
         match (time(&start)?, time(&end)?) {

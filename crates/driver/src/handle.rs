@@ -44,6 +44,8 @@ pub enum Kind {
     MemoryPool,
     /// Physical memory without an address.
     PhysicalMemory,
+    /// A registration for the notifications of a device.
+    Listener,
 }
 
 impl Kind {
@@ -56,7 +58,8 @@ impl Kind {
             | Kind::Texture
             | Kind::Surface
             | Kind::MemoryPool
-            | Kind::PhysicalMemory => ErrorCode::InvalidValue,
+            | Kind::PhysicalMemory
+            | Kind::Listener => ErrorCode::InvalidValue,
             _ => ErrorCode::InvalidHandle,
         }
     }
@@ -79,6 +82,7 @@ impl Kind {
             Kind::SurfaceReference => "surface reference",
             Kind::MemoryPool => "memory pool",
             Kind::PhysicalMemory => "piece of physical memory",
+            Kind::Listener => "registration for notifications",
         }
     }
 }
@@ -129,7 +133,8 @@ impl Handle {
     fn decode(self, kind: Kind) -> Option<(u32, u32)> {
         let index = (self.0 >> INDEX_SHIFT) as u32 & ((1 << INDEX_BITS) - 1);
         let generation = (self.0 >> GENERATION_SHIFT) as u32 & LAST_GENERATION;
-        (Handle::new(kind, index, generation) == self).then_some((index, generation))
+        // Generations count from 1: 0 is that of slots without a handle.
+        (generation != 0 && Handle::new(kind, index, generation) == self).then_some((index, generation))
     }
 }
 
@@ -367,6 +372,9 @@ mod tests {
         events.remove(*event).unwrap();
         assert!(code(events.lookup(*event)).reason().ends_with("belonged to a event that has been destroyed"));
         assert_eq!(code(events.remove(*event)).code(), ErrorCode::InvalidHandle);
+        // A number that decodes to the slot, which has no handle now.
+        let empty = Handle::from_raw(event.raw() & ((1 << GENERATION_SHIFT) - 1));
+        assert_eq!(code(events.lookup(empty)).code(), ErrorCode::InvalidHandle);
     }
 
     #[test]

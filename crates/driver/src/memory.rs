@@ -13,7 +13,7 @@ pub use hints::{Advice, Hints, Location, location_kind};
 pub use host::host_flags;
 pub use pointer::{Pointer, PointerKind};
 pub use pool::{HighMark, MemoryPool, PoolPlace, PoolUse, REUSE_ATTRIBUTES};
-pub use transfer::{Box3, Fill2d, Place, Side, Transfer, Vouch};
+pub use transfer::{Box3, Fill2d, Place, Side, SourceOrder, Transfer, Vouch};
 pub use virtual_memory::PhysicalMemory;
 pub use warploom_exec::copy::FillWidth;
 pub use warploom_exec::memory::{HostRange, MapAccess};

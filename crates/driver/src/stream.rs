@@ -8,7 +8,7 @@ pub use memory_operation::WaitCondition;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use warploom_exec::stream::{Group, Stream, StreamKind};
+use warploom_exec::stream::{Group, Marker, Stream, StreamKind};
 
 use crate::context::Context;
 use crate::driver::Driver;
@@ -74,6 +74,8 @@ pub(crate) struct Streams {
     legacy_id: u64,
     per_thread: Mutex<Vec<ThreadStream>>,
     created: Mutex<Vec<(Handle, Stream)>>,
+    /// What all work of the context waits for, streams to come included.
+    held_back_by: Mutex<Option<Marker>>,
     attributes: Attributes,
 }
 
@@ -98,6 +100,7 @@ impl Streams {
             group,
             per_thread: Mutex::default(),
             created: Mutex::default(),
+            held_back_by: Mutex::default(),
             attributes: Attributes::default(),
         }
     }
@@ -110,10 +113,44 @@ impl Streams {
             return Ok((known.stream.clone(), known.id));
         }
         streams.retain(|known| known.thread.strong_count() > 0 || !known.stream.is_idle());
-        let stream = Stream::new(driver.engine(), &self.group, StreamKind::Blocking, false);
+        let stream = self.new_stream(driver, StreamKind::Blocking, false);
         let id = driver.next_id();
         streams.push(ThreadStream { thread, id, stream: stream.clone() });
         Ok((stream, id))
+    }
+
+    /// Orders its streams.
+    pub(crate) fn group(&self) -> &Arc<Group> {
+        &self.group
+    }
+
+    /// All streams that there are.
+    pub(crate) fn all(&self) -> Vec<Stream> {
+        let mut all = vec![self.legacy.clone()];
+        all.extend(self.per_thread.lock().iter().map(|known| known.stream.clone()));
+        all.extend(self.created.lock().iter().map(|(_, stream)| stream.clone()));
+        all
+    }
+
+    /// Lets all streams, also those to come, wait for a place in another one.
+    pub(crate) fn hold_back(&self, marker: &Marker) {
+        let mut held_back_by = self.held_back_by.lock();
+        for stream in self.all() {
+            stream.wait_for(marker);
+        }
+        if !marker.is_done() {
+            *held_back_by = Some(marker.clone());
+        }
+    }
+
+    fn new_stream(&self, driver: &Driver, kind: StreamKind, urgent: bool) -> Stream {
+        let stream = Stream::new(driver.engine(), &self.group, kind, urgent);
+        let mut held_back_by = self.held_back_by.lock();
+        if let Some(marker) = &*held_back_by {
+            stream.wait_for(marker);
+        }
+        held_back_by.take_if(|marker| marker.is_done());
+        stream
     }
 
     /// Waits for all streams. No lock is held meanwhile.
@@ -154,7 +191,7 @@ impl Driver {
         }
         let kind = if flags & NON_BLOCKING != 0 { StreamKind::NonBlocking } else { StreamKind::Blocking };
         let priority = priority.clamp(PRIORITIES.1, PRIORITIES.0);
-        let stream = Stream::new(self.engine(), &context.streams().group, kind, priority < 0);
+        let stream = context.streams().new_stream(self, kind, priority < 0);
         let id = self.next_id();
         let created = self.streams.insert(|handle| CreatedStream {
             handle,

@@ -8,6 +8,7 @@
 
 pub(crate) mod context;
 pub(crate) mod context_deprecated;
+pub(crate) mod coredump;
 pub(crate) mod device;
 pub(crate) mod entry_point;
 pub(crate) mod error;
@@ -24,6 +25,7 @@ pub(crate) mod memory_pool;
 pub(crate) mod module;
 pub(crate) mod module_deprecated;
 pub(crate) mod occupancy;
+pub(crate) mod peer_access;
 pub(crate) mod primary_context;
 pub(crate) mod profiler;
 pub(crate) mod stream;

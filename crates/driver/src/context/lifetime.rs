@@ -52,6 +52,7 @@ impl Driver {
             }),
             cache_config: AtomicU32::new(0),
             shared_config: AtomicU32::new(FOUR_BYTE_BANKS),
+            peers: Mutex::default(),
         }
     }
 

@@ -3,14 +3,14 @@ use std::sync::Arc;
 
 use warploom_exec::copy::{self, FillWidth};
 use warploom_exec::fault::AccessKind;
-use warploom_exec::memory::{HostRange, Memory};
+use warploom_exec::memory::{AllocSpec, HostRange, Memory, MemoryKind};
 use warploom_exec::stream::Weight;
 
 use crate::array::Array;
 use crate::driver::Driver;
 use crate::fault::Sticky;
 use crate::stream::{StreamName, StreamRef};
-use crate::{DriverError, DriverResult};
+use crate::{DriverError, DriverResult, ErrorCode};
 
 /// States that the caller of the API vouches for `len` bytes of host memory at `address`: see [`HostRange::new`].
 pub type Vouch = fn(address: u64, len: u64) -> HostRange;
@@ -117,6 +117,15 @@ impl Rows {
     }
 }
 
+/// When a copy in a stream reads what it copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceOrder {
+    /// When the stream gets there; from host memory that is not pinned before the call comes back.
+    Stream,
+    /// Before the call comes back.
+    DuringCall,
+}
+
 /// A copy that only needs to be done.
 struct Checked {
     dst: Rows,
@@ -171,25 +180,62 @@ impl Driver {
         self.sticky.check()
     }
 
-    /// Puts a copy into a stream. Host memory that is not pinned has been read or written when the call comes back.
+    /// Puts a copy into a stream. Host memory that is not pinned has been read or written when the call comes back: what is
+    /// read from it waits elsewhere for its turn, what is written to it the call waits for.
     ///
     /// # Errors
-    /// As [`Driver::copy`].
-    pub fn copy_async(&self, transfer: &Transfer, stream: StreamName, vouch: Vouch) -> DriverResult {
+    /// As [`Driver::copy`]; `OutOfMemory` without room for what has to wait.
+    pub fn copy_async(
+        &self,
+        transfer: &Transfer,
+        stream: StreamName,
+        order: SourceOrder,
+        vouch: Vouch,
+    ) -> DriverResult {
         let stream = self.stream(stream)?;
         let Some(checked) = self.check_transfer(transfer, vouch)? else { return Ok(()) };
-        let pageable = checked.src.pageable || checked.dst.pageable;
         let bytes = transfer.size.width * transfer.size.height * transfer.size.depth;
-        if pageable {
+        let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(&self.sticky));
+        if checked.dst.pageable {
             if !stream.stream.is_idle() {
                 self.finish(&stream)?;
             }
-            checked.run(self.memory(), &self.sticky);
-            return self.sticky.check();
+            checked.run(&memory, &sticky);
+            return sticky.check();
         }
-        let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(&self.sticky));
+        let source_is_now = order == SourceOrder::DuringCall || checked.src.pageable;
+        if source_is_now && stream.stream.is_idle() {
+            checked.run(&memory, &sticky);
+            return sticky.check();
+        }
+        if source_is_now {
+            let waiting = self.stage(&checked, bytes)?;
+            let copy::Side::Device(staged) = waiting.src.base else { return Ok(()) };
+            stream.stream.run(weight(bytes), move || {
+                waiting.run(&memory, &sticky);
+                // Nobody else knows the address.
+                let _ = memory.free(staged);
+            });
+            return Ok(());
+        }
         stream.stream.run(weight(bytes), move || checked.run(&memory, &sticky));
         Ok(())
+    }
+
+    /// Reads the source of a copy now; what is left to copy.
+    fn stage(&self, checked: &Checked, bytes: u64) -> DriverResult<Checked> {
+        let kind = MemoryKind::Internal;
+        let spec = AllocSpec { size: bytes, kind, device: 0, owner: 0, tag: 0, origin: "an asynchronous copy" };
+        let room = self.memory().alloc(spec).map_err(|_| {
+            let reason =
+                format!("{bytes} bytes are not free for an asynchronous copy from host memory that is not pinned");
+            DriverError::new(ErrorCode::OutOfMemory, reason)
+        })?;
+        let Box3 { width, height, .. } = checked.size;
+        let base = copy::Side::Device(room.base);
+        let staged = Rows { base, pitch: width, slice: width * height, pageable: false };
+        Checked { dst: staged, src: checked.src, size: checked.size }.run(self.memory(), &self.sticky);
+        Ok(Checked { dst: checked.dst, src: staged, size: checked.size })
     }
 
     /// Sets elements of device memory, and comes back when it is done or has been put into the stream.

@@ -1,7 +1,7 @@
 //! Context management.
 use warploom_abi::{
-    CUcontext, CUctxCreateParams, CUdevice, CUexecAffinityParam, CUexecAffinityParam_v1_param, CUexecAffinitySmCount,
-    CUexecAffinityType, CUfunc_cache, CUlimit,
+    CUcontext, CUctxCreateParams, CUdevice, CUevent, CUexecAffinityParam, CUexecAffinityParam_v1_param,
+    CUexecAffinitySmCount, CUexecAffinityType, CUfunc_cache, CUlimit,
 };
 use warploom_driver::context::Limit;
 use warploom_driver::device::attribute;
@@ -229,4 +229,12 @@ pub(crate) fn cuCtxSynchronize() -> ApiResult {
 pub(crate) fn cuCtxSynchronize_v2(ctx: CUcontext) -> ApiResult {
     let driver = driver()?;
     driver.synchronize(&*driver.context_or_current(Handle::from_raw(ctx.0))?)
+}
+
+pub(crate) fn cuCtxRecordEvent(hCtx: CUcontext, hEvent: CUevent) -> ApiResult {
+    driver()?.record_context(handle(hCtx), Handle::from_raw(hEvent.0))
+}
+
+pub(crate) fn cuCtxWaitEvent(hCtx: CUcontext, hEvent: CUevent) -> ApiResult {
+    driver()?.wait_context(handle(hCtx), Handle::from_raw(hEvent.0))
 }

@@ -2,13 +2,14 @@
 use std::ffi::CStr;
 
 use warploom_abi::{
-    CUarray_format, CUdevice, CUdevice_P2PAttribute, CUdevice_attribute, CUdevprop_v1, CUexecAffinityType,
-    CUflushGPUDirectRDMAWritesScope, CUflushGPUDirectRDMAWritesTarget, CUuuid,
+    CUarray_format, CUasyncCallback, CUasyncCallbackHandle, CUatomicOperation, CUatomicOperationCapability, CUdevice,
+    CUdevice_P2PAttribute, CUdevice_attribute, CUdevprop_v1, CUexecAffinityType, CUflushGPUDirectRDMAWritesScope,
+    CUflushGPUDirectRDMAWritesTarget, CUuuid,
 };
 use warploom_driver::device::{Device, attribute};
-use warploom_driver::{DriverError, DriverResult, ErrorCode};
+use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
-use crate::border::{ApiResult, InStr, Out, OutArray, OutStr};
+use crate::border::{ApiResult, HostPtr, InArray, InStr, Out, OutArray, OutStr};
 use crate::process::driver;
 
 /// `0000:00:00.0` and the NUL.
@@ -259,6 +260,90 @@ pub(crate) fn cuDeviceGetP2PAttribute(
         _ => return Err(DriverError::invalid_value(format!("{attrib:?} is no attribute of peers"))),
     });
     Ok(())
+}
+
+/// Which widths of an atomic operation are one step for everybody: all that kernels have, on a CPU.
+fn atomic_capability(operation: CUatomicOperation) -> DriverResult<u32> {
+    type O = CUatomicOperation;
+    type C = CUatomicOperationCapability;
+    let words = C::CU_ATOMIC_CAPABILITY_SCALAR_32.0 | C::CU_ATOMIC_CAPABILITY_SCALAR_64.0;
+    let (signed, unsigned) = (C::CU_ATOMIC_CAPABILITY_SIGNED.0, C::CU_ATOMIC_CAPABILITY_UNSIGNED.0);
+    let reduction = C::CU_ATOMIC_CAPABILITY_REDUCTION.0;
+    Ok(match operation {
+        O::CU_ATOMIC_OPERATION_INTEGER_ADD
+        | O::CU_ATOMIC_OPERATION_INTEGER_MIN
+        | O::CU_ATOMIC_OPERATION_INTEGER_MAX => words | signed | unsigned | reduction,
+        O::CU_ATOMIC_OPERATION_INTEGER_INCREMENT | O::CU_ATOMIC_OPERATION_INTEGER_DECREMENT => {
+            C::CU_ATOMIC_CAPABILITY_SCALAR_32.0 | unsigned | reduction
+        }
+        O::CU_ATOMIC_OPERATION_AND | O::CU_ATOMIC_OPERATION_OR | O::CU_ATOMIC_OPERATION_XOR => {
+            words | unsigned | reduction
+        }
+        O::CU_ATOMIC_OPERATION_EXCHANGE | O::CU_ATOMIC_OPERATION_CAS => {
+            words | C::CU_ATOMIC_CAPABILITY_SCALAR_128.0 | unsigned
+        }
+        O::CU_ATOMIC_OPERATION_FLOAT_ADD => words | signed | reduction,
+        // Kernels have no minimum and maximum of single or double precision.
+        O::CU_ATOMIC_OPERATION_FLOAT_MIN | O::CU_ATOMIC_OPERATION_FLOAT_MAX => 0,
+        operation => return Err(DriverError::invalid_value(format!("{operation:?} is no atomic operation"))),
+    })
+}
+
+fn write_atomic_capabilities(
+    capabilities: &OutArray<'_, u32>,
+    operations: &InArray<'_, CUatomicOperation>,
+    count: u32,
+) -> ApiResult {
+    if count == 0 {
+        return Err(DriverError::invalid_value("count is 0"));
+    }
+    let operations = operations.read("operations", count as usize)?;
+    let answers = operations.into_iter().map(atomic_capability).collect::<DriverResult<Vec<u32>>>()?;
+    capabilities.write("capabilities", answers.len(), &answers)
+}
+
+pub(crate) fn cuDeviceGetHostAtomicCapabilities(
+    capabilities: OutArray<'_, u32>,
+    operations: InArray<'_, CUatomicOperation>,
+    count: u32,
+    dev: CUdevice,
+) -> ApiResult {
+    driver()?.device(dev)?;
+    write_atomic_capabilities(&capabilities, &operations, count)
+}
+
+pub(crate) fn cuDeviceGetP2PAtomicCapabilities(
+    capabilities: OutArray<'_, u32>,
+    operations: InArray<'_, CUatomicOperation>,
+    count: u32,
+    srcDevice: CUdevice,
+    dstDevice: CUdevice,
+) -> ApiResult {
+    driver()?.device(srcDevice)?;
+    driver()?.device(dstDevice)?;
+    if srcDevice == dstDevice {
+        return Err(DriverError::new(ErrorCode::InvalidDevice, "a device is no peer of itself"));
+    }
+    write_atomic_capabilities(&capabilities, &operations, count)
+}
+
+/// The notifications that there are concern budgets of memory, which devices here do not have: none ever comes.
+pub(crate) fn cuDeviceRegisterAsyncNotification(
+    device: CUdevice,
+    callbackFunc: CUasyncCallback,
+    _userData: HostPtr,
+    callback: Out<'_, CUasyncCallbackHandle>,
+) -> ApiResult {
+    let place = callback.required("callback")?;
+    if callbackFunc == CUasyncCallback::default() {
+        return Err(DriverError::invalid_value("callbackFunc is NULL"));
+    }
+    place.set(CUasyncCallbackHandle(driver()?.add_listener(device)?.raw()));
+    Ok(())
+}
+
+pub(crate) fn cuDeviceUnregisterAsyncNotification(device: CUdevice, callback: CUasyncCallbackHandle) -> ApiResult {
+    driver()?.remove_listener(device, Handle::from_raw(callback.0))
 }
 
 #[cfg(test)]

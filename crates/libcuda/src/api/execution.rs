@@ -1,8 +1,8 @@
 //! Execution control.
 use warploom_abi::{
     CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END, CUevent, CUfunc_cache,
-    CUfunction, CUfunction_attribute, CUfunctionLoadingState, CUhostFn, CUlaunchAttributeID, CUlaunchConfig, CUmodule,
-    CUstream,
+    CUfunction, CUfunction_attribute, CUfunctionLoadingState, CUhostFn, CUhostTaskSyncMode, CUlaunchAttributeID,
+    CUlaunchConfig, CUmodule, CUstream,
 };
 use warploom_driver::launch::LaunchShape;
 use warploom_driver::module::{Function, FunctionAttribute};
@@ -287,4 +287,19 @@ pub(crate) fn cuLaunchHostFunc(
         return Err(DriverError::invalid_value("fn is NULL"));
     }
     driver()?.run_on_host(named(hStream, default), Box::new(callback::host_function(r#fn, userData)))
+}
+
+/// How the thread that runs host functions waits for them makes no difference to what they do.
+pub(crate) fn cuLaunchHostFunc_v2(
+    default: DefaultStream,
+    hStream: CUstream,
+    r#fn: CUhostFn,
+    userData: HostPtr,
+    syncMode: u32,
+) -> ApiResult {
+    let modes = [CUhostTaskSyncMode::CU_HOST_TASK_BLOCKING, CUhostTaskSyncMode::CU_HOST_TASK_SPINWAIT];
+    if !modes.contains(&CUhostTaskSyncMode(syncMode)) {
+        return Err(DriverError::invalid_value(format!("syncMode {syncMode} is no way to wait")));
+    }
+    cuLaunchHostFunc(default, hStream, r#fn, userData)
 }

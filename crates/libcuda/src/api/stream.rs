@@ -1,7 +1,8 @@
 //! Stream management.
 use warploom_abi::{
     CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUcontext, CUdevice, CUdeviceptr, CUevent, CUgraph, CUgraphEdgeData,
-    CUgraphNode, CUresult, CUstream, CUstreamAttrID, CUstreamAttrValue, CUstreamCallback, CUstreamCaptureStatus,
+    CUgraphNode, CUgreenCtx, CUresult, CUstream, CUstreamAttrID, CUstreamAttrValue, CUstreamCallback,
+    CUstreamCaptureStatus,
 };
 use warploom_driver::stream::StreamName;
 use warploom_driver::{DriverError, ErrorCode, Handle};
@@ -65,6 +66,19 @@ pub(crate) fn cuStreamGetId(default: DefaultStream, hStream: CUstream, streamId:
 pub(crate) fn cuStreamGetCtx(default: DefaultStream, hStream: CUstream, pctx: Out<'_, CUcontext>) -> ApiResult {
     let place = pctx.required("pctx")?;
     place.set(CUcontext(driver()?.stream_facts(named(hStream, default))?.context.raw()));
+    Ok(())
+}
+
+/// No stream belongs to a green context.
+pub(crate) fn cuStreamGetCtx_v2(
+    default: DefaultStream,
+    hStream: CUstream,
+    pCtx: Out<'_, CUcontext>,
+    pGreenCtx: Out<'_, CUgreenCtx>,
+) -> ApiResult {
+    let (context, green) = (pCtx.required("pCtx")?, pGreenCtx.required("pGreenCtx")?);
+    context.set(CUcontext(driver()?.stream_facts(named(hStream, default))?.context.raw()));
+    green.set(CUgreenCtx::NULL);
     Ok(())
 }
 

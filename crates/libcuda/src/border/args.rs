@@ -319,6 +319,16 @@ impl HostPtr {
         Ok(unsafe { std::ptr::with_exposed_provenance::<T>(address).read_unaligned() })
     }
 
+    /// Writes bytes here, for which the C caller promised room.
+    pub(crate) fn write_bytes(self, name: &'static str, bytes: &[u8]) -> DriverResult {
+        let address = self.required(name)?;
+        // SAFETY: not NULL; the C caller promised room for so many bytes.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), std::ptr::with_exposed_provenance_mut(address), bytes.len());
+        }
+        Ok(())
+    }
+
     /// A copy of `len` bytes from here, which the C caller promised to be readable.
     pub(crate) fn read_bytes(self, name: &'static str, len: usize) -> DriverResult<Vec<u8>> {
         let address = if len == 0 { return Ok(Vec::new()) } else { self.required(name)? };

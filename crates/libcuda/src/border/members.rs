@@ -2,7 +2,8 @@
 use warploom_abi::{
     CUDA_RESOURCE_DESC, CUDA_RESOURCE_DESC_v1_res, CUDA_RESOURCE_DESC_v1_res_array, CUDA_RESOURCE_DESC_v1_res_linear,
     CUDA_RESOURCE_DESC_v1_res_pitch2D, CUarray, CUarray_format, CUmemLocation, CUmemLocation_v1_anonymous0,
-    CUmemLocationType, CUresourcetype, CUstreamAttrValue, CUstreamBatchMemOpParams, CUstreamBatchMemOpType,
+    CUmemLocationType, CUmemcpy3DOperand, CUmemcpy3DOperand_v1_op_array, CUmemcpy3DOperandType, CUresourcetype,
+    CUstreamAttrValue, CUstreamBatchMemOpParams, CUstreamBatchMemOpType,
 };
 use warploom_driver::array::Format;
 use warploom_driver::memory::Location;
@@ -43,6 +44,50 @@ pub(crate) fn memory_operation(parameters: &CUstreamBatchMemOpParams) -> MemoryO
         let members = parameters.writeValue;
         let value = u64::from_ne_bytes(members.anonymous0.bytes_of_union);
         MemoryOperation { operation: members.operation, address: members.address, value, flags: members.flags }
+    }
+}
+
+/// One side of a copy of a batch, in elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyOperand {
+    /// Memory.
+    Pointer {
+        /// Where it starts.
+        address: u64,
+        /// Elements from row to row; 0 for as many as are copied.
+        row_length: u64,
+        /// Rows from layer to layer; 0 for as many as are copied.
+        layer_height: u64,
+    },
+    /// An array.
+    Array {
+        /// Its handle.
+        array: Handle,
+        /// Where in it.
+        offset: [u64; 3],
+    },
+}
+
+/// The side of a copy that an operand names.
+///
+/// # Errors
+/// `InvalidValue` for a kind of operand that does not exist.
+pub(crate) fn copy_operand(operand: &CUmemcpy3DOperand) -> DriverResult<CopyOperand> {
+    // SAFETY: the number says which member the program wrote, and all members are plain numbers.
+    unsafe {
+        match operand.r#type {
+            CUmemcpy3DOperandType::CU_MEMCPY_OPERAND_TYPE_POINTER => {
+                let pointer = operand.op.ptr;
+                let (row_length, layer_height) = (pointer.rowLength as u64, pointer.layerHeight as u64);
+                Ok(CopyOperand::Pointer { address: pointer.ptr, row_length, layer_height })
+            }
+            CUmemcpy3DOperandType::CU_MEMCPY_OPERAND_TYPE_ARRAY => {
+                let CUmemcpy3DOperand_v1_op_array { array, offset } = operand.op.array;
+                let offset = [offset.x, offset.y, offset.z].map(|part| part as u64);
+                Ok(CopyOperand::Array { array: Handle::from_raw(array.0), offset })
+            }
+            other => Err(DriverError::invalid_value(format!("{other:?} is no kind of operand"))),
+        }
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuDeviceGetAttribute", true, PFN_cuDeviceGetAttribute_v2000, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuDeviceGetHostAtomicCapabilities",
-        false,
+        true,
         PFN_cuDeviceGetHostAtomicCapabilities_v13000,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
@@ -110,8 +110,8 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuCtxGetStreamPriorityRange", true, PFN_cuCtxGetStreamPriorityRange_v5050, (zeroed(), zeroed())),
     call!("cuCtxResetPersistingL2Cache", true, PFN_cuCtxResetPersistingL2Cache_v11000, ()),
     call!("cuCtxGetExecAffinity", true, PFN_cuCtxGetExecAffinity_v11040, (zeroed(), zeroed())),
-    call!("cuCtxRecordEvent", false, PFN_cuCtxRecordEvent_v12050, (zeroed(), zeroed())),
-    call!("cuCtxWaitEvent", false, PFN_cuCtxWaitEvent_v12050, (zeroed(), zeroed())),
+    call!("cuCtxRecordEvent", true, PFN_cuCtxRecordEvent_v12050, (zeroed(), zeroed())),
+    call!("cuCtxWaitEvent", true, PFN_cuCtxWaitEvent_v12050, (zeroed(), zeroed())),
     call!("cuCtxAttach", true, PFN_cuCtxAttach_v2000, (zeroed(), zeroed())),
     call!("cuCtxDetach", true, PFN_cuCtxDetach_v2000, (zeroed())),
     call!("cuCtxGetSharedMemConfig", true, PFN_cuCtxGetSharedMemConfig_v4020, (zeroed())),
@@ -200,24 +200,24 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuMemAllocManaged", true, PFN_cuMemAllocManaged_v6000, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuDeviceRegisterAsyncNotification",
-        false,
+        true,
         PFN_cuDeviceRegisterAsyncNotification_v12040,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuDeviceUnregisterAsyncNotification",
-        false,
+        true,
         PFN_cuDeviceUnregisterAsyncNotification_v12040,
         (zeroed(), zeroed())
     ),
     call!("cuDeviceGetByPCIBusId", true, PFN_cuDeviceGetByPCIBusId_v4010, (zeroed(), zeroed())),
     call!("cuDeviceGetPCIBusId", true, PFN_cuDeviceGetPCIBusId_v4010, (zeroed(), zeroed(), zeroed())),
-    call!("cuIpcGetEventHandle", false, PFN_cuIpcGetEventHandle_v4010, (zeroed(), zeroed())),
-    call!("cuIpcOpenEventHandle", false, PFN_cuIpcOpenEventHandle_v4010, (zeroed(), zeroed())),
-    call!("cuIpcGetMemHandle", false, PFN_cuIpcGetMemHandle_v4010, (zeroed(), zeroed())),
-    call!("cuIpcOpenMemHandle", false, PFN_cuIpcOpenMemHandle_v4010, (zeroed(), zeroed(), zeroed())),
-    call!("cuIpcOpenMemHandle_v2", false, PFN_cuIpcOpenMemHandle_v11000, (zeroed(), zeroed(), zeroed())),
-    call!("cuIpcCloseMemHandle", false, PFN_cuIpcCloseMemHandle_v4010, (zeroed())),
+    call!("cuIpcGetEventHandle", true, PFN_cuIpcGetEventHandle_v4010, (zeroed(), zeroed())),
+    call!("cuIpcOpenEventHandle", true, PFN_cuIpcOpenEventHandle_v4010, (zeroed(), zeroed())),
+    call!("cuIpcGetMemHandle", true, PFN_cuIpcGetMemHandle_v4010, (zeroed(), zeroed())),
+    call!("cuIpcOpenMemHandle", true, PFN_cuIpcOpenMemHandle_v4010, (zeroed(), zeroed(), zeroed())),
+    call!("cuIpcOpenMemHandle_v2", true, PFN_cuIpcOpenMemHandle_v11000, (zeroed(), zeroed(), zeroed())),
+    call!("cuIpcCloseMemHandle", true, PFN_cuIpcCloseMemHandle_v4010, (zeroed())),
     call!("cuMemHostRegister", true, PFN_cuMemHostRegister_v4000, (zeroed(), zeroed(), zeroed())),
     call!("cuMemHostRegister_v2", true, PFN_cuMemHostRegister_v6050, (zeroed(), zeroed(), zeroed())),
     call!("cuMemHostUnregister", true, PFN_cuMemHostUnregister_v4000, (zeroed())),
@@ -263,8 +263,8 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuMemcpy3D", true, PFN_cuMemcpy3D_v2000, (zeroed())),
     call!("cuMemcpy3D_v2", true, PFN_cuMemcpy3D_v3020, (zeroed())),
     call!("cuMemcpy3D_v2_ptds", true, PFN_cuMemcpy3D_v7000_ptds, (zeroed())),
-    call!("cuMemcpy3DPeer", false, PFN_cuMemcpy3DPeer_v4000, (zeroed())),
-    call!("cuMemcpy3DPeer_ptds", false, PFN_cuMemcpy3DPeer_v7000_ptds, (zeroed())),
+    call!("cuMemcpy3DPeer", true, PFN_cuMemcpy3DPeer_v4000, (zeroed())),
+    call!("cuMemcpy3DPeer_ptds", true, PFN_cuMemcpy3DPeer_v7000_ptds, (zeroed())),
     call!("cuMemcpyAsync", true, PFN_cuMemcpyAsync_v4000, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!("cuMemcpyAsync_ptsz", true, PFN_cuMemcpyAsync_v7000_ptsz, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
@@ -335,72 +335,72 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuMemcpy3DAsync", true, PFN_cuMemcpy3DAsync_v2000, (zeroed(), zeroed())),
     call!("cuMemcpy3DAsync_v2", true, PFN_cuMemcpy3DAsync_v3020, (zeroed(), zeroed())),
     call!("cuMemcpy3DAsync_v2_ptsz", true, PFN_cuMemcpy3DAsync_v7000_ptsz, (zeroed(), zeroed())),
-    call!("cuMemcpy3DPeerAsync", false, PFN_cuMemcpy3DPeerAsync_v4000, (zeroed(), zeroed())),
-    call!("cuMemcpy3DPeerAsync_ptsz", false, PFN_cuMemcpy3DPeerAsync_v7000_ptsz, (zeroed(), zeroed())),
+    call!("cuMemcpy3DPeerAsync", true, PFN_cuMemcpy3DPeerAsync_v4000, (zeroed(), zeroed())),
+    call!("cuMemcpy3DPeerAsync_ptsz", true, PFN_cuMemcpy3DPeerAsync_v7000_ptsz, (zeroed(), zeroed())),
     call!(
         "cuMemcpyBatchAsync",
-        false,
+        true,
         PFN_cuMemcpyBatchAsync_v12080,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemcpyBatchAsync_ptsz",
-        false,
+        true,
         PFN_cuMemcpyBatchAsync_v12080_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemcpyBatchAsync_v2",
-        false,
+        true,
         PFN_cuMemcpyBatchAsync_v13000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemcpyBatchAsync_v2_ptsz",
-        false,
+        true,
         PFN_cuMemcpyBatchAsync_v13000_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemcpy3DBatchAsync",
-        false,
+        true,
         PFN_cuMemcpy3DBatchAsync_v12080,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemcpy3DBatchAsync_ptsz",
-        false,
+        true,
         PFN_cuMemcpy3DBatchAsync_v12080_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuMemcpy3DBatchAsync_v2", false, PFN_cuMemcpy3DBatchAsync_v13000, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuMemcpy3DBatchAsync_v2", true, PFN_cuMemcpy3DBatchAsync_v13000, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuMemcpy3DBatchAsync_v2_ptsz",
-        false,
+        true,
         PFN_cuMemcpy3DBatchAsync_v13000_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemcpyWithAttributesAsync",
-        false,
+        true,
         PFN_cuMemcpyWithAttributesAsync_v13020,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemcpyWithAttributesAsync_ptsz",
-        false,
+        true,
         PFN_cuMemcpyWithAttributesAsync_v13020_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemcpy3DWithAttributesAsync",
-        false,
+        true,
         PFN_cuMemcpy3DWithAttributesAsync_v13020,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemcpy3DWithAttributesAsync_ptsz",
-        false,
+        true,
         PFN_cuMemcpy3DWithAttributesAsync_v13020_ptsz,
         (zeroed(), zeroed(), zeroed())
     ),
@@ -693,37 +693,37 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuMemAdvise_v2", true, PFN_cuMemAdvise_v12020, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuMemPrefetchBatchAsync",
-        false,
+        true,
         PFN_cuMemPrefetchBatchAsync_v13000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemPrefetchBatchAsync_ptsz",
-        false,
+        true,
         PFN_cuMemPrefetchBatchAsync_v13000_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemDiscardBatchAsync",
-        false,
+        true,
         PFN_cuMemDiscardBatchAsync_v13000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemDiscardBatchAsync_ptsz",
-        false,
+        true,
         PFN_cuMemDiscardBatchAsync_v13000_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemDiscardAndPrefetchBatchAsync",
-        false,
+        true,
         PFN_cuMemDiscardAndPrefetchBatchAsync_v13000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemDiscardAndPrefetchBatchAsync_ptsz",
-        false,
+        true,
         PFN_cuMemDiscardAndPrefetchBatchAsync_v13000_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
@@ -763,8 +763,8 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuStreamGetId_ptsz", true, PFN_cuStreamGetId_v12000_ptsz, (zeroed(), zeroed())),
     call!("cuStreamGetCtx", true, PFN_cuStreamGetCtx_v9020, (zeroed(), zeroed())),
     call!("cuStreamGetCtx_ptsz", true, PFN_cuStreamGetCtx_v9020_ptsz, (zeroed(), zeroed())),
-    call!("cuStreamGetCtx_v2", false, PFN_cuStreamGetCtx_v12050, (zeroed(), zeroed(), zeroed())),
-    call!("cuStreamGetCtx_v2_ptsz", false, PFN_cuStreamGetCtx_v12050_ptsz, (zeroed(), zeroed(), zeroed())),
+    call!("cuStreamGetCtx_v2", true, PFN_cuStreamGetCtx_v12050, (zeroed(), zeroed(), zeroed())),
+    call!("cuStreamGetCtx_v2_ptsz", true, PFN_cuStreamGetCtx_v12050_ptsz, (zeroed(), zeroed(), zeroed())),
     call!("cuStreamWaitEvent", true, PFN_cuStreamWaitEvent_v3020, (zeroed(), zeroed(), zeroed())),
     call!("cuStreamWaitEvent_ptsz", true, PFN_cuStreamWaitEvent_v7000_ptsz, (zeroed(), zeroed(), zeroed())),
     call!("cuStreamAddCallback", true, PFN_cuStreamAddCallback_v5000, (zeroed(), zeroed(), zeroed(), zeroed())),
@@ -1029,13 +1029,8 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!("cuLaunchHostFunc", true, PFN_cuLaunchHostFunc_v10000, (zeroed(), zeroed(), zeroed())),
     call!("cuLaunchHostFunc_ptsz", true, PFN_cuLaunchHostFunc_v10000_ptsz, (zeroed(), zeroed(), zeroed())),
-    call!("cuLaunchHostFunc_v2", false, PFN_cuLaunchHostFunc_v13010, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!(
-        "cuLaunchHostFunc_v2_ptsz",
-        false,
-        PFN_cuLaunchHostFunc_v13010_ptsz,
-        (zeroed(), zeroed(), zeroed(), zeroed())
-    ),
+    call!("cuLaunchHostFunc_v2", true, PFN_cuLaunchHostFunc_v13010, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuLaunchHostFunc_v2_ptsz", true, PFN_cuLaunchHostFunc_v13010_ptsz, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!("cuFuncSetBlockShape", true, PFN_cuFuncSetBlockShape_v2000, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!("cuFuncSetSharedSize", true, PFN_cuFuncSetSharedSize_v2000, (zeroed(), zeroed())),
     call!("cuParamSetSize", true, PFN_cuParamSetSize_v2000, (zeroed(), zeroed())),
@@ -1549,12 +1544,12 @@ pub(crate) static EXPORTS: &[Export] = &[
         (zeroed(), zeroed(), zeroed())
     ),
     call!("cuDeviceCanAccessPeer", true, PFN_cuDeviceCanAccessPeer_v4000, (zeroed(), zeroed(), zeroed())),
-    call!("cuCtxEnablePeerAccess", false, PFN_cuCtxEnablePeerAccess_v4000, (zeroed(), zeroed())),
-    call!("cuCtxDisablePeerAccess", false, PFN_cuCtxDisablePeerAccess_v4000, (zeroed())),
+    call!("cuCtxEnablePeerAccess", true, PFN_cuCtxEnablePeerAccess_v4000, (zeroed(), zeroed())),
+    call!("cuCtxDisablePeerAccess", true, PFN_cuCtxDisablePeerAccess_v4000, (zeroed())),
     call!("cuDeviceGetP2PAttribute", true, PFN_cuDeviceGetP2PAttribute_v8000, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuDeviceGetP2PAtomicCapabilities",
-        false,
+        true,
         PFN_cuDeviceGetP2PAtomicCapabilities_v13000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
@@ -1596,17 +1591,17 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!("cuGetProcAddress", true, PFN_cuGetProcAddress_v11030, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!("cuGetProcAddress_v2", true, PFN_cuGetProcAddress_v12000, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuCoredumpGetAttribute", false, PFN_cuCoredumpGetAttribute_v12010, (zeroed(), zeroed(), zeroed())),
+    call!("cuCoredumpGetAttribute", true, PFN_cuCoredumpGetAttribute_v12010, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuCoredumpGetAttributeGlobal",
-        false,
+        true,
         PFN_cuCoredumpGetAttributeGlobal_v12010,
         (zeroed(), zeroed(), zeroed())
     ),
-    call!("cuCoredumpSetAttribute", false, PFN_cuCoredumpSetAttribute_v12010, (zeroed(), zeroed(), zeroed())),
+    call!("cuCoredumpSetAttribute", true, PFN_cuCoredumpSetAttribute_v12010, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuCoredumpSetAttributeGlobal",
-        false,
+        true,
         PFN_cuCoredumpSetAttributeGlobal_v12010,
         (zeroed(), zeroed(), zeroed())
     ),

@@ -1,6 +1,8 @@
 //! Copies.
-use warploom_abi::{CUDA_MEMCPY2D_v2, CUDA_MEMCPY3D_v2, CUarray, CUcontext, CUdeviceptr, CUmemorytype, CUstream};
-use warploom_driver::memory::{Box3, Place, Side, Transfer};
+use warploom_abi::{
+    CUDA_MEMCPY2D_v2, CUDA_MEMCPY3D_PEER, CUDA_MEMCPY3D_v2, CUarray, CUcontext, CUdeviceptr, CUmemorytype, CUstream,
+};
+use warploom_driver::memory::{Box3, Place, Side, SourceOrder, Transfer};
 use warploom_driver::stream::StreamName;
 use warploom_driver::{DriverError, DriverResult, Handle};
 
@@ -19,7 +21,7 @@ fn transfer(transfer: &Transfer, when: When) -> ApiResult {
     let driver = driver()?;
     match when {
         When::Now(stream) => driver.copy(transfer, stream, host_range),
-        When::Later(stream) => driver.copy_async(transfer, stream, host_range),
+        When::Later(stream) => driver.copy_async(transfer, stream, SourceOrder::Stream, host_range),
     }
 }
 
@@ -296,4 +298,45 @@ pub(crate) fn cuMemcpy3DAsync_v2(
     hStream: CUstream,
 ) -> ApiResult {
     transfer(&cuboid(&pCopy.required("pCopy")?)?, When::Later(named(hStream, default)))
+}
+
+/// As [`cuboid`], between contexts.
+fn peer_cuboid(copy: &CUDA_MEMCPY3D_PEER) -> DriverResult<Transfer> {
+    check_peers(copy.dstContext, copy.srcContext)?;
+    cuboid(&CUDA_MEMCPY3D_v2 {
+        srcXInBytes: copy.srcXInBytes,
+        srcY: copy.srcY,
+        srcZ: copy.srcZ,
+        srcMemoryType: copy.srcMemoryType,
+        srcHost: copy.srcHost,
+        srcDevice: copy.srcDevice,
+        srcArray: copy.srcArray,
+        srcPitch: copy.srcPitch,
+        srcHeight: copy.srcHeight,
+        dstXInBytes: copy.dstXInBytes,
+        dstY: copy.dstY,
+        dstZ: copy.dstZ,
+        dstMemoryType: copy.dstMemoryType,
+        dstHost: copy.dstHost,
+        dstDevice: copy.dstDevice,
+        dstArray: copy.dstArray,
+        dstPitch: copy.dstPitch,
+        dstHeight: copy.dstHeight,
+        WidthInBytes: copy.WidthInBytes,
+        Height: copy.Height,
+        Depth: copy.Depth,
+        ..CUDA_MEMCPY3D_v2::default()
+    })
+}
+
+pub(crate) fn cuMemcpy3DPeer(default: DefaultStream, pCopy: In<'_, CUDA_MEMCPY3D_PEER>) -> ApiResult {
+    transfer(&peer_cuboid(&pCopy.required("pCopy")?)?, When::Now(default_stream(default)))
+}
+
+pub(crate) fn cuMemcpy3DPeerAsync(
+    default: DefaultStream,
+    pCopy: In<'_, CUDA_MEMCPY3D_PEER>,
+    hStream: CUstream,
+) -> ApiResult {
+    transfer(&peer_cuboid(&pCopy.required("pCopy")?)?, When::Later(named(hStream, default)))
 }

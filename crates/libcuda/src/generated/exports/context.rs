@@ -5,7 +5,7 @@
 use warploom_abi::types::*;
 
 use crate::api;
-use crate::border::{Call, arg, enter, not_supported};
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxCreate(pctx: *mut CUcontext, flags: u32, dev: CUdevice_v1) -> CUresult {
@@ -449,17 +449,31 @@ pub(crate) unsafe extern "C" fn cuCtxGetExecAffinity(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxRecordEvent(hCtx: CUcontext, hEvent: CUevent) -> CUresult {
     static CALL: Call = Call::new("cuCtxRecordEvent");
-    not_supported(&CALL, |trace| {
-        trace.arg("hCtx", &hCtx);
-        trace.arg("hEvent", &hEvent);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxRecordEvent(arg(hCtx), arg(hEvent)) }
+        },
+        |trace| {
+            trace.arg("hCtx", &hCtx);
+            trace.arg("hEvent", &hEvent);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxWaitEvent(hCtx: CUcontext, hEvent: CUevent) -> CUresult {
     static CALL: Call = Call::new("cuCtxWaitEvent");
-    not_supported(&CALL, |trace| {
-        trace.arg("hCtx", &hCtx);
-        trace.arg("hEvent", &hEvent);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::context::cuCtxWaitEvent(arg(hCtx), arg(hEvent)) }
+        },
+        |trace| {
+            trace.arg("hCtx", &hCtx);
+            trace.arg("hEvent", &hEvent);
+        },
+    )
 }

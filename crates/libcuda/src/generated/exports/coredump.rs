@@ -4,7 +4,8 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCoredumpGetAttribute(
@@ -13,12 +14,19 @@ pub(crate) unsafe extern "C" fn cuCoredumpGetAttribute(
     size: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuCoredumpGetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("attrib", &attrib);
-        trace.arg("value", &value);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("size", size) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::coredump::cuCoredumpGetAttribute(arg(attrib), arg(value), arg(size)) }
+        },
+        |trace| {
+            trace.arg("attrib", &attrib);
+            trace.arg("value", &value);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("size", size) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -28,12 +36,19 @@ pub(crate) unsafe extern "C" fn cuCoredumpGetAttributeGlobal(
     size: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuCoredumpGetAttributeGlobal");
-    not_supported(&CALL, |trace| {
-        trace.arg("attrib", &attrib);
-        trace.arg("value", &value);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("size", size) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::coredump::cuCoredumpGetAttributeGlobal(arg(attrib), arg(value), arg(size)) }
+        },
+        |trace| {
+            trace.arg("attrib", &attrib);
+            trace.arg("value", &value);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("size", size) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -43,11 +58,18 @@ pub(crate) unsafe extern "C" fn cuCoredumpSetAttribute(
     size: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuCoredumpSetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("attrib", &attrib);
-        trace.arg("value", &value);
-        trace.arg("size", &size);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::coredump::cuCoredumpSetAttribute(arg(attrib), arg(value), arg(size)) }
+        },
+        |trace| {
+            trace.arg("attrib", &attrib);
+            trace.arg("value", &value);
+            trace.arg("size", &size);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -57,11 +79,18 @@ pub(crate) unsafe extern "C" fn cuCoredumpSetAttributeGlobal(
     size: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuCoredumpSetAttributeGlobal");
-    not_supported(&CALL, |trace| {
-        trace.arg("attrib", &attrib);
-        trace.arg("value", &value);
-        trace.arg("size", &size);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::coredump::cuCoredumpSetAttributeGlobal(arg(attrib), arg(value), arg(size)) }
+        },
+        |trace| {
+            trace.arg("attrib", &attrib);
+            trace.arg("value", &value);
+            trace.arg("size", &size);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

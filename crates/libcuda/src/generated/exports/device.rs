@@ -208,12 +208,21 @@ pub(crate) unsafe extern "C" fn cuDeviceGetHostAtomicCapabilities(
     dev: CUdevice,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetHostAtomicCapabilities");
-    not_supported(&CALL, |trace| {
-        trace.arg("capabilities", &capabilities);
-        trace.arg("operations", &operations);
-        trace.arg("count", &count);
-        trace.arg("dev", &dev);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::device::cuDeviceGetHostAtomicCapabilities(arg(capabilities), arg(operations), arg(count), arg(dev))
+            }
+        },
+        |trace| {
+            trace.arg("capabilities", &capabilities);
+            trace.arg("operations", &operations);
+            trace.arg("count", &count);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

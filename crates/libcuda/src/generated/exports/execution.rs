@@ -5,7 +5,7 @@
 use warploom_abi::types::*;
 
 use crate::api;
-use crate::border::{Call, DefaultStream, arg, enter, not_supported};
+use crate::border::{Call, DefaultStream, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncGetAttribute(
@@ -490,12 +490,27 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc_v2(
     syncMode: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLaunchHostFunc_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("fn", &r#fn);
-        trace.arg("userData", &userData);
-        trace.arg("syncMode", &syncMode);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::execution::cuLaunchHostFunc_v2(
+                    DefaultStream::Legacy,
+                    arg(hStream),
+                    arg(r#fn),
+                    arg(userData),
+                    arg(syncMode),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("fn", &r#fn);
+            trace.arg("userData", &userData);
+            trace.arg("syncMode", &syncMode);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -506,10 +521,25 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc_v2_ptsz(
     syncMode: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLaunchHostFunc_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("fn", &r#fn);
-        trace.arg("userData", &userData);
-        trace.arg("syncMode", &syncMode);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::execution::cuLaunchHostFunc_v2(
+                    DefaultStream::PerThread,
+                    arg(hStream),
+                    arg(r#fn),
+                    arg(userData),
+                    arg(syncMode),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("fn", &r#fn);
+            trace.arg("userData", &userData);
+            trace.arg("syncMode", &syncMode);
+        },
+    )
 }

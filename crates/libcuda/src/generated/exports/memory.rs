@@ -381,13 +381,27 @@ pub(crate) unsafe extern "C" fn cuDeviceRegisterAsyncNotification(
     callback: *mut CUasyncCallbackHandle,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceRegisterAsyncNotification");
-    not_supported(&CALL, |trace| {
-        trace.arg("device", &device);
-        trace.arg("callbackFunc", &callbackFunc);
-        trace.arg("userData", &userData);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("callback", callback) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::device::cuDeviceRegisterAsyncNotification(
+                    arg(device),
+                    arg(callbackFunc),
+                    arg(userData),
+                    arg(callback),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("device", &device);
+            trace.arg("callbackFunc", &callbackFunc);
+            trace.arg("userData", &userData);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("callback", callback) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -396,10 +410,17 @@ pub(crate) unsafe extern "C" fn cuDeviceUnregisterAsyncNotification(
     callback: CUasyncCallbackHandle,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceUnregisterAsyncNotification");
-    not_supported(&CALL, |trace| {
-        trace.arg("device", &device);
-        trace.arg("callback", &callback);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceUnregisterAsyncNotification(arg(device), arg(callback)) }
+        },
+        |trace| {
+            trace.arg("device", &device);
+            trace.arg("callback", &callback);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -447,31 +468,52 @@ pub(crate) unsafe extern "C" fn cuDeviceGetPCIBusId(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuIpcGetEventHandle(pHandle: *mut CUipcEventHandle_v1, event: CUevent) -> CUresult {
     static CALL: Call = Call::new("cuIpcGetEventHandle");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pHandle", pHandle) };
-        trace.arg("event", &event);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::ipc::cuIpcGetEventHandle(arg(pHandle), arg(event)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pHandle", pHandle) };
+            trace.arg("event", &event);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuIpcOpenEventHandle(phEvent: *mut CUevent, handle: CUipcEventHandle_v1) -> CUresult {
     static CALL: Call = Call::new("cuIpcOpenEventHandle");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phEvent", phEvent) };
-        trace.arg("handle", &handle);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::ipc::cuIpcOpenEventHandle(arg(phEvent), arg(handle)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phEvent", phEvent) };
+            trace.arg("handle", &handle);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuIpcGetMemHandle(pHandle: *mut CUipcMemHandle_v1, dptr: CUdeviceptr_v2) -> CUresult {
     static CALL: Call = Call::new("cuIpcGetMemHandle");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pHandle", pHandle) };
-        trace.arg("dptr", &dptr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::ipc::cuIpcGetMemHandle(arg(pHandle), arg(dptr)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pHandle", pHandle) };
+            trace.arg("dptr", &dptr);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -481,12 +523,19 @@ pub(crate) unsafe extern "C" fn cuIpcOpenMemHandle(
     Flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuIpcOpenMemHandle");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pdptr", pdptr) };
-        trace.arg("handle", &handle);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::ipc::cuIpcOpenMemHandle(arg(pdptr), arg(handle), arg(Flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pdptr", pdptr) };
+            trace.arg("handle", &handle);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -496,20 +545,34 @@ pub(crate) unsafe extern "C" fn cuIpcOpenMemHandle_v2(
     Flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuIpcOpenMemHandle_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pdptr", pdptr) };
-        trace.arg("handle", &handle);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::ipc::cuIpcOpenMemHandle_v2(arg(pdptr), arg(handle), arg(Flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pdptr", pdptr) };
+            trace.arg("handle", &handle);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuIpcCloseMemHandle(dptr: CUdeviceptr_v2) -> CUresult {
     static CALL: Call = Call::new("cuIpcCloseMemHandle");
-    not_supported(&CALL, |trace| {
-        trace.arg("dptr", &dptr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::ipc::cuIpcCloseMemHandle(arg(dptr)) }
+        },
+        |trace| {
+            trace.arg("dptr", &dptr);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1471,17 +1534,31 @@ pub(crate) unsafe extern "C" fn cuMemcpy3D_v2_ptds(pCopy: *const CUDA_MEMCPY3D_v
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy3DPeer(pCopy: *const CUDA_MEMCPY3D_PEER_v1) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DPeer");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy3DPeer(DefaultStream::Legacy, arg(pCopy)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy3DPeer_ptds(pCopy: *const CUDA_MEMCPY3D_PEER_v1) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DPeer_ptds");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy3DPeer(DefaultStream::PerThread, arg(pCopy)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2185,10 +2262,17 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DPeerAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DPeerAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy3DPeerAsync(DefaultStream::Legacy, arg(pCopy), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2197,10 +2281,17 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DPeerAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DPeerAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("pCopy", &pCopy);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::copy::cuMemcpy3DPeerAsync(DefaultStream::PerThread, arg(pCopy), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("pCopy", &pCopy);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2216,18 +2307,38 @@ pub(crate) unsafe extern "C" fn cuMemcpyBatchAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyBatchAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dsts", &dsts);
-        trace.arg("srcs", &srcs);
-        trace.arg("sizes", &sizes);
-        trace.arg("count", &count);
-        trace.arg("attrs", &attrs);
-        trace.arg("attrsIdxs", &attrsIdxs);
-        trace.arg("numAttrs", &numAttrs);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("failIdx", failIdx) };
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemcpyBatchAsync(
+                    DefaultStream::Legacy,
+                    arg(dsts),
+                    arg(srcs),
+                    arg(sizes),
+                    arg(count),
+                    arg(attrs),
+                    arg(attrsIdxs),
+                    arg(numAttrs),
+                    arg(failIdx),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dsts", &dsts);
+            trace.arg("srcs", &srcs);
+            trace.arg("sizes", &sizes);
+            trace.arg("count", &count);
+            trace.arg("attrs", &attrs);
+            trace.arg("attrsIdxs", &attrsIdxs);
+            trace.arg("numAttrs", &numAttrs);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("failIdx", failIdx) };
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2243,18 +2354,38 @@ pub(crate) unsafe extern "C" fn cuMemcpyBatchAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyBatchAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dsts", &dsts);
-        trace.arg("srcs", &srcs);
-        trace.arg("sizes", &sizes);
-        trace.arg("count", &count);
-        trace.arg("attrs", &attrs);
-        trace.arg("attrsIdxs", &attrsIdxs);
-        trace.arg("numAttrs", &numAttrs);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("failIdx", failIdx) };
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemcpyBatchAsync(
+                    DefaultStream::PerThread,
+                    arg(dsts),
+                    arg(srcs),
+                    arg(sizes),
+                    arg(count),
+                    arg(attrs),
+                    arg(attrsIdxs),
+                    arg(numAttrs),
+                    arg(failIdx),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dsts", &dsts);
+            trace.arg("srcs", &srcs);
+            trace.arg("sizes", &sizes);
+            trace.arg("count", &count);
+            trace.arg("attrs", &attrs);
+            trace.arg("attrsIdxs", &attrsIdxs);
+            trace.arg("numAttrs", &numAttrs);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("failIdx", failIdx) };
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2269,16 +2400,35 @@ pub(crate) unsafe extern "C" fn cuMemcpyBatchAsync_v2(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyBatchAsync_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("dsts", &dsts);
-        trace.arg("srcs", &srcs);
-        trace.arg("sizes", &sizes);
-        trace.arg("count", &count);
-        trace.arg("attrs", &attrs);
-        trace.arg("attrsIdxs", &attrsIdxs);
-        trace.arg("numAttrs", &numAttrs);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemcpyBatchAsync_v2(
+                    DefaultStream::Legacy,
+                    arg(dsts),
+                    arg(srcs),
+                    arg(sizes),
+                    arg(count),
+                    arg(attrs),
+                    arg(attrsIdxs),
+                    arg(numAttrs),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dsts", &dsts);
+            trace.arg("srcs", &srcs);
+            trace.arg("sizes", &sizes);
+            trace.arg("count", &count);
+            trace.arg("attrs", &attrs);
+            trace.arg("attrsIdxs", &attrsIdxs);
+            trace.arg("numAttrs", &numAttrs);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2293,16 +2443,35 @@ pub(crate) unsafe extern "C" fn cuMemcpyBatchAsync_v2_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyBatchAsync_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dsts", &dsts);
-        trace.arg("srcs", &srcs);
-        trace.arg("sizes", &sizes);
-        trace.arg("count", &count);
-        trace.arg("attrs", &attrs);
-        trace.arg("attrsIdxs", &attrsIdxs);
-        trace.arg("numAttrs", &numAttrs);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemcpyBatchAsync_v2(
+                    DefaultStream::PerThread,
+                    arg(dsts),
+                    arg(srcs),
+                    arg(sizes),
+                    arg(count),
+                    arg(attrs),
+                    arg(attrsIdxs),
+                    arg(numAttrs),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dsts", &dsts);
+            trace.arg("srcs", &srcs);
+            trace.arg("sizes", &sizes);
+            trace.arg("count", &count);
+            trace.arg("attrs", &attrs);
+            trace.arg("attrsIdxs", &attrsIdxs);
+            trace.arg("numAttrs", &numAttrs);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2314,14 +2483,30 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DBatchAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DBatchAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("numOps", &numOps);
-        trace.arg("opList", &opList);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("failIdx", failIdx) };
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemcpy3DBatchAsync(
+                    DefaultStream::Legacy,
+                    arg(numOps),
+                    arg(opList),
+                    arg(failIdx),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("numOps", &numOps);
+            trace.arg("opList", &opList);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("failIdx", failIdx) };
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2333,14 +2518,30 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DBatchAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DBatchAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("numOps", &numOps);
-        trace.arg("opList", &opList);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("failIdx", failIdx) };
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemcpy3DBatchAsync(
+                    DefaultStream::PerThread,
+                    arg(numOps),
+                    arg(opList),
+                    arg(failIdx),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("numOps", &numOps);
+            trace.arg("opList", &opList);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("failIdx", failIdx) };
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2351,12 +2552,27 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DBatchAsync_v2(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DBatchAsync_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("numOps", &numOps);
-        trace.arg("opList", &opList);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemcpy3DBatchAsync_v2(
+                    DefaultStream::Legacy,
+                    arg(numOps),
+                    arg(opList),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("numOps", &numOps);
+            trace.arg("opList", &opList);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2367,12 +2583,27 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DBatchAsync_v2_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DBatchAsync_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("numOps", &numOps);
-        trace.arg("opList", &opList);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemcpy3DBatchAsync_v2(
+                    DefaultStream::PerThread,
+                    arg(numOps),
+                    arg(opList),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("numOps", &numOps);
+            trace.arg("opList", &opList);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2384,13 +2615,29 @@ pub(crate) unsafe extern "C" fn cuMemcpyWithAttributesAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyWithAttributesAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dst", &dst);
-        trace.arg("src", &src);
-        trace.arg("size", &size);
-        trace.arg("attr", &attr);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemcpyWithAttributesAsync(
+                    DefaultStream::Legacy,
+                    arg(dst),
+                    arg(src),
+                    arg(size),
+                    arg(attr),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dst", &dst);
+            trace.arg("src", &src);
+            trace.arg("size", &size);
+            trace.arg("attr", &attr);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2402,13 +2649,29 @@ pub(crate) unsafe extern "C" fn cuMemcpyWithAttributesAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpyWithAttributesAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dst", &dst);
-        trace.arg("src", &src);
-        trace.arg("size", &size);
-        trace.arg("attr", &attr);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemcpyWithAttributesAsync(
+                    DefaultStream::PerThread,
+                    arg(dst),
+                    arg(src),
+                    arg(size),
+                    arg(attr),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dst", &dst);
+            trace.arg("src", &src);
+            trace.arg("size", &size);
+            trace.arg("attr", &attr);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2418,11 +2681,25 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DWithAttributesAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DWithAttributesAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("op", &op);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemcpy3DWithAttributesAsync(
+                    DefaultStream::Legacy,
+                    arg(op),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("op", &op);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -2432,11 +2709,25 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DWithAttributesAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemcpy3DWithAttributesAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("op", &op);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemcpy3DWithAttributesAsync(
+                    DefaultStream::PerThread,
+                    arg(op),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("op", &op);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

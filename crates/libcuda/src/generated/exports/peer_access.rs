@@ -5,7 +5,7 @@
 use warploom_abi::types::*;
 
 use crate::api;
-use crate::border::{Call, arg, enter, not_supported};
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceCanAccessPeer(
@@ -32,18 +32,32 @@ pub(crate) unsafe extern "C" fn cuDeviceCanAccessPeer(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxEnablePeerAccess(peerContext: CUcontext, Flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuCtxEnablePeerAccess");
-    not_supported(&CALL, |trace| {
-        trace.arg("peerContext", &peerContext);
-        trace.arg("Flags", &Flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::peer_access::cuCtxEnablePeerAccess(arg(peerContext), arg(Flags)) }
+        },
+        |trace| {
+            trace.arg("peerContext", &peerContext);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxDisablePeerAccess(peerContext: CUcontext) -> CUresult {
     static CALL: Call = Call::new("cuCtxDisablePeerAccess");
-    not_supported(&CALL, |trace| {
-        trace.arg("peerContext", &peerContext);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::peer_access::cuCtxDisablePeerAccess(arg(peerContext)) }
+        },
+        |trace| {
+            trace.arg("peerContext", &peerContext);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -79,11 +93,26 @@ pub(crate) unsafe extern "C" fn cuDeviceGetP2PAtomicCapabilities(
     dstDevice: CUdevice,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetP2PAtomicCapabilities");
-    not_supported(&CALL, |trace| {
-        trace.arg("capabilities", &capabilities);
-        trace.arg("operations", &operations);
-        trace.arg("count", &count);
-        trace.arg("srcDevice", &srcDevice);
-        trace.arg("dstDevice", &dstDevice);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::device::cuDeviceGetP2PAtomicCapabilities(
+                    arg(capabilities),
+                    arg(operations),
+                    arg(count),
+                    arg(srcDevice),
+                    arg(dstDevice),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("capabilities", &capabilities);
+            trace.arg("operations", &operations);
+            trace.arg("count", &count);
+            trace.arg("srcDevice", &srcDevice);
+            trace.arg("dstDevice", &dstDevice);
+        },
+    )
 }

@@ -263,13 +263,20 @@ pub(crate) unsafe extern "C" fn cuStreamGetCtx_v2(
     pGreenCtx: *mut CUgreenCtx,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetCtx_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCtx", pCtx) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pGreenCtx", pGreenCtx) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetCtx_v2(DefaultStream::Legacy, arg(hStream), arg(pCtx), arg(pGreenCtx)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCtx", pCtx) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pGreenCtx", pGreenCtx) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -279,13 +286,20 @@ pub(crate) unsafe extern "C" fn cuStreamGetCtx_v2_ptsz(
     pGreenCtx: *mut CUgreenCtx,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetCtx_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCtx", pCtx) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pGreenCtx", pGreenCtx) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream::cuStreamGetCtx_v2(DefaultStream::PerThread, arg(hStream), arg(pCtx), arg(pGreenCtx)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCtx", pCtx) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pGreenCtx", pGreenCtx) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

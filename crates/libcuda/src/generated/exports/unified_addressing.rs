@@ -216,16 +216,35 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchBatchAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPrefetchBatchAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dptrs", &dptrs);
-        trace.arg("sizes", &sizes);
-        trace.arg("count", &count);
-        trace.arg("prefetchLocs", &prefetchLocs);
-        trace.arg("prefetchLocIdxs", &prefetchLocIdxs);
-        trace.arg("numPrefetchLocs", &numPrefetchLocs);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemPrefetchBatchAsync(
+                    DefaultStream::Legacy,
+                    arg(dptrs),
+                    arg(sizes),
+                    arg(count),
+                    arg(prefetchLocs),
+                    arg(prefetchLocIdxs),
+                    arg(numPrefetchLocs),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dptrs", &dptrs);
+            trace.arg("sizes", &sizes);
+            trace.arg("count", &count);
+            trace.arg("prefetchLocs", &prefetchLocs);
+            trace.arg("prefetchLocIdxs", &prefetchLocIdxs);
+            trace.arg("numPrefetchLocs", &numPrefetchLocs);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -240,16 +259,35 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchBatchAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemPrefetchBatchAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dptrs", &dptrs);
-        trace.arg("sizes", &sizes);
-        trace.arg("count", &count);
-        trace.arg("prefetchLocs", &prefetchLocs);
-        trace.arg("prefetchLocIdxs", &prefetchLocIdxs);
-        trace.arg("numPrefetchLocs", &numPrefetchLocs);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemPrefetchBatchAsync(
+                    DefaultStream::PerThread,
+                    arg(dptrs),
+                    arg(sizes),
+                    arg(count),
+                    arg(prefetchLocs),
+                    arg(prefetchLocIdxs),
+                    arg(numPrefetchLocs),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dptrs", &dptrs);
+            trace.arg("sizes", &sizes);
+            trace.arg("count", &count);
+            trace.arg("prefetchLocs", &prefetchLocs);
+            trace.arg("prefetchLocIdxs", &prefetchLocIdxs);
+            trace.arg("numPrefetchLocs", &numPrefetchLocs);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -261,13 +299,29 @@ pub(crate) unsafe extern "C" fn cuMemDiscardBatchAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemDiscardBatchAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dptrs", &dptrs);
-        trace.arg("sizes", &sizes);
-        trace.arg("count", &count);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemDiscardBatchAsync(
+                    DefaultStream::Legacy,
+                    arg(dptrs),
+                    arg(sizes),
+                    arg(count),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dptrs", &dptrs);
+            trace.arg("sizes", &sizes);
+            trace.arg("count", &count);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -279,13 +333,29 @@ pub(crate) unsafe extern "C" fn cuMemDiscardBatchAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemDiscardBatchAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dptrs", &dptrs);
-        trace.arg("sizes", &sizes);
-        trace.arg("count", &count);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemDiscardBatchAsync(
+                    DefaultStream::PerThread,
+                    arg(dptrs),
+                    arg(sizes),
+                    arg(count),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dptrs", &dptrs);
+            trace.arg("sizes", &sizes);
+            trace.arg("count", &count);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -300,16 +370,35 @@ pub(crate) unsafe extern "C" fn cuMemDiscardAndPrefetchBatchAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemDiscardAndPrefetchBatchAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("dptrs", &dptrs);
-        trace.arg("sizes", &sizes);
-        trace.arg("count", &count);
-        trace.arg("prefetchLocs", &prefetchLocs);
-        trace.arg("prefetchLocIdxs", &prefetchLocIdxs);
-        trace.arg("numPrefetchLocs", &numPrefetchLocs);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemDiscardAndPrefetchBatchAsync(
+                    DefaultStream::Legacy,
+                    arg(dptrs),
+                    arg(sizes),
+                    arg(count),
+                    arg(prefetchLocs),
+                    arg(prefetchLocIdxs),
+                    arg(numPrefetchLocs),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dptrs", &dptrs);
+            trace.arg("sizes", &sizes);
+            trace.arg("count", &count);
+            trace.arg("prefetchLocs", &prefetchLocs);
+            trace.arg("prefetchLocIdxs", &prefetchLocIdxs);
+            trace.arg("numPrefetchLocs", &numPrefetchLocs);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -324,16 +413,35 @@ pub(crate) unsafe extern "C" fn cuMemDiscardAndPrefetchBatchAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemDiscardAndPrefetchBatchAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("dptrs", &dptrs);
-        trace.arg("sizes", &sizes);
-        trace.arg("count", &count);
-        trace.arg("prefetchLocs", &prefetchLocs);
-        trace.arg("prefetchLocIdxs", &prefetchLocIdxs);
-        trace.arg("numPrefetchLocs", &numPrefetchLocs);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::batch::cuMemDiscardAndPrefetchBatchAsync(
+                    DefaultStream::PerThread,
+                    arg(dptrs),
+                    arg(sizes),
+                    arg(count),
+                    arg(prefetchLocs),
+                    arg(prefetchLocIdxs),
+                    arg(numPrefetchLocs),
+                    arg(flags),
+                    arg(hStream),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("dptrs", &dptrs);
+            trace.arg("sizes", &sizes);
+            trace.arg("count", &count);
+            trace.arg("prefetchLocs", &prefetchLocs);
+            trace.arg("prefetchLocIdxs", &prefetchLocIdxs);
+            trace.arg("numPrefetchLocs", &numPrefetchLocs);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -1,0 +1,44 @@
+//! Events of whole contexts: all work of all streams of one, up to now or from now on.
+use std::sync::Arc;
+
+use warploom_exec::stream::{Stream, StreamKind};
+
+use crate::driver::Driver;
+use crate::event::Event;
+use crate::handle::Handle;
+use crate::{DriverError, DriverResult};
+
+impl Driver {
+    /// Records an event behind all work that has been put into a context's streams.
+    ///
+    /// # Errors
+    /// `InvalidContext` and `InvalidHandle` for stale and foreign handles, and for an event of another context; the sticky
+    /// error.
+    pub fn record_context(&self, context: Handle, event: Handle) -> DriverResult {
+        let context = self.context_or_current(context)?;
+        let event: Arc<Event> = self.event(event)?;
+        if !event.belongs_to(&context) {
+            return Err(DriverError::invalid_handle("the event belongs to another context"));
+        }
+        // A stream of its own comes after all others.
+        let streams = context.streams();
+        let last = Stream::new(self.engine(), streams.group(), StreamKind::NonBlocking, false);
+        for stream in streams.all() {
+            last.wait_for(&stream.record());
+        }
+        event.set_marker(last.record());
+        Ok(())
+    }
+
+    /// Lets all work that is put into a context's streams from now on wait for an event as recorded last.
+    ///
+    /// # Errors
+    /// `InvalidContext` and `InvalidHandle` for stale and foreign handles; the sticky error.
+    pub fn wait_context(&self, context: Handle, event: Handle) -> DriverResult {
+        let context = self.context_or_current(context)?;
+        if let Some(marker) = self.event(event)?.marker() {
+            context.streams().hold_back(&marker);
+        }
+        Ok(())
+    }
+}
