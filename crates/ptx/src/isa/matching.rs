@@ -1,6 +1,6 @@
 //! Matching the modifiers of an instruction against the forms of its opcode.
 //!
-//! The manual gives modifiers one order; NVIDIA's assembler takes nearly any order, and repetitions, as long as
+//! The manual gives modifiers one order; NVIDIA's assembler takes nearly any order, and some repetitions, as long as
 //! types keep theirs. So does this: first the order of the table, then any.
 
 use super::form::{Form, Needs};
@@ -94,9 +94,17 @@ pub enum Mismatch {
         /// The choices of the first empty slot of the closest form.
         choices: String,
     },
+    /// A modifier that must not be written twice: the index of its repetition.
+    Repeated {
+        /// Which of the modifiers.
+        index: usize,
+    },
     /// Modifiers that exclude each other.
     Conflict,
 }
+
+/// Modifiers that NVIDIA's assembler takes twice.
+const REPEATABLE: &[&str] = &["NaN", "approx", "cc", "relu", "sat", "satfinite", "shiftamt", "sync", "uni"];
 
 impl Mnemonic {
     /// Reads an opcode and its modifiers (both without dots).
@@ -177,7 +185,7 @@ fn match_any_order(form: &Form, modifiers: &[&str]) -> Option<Assignment> {
         if let Some((at, needs)) = free {
             out[at] = Some((index, needs));
         } else {
-            let is_repeated = modifiers[..index].contains(word) && ScalarType::from_text(word).is_none();
+            let is_repeated = modifiers[..index].contains(word) && REPEATABLE.contains(word);
             is_repeated.then_some(())?;
         }
     }
@@ -198,6 +206,9 @@ fn explain(forms: &'static [Form], modifiers: &[&str]) -> Mismatch {
             return Mismatch::IllegalModifier { index, known: anywhere(word, super::all_forms().map(|(_, f)| f)) };
         }
     }
+    let repeated = |index: &usize| {
+        modifiers[..*index].contains(&modifiers[*index]) && ScalarType::from_text(modifiers[*index]).is_none()
+    };
     // Every word occurs in some form. The closest forms are those that leave over the fewest words.
     let fits: Vec<(Vec<usize>, Option<&super::form::Slot>)> = forms.iter().map(|form| fit(form, modifiers)).collect();
     let fewest = fits.iter().map(|(over, _)| over.len()).min().unwrap_or(0);
@@ -218,6 +229,9 @@ fn explain(forms: &'static [Form], modifiers: &[&str]) -> Mismatch {
     }
     // A form that misses nothing else says best what is wrong.
     let Some((over, _)) = closest().min_by_key(|(_, missing)| missing.is_some()) else { return Mismatch::Conflict };
+    if let Some(index) = over.iter().copied().find(repeated) {
+        return Mismatch::Repeated { index };
+    }
     match over.iter().find(|index| ScalarType::from_text(modifiers[**index]).is_some()) {
         Some(index) => Mismatch::IllegalType { index: *index },
         None if over.len() == 1 => Mismatch::IllegalModifier { index: over[0], known: true },

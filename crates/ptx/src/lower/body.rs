@@ -208,13 +208,13 @@ impl<'a> BodyLowering<'_, 'a> {
         match variable.space {
             StateSpace::Reg => self.register(variable, ty),
             StateSpace::Local => {
-                let Some((size, align)) = self.l.layout(variable) else { return };
+                let Some((size, align)) = self.l.frame_layout(variable) else { return };
                 let offset = place(&mut self.body.local_size, size, align);
                 self.body.local_align = self.body.local_align.max(align);
                 self.l.declare(variable.name, Symbol::Local { offset }, "variable");
             }
             StateSpace::Param => {
-                let Some((size, align)) = self.l.layout(variable) else { return };
+                let Some((size, align)) = self.l.frame_layout(variable) else { return };
                 let offset = place(&mut self.body.param_size, size, align);
                 let aggregate = size != ty.bytes();
                 self.params.push(ParamVariable { offset, size, align, ty, aggregate, role: ParamRole::Local });

@@ -48,6 +48,9 @@ impl BodyLowering<'_, '_> {
         };
         let text = self.l.text(name);
         match self.symbol(name) {
+            Some(Symbol::Function(id)) if self.is_later(id, callee.span) => {
+                self.refuse(Code::Call, callee.span, format!("Call to '{text}' requires call prototype"))
+            }
             Some(Symbol::Function(id)) => {
                 let function = &self.l.module.functions[id.0 as usize];
                 if function.kind == FunctionKind::Kernel {
@@ -76,6 +79,11 @@ impl BodyLowering<'_, '_> {
         }
     }
 
+    /// Whether the function is declared only behind the place.
+    fn is_later(&self, function: FunctionId, place: Span) -> bool {
+        self.l.first_declared[function.0 as usize].start > place.start
+    }
+
     fn indirect_shape(&mut self, span: Span, shape: Option<&ast::Operand>) -> Lower<(PrototypeId, Vec<FunctionId>)> {
         let Some(OperandKind::Name(name)) = shape.map(|operand| operand.kind) else {
             return self.refuse(Code::Call, span, "Indirect call requires a .callprototype or a .calltargets list");
@@ -88,6 +96,14 @@ impl BodyLowering<'_, '_> {
                     return self.refuse(Code::Call, span, "The .calltargets list is empty");
                 };
                 let prototype = shape_of(&self.l.module.functions[first.0 as usize]);
+                for other in &candidates {
+                    let function = &self.l.module.functions[other.0 as usize];
+                    if !same_shape(&prototype, &shape_of(function)) {
+                        let message =
+                            format!("'{}' differs from the other .calltargets in its parameters", function.name);
+                        return self.refuse(Code::Call, span, message);
+                    }
+                }
                 self.l.module.prototypes.push(prototype);
                 Ok((PrototypeId(self.l.module.prototypes.len() as u32 - 1), candidates))
             }
@@ -179,4 +195,14 @@ fn shape_of(function: &crate::ir::Function) -> Prototype {
         noreturn: function.directives.noreturn,
         param_size: memory.max().unwrap_or(0),
     }
+}
+
+/// Whether a call by one shape reaches functions of the other.
+fn same_shape(a: &Prototype, b: &Prototype) -> bool {
+    let one = |a: &Param, b: &Param| {
+        let in_memory = |param: &Param| matches!(param.storage, Storage::Memory { .. });
+        a.size == b.size && compatible(a.ty, b.ty) && in_memory(a) == in_memory(b)
+    };
+    let all = |a: &[Param], b: &[Param]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| one(a, b));
+    all(&a.params, &b.params) && all(&a.returns, &b.returns)
 }

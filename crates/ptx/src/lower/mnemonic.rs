@@ -90,6 +90,10 @@ impl Lowering<'_> {
                 Diagnostic::error(Code::Modifier, head, format!("{what} required for instruction '{opcode}'"))
                     .note(format!("one of {choices} must stand here"))
             }
+            Mismatch::Repeated { index } => {
+                let message = format!("Duplicate .{} modifier", word(*index));
+                Diagnostic::error(Code::Modifier, place(*index), message)
+            }
             Mismatch::Conflict => {
                 let message = format!("Modifiers of instruction '{opcode}' cannot stand together");
                 Diagnostic::error(Code::Modifier, head, message)

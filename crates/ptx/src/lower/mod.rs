@@ -6,6 +6,7 @@
 mod body;
 mod call;
 mod constant;
+mod directives;
 mod flow;
 mod instruction;
 mod mnemonic;
@@ -53,6 +54,8 @@ struct Lowering<'a> {
     mnemonics: mnemonic::Cache,
     lines: LineCursor,
     function_spans: Vec<Span>,
+    /// By function: its first declaration.
+    first_declared: Vec<Span>,
     global_spans: Vec<Span>,
     /// By function: its definition in the tree.
     definitions: Vec<Option<ast::Id<ast::Function>>>,
@@ -103,6 +106,7 @@ impl<'a> Lowering<'a> {
             mnemonics: mnemonic::Cache::default(),
             lines: LineCursor::new(ast.source()),
             function_spans: Vec::new(),
+            first_declared: Vec::new(),
             global_spans: Vec::new(),
             definitions: Vec::new(),
             initialisers: Vec::new(),
@@ -164,13 +168,31 @@ impl<'a> Lowering<'a> {
             }
         };
         let (Some(alias_id), Some(target_id)) = (of(self, alias), of(self, target)) else { return };
-        if self.definitions[alias_id.0 as usize].is_some() {
-            let text = self.text(alias.name);
-            self.error(Code::Declaration, alias.span, format!("Alias '{text}' must be a function without a body"));
+        let (alias_text, target_text) = (self.text(alias.name), self.text(target.name));
+        let (of_alias, of_target) = (self.function(alias_id), self.function(target_id));
+        let shape =
+            |f: &ir::Function| -> Vec<_> { f.params.iter().chain(&f.returns).map(|p| (p.ty, p.size)).collect() };
+        let message = if self.definitions[alias_id.0 as usize].is_some() {
+            format!("Alias '{alias_text}' must be a function without a body")
+        } else if of_target.kind == ir::FunctionKind::Kernel {
+            format!("Cannot define alias to entry function '{target_text}'")
+        } else if of_target.linkage == ir::Linkage::Extern {
+            format!("Function '{target_text}' with .extern scope cannot be aliased")
+        } else if of_alias.params.len() != of_target.params.len() || shape(of_alias) != shape(of_target) {
+            format!("Mismatch in prototype of alias '{alias_text}' and aliasee '{target_text}'")
+        } else {
+            String::new()
+        };
+        if !message.is_empty() {
+            self.error(Code::Declaration, alias.span, message);
             return;
         }
         self.definitions[alias_id.0 as usize] = self.definitions[target_id.0 as usize];
         self.module.functions[alias_id.0 as usize].linkage = self.module.functions[target_id.0 as usize].linkage;
+    }
+
+    fn function(&self, id: ir::FunctionId) -> &ir::Function {
+        &self.module.functions[id.0 as usize]
     }
 
     /// What a name stands for that is no register of a range.

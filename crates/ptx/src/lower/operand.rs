@@ -99,6 +99,7 @@ impl<'a> BodyLowering<'_, 'a> {
                 if count > 0 {
                     return self.destinations(operand, ty, count, spec.relaxed).map(Value::Dsts);
                 }
+                self.check_discard(operand)?;
                 let Some((second_ty, may_miss)) = second else {
                     return self.destination(operand, ty, spec.relaxed).map(Value::Dst);
                 };
@@ -139,6 +140,17 @@ impl<'a> BodyLowering<'_, 'a> {
                 _ => ScalarType::S64,
             },
         }
+    }
+
+    /// Checks that a result may be left out: `_` stands in vectors and pairs, and alone where the instruction does more than
+    /// give a result.
+    fn check_discard(&mut self, operand: &ast::Operand) -> Lower<()> {
+        if operand.kind != OperandKind::Sink || matches!(self.opcode(), "atom" | "match" | "mbarrier" | "setp") {
+            return Ok(());
+        }
+        let message = format!("Result discard mode is not allowed for instruction '{}'", self.opcode());
+        self.l.error(Code::Operand, operand.span, message);
+        Err(Reported)
     }
 
     /// Reports that the operand does not fit the instruction.
@@ -259,7 +271,10 @@ impl<'a> BodyLowering<'_, 'a> {
                 _ => self.vector_size(operand.span, 1, count),
             },
             _ if count > 1 => self.vector_size(operand.span, 1, count),
-            _ => Ok(Regs::from_slice(&[self.destination(operand, ty, relaxed)?])),
+            _ => {
+                self.check_discard(operand)?;
+                Ok(Regs::from_slice(&[self.destination(operand, ty, relaxed)?]))
+            }
         }
     }
 
@@ -357,7 +372,7 @@ impl<'a> BodyLowering<'_, 'a> {
 
     pub(super) fn fold(&mut self, expr: ast::Id<ast::Expr>) -> Lower<Folded> {
         constant::fold(self.l.ast, expr).map_err(|error| {
-            self.l.error(Code::Operand, error.span, format!("Constant expression expected: {}", error.reason));
+            self.l.report(error);
             Reported
         })
     }

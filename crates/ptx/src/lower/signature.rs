@@ -5,8 +5,7 @@ use super::scope::Symbol;
 use super::{Lowering, scalar_type};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{
-    Builtin, Directives, Function, FunctionId, FunctionKind, Linkage, Param, Prototype, PrototypeId, Reg, Space,
-    Storage,
+    Builtin, Function, FunctionId, FunctionKind, Linkage, Param, Prototype, PrototypeId, Reg, Space, Storage,
 };
 use crate::syntax::ast::{self, DirectiveKind, StateSpace};
 
@@ -31,6 +30,15 @@ impl Lowering<'_> {
             self.error(Code::Limit, written.name.span, message);
         }
         let directives = self.directives(written);
+        if written.linkage == Some(ast::Linkage::Extern) && written.body.is_some() {
+            let message = format!("Function definition conflicts with '.extern' declaration for function '{name}'");
+            self.error(Code::Declaration, written.name.span, message);
+        }
+        for variable in ast[written.params].iter().chain(&ast[written.returns]) {
+            if self.text(variable.name.name) == "_" {
+                self.error(Code::Declaration, variable.name.span, "Illegal parameter name '_'");
+            }
+        }
         let function = Function {
             name: name.to_owned(),
             kind,
@@ -51,6 +59,7 @@ impl Lowering<'_> {
         let index = self.module.functions.len() as u32;
         self.module.functions.push(function);
         self.function_spans.push(written.name.span);
+        self.first_declared.push(written.name.span);
         self.definitions.push(definition);
         self.declare(written.name, Symbol::Function(FunctionId(index)), "function");
     }
@@ -69,6 +78,14 @@ impl Lowering<'_> {
             let message = format!("Duplicate definition of function '{name}'");
             self.report(
                 Diagnostic::error(Code::Redeclared, written.name.span, message).label(earlier, "first defined here"),
+            );
+            return;
+        }
+        let before = self.module.functions[index].linkage;
+        if before == Linkage::Extern && definition.is_some() && function.linkage != Linkage::Extern {
+            let message = format!("Inconsistent redefinition of variable '{name}'");
+            self.report(
+                Diagnostic::error(Code::Redeclared, written.name.span, message).label(earlier, "declared .extern"),
             );
             return;
         }
@@ -108,6 +125,7 @@ impl Lowering<'_> {
 
     fn param(&mut self, variable: &ast::Variable, kind: FunctionKind, end: &mut u32, regs: &mut u32) -> Option<Param> {
         let ty = scalar_type(variable.ty.value);
+        self.check_param(variable, kind)?;
         let (size, align) = self.layout(variable)?;
         let storage = match variable.space {
             StateSpace::Reg if kind == FunctionKind::Device => {
@@ -134,41 +152,31 @@ impl Lowering<'_> {
         Some(Param { name: self.text(variable.name.name).to_owned(), ty, size, align, storage, pointer })
     }
 
+    /// Checks the type of a parameter in memory.
+    fn check_param(&mut self, variable: &ast::Variable, kind: FunctionKind) -> Option<()> {
+        if variable.space != StateSpace::Param {
+            return Some(());
+        }
+        self.check_param_type(variable)?;
+        let name = self.text(variable.name.name);
+        let open = self.ast[variable.dims].iter().any(|extent| extent.unwrap_or(0) == 0);
+        let message = if variable.ty.value == ast::ScalarType::Pred {
+            format!("Predicate variable '{name}' must be in register state space")
+        } else if kind == FunctionKind::Kernel && open {
+            "Parameter to entry function cannot be an incomplete array.".to_owned()
+        } else {
+            return Some(());
+        };
+        self.error(Code::Declaration, variable.span, message);
+        None
+    }
+
     /// The shape behind a `.callprototype`.
     pub(super) fn prototype(&mut self, written: &ast::Prototype) -> PrototypeId {
         let (params, returns, param_size) = self.signature(written.params, written.returns, FunctionKind::Device);
         let noreturn = self.ast[written.directives].iter().any(|d| d.kind == DirectiveKind::NoReturn);
         self.module.prototypes.push(Prototype { params, returns, noreturn, param_size });
         PrototypeId(self.module.prototypes.len() as u32 - 1)
-    }
-
-    fn directives(&mut self, written: &ast::Function) -> Directives {
-        let ast = self.ast;
-        let mut out = Directives::default();
-        for directive in &ast[written.directives] {
-            match directive.kind {
-                DirectiveKind::MaxNReg(n) => out.maxnreg = Some(n),
-                DirectiveKind::MaxNTid(extent) => out.maxntid = Some(extent.size),
-                DirectiveKind::ReqNTid(extent) => out.reqntid = Some(extent.size),
-                DirectiveKind::MinNCtaPerSm(n) => out.minnctapersm = Some(n),
-                DirectiveKind::MaxNCtaPerSm(n) => out.maxnctapersm = Some(n),
-                DirectiveKind::NoReturn => out.noreturn = true,
-                DirectiveKind::Pragma(strings) => {
-                    out.pragmas.extend(ast[strings].iter().map(|s| ast.name(s.text).to_owned()));
-                }
-                DirectiveKind::ReqNCtaPerCluster(extent) => out.reqnctapercluster = Some(extent.size),
-                DirectiveKind::ExplicitCluster => out.explicitcluster = true,
-                DirectiveKind::MaxClusterRank(n) => out.maxclusterrank = Some(n),
-                DirectiveKind::BlocksAreClusters => out.blocksareclusters = true,
-                DirectiveKind::AbiPreserve(_) | DirectiveKind::AbiPreserveControl(_) => {}
-            }
-            if let DirectiveKind::MaxNTid(extent) | DirectiveKind::ReqNTid(extent) = directive.kind
-                && extent.size.contains(&0)
-            {
-                self.error(Code::Declaration, directive.span, "Number of threads must be positive");
-            }
-        }
-        out
     }
 }
 

@@ -6,9 +6,55 @@ use super::signature::linkage;
 use super::{Lowering, scalar_type};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{FunctionId, Global, GlobalId, Linkage, Relocation, RelocationTarget, ScalarType, Space, TypeClass};
-use crate::syntax::ast::{self, Attribute, ExprKind, StateSpace};
+use crate::syntax::ast::{self, Attribute, ExprKind, Literal, StateSpace};
 
 impl Lowering<'_> {
+    /// Checks what holds for variables of every state space but registers.
+    pub(super) fn check_variable(&mut self, variable: &ast::Variable) -> Option<()> {
+        let name = self.text(variable.name.name);
+        let is_extern = variable.linkage == Some(ast::Linkage::Extern);
+        let has_storage = matches!(variable.space, StateSpace::Global | StateSpace::Const);
+        let extents = &self.ast[variable.dims];
+        let counted = usize::from(variable.init.is_some());
+        let incomplete = extents.iter().enumerate().any(|(at, extent)| match extent {
+            Some(extent) => *extent == 0,
+            None => at >= counted,
+        });
+        let texture_mode = variable.ty.value == ast::ScalarType::Samplerref && !self.module.target.texmode_independent;
+        let message = if variable.ty.value == ast::ScalarType::Pred {
+            format!("Predicate variable '{name}' must be in register state space")
+        } else if variable.init.is_some() && !has_storage {
+            format!("No initial value is allowed for '{name}' in this state space")
+        } else if variable.init.is_some() && is_extern {
+            format!("No initial value is allowed for external symbol '{name}'")
+        } else if variable.linkage == Some(ast::Linkage::Common) && variable.space != StateSpace::Global {
+            ".common variables must be declared in .global space".to_owned()
+        } else if incomplete && !is_extern {
+            format!("Non-external variable '{name}' has incomplete type")
+        } else if texture_mode {
+            "Instruction or declaration violates .target texmode_unified setting".to_owned()
+        } else if let Some(feature) = self.retired(variable) {
+            feature
+        } else {
+            return Some(());
+        };
+        self.error(Code::Declaration, variable.span, message);
+        None
+    }
+
+    /// What the module's version has no more (PTX ISA 5.1.3, 5.1.8).
+    fn retired(&self, variable: &ast::Variable) -> Option<String> {
+        let since = |what: &str, major, minor| {
+            (self.module.version >= (major, minor))
+                .then(|| format!("Deprecated feature: '{what}' not supported as of PTX version {major}.{minor}"))
+        };
+        match variable {
+            ast::Variable { space: StateSpace::Tex, .. } => since(".tex", 1, 5),
+            ast::Variable { bank: Some(_), .. } => since("explicit constant banks", 2, 2),
+            _ => None,
+        }
+    }
+
     /// Size and alignment in bytes of a declared variable; an array without a bound has size 0.
     pub(super) fn layout(&mut self, variable: &ast::Variable) -> Option<(u32, u32)> {
         let (size, align) = self.wide_layout(variable)?;
@@ -19,6 +65,25 @@ impl Lowering<'_> {
                 None
             }
         }
+    }
+
+    /// As [`Self::layout`], for a variable of a function's local or parameter frame.
+    pub(super) fn frame_layout(&mut self, variable: &ast::Variable) -> Option<(u32, u32)> {
+        self.check_variable(variable)?;
+        self.check_param_type(variable)?;
+        self.layout(variable)
+    }
+
+    /// Vectors and pairs of halves cannot be parameters (PTX ISA 7.1).
+    pub(super) fn check_param_type(&mut self, variable: &ast::Variable) -> Option<()> {
+        let pair = matches!(variable.ty.value, ast::ScalarType::F16x2 | ast::ScalarType::Bf16x2);
+        if variable.space != StateSpace::Param || variable.vector.is_none() && !pair {
+            return Some(());
+        }
+        let name = self.text(variable.name.name);
+        let message = format!("Variable '{name}' cannot be allocated in .param state space");
+        self.error(Code::Declaration, variable.span, message);
+        None
     }
 
     fn wide_layout(&mut self, variable: &ast::Variable) -> Option<(u64, u32)> {
@@ -104,16 +169,13 @@ impl Lowering<'_> {
     }
 
     fn make_global(&mut self, name: String, variable: &ast::Variable, id: ast::Id<ast::Variable>) -> Option<GlobalId> {
+        self.check_variable(variable)?;
         let (size, align) = self.wide_layout(variable)?;
         let space = match variable.space {
             StateSpace::Const => Space::Const,
             StateSpace::Shared => Space::Shared,
             _ => Space::Global,
         };
-        if space == Space::Shared && variable.init.is_some() {
-            self.error(Code::Declaration, variable.span, "Variables in .shared state space cannot have initialisers");
-            return None;
-        }
         let global = Global {
             name,
             space,
@@ -214,10 +276,7 @@ impl Lowering<'_> {
             }
             _ => match constant::fold(ast, expr) {
                 Ok(folded) => self.initial_value(out, expr, folded, at),
-                Err(error) => {
-                    let message = format!("Constant expression expected: {}", error.reason);
-                    self.error(Code::Declaration, error.span, message);
-                }
+                Err(error) => self.report(error),
             },
         }
     }
@@ -225,16 +284,12 @@ impl Lowering<'_> {
     fn initial_value(&mut self, out: &mut Initial, expr: ast::Id<ast::Expr>, folded: Folded, at: u64) {
         let span = self.ast[expr].span;
         let Some(symbol) = folded.symbol else {
-            let bits = match (out.ty, constant::immediate(out.ty, folded.value)) {
-                // An integer may initialise a float, and any number a half.
-                (_, Some(bits)) => Some(bits),
-                (ScalarType::F32, None) => {
-                    constant::integer(folded.value).map(|v| u64::from((v as i64 as f32).to_bits()))
-                }
-                (ScalarType::F64, None) => constant::integer(folded.value).map(|v| (v as i64 as f64).to_bits()),
-                (ScalarType::F16 | ScalarType::Bf16, None) => constant::integer(folded.value),
+            let bits = constant::immediate(out.ty, folded.value).or(match (out.ty, folded.value) {
+                // Floating-point constants initialise bits as they are stored.
+                (ScalarType::B32, Literal::F64(bits)) => Some(u64::from((f64::from_bits(bits) as f32).to_bits())),
+                (ScalarType::B64, Literal::F32(bits)) => Some(u64::from(bits)),
                 _ => None,
-            };
+            });
             match bits {
                 Some(bits) => out.write(at, &bits.to_le_bytes()[..out.ty.bytes().min(8) as usize]),
                 None => self.error(Code::Declaration, span, format!("Initial value is no .{}", out.ty)),
@@ -242,6 +297,11 @@ impl Lowering<'_> {
             return;
         };
         let target = match self.lookup(symbol.name) {
+            Some(Symbol::Global(id)) if self.module.globals[id.0 as usize].space == Space::Shared => {
+                let message = "Variable used as initial value not in .global or .const state space";
+                self.error(Code::Declaration, span, message);
+                return;
+            }
             Some(Symbol::Global(id)) => RelocationTarget::Global(id),
             Some(Symbol::Function(id)) => RelocationTarget::Function(id),
             _ => {

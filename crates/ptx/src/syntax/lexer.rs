@@ -131,6 +131,7 @@ impl<'a> Lexer<'a> {
             match byte {
                 b'.' => return self.dot(start),
                 b'/' if self.peek(1) == b'/' => self.skip_line(),
+                b'#' if self.is_line_marker() => self.skip_line(),
                 b'/' if self.peek(1) == b'*' => {
                     let Some(length) = self.bytes[start + 2..].windows(2).position(|pair| pair == b"*/") else {
                         self.at = self.bytes.len();
@@ -149,6 +150,14 @@ impl<'a> Lexer<'a> {
 
     fn token(&self, kind: TokenKind, start: usize) -> Token {
         Token { kind, span: Span::new(start as u32, self.at as u32) }
+    }
+
+    /// `# 12 "file"` on a line of its own, which preprocessors write; the assembler passes over it.
+    fn is_line_marker(&self) -> bool {
+        let line_begins = self.at == 0 || self.bytes[self.at - 1] == b'\n';
+        let rest = self.bytes[self.at + 1..].trim_ascii_start();
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        line_begins && digits > 0 && rest[digits..].trim_ascii_start().first() == Some(&b'"')
     }
 
     fn skip_line(&mut self) {

@@ -193,20 +193,20 @@ impl Build {
         Extent { size, given }
     }
 
-    fn directive(&mut self) -> FunctionDirective {
+    fn directive(&mut self, is_kernel: bool) -> FunctionDirective {
         use DirectiveKind::*;
-        let kind = match self.pick(13) {
+        let kind = match if is_kernel { self.pick(10) } else { 10 + self.pick(3) } {
             0 => MaxNReg(self.u32()),
             1 => MaxNTid(self.extent()),
             2 => ReqNTid(self.extent()),
             3 => MinNCtaPerSm(self.u32()),
             4 => MaxNCtaPerSm(self.u32()),
-            5 => NoReturn,
-            6 => Pragma(self.strings()),
-            7 => ReqNCtaPerCluster(self.extent()),
-            8 => ExplicitCluster,
-            9 => MaxClusterRank(self.u32()),
-            10 => BlocksAreClusters,
+            5 => Pragma(self.strings()),
+            6 => ReqNCtaPerCluster(self.extent()),
+            7 => ExplicitCluster,
+            8 => MaxClusterRank(self.u32()),
+            9 => BlocksAreClusters,
+            10 => NoReturn,
             11 => AbiPreserve(self.u32()),
             _ => AbiPreserveControl(self.u32()),
         };
@@ -327,7 +327,7 @@ impl Build {
                     name: self.ident(),
                     returns: self.many(2, Self::variable),
                     params: self.many(3, Self::variable),
-                    directives: self.many(3, Self::directive),
+                    directives: self.many(3, |build| build.directive(false)),
                     span: AT,
                 };
                 Statement::CallPrototype(self.nodes.push(prototype))
@@ -358,14 +358,16 @@ impl Build {
     fn item(&mut self) -> Item {
         match self.pick(9) {
             0..=2 => {
+                let kind = self.one_of(&[FunctionKind::Entry, FunctionKind::Func]);
+                let is_kernel = kind == FunctionKind::Entry;
                 let function = Function {
-                    linkage: self.linkage(),
-                    kind: self.one_of(&[FunctionKind::Entry, FunctionKind::Func]),
+                    linkage: self.linkage().filter(|linkage| *linkage != Linkage::Common),
+                    kind,
                     attribute: self.option(Self::attribute),
-                    returns: self.many(2, Self::variable),
+                    returns: if is_kernel { List::EMPTY } else { self.many(2, Self::variable) },
                     name: self.ident(),
                     params: self.many(4, Self::variable),
-                    directives: self.many(4, Self::directive),
+                    directives: self.many(4, |build| build.directive(is_kernel)),
                     body: self.option(|build| Body { statements: build.many(12, Self::statement), span: AT }),
                     span: AT,
                 };

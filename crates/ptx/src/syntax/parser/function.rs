@@ -12,10 +12,11 @@ impl Parser<'_> {
         let kind = if self.at_word("entry") { FunctionKind::Entry } else { FunctionKind::Func };
         self.bump();
         let attribute = if self.at_word("attribute") { Some(self.attribute()?) } else { None };
-        let returns = self.parameters()?;
+        let is_kernel = kind == FunctionKind::Entry;
+        let returns = if is_kernel { List::EMPTY } else { self.parameters()? };
         let name = self.ident("the function's name")?;
         let params = self.parameters()?;
-        let directives = self.function_directives()?;
+        let directives = self.function_directives(is_kernel)?;
         let span = self.span_from(start);
         let body = match self.token.kind {
             TokenKind::LeftBrace => Some(self.body()),
@@ -28,16 +29,21 @@ impl Parser<'_> {
         Ok(Function { linkage, kind, attribute, returns, name, params, directives, body, span })
     }
 
-    pub(super) fn function_directives(&mut self) -> Parse<List<FunctionDirective>> {
+    /// What may stand between the head and the body of a kernel, or of a device function or prototype.
+    pub(super) fn function_directives(&mut self, is_kernel: bool) -> Parse<List<FunctionDirective>> {
         let mark = self.nodes.mark::<FunctionDirective>();
         while let Some(word) = self.dot_word() {
             let start = self.token.span.start;
-            if word == "pragma" {
+            if word == "pragma" && is_kernel {
                 let strings = self.pragma()?;
                 let span = self.span_from(start);
                 self.end_statement()?;
                 self.nodes.push(FunctionDirective { kind: DirectiveKind::Pragma(strings), span });
                 continue;
+            }
+            let of_functions = matches!(word, "noreturn" | "abi_preserve" | "abi_preserve_control");
+            if of_functions == is_kernel {
+                return Err(self.unexpected("a directive of this kind of function, '{' or ';'"));
             }
             let kind = match word {
                 "maxnreg" => DirectiveKind::MaxNReg(self.one()?),

@@ -59,6 +59,9 @@ impl Parser<'_> {
                     if !matches!(self.dot_word(), Some("entry" | "func")) {
                         return self.module_variables(linkage, start);
                     }
+                    if linkage == Some(Linkage::Common) {
+                        return Err(self.unexpected("a variable"));
+                    }
                     let function = self.function(linkage, start)?;
                     Item::Function(self.nodes.push(function))
                 }

@@ -170,7 +170,7 @@ impl Parser<'_> {
         let returns = self.parameters()?;
         self.ident("'_'")?;
         let params = self.parameters()?;
-        let directives = self.function_directives()?;
+        let directives = self.function_directives(false)?;
         Ok(Prototype { name, returns, params, directives, span: self.span_from(name.span.start) })
     }
 
