@@ -3,6 +3,8 @@
 //! A CTA runs on one OS thread, so all of this is plain data. Barriers follow PTX ISA 9.7.13.1 (`bar`, `barrier`): sixteen of them,
 //! each counts arrivals, of all threads or of as many as the instruction names.
 
+use warploom_exec::memory::Recent;
+
 /// Barriers of a CTA (PTX ISA 9.7.13.1: "Each CTA instance has sixteen barriers").
 pub(crate) const BARRIERS: usize = 16;
 
@@ -53,6 +55,8 @@ pub(crate) struct Arrival {
 /// The state that warps of a CTA share.
 #[derive(Debug, Default)]
 pub(crate) struct CtaShared {
+    /// What accesses to global memory have met so far.
+    pub(crate) recent: Recent,
     /// `%ctaid`.
     pub(crate) id: [u32; 3],
     /// Shared memory: static variables, then the dynamic part.

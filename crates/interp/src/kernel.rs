@@ -223,7 +223,7 @@ impl InterpretedKernel {
             function,
             program: &self.program,
             grid,
-            view: grid.memory().view(),
+            view: grid.memory().view_with(std::mem::take(&mut shared.recent)),
             cta: shared,
             warp: Warp::default(),
             fault: None,
@@ -248,6 +248,7 @@ impl InterpretedKernel {
             let polled = flow == Flow::Slice && machine.polls > 0 && machine.stores == 0;
             result = result.max(if polled { Round::Polled } else { Round::Progressed });
         }
+        machine.cta.recent = machine.view.into_recent();
         Ok(result)
     }
 

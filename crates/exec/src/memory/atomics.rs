@@ -75,16 +75,17 @@ pub enum AtomicOp {
 
 macro_rules! integer {
     ($name:ident, $int:ty, $atomic:ty, $signed:ty, $signed_atomic:ty, $bits:literal) => {
-        #[doc = concat!("A ", $bits, "-bit integer operation; the value before it.")]
+        #[doc = concat!("A ", $bits, "-bit integer operation; the value before it. For `site` see [`Lanes::site`](super::Lanes::site).")]
         #[inline]
         pub fn $name(
             &mut self,
+            site: u32,
             address: u64,
             op: AtomicOp,
             operand: $int,
             order: Order,
         ) -> Result<$int, Box<AccessFault>> {
-            self.check_aligned(address, size_of::<$int>() as u64, AccessKind::Atomic)?;
+            self.check_aligned(site, address, size_of::<$int>() as u64, AccessKind::Atomic)?;
             // SAFETY: checked for size, alignment and writing; the memory stays mapped (see `window`).
             let cell = unsafe { <$atomic>::from_ptr(address as *mut $int) };
             // SAFETY: the same cell, of the same size.
@@ -123,7 +124,7 @@ impl View<'_> {
     pub fn load_atomic<T: Atomic>(&mut self, address: u64, order: Order) -> Result<T, Box<AccessFault>> {
         // A 16-byte load may be a compare and exchange on the host, which needs a writable page.
         let kind = if T::SIZE == 16 { AccessKind::Atomic } else { AccessKind::Load };
-        self.check_aligned(address, T::SIZE, kind)?;
+        self.check_aligned(0, address, T::SIZE, kind)?;
         // SAFETY: checked; mapped as in `View::load`.
         Ok(unsafe { T::load(address, order.host()) })
     }
@@ -131,7 +132,7 @@ impl View<'_> {
     /// An atomic store (`st.relaxed`, `st.release`).
     #[inline]
     pub fn store_atomic<T: Atomic>(&mut self, address: u64, value: T, order: Order) -> Result<(), Box<AccessFault>> {
-        self.check_aligned(address, T::SIZE, AccessKind::Store)?;
+        self.check_aligned(0, address, T::SIZE, AccessKind::Store)?;
         // SAFETY: checked, writable, mapped as in `View::load`.
         unsafe { T::store(address, value, order.host()) };
         Ok(())
@@ -140,7 +141,7 @@ impl View<'_> {
     /// `atom.exch` of any width; the old value.
     #[inline]
     pub fn exchange<T: Atomic>(&mut self, address: u64, value: T, order: Order) -> Result<T, Box<AccessFault>> {
-        self.check_aligned(address, T::SIZE, AccessKind::Atomic)?;
+        self.check_aligned(0, address, T::SIZE, AccessKind::Atomic)?;
         // SAFETY: checked, writable, mapped as in `View::load`.
         Ok(unsafe { T::swap(address, value, order.host()) })
     }
@@ -154,7 +155,7 @@ impl View<'_> {
         new: T,
         order: Order,
     ) -> Result<T, Box<AccessFault>> {
-        self.check_aligned(address, T::SIZE, AccessKind::Atomic)?;
+        self.check_aligned(0, address, T::SIZE, AccessKind::Atomic)?;
         // SAFETY: checked, writable, mapped as in `View::load`.
         Ok(unsafe { T::compare_exchange(address, expected, new, order.host()) })
     }
@@ -167,7 +168,7 @@ impl View<'_> {
         order: Order,
         mut f: impl FnMut(T) -> T,
     ) -> Result<T, Box<AccessFault>> {
-        self.check_aligned(address, T::SIZE, AccessKind::Atomic)?;
+        self.check_aligned(0, address, T::SIZE, AccessKind::Atomic)?;
         // SAFETY: checked, writable, mapped as in `View::load`.
         let mut old = unsafe { T::load(address, Ordering::Relaxed) };
         loop {

@@ -36,7 +36,7 @@ pub use atomics::{AtomicOp, Order};
 pub use kept::Kept;
 pub use registered::{HostRange, RegisterError};
 pub use scalar::{Atomic, Scalar};
-pub use view::View;
+pub use view::{Lanes, Recent, Spread, View, spread};
 pub use virtual_memory::{MAP_GRANULARITY, MapAccess, MapError, Physical};
 
 use crate::fault::{AccessFault, AccessKind, Nearest, Refusal};
@@ -192,6 +192,8 @@ impl Default for Options {
 
 /// The device memory of a process.
 pub struct Memory {
+    /// Tells memories apart, from 1.
+    number: u64,
     table: Table,
     slabs: slab::Slabs,
     runs: Mutex<run::Runs>,
@@ -207,8 +209,10 @@ pub struct Memory {
 impl Memory {
     /// Reserves the window. Error: the host does not give any address range of a useful size.
     pub fn new(options: Options) -> std::io::Result<Memory> {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
         let window = Window::reserve(options.window)?;
         Ok(Memory {
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
             table: Table::new(window.base(), window.chunks()),
             slabs: slab::Slabs::new(),
             runs: Mutex::new(run::Runs::new(window.chunks())),
@@ -455,7 +459,12 @@ impl Memory {
 
     /// A view for one executor thread.
     pub fn view(&self) -> View<'_> {
-        View::new(self)
+        self.view_with(Recent::default())
+    }
+
+    /// A view that begins with what an earlier one has met ([`View::into_recent`]), of this memory or another.
+    pub fn view_with(&self, recent: Recent) -> View<'_> {
+        View::new(self, recent)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Checked reads and writes of kernels, one address at a time and a warp at a time.
 //!
-//! A view remembers the extents that its last accesses hit, so that the check of a further access in one of them is a
-//! comparison and a look at the table's epoch. The forms for a warp check one range where the lanes' addresses are
-//! consecutive, all lanes against one extent otherwise, and lane by lane only if that fails.
+//! A view remembers for each site (an instruction, mostly) the extent that its last access hit, so that the check of a
+//! further access in it is a comparison and a look at the table's epoch. The forms for a warp check two ranges where the
+//! addresses of both halves of the warp are consecutive or the same (CTAs are often 16 threads wide), all lanes against one
+//! extent otherwise, and lane by lane only if that fails.
 
 use super::Memory;
 use super::scalar::{Raw, Scalar};
@@ -11,19 +12,60 @@ use crate::fault::{AccessFault, AccessKind, Refusal};
 
 /// Lanes of a warp.
 pub(super) const LANES: usize = 32;
-/// Extents that a view remembers: kernels mostly walk through two inputs and an output.
-const REMEMBERED: usize = 4;
+const HALF: usize = LANES / 2;
+/// Extents that a view remembers, a power of two.
+const SITES: usize = 16;
+
+/// The extents that a view has met: kept between views of one thread, it saves looking them up again.
+#[derive(Clone, Debug)]
+pub struct Recent {
+    /// [`Memory::number`] of the memory whose extents they are.
+    memory: u64,
+    extents: [Extent; SITES],
+}
+
+impl Default for Recent {
+    fn default() -> Recent {
+        Recent { memory: 0, extents: [Extent::NONE; SITES] }
+    }
+}
+
+/// Where the lanes of a warp access memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Lanes<'a> {
+    /// One address for each lane.
+    pub bases: &'a [u64; LANES],
+    /// Added to each.
+    pub offset: u64,
+    /// The lanes that access at all.
+    pub mask: u32,
+    /// Any number, best the same for accesses that hit the same allocation.
+    pub site: u32,
+}
+
+impl<'a> Lanes<'a> {
+    /// The lanes of `mask` at these addresses.
+    pub fn new(bases: &'a [u64; LANES], mask: u32) -> Lanes<'a> {
+        Lanes { bases, offset: 0, mask, site: 0 }
+    }
+
+    #[inline(always)]
+    fn address(&self, lane: usize) -> u64 {
+        self.bases[lane].wrapping_add(self.offset)
+    }
+}
 
 /// One executor thread's access to memory. Make one for each run of a CTA: [`Memory::view`].
 pub struct View<'m> {
     memory: &'m Memory,
-    recent: [Extent; REMEMBERED],
-    next: usize,
+    recent: Recent,
 }
 
 impl<'m> View<'m> {
-    pub(super) fn new(memory: &'m Memory) -> View<'m> {
-        View { memory, recent: [Extent::NONE; REMEMBERED], next: 0 }
+    pub(super) fn new(memory: &'m Memory, recent: Recent) -> View<'m> {
+        let recent =
+            if recent.memory == memory.number { recent } else { Recent { memory: memory.number, ..Recent::default() } };
+        View { memory, recent }
     }
 
     /// The memory seen.
@@ -31,60 +73,85 @@ impl<'m> View<'m> {
         self.memory
     }
 
+    /// What the view has met, for the next one.
+    pub fn into_recent(self) -> Recent {
+        self.recent
+    }
+
     /// Checks that `len` bytes at `address` may be accessed now, without alignment.
     #[inline(always)]
     pub fn check(&mut self, address: u64, len: u64, kind: AccessKind) -> Result<(), Box<AccessFault>> {
-        self.find(address, len, kind).map(|_| ())
+        self.find(0, address, len, kind).map(|_| ())
     }
 
     /// The extent that holds an access.
     #[inline(always)]
-    fn find(&mut self, address: u64, len: u64, kind: AccessKind) -> Result<Extent, Box<AccessFault>> {
-        let epoch = self.memory.table.epoch();
-        for extent in &self.recent {
-            if extent.holds(address, len) && extent.epoch == epoch && (kind == AccessKind::Load || !extent.read_only) {
-                return Ok(*extent);
-            }
+    fn find(&mut self, site: u32, address: u64, len: u64, kind: AccessKind) -> Result<Extent, Box<AccessFault>> {
+        let extent = self.recent.extents[site as usize % SITES];
+        let writable = kind == AccessKind::Load || !extent.read_only;
+        if extent.holds(address, len) && extent.epoch == self.memory.table.epoch() && writable {
+            return Ok(extent);
         }
-        self.look_up(address, len, kind)
+        self.look_up(site, address, len, kind)
     }
 
     #[inline(never)]
-    fn look_up(&mut self, address: u64, len: u64, kind: AccessKind) -> Result<Extent, Box<AccessFault>> {
+    fn look_up(&mut self, site: u32, address: u64, len: u64, kind: AccessKind) -> Result<Extent, Box<AccessFault>> {
         let extent = self.memory.extent(address, len, kind)?;
-        self.recent[self.next] = extent;
-        self.next = (self.next + 1) % REMEMBERED;
+        self.recent.extents[site as usize % SITES] = extent;
         Ok(extent)
     }
 
-    /// Whether one extent holds the accesses of all active lanes, aligned: the check for most warps whose addresses are
-    /// not consecutive. If not, each lane is to be checked on its own.
+    /// Whether one extent holds the accesses of all active lanes, aligned: the check for most warps whose addresses have no
+    /// pattern. If not, each lane is to be checked on its own.
     #[inline(always)]
-    fn one_extent(&mut self, addresses: &[u64; LANES], mask: u32, size: u64, kind: AccessKind) -> bool {
-        let first = addresses[mask.trailing_zeros() as usize % LANES];
-        let Ok(extent) = self.find(first, size, kind) else { return false };
+    fn one_extent(&mut self, at: &Lanes<'_>, size: u64, kind: AccessKind) -> bool {
+        let first = at.address(at.mask.trailing_zeros() as usize % LANES);
+        let Ok(extent) = self.find(at.site, first, size, kind) else { return false };
         let last = extent.span - size;
+        let start = extent.start.wrapping_sub(at.offset);
         let mut outside = 0;
-        for (lane, address) in addresses.iter().enumerate() {
-            let active = u64::from(mask >> lane & 1).wrapping_neg();
-            let beyond = u64::from(address.wrapping_sub(extent.start) > last);
-            outside |= (beyond | address & (size - 1)) & active;
+        for (lane, base) in at.bases.iter().enumerate() {
+            let active = u64::from(at.mask >> lane & 1).wrapping_neg();
+            let beyond = u64::from(base.wrapping_sub(start) > last);
+            outside |= (beyond | base.wrapping_add(at.offset) & (size - 1)) & active;
         }
         outside == 0
     }
 
+    /// Whether the lanes of each half warp access consecutive elements that may be accessed.
     #[inline(always)]
-    pub(super) fn check_aligned(&mut self, address: u64, size: u64, kind: AccessKind) -> Result<(), Box<AccessFault>> {
+    fn two_runs(&mut self, at: &Lanes<'_>, size: u64, kind: AccessKind) -> bool {
+        let (low, high) = (at.address(0), at.address(HALF));
+        let half = size * HALF as u64;
+        (low | high) & (size - 1) == 0
+            && self.find(at.site, low, half, kind).is_ok_and(|extent| extent.holds(high, half))
+    }
+
+    #[inline(always)]
+    pub(super) fn check_aligned(
+        &mut self,
+        site: u32,
+        address: u64,
+        size: u64,
+        kind: AccessKind,
+    ) -> Result<(), Box<AccessFault>> {
         if address & (size - 1) != 0 {
             return Err(self.memory.refuse(address, size, kind, Refusal::Misaligned));
         }
-        self.check(address, size, kind)
+        self.find(site, address, size, kind).map(|_| ())
     }
 
     /// Loads one value, at a multiple of its size.
     #[inline(always)]
     pub fn load<T: Scalar>(&mut self, address: u64) -> Result<T, Box<AccessFault>> {
-        self.check_aligned(address, T::SIZE, AccessKind::Load)?;
+        self.load_at(0, address)
+    }
+
+    /// [`View::load`] from a site of its own (see [`Lanes::site`]).
+    #[inline(always)]
+    pub fn load_at<T: Scalar>(&mut self, site: u32, address: u64) -> Result<T, Box<AccessFault>> {
+        self.check_aligned(site, address, T::SIZE, AccessKind::Load)?;
         // SAFETY: checked; memory that was valid at the check stays mapped (see `window`), or is promised (`HostRange`).
         Ok(unsafe { T::read(address) })
     }
@@ -92,7 +159,7 @@ impl<'m> View<'m> {
     /// Stores one value, at a multiple of its size.
     #[inline(always)]
     pub fn store<T: Scalar>(&mut self, address: u64, value: T) -> Result<(), Box<AccessFault>> {
-        self.check_aligned(address, T::SIZE, AccessKind::Store)?;
+        self.check_aligned(0, address, T::SIZE, AccessKind::Store)?;
         // SAFETY: as in `load`, and writable.
         unsafe { T::write(address, value) };
         Ok(())
@@ -125,7 +192,7 @@ impl<'m> View<'m> {
             unsafe { copy_out(address, as_bytes_mut(out)) };
             return Ok(());
         }
-        self.gather(&consecutive(address, T::SIZE), u32::MAX, out)
+        self.gather(Lanes::new(&consecutive(address, T::SIZE), u32::MAX), out)
     }
 
     /// Writes 32 consecutive values, lane 0's at `address`.
@@ -137,93 +204,109 @@ impl<'m> View<'m> {
             unsafe { copy_in(address, as_bytes(values)) };
             return Ok(());
         }
-        self.scatter(&consecutive(address, T::SIZE), u32::MAX, values)
+        self.scatter(Lanes::new(&consecutive(address, T::SIZE), u32::MAX), values)
     }
 
-    /// Loads one value for each lane in `mask`; other lanes of `out` keep theirs. On a fault nothing is promised about
+    /// Loads one value for each lane in the mask; other lanes of `out` keep theirs. On a fault nothing is promised about
     /// `out`, and the fault names the lane.
     #[inline(always)]
-    pub fn gather<T: Scalar>(
-        &mut self,
-        addresses: &[u64; LANES],
-        mask: u32,
-        out: &mut [T; LANES],
-    ) -> Result<(), Box<AccessFault>> {
-        if mask == u32::MAX {
-            let first = addresses[0];
-            match spread(addresses, T::SIZE) {
-                Spread::Consecutive
-                    if first & (T::SIZE - 1) == 0
-                        && self.check(first, T::SIZE * LANES as u64, AccessKind::Load).is_ok() =>
-                {
+    pub fn gather<T: Scalar>(&mut self, at: Lanes<'_>, out: &mut [T; LANES]) -> Result<(), Box<AccessFault>> {
+        if at.mask == u32::MAX {
+            match spread(at.bases, T::SIZE) {
+                Spread::Consecutive if self.two_runs(&at, T::SIZE, AccessKind::Load) => {
+                    let (low, high) = out.split_at_mut(HALF);
                     // SAFETY: checked for all lanes, mapped as in `load`.
-                    unsafe { copy_out(first, as_bytes_mut(out)) };
+                    unsafe {
+                        copy_out(at.address(0), as_bytes_mut(low));
+                        copy_out(at.address(HALF), as_bytes_mut(high));
+                    }
                     return Ok(());
                 }
-                Spread::Same => {
-                    *out = [self.load(first)?; LANES];
+                Spread::Same if self.one_extent(&at, T::SIZE, AccessKind::Load) => {
+                    let (low, high) = out.split_at_mut(HALF);
+                    // SAFETY: checked for all lanes, mapped as in `load`.
+                    unsafe {
+                        low.fill(T::read(at.address(0)));
+                        high.fill(T::read(at.address(HALF)));
+                    }
+                    return Ok(());
+                }
+                _ if self.one_extent(&at, T::SIZE, AccessKind::Load) => {
+                    for (lane, out) in out.iter_mut().enumerate() {
+                        // SAFETY: checked for all lanes, mapped as in `load`.
+                        *out = unsafe { T::read(at.address(lane)) };
+                    }
                     return Ok(());
                 }
                 _ => {}
             }
         }
-        if self.one_extent(addresses, mask, T::SIZE, AccessKind::Load) {
-            for lane in lanes(mask) {
-                // SAFETY: checked for all active lanes, mapped as in `load`.
-                out[lane] = unsafe { T::read(addresses[lane]) };
+        let whole = self.one_extent(&at, T::SIZE, AccessKind::Load);
+        for lane in lanes(at.mask) {
+            let address = at.address(lane);
+            if !whole {
+                self.check_aligned(at.site, address, T::SIZE, AccessKind::Load)
+                    .map_err(|fault| in_lane(fault, lane))?;
             }
-            return Ok(());
-        }
-        for lane in lanes(mask) {
-            out[lane] = self.load(addresses[lane]).map_err(|fault| in_lane(fault, lane))?;
+            // SAFETY: checked for the lane or for all, mapped as in `load`.
+            out[lane] = unsafe { T::read(address) };
         }
         Ok(())
     }
 
-    /// Stores one value for each lane in `mask`, in ascending order: where lanes name the same address, the last wins.
+    /// Stores one value for each lane in the mask, in ascending order: where lanes name the same address, the last wins.
     #[inline(always)]
-    pub fn scatter<T: Scalar>(
-        &mut self,
-        addresses: &[u64; LANES],
-        mask: u32,
-        values: &[T; LANES],
-    ) -> Result<(), Box<AccessFault>> {
-        if mask == u32::MAX && spread(addresses, T::SIZE) == Spread::Consecutive {
-            let first = addresses[0];
-            if first & (T::SIZE - 1) == 0 && self.check(first, T::SIZE * LANES as u64, AccessKind::Store).is_ok() {
-                // SAFETY: checked for all lanes, mapped as in `load`, writable.
-                unsafe { copy_in(first, as_bytes(values)) };
-                return Ok(());
-            }
-        }
-        if self.one_extent(addresses, mask, T::SIZE, AccessKind::Store) {
-            for lane in lanes(mask) {
-                // SAFETY: checked for all active lanes, mapped as in `load`, writable.
-                unsafe { T::write(addresses[lane], values[lane]) };
+    pub fn scatter<T: Scalar>(&mut self, at: Lanes<'_>, values: &[T; LANES]) -> Result<(), Box<AccessFault>> {
+        if at.mask == u32::MAX
+            && spread(at.bases, T::SIZE) == Spread::Consecutive
+            && self.two_runs(&at, T::SIZE, AccessKind::Store)
+        {
+            let (low, high) = values.split_at(HALF);
+            // SAFETY: checked for all lanes, mapped as in `load`, writable.
+            unsafe {
+                copy_in(at.address(0), as_bytes(low));
+                copy_in(at.address(HALF), as_bytes(high));
             }
             return Ok(());
         }
-        for lane in lanes(mask) {
-            self.store(addresses[lane], values[lane]).map_err(|fault| in_lane(fault, lane))?;
+        let whole = self.one_extent(&at, T::SIZE, AccessKind::Store);
+        for lane in lanes(at.mask) {
+            let address = at.address(lane);
+            if !whole {
+                self.check_aligned(at.site, address, T::SIZE, AccessKind::Store)
+                    .map_err(|fault| in_lane(fault, lane))?;
+            }
+            // SAFETY: checked for the lane or for all, mapped as in `load`, writable.
+            unsafe { T::write(address, values[lane]) };
         }
         Ok(())
     }
 
-    /// Loads `N` consecutive values for each lane in `mask` (`ld.v2`, `ld.v4`, `ld.v8`): `out[i][lane]`. Addresses are
+    /// Loads `N` consecutive values for each lane in the mask (`ld.v2`, `ld.v4`, `ld.v8`): `out[i][lane]`. Addresses are
     /// multiples of the whole vector's size.
     #[inline(always)]
     pub fn gather_vector<T: Scalar, const N: usize>(
         &mut self,
-        addresses: &[u64; LANES],
-        mask: u32,
+        at: Lanes<'_>,
         out: &mut [[T; LANES]; N],
     ) -> Result<(), Box<AccessFault>> {
         let size = T::SIZE * N as u64;
-        let whole = self.one_extent(addresses, mask, size, AccessKind::Load);
-        for lane in lanes(mask) {
-            let address = addresses[lane];
+        let whole = self.one_extent(&at, size, AccessKind::Load);
+        if whole && at.mask == u32::MAX && spread(at.bases, size) == Spread::Same {
+            for (i, out) in out.iter_mut().enumerate() {
+                let (low, high) = out.split_at_mut(HALF);
+                // SAFETY: checked for all lanes, mapped as in `load`.
+                unsafe {
+                    low.fill(T::read(at.address(0) + i as u64 * T::SIZE));
+                    high.fill(T::read(at.address(HALF) + i as u64 * T::SIZE));
+                }
+            }
+            return Ok(());
+        }
+        for lane in lanes(at.mask) {
+            let address = at.address(lane);
             if !whole {
-                self.check_aligned(address, size, AccessKind::Load).map_err(|fault| in_lane(fault, lane))?;
+                self.check_aligned(at.site, address, size, AccessKind::Load).map_err(|fault| in_lane(fault, lane))?;
             }
             for (i, out) in out.iter_mut().enumerate() {
                 // SAFETY: checked for the lane or for all, mapped as in `load`.
@@ -233,20 +316,19 @@ impl<'m> View<'m> {
         Ok(())
     }
 
-    /// Stores `N` consecutive values for each lane in `mask` (`st.v2`, `st.v4`, `st.v8`): `values[i][lane]`.
+    /// Stores `N` consecutive values for each lane in the mask (`st.v2`, `st.v4`, `st.v8`): `values[i][lane]`.
     #[inline(always)]
     pub fn scatter_vector<T: Scalar, const N: usize>(
         &mut self,
-        addresses: &[u64; LANES],
-        mask: u32,
+        at: Lanes<'_>,
         values: &[[T; LANES]; N],
     ) -> Result<(), Box<AccessFault>> {
         let size = T::SIZE * N as u64;
-        let whole = self.one_extent(addresses, mask, size, AccessKind::Store);
-        for lane in lanes(mask) {
-            let address = addresses[lane];
+        let whole = self.one_extent(&at, size, AccessKind::Store);
+        for lane in lanes(at.mask) {
+            let address = at.address(lane);
             if !whole {
-                self.check_aligned(address, size, AccessKind::Store).map_err(|fault| in_lane(fault, lane))?;
+                self.check_aligned(at.site, address, size, AccessKind::Store).map_err(|fault| in_lane(fault, lane))?;
             }
             for (i, values) in values.iter().enumerate() {
                 // SAFETY: checked for the lane or for all, mapped as in `load`, writable.
@@ -257,30 +339,43 @@ impl<'m> View<'m> {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Spread {
+/// How the addresses of a warp lie, looked at in halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// In each half each lane's element follows that of the lane before.
     Consecutive,
+    /// In each half all lanes name the same address.
     Same,
+    /// Neither.
     Other,
 }
 
-/// How a full warp's addresses lie.
+/// How a full warp's addresses lie, for elements of `size` bytes.
 #[inline(always)]
-fn spread(addresses: &[u64; LANES], size: u64) -> Spread {
-    let first = addresses[0];
-    let step = addresses[1].wrapping_sub(first);
-    if step != size && step != 0 {
-        return Spread::Other;
-    }
+pub fn spread<A: Copy + Into<u64>>(addresses: &[A; LANES], size: u64) -> Spread {
+    let at = |lane: usize| -> u64 { addresses[lane].into() };
+    let (low, high) = (at(0), at(HALF));
+    let step = at(1).wrapping_sub(low);
     let mut different = 0;
-    for (lane, address) in addresses.iter().enumerate() {
-        different |= address ^ first.wrapping_add(step.wrapping_mul(lane as u64));
+    if step == size {
+        for lane in 0..HALF {
+            let distance = size * lane as u64;
+            different |= at(lane).wrapping_sub(low) ^ distance;
+            different |= at(HALF + lane).wrapping_sub(high) ^ distance;
+        }
+        if different == 0 {
+            return Spread::Consecutive;
+        }
+    } else if step == 0 {
+        for lane in 0..HALF {
+            different |= at(lane) ^ low;
+            different |= at(HALF + lane) ^ high;
+        }
+        if different == 0 {
+            return Spread::Same;
+        }
     }
-    match (different, step) {
-        (0, 0) => Spread::Same,
-        (0, _) => Spread::Consecutive,
-        _ => Spread::Other,
-    }
+    Spread::Other
 }
 
 fn consecutive(first: u64, size: u64) -> [u64; LANES] {

@@ -8,8 +8,8 @@ use warploom_exec::copy::{FillWidth, Side};
 use warploom_exec::fault::{AccessKind, Nearest, Refusal};
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::memory::{
-    ALIGNMENT, AllocError, AllocSpec, AtomicOp, FreeError, GRANULE, HostRange, MAP_GRANULARITY, MapAccess, MapError,
-    Memory, MemoryKind, Order, RegisterError,
+    ALIGNMENT, AllocError, AllocSpec, AtomicOp, FreeError, GRANULE, HostRange, Lanes, MAP_GRANULARITY, MapAccess,
+    MapError, Memory, MemoryKind, Order, RegisterError,
 };
 
 use crate::toy::memory;
@@ -141,46 +141,46 @@ fn warps_read_and_write_in_every_pattern() {
     let mut view = memory.view();
     let values: [u32; 32] = std::array::from_fn(|lane| lane as u32 * 3 + 1);
     let consecutive: [u64; 32] = std::array::from_fn(|lane| base + lane as u64 * 4);
-    view.scatter(&consecutive, u32::MAX, &values).unwrap();
+    view.scatter(Lanes::new(&consecutive, u32::MAX), &values).unwrap();
     let mut out = [0u32; 32];
-    view.gather(&consecutive, u32::MAX, &mut out).unwrap();
+    view.gather(Lanes::new(&consecutive, u32::MAX), &mut out).unwrap();
     assert_eq!(out, values);
     view.load_run(base, &mut out).unwrap();
     assert_eq!(out, values);
 
     let reversed: [u64; 32] = std::array::from_fn(|lane| base + (31 - lane as u64) * 4);
-    view.gather(&reversed, u32::MAX, &mut out).unwrap();
+    view.gather(Lanes::new(&reversed, u32::MAX), &mut out).unwrap();
     assert!((0..32).all(|lane| out[lane] == values[31 - lane]));
-    view.gather(&[base + 8; 32], u32::MAX, &mut out).unwrap();
+    view.gather(Lanes::new(&[base + 8; 32], u32::MAX), &mut out).unwrap();
     assert_eq!(out, [values[2]; 32]);
 
     // Lanes outside the mask touch nothing, whatever their addresses are.
     let mut wild = reversed;
     wild[5] = 3;
     out = [9; 32];
-    view.gather(&wild, !(1 << 5), &mut out).unwrap();
+    view.gather(Lanes::new(&wild, !(1 << 5)), &mut out).unwrap();
     assert_eq!((out[5], out[6]), (9, values[25]));
-    let fault = view.gather(&wild, u32::MAX, &mut out).unwrap_err();
+    let fault = view.gather(Lanes::new(&wild, u32::MAX), &mut out).unwrap_err();
     assert_eq!((fault.lane, fault.address, fault.refusal), (5, 3, Refusal::Misaligned));
 
     // The last lane wins where several write one address.
-    view.scatter(&[base; 32], u32::MAX, &values).unwrap();
+    view.scatter(Lanes::new(&[base; 32], u32::MAX), &values).unwrap();
     assert_eq!(view.load::<u32>(base).unwrap(), values[31]);
 
     // A run that leaves the allocation names the first lane outside.
     let tail: [u64; 32] = std::array::from_fn(|lane| base + 4096 - 64 + lane as u64 * 4);
-    assert_eq!(view.gather(&tail, u32::MAX, &mut out).unwrap_err().lane, 16);
+    assert_eq!(view.gather(Lanes::new(&tail, u32::MAX), &mut out).unwrap_err().lane, 16);
     assert_eq!(view.store_run(base + 4096 - 64, &values).unwrap_err().lane, 16);
 
     let vectors: [u64; 32] = std::array::from_fn(|lane| base + lane as u64 * 16);
     let rows: [[u32; 32]; 4] = std::array::from_fn(|i| std::array::from_fn(|lane| (lane * 4 + i) as u32));
-    view.scatter_vector(&vectors, u32::MAX, &rows).unwrap();
+    view.scatter_vector(Lanes::new(&vectors, u32::MAX), &rows).unwrap();
     view.load_run(base, &mut out).unwrap();
     assert_eq!(out, std::array::from_fn::<u32, 32, _>(|lane| lane as u32));
     let mut back = [[0u32; 32]; 4];
-    view.gather_vector(&vectors, u32::MAX, &mut back).unwrap();
+    view.gather_vector(Lanes::new(&vectors, u32::MAX), &mut back).unwrap();
     assert_eq!(back, rows);
-    assert_eq!(view.gather_vector(&consecutive, 2, &mut back).unwrap_err().refusal, Refusal::Misaligned);
+    assert_eq!(view.gather_vector(Lanes::new(&consecutive, 2), &mut back).unwrap_err().refusal, Refusal::Misaligned);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn atomics_of_all_widths() {
     let mut view = memory.view();
     let mut apply = |start: u32, op, operand| {
         view.store(base, start).unwrap();
-        assert_eq!(view.atomic_u32(base, op, operand, Order::Relaxed).unwrap(), start);
+        assert_eq!(view.atomic_u32(0, base, op, operand, Order::Relaxed).unwrap(), start);
         view.load::<u32>(base).unwrap()
     };
     let minus = |n: i32| n.wrapping_neg() as u32;
@@ -205,7 +205,7 @@ fn atomics_of_all_widths() {
     assert_eq!((apply(4, AtomicOp::Dec, 5), apply(0, AtomicOp::Dec, 5), apply(9, AtomicOp::Dec, 5)), (3, 5, 5));
 
     view.store(base + 8, 10u64).unwrap();
-    assert_eq!(view.atomic_u64(base + 8, AtomicOp::MinS, -4i64 as u64, Order::AcqRel).unwrap(), 10);
+    assert_eq!(view.atomic_u64(0, base + 8, AtomicOp::MinS, -4i64 as u64, Order::AcqRel).unwrap(), 10);
     assert_eq!(view.load::<u64>(base + 8).unwrap(), -4i64 as u64);
     let wide = 0x0123_4567_89ab_cdef_0011_2233_4455_6677_u128;
     view.store(base + 16, 3u128).unwrap();
@@ -231,8 +231,8 @@ fn atomics_of_several_threads_lose_nothing() {
             scope.spawn(|| {
                 let mut view = memory.view();
                 for _ in 0..EACH {
-                    view.atomic_u32(base, AtomicOp::Add, 1, Order::Relaxed).unwrap();
-                    view.atomic_u64(base + 8, AtomicOp::Inc, u64::MAX, Order::Relaxed).unwrap();
+                    view.atomic_u32(0, base, AtomicOp::Add, 1, Order::Relaxed).unwrap();
+                    view.atomic_u64(0, base + 8, AtomicOp::Inc, u64::MAX, Order::Relaxed).unwrap();
                     view.update(base + 16, Order::AcqRel, |old: u128| old + (1 << 64) + 1).unwrap();
                     view.update(base + 32, Order::Relaxed, |old: u32| (f32::from_bits(old) + 1.0).to_bits()).unwrap();
                 }
@@ -388,7 +388,7 @@ fn kernels_may_race_with_frees() {
                 while !stop.load(Ordering::Relaxed) {
                     for (slot, offset) in slots.iter().flat_map(|slot| [(slot, 0), (slot, 1024), (slot, 2 << 20)]) {
                         let address = slot.load(Ordering::Relaxed) + offset;
-                        let result = view.atomic_u32(address, AtomicOp::Add, 1, Order::Relaxed);
+                        let result = view.atomic_u32(0, address, AtomicOp::Add, 1, Order::Relaxed);
                         if result.is_ok() { &hits } else { &misses }.fetch_add(1, Ordering::Relaxed);
                     }
                 }

@@ -8,10 +8,11 @@ use crate::frame::Word;
 use crate::isa::Op;
 use crate::memory::{Access, Base, Extend, Slot, StateSpace};
 use crate::ops::atomic::{self, AtomicSite};
-use crate::ops::load_store::{
-    self, LoadGlobal, LoadGlobalVector, LoadNarrow, LoadShared, StoreGlobal, StoreGlobalVector, StoreNarrow,
-    StoreShared,
+use crate::ops::global::{
+    LoadGlobal, LoadGlobalVector, LoadNarrow, LoadParam, LoadVariable, StoreGlobal, StoreGlobalVector, StoreNarrow,
 };
+use crate::ops::load_store;
+use crate::ops::shared::{LoadShared, StoreShared};
 
 /// A resolved address.
 struct Place {
@@ -45,6 +46,13 @@ impl Decoder<'_> {
                 let operands = b.iter().map(|&value| self.value(*ty, value)).collect::<Decoded<Vec<_>>>()?;
                 let replacement = c.map(|value| self.value(*ty, value)).transpose()?;
                 let order = order(*semantics);
+                let words = results.iter().chain(&operands).all(|slot| matches!(slot, Slot::Word(_)));
+                let simple = ty.bytes() == 4 && operands.len() == 1 && words && replacement.is_none();
+                let run = match space {
+                    StateSpace::Shared if simple => atomic::shared32,
+                    StateSpace::Global if simple && !ty.is_float() => atomic::global32,
+                    _ => atomic::atomic,
+                };
                 let site = self.function.atomics.len() as u32;
                 self.function.atomics.push(AtomicSite {
                     op: *op,
@@ -57,7 +65,7 @@ impl Decoder<'_> {
                     operands,
                     replacement,
                 });
-                self.emit(Op::scalar(atomic::atomic), 0, [0; 3], site);
+                self.emit(Op::scalar(run), 0, [0; 3], site);
             }
             _ => return Err(Refused::Unsupported),
         }
@@ -148,7 +156,21 @@ impl Decoder<'_> {
         }
         let generic = place.space == StateSpace::Generic;
         match (place.space, place.base, i32::try_from(place.offset), count, first) {
-            (StateSpace::Param, Base::None, ..) => self.emit(Op::scalar(load_store::load_param), 0, [0; 3], access),
+            (StateSpace::Param, Base::None, Ok(offset), 1, Some(Slot::Word(d))) if fits => {
+                self.emit(Op::lanes::<LoadParam<u32>>(), d, [offset as u32, 0, 0], access);
+            }
+            (StateSpace::Param, Base::None, Ok(offset), 1, Some(Slot::Double(d))) if fits => {
+                self.emit(Op::lanes::<LoadParam<u64>>(), d, [offset as u32, 0, 0], access);
+            }
+            (StateSpace::Global, Base::None, _, 1, Some(Slot::Word(d))) if fits => {
+                self.emit(Op::lanes::<LoadVariable<u32>>(), d, [0; 3], access);
+            }
+            (StateSpace::Global, Base::None, _, 1, Some(Slot::Double(d))) if fits => {
+                self.emit(Op::lanes::<LoadVariable<u64>>(), d, [0; 3], access);
+            }
+            (StateSpace::Param | StateSpace::Global, Base::None, ..) => {
+                self.emit(Op::scalar(load_store::load_uniform), 0, [0; 3], access);
+            }
             (StateSpace::Local, Base::None | Base::Frame, ..) if whole => {
                 self.emit(Op::scalar(load_store::load_local_rows), 0, [0; 3], access);
             }
@@ -262,7 +284,7 @@ impl Decoder<'_> {
     }
 }
 
-fn load_shared<B: Word>(words: bool, count: usize) -> Op {
+fn load_shared<B: Word + Into<u64>>(words: bool, count: usize) -> Op {
     match (words, count) {
         (true, 1) => Op::lanes::<LoadShared<B, u32, 1>>(),
         (true, 2) => Op::lanes::<LoadShared<B, u32, 2>>(),
@@ -273,7 +295,7 @@ fn load_shared<B: Word>(words: bool, count: usize) -> Op {
     }
 }
 
-fn store_shared<B: Word>(words: bool, count: usize) -> Op {
+fn store_shared<B: Word + Into<u64>>(words: bool, count: usize) -> Op {
     match (words, count) {
         (true, 1) => Op::lanes::<StoreShared<B, u32, 1>>(),
         (true, 2) => Op::lanes::<StoreShared<B, u32, 2>>(),

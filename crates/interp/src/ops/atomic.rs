@@ -3,7 +3,7 @@
 //! Global ones are atomics of the host. Shared and local ones are plain updates: a CTA runs on one OS thread.
 
 use warploom_exec::address::{Space, classify};
-use warploom_exec::fault::FaultKind;
+use warploom_exec::fault::{AccessKind, FaultKind};
 use warploom_exec::memory::{AtomicOp as HostOp, Order};
 use warploom_ptx::ir::{AtomicOp, ScalarType};
 
@@ -32,13 +32,7 @@ pub(crate) struct AtomicSite {
 pub(crate) fn atomic(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let function = machine.function;
     let site = &function.atomics[inst.imm as usize];
-    if !site.results.is_empty() {
-        // A thread that wants to know what was there may be waiting for a change.
-        machine.polls += 1;
-    }
-    if !matches!(site.op, AtomicOp::Cas | AtomicOp::Exch) {
-        machine.stores += 1;
-    }
+    machine.count(site);
     let addresses = machine.addresses(site.base, site.offset);
     let size = site.ty.bytes();
     for lane in lanes(mask) {
@@ -61,11 +55,85 @@ pub(crate) fn atomic(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
     Flow::Next
 }
 
+/// An integer operation of 32 bits other than `cas` on global memory: site `imm`. Operands that the host's atomics take as they are.
+pub(crate) fn global32(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let function = machine.function;
+    let site = &function.atomics[inst.imm as usize];
+    let (Some(host), [Slot::Word(operand)]) = (host_op(site.op, site.ty), site.operands.as_slice()) else {
+        return atomic(machine, inst, mask);
+    };
+    let result = match site.results.as_slice() {
+        [Slot::Word(slot)] => Some(*slot),
+        _ => None,
+    };
+    machine.count(site);
+    let addresses = machine.addresses(site.base, site.offset);
+    let mut old = [0; 32];
+    for lane in lanes(mask) {
+        let b = machine.frame.r32[*operand as usize][lane];
+        match machine.view.atomic_u32(inst.imm, addresses[lane], host, b, site.order) {
+            Ok(value) => old[lane] = value,
+            Err(fault) => return machine.fail(1 << lane, FaultKind::Access(*fault)),
+        }
+    }
+    if let Some(slot) = result {
+        machine.put(slot, mask, &old);
+    }
+    Flow::Next
+}
+
+/// An operation of 32 bits other than `cas` on shared memory: site `imm`.
+pub(crate) fn shared32(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let function = machine.function;
+    let site = &function.atomics[inst.imm as usize];
+    let (op, ty) = (site.op, site.ty);
+    match op {
+        AtomicOp::Add if !ty.is_float() => shared32_by(machine, inst, mask, u32::wrapping_add),
+        _ => shared32_by(machine, inst, mask, |old, b| updated(op, ty, old.into(), b.into(), 0) as u32),
+    }
+}
+
+#[inline(always)]
+fn shared32_by(machine: &mut Machine<'_>, inst: &Inst, mask: u32, update: impl Fn(u32, u32) -> u32) -> Flow {
+    let function = machine.function;
+    let site = &function.atomics[inst.imm as usize];
+    let [Slot::Word(operand)] = site.operands.as_slice() else { return atomic(machine, inst, mask) };
+    let result = match site.results.as_slice() {
+        [Slot::Word(slot)] => Some(*slot),
+        _ => None,
+    };
+    machine.count(site);
+    let addresses = machine.addresses(site.base, site.offset);
+    let mut old = [0; 32];
+    for lane in lanes(mask) {
+        let place = match machine.shared_place(addresses[lane], 4, AccessKind::Atomic) {
+            Ok(place) => place,
+            Err(kind) => return machine.fail(1 << lane, kind),
+        };
+        let b = machine.frame.r32[*operand as usize][lane];
+        if let Some(cell) = machine.cta.shared.get_mut(place..).and_then(|bytes| bytes.first_chunk_mut::<4>()) {
+            old[lane] = u32::from_le_bytes(*cell);
+            *cell = update(old[lane], b).to_le_bytes();
+        }
+    }
+    if let Some(slot) = result {
+        machine.put(slot, mask, &old);
+    }
+    Flow::Next
+}
+
 fn width_mask(size: u32) -> u128 {
     if size >= 16 { u128::MAX } else { (1 << (8 * size)) - 1 }
 }
 
 impl Machine<'_> {
+    /// Notes what the operation may mean for waiting threads.
+    fn count(&mut self, site: &AtomicSite) {
+        // A thread that wants to know what was there may be waiting for a change, and one that exchanges may try to take a lock.
+        self.polls += u32::from(!site.results.is_empty());
+        self.stores += u32::from(!matches!(site.op, AtomicOp::Cas | AtomicOp::Exch));
+    }
+
     /// Carries out one update and returns the value before it.
     fn update(&mut self, site: &AtomicSite, address: u64, lane: usize, b: u128, c: u128) -> Result<u128, FaultKind> {
         let size = site.ty.bytes();
@@ -93,8 +161,8 @@ impl Machine<'_> {
         let (op, ty, order) = (site.op, site.ty, site.order);
         let host = if ty.is_float() { None } else { host_op(op, ty) };
         Ok(match (ty.bytes(), host, op) {
-            (4, Some(host), _) => u128::from(self.view.atomic_u32(address, host, b as u32, order)?),
-            (8, Some(host), _) => u128::from(self.view.atomic_u64(address, host, b as u64, order)?),
+            (4, Some(host), _) => u128::from(self.view.atomic_u32(0, address, host, b as u32, order)?),
+            (8, Some(host), _) => u128::from(self.view.atomic_u64(0, address, host, b as u64, order)?),
             (1, _, AtomicOp::Cas) => u128::from(self.view.compare_exchange(address, b as u8, c as u8, order)?),
             (2, _, AtomicOp::Cas) => u128::from(self.view.compare_exchange(address, b as u16, c as u16, order)?),
             (4, _, AtomicOp::Cas) => u128::from(self.view.compare_exchange(address, b as u32, c as u32, order)?),

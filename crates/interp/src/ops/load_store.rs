@@ -1,279 +1,25 @@
-//! Loads, stores and prefetches (PTX ISA 9.7.9.8 to 9.7.9.18).
+//! Loads, stores and prefetches (PTX ISA 9.7.9.8 to 9.7.9.18): parameters, local memory, and any access whatever.
 //!
-//! The common shapes have loops of their own; everything else goes lane by lane through [`load_any`] and [`store_any`], which mean
-//! the same.
-
-use std::marker::PhantomData;
+//! The common shapes of global and shared accesses have files of their own (`global`, `shared`); everything else goes lane by lane
+//! through [`load_any`] and [`store_any`], which mean the same.
 
 use warploom_exec::fault::{AccessFault, AccessKind, FaultKind, Refusal};
-use warploom_exec::memory::Scalar;
 
 use crate::frame::Word;
-use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine, lanes};
-use crate::memory::{Base, Extend, Slot, StateSpace};
+use crate::memory::{Extend, Slot, StateSpace};
 use crate::program::Inst;
 
-/// A load of one element whose width is the register's, from global memory (`GENERIC` false) or through a generic address: base
-/// register `a`, offset `imm`, access `b`.
-pub(crate) struct LoadGlobal<T, const GENERIC: bool>(PhantomData<T>);
-
-impl<T: Word + Scalar, const GENERIC: bool> LaneOp for LoadGlobal<T, GENERIC> {
-    #[inline(always)]
-    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
-        let mut out = [T::default(); 32];
-        match machine.view.gather(&addresses, mask, &mut out) {
-            Ok(()) => {
-                machine.put(inst.d, mask, &out);
-                Flow::Next
-            }
-            Err(_) if GENERIC => load_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, *fault),
-        }
-    }
-}
-
-/// The store that goes with [`LoadGlobal`]: value `d`.
-pub(crate) struct StoreGlobal<T, const GENERIC: bool>(PhantomData<T>);
-
-impl<T: Word + Scalar, const GENERIC: bool> LaneOp for StoreGlobal<T, GENERIC> {
-    #[inline(always)]
-    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
-        let done = machine.view.scatter(&addresses, mask, T::row(&machine.frame, inst.d));
-        match done {
-            Ok(()) => {
-                machine.stores += 1;
-                Flow::Next
-            }
-            Err(_) if GENERIC => store_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, *fault),
-        }
-    }
-}
-
-/// A value of a type narrower than the 32-bit register that it is loaded into or stored from.
-pub(crate) trait Narrow: Scalar {
-    /// In a register.
-    fn widen(self) -> u32;
-    /// Back from one.
-    fn narrow(word: u32) -> Self;
-}
-
-impl Narrow for u8 {
-    #[inline(always)]
-    fn widen(self) -> u32 {
-        u32::from(self)
-    }
-
-    #[inline(always)]
-    fn narrow(word: u32) -> Self {
-        word as u8
-    }
-}
-
-impl Narrow for u16 {
-    #[inline(always)]
-    fn widen(self) -> u32 {
-        u32::from(self)
-    }
-
-    #[inline(always)]
-    fn narrow(word: u32) -> Self {
-        word as u16
-    }
-}
-
-/// A load of an unsigned or untyped 8 or 16-bit element into a 32-bit row; operands as in [`LoadGlobal`].
-pub(crate) struct LoadNarrow<T, const GENERIC: bool>(PhantomData<T>);
-
-impl<T: Narrow, const GENERIC: bool> LaneOp for LoadNarrow<T, GENERIC> {
-    #[inline(always)]
-    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
-        let mut out = [T::default(); 32];
-        match machine.view.gather(&addresses, mask, &mut out) {
-            Ok(()) => {
-                machine.put(inst.d, mask, &out.map(T::widen));
-                Flow::Next
-            }
-            Err(_) if GENERIC => load_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, *fault),
-        }
-    }
-}
-
-/// The store that goes with [`LoadNarrow`].
-pub(crate) struct StoreNarrow<T, const GENERIC: bool>(PhantomData<T>);
-
-impl<T: Narrow, const GENERIC: bool> LaneOp for StoreNarrow<T, GENERIC> {
-    #[inline(always)]
-    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
-        let values = machine.frame.r32[inst.d as usize].map(T::narrow);
-        match machine.view.scatter(&addresses, mask, &values) {
-            Ok(()) => {
-                machine.stores += 1;
-                Flow::Next
-            }
-            Err(_) if GENERIC => store_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, *fault),
-        }
-    }
-}
-
-#[cold]
-fn refused(machine: &mut Machine<'_>, fault: AccessFault) -> Flow {
-    machine.fail(1 << (fault.lane & 31), FaultKind::Access(fault))
-}
-
-/// A vector load of `N` elements from global memory into registers of the elements' width; operands as in [`LoadGlobal`].
-pub(crate) struct LoadGlobalVector<T, const N: usize, const GENERIC: bool>(PhantomData<T>);
-
-impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for LoadGlobalVector<T, N, GENERIC> {
-    #[inline(always)]
-    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
-        let mut out = [[T::default(); 32]; N];
-        match machine.view.gather_vector(&addresses, mask, &mut out) {
-            Ok(()) => {
-                let function = machine.function;
-                for (row, slot) in out.iter().zip(&function.accesses[inst.b as usize].slots) {
-                    if let Slot::Word(slot) | Slot::Double(slot) = *slot {
-                        machine.put(slot, mask, row);
-                    }
-                }
-                Flow::Next
-            }
-            Err(_) if GENERIC => load_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, *fault),
-        }
-    }
-}
-
-/// The vector store; operands as in [`LoadGlobal`].
-pub(crate) struct StoreGlobalVector<T, const N: usize, const GENERIC: bool>(PhantomData<T>);
-
-impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for StoreGlobalVector<T, N, GENERIC> {
-    #[inline(always)]
-    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let addresses = machine.addresses(Base::Double(inst.a), i64::from(inst.imm as i32));
-        let mut rows = [[T::default(); 32]; N];
-        let function = machine.function;
-        for (row, slot) in rows.iter_mut().zip(&function.accesses[inst.b as usize].slots) {
-            if let Slot::Word(slot) | Slot::Double(slot) = *slot {
-                *row = *T::row(&machine.frame, slot);
-            }
-        }
-        match machine.view.scatter_vector(&addresses, mask, &rows) {
-            Ok(()) => {
-                machine.stores += 1;
-                Flow::Next
-            }
-            Err(_) if GENERIC => store_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, *fault),
-        }
-    }
-}
-
-/// A load of `N` elements of the registers' width from shared memory: base in row `a` of width `B`, offset `imm`, access `b`.
-pub(crate) struct LoadShared<B, T, const N: usize>(PhantomData<(B, T)>);
-
-impl<B: Word, T: Word, const N: usize> LaneOp for LoadShared<B, T, N> {
-    #[inline(always)]
-    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let addresses = B::row(&machine.frame, inst.a).map(
-            #[inline(always)]
-            |base| base.address(inst.imm),
-        );
-        let shared = &machine.cta.shared[..];
-        let size = T::BYTES * N;
-        let mut out = [[T::default(); 32]; N];
-        let first = addresses[0];
-        let consecutive =
-            (0..32).fold(true, |all, lane| all & (addresses[lane] == first.wrapping_add((size * lane) as u64)));
-        let start = first as usize;
-        if consecutive
-            && start.is_multiple_of(size)
-            && let Some(bytes) = start.checked_add(32 * size).and_then(|end| shared.get(start..end))
-        {
-            for (lane, bytes) in bytes.chunks_exact(size).enumerate() {
-                for (row, bytes) in out.iter_mut().zip(bytes.chunks_exact(T::BYTES)) {
-                    row[lane] = T::from_bytes(bytes);
-                }
-            }
-        } else {
-            for lane in lanes(mask) {
-                let place = addresses[lane] as usize;
-                match place.checked_add(size).and_then(|end| shared.get(place..end)) {
-                    Some(bytes) if place.is_multiple_of(size) => {
-                        for (row, bytes) in out.iter_mut().zip(bytes.chunks_exact(T::BYTES)) {
-                            row[lane] = T::from_bytes(bytes);
-                        }
-                    }
-                    _ => return load_access(machine, inst.b, mask),
-                }
-            }
-        }
-        if N == 1 {
-            machine.put(inst.d, mask, &out[0]);
-            return Flow::Next;
-        }
-        let function = machine.function;
-        for (row, slot) in out.iter().zip(&function.accesses[inst.b as usize].slots) {
-            if let Slot::Word(slot) | Slot::Double(slot) = *slot {
-                machine.put(slot, mask, row);
-            }
-        }
-        Flow::Next
-    }
-}
-
-/// The store that goes with [`LoadShared`]: for one element the value is `d`.
-pub(crate) struct StoreShared<B, T, const N: usize>(PhantomData<(B, T)>);
-
-impl<B: Word, T: Word, const N: usize> LaneOp for StoreShared<B, T, N> {
-    #[inline(always)]
-    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let size = T::BYTES * N;
-        let function = machine.function;
-        let mut slots = [inst.d; N];
-        if N > 1 {
-            for (slot, &source) in slots.iter_mut().zip(&function.accesses[inst.b as usize].slots) {
-                let (Slot::Word(source) | Slot::Double(source) | Slot::Quad(source)) = source;
-                *slot = source;
-            }
-        }
-        let bases = B::row(&machine.frame, inst.a);
-        let rows = slots.map(
-            #[inline(always)]
-            |slot| T::row(&machine.frame, slot),
-        );
-        machine.stores += 1;
-        let shared = &mut machine.cta.shared[..];
-        for lane in lanes(mask) {
-            let place = bases[lane].address(inst.imm) as usize;
-            match place.checked_add(size).and_then(|end| shared.get_mut(place..end)) {
-                Some(bytes) if place.is_multiple_of(size) => {
-                    for (row, bytes) in rows.iter().zip(bytes.chunks_exact_mut(T::BYTES)) {
-                        row[lane].to_bytes(bytes);
-                    }
-                }
-                _ => return store_access(machine, inst.b, mask),
-            }
-        }
-        Flow::Next
-    }
-}
-
-/// A load of kernel parameters at a constant offset: one read for all lanes.
-pub(crate) fn load_param(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+/// A load at an address known when the kernel was decoded (kernel parameters, variables): one read for all lanes. Access `imm`.
+pub(crate) fn load_uniform(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let function = machine.function;
     let access = &function.accesses[inst.imm as usize];
+    if let Err(kind) = aligned(access.space, access.offset as u64, access.bytes(), AccessKind::Load) {
+        return machine.fail(mask, kind);
+    }
     for (index, slot) in access.slots.iter().enumerate() {
         let address = access.offset as u64 + index as u64 * u64::from(access.size);
-        let value = match machine.load(StateSpace::Param, address, access.size, 0) {
+        let value = match machine.load(access.space, address, access.size, 0) {
             Ok(value) => extended(value, access.size, access.extend),
             Err(kind) => return machine.fail(mask, kind),
         };
@@ -384,7 +130,7 @@ pub(crate) fn store_strong(machine: &mut Machine<'_>, inst: &Inst, mask: u32) ->
     store_access(machine, inst.imm, mask)
 }
 
-fn load_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> Flow {
+pub(crate) fn load_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> Flow {
     let function = machine.function;
     let access = &function.accesses[index as usize];
     let addresses = machine.addresses(access.base, access.offset);
@@ -405,7 +151,7 @@ fn load_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> Flow {
     Flow::Next
 }
 
-fn store_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> Flow {
+pub(crate) fn store_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> Flow {
     machine.stores += 1;
     let function = machine.function;
     let access = &function.accesses[index as usize];

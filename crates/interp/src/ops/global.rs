@@ -1,0 +1,225 @@
+//! Loads and stores of global memory in the shapes that matter for speed (PTX ISA 9.7.9.8 to 9.7.9.12): one element or a vector of
+//! the registers' width, or one narrow element, at a 64-bit register plus a constant.
+
+use std::marker::PhantomData;
+
+use warploom_exec::fault::{AccessFault, FaultKind};
+use warploom_exec::memory::{Lanes, Scalar};
+
+use crate::frame::Word;
+use crate::isa::LaneOp;
+use crate::machine::{Flow, Machine};
+use crate::memory::Slot;
+use crate::ops::load_store::{load_access, load_uniform, store_access};
+use crate::program::Inst;
+
+/// Where the instruction accesses memory. A macro, because a function would borrow the whole machine.
+macro_rules! places {
+    ($machine:ident, $inst:ident, $mask:ident) => {
+        Lanes {
+            bases: &$machine.frame.r64[$inst.a as usize],
+            offset: $inst.imm as i32 as u64,
+            mask: $mask,
+            site: $inst.b,
+        }
+    };
+}
+
+/// A load of one element whose width is the register's, from global memory (`GENERIC` false) or through a generic address: base
+/// register `a`, offset `imm`, access `b`.
+pub(crate) struct LoadGlobal<T, const GENERIC: bool>(PhantomData<T>);
+
+impl<T: Word + Scalar, const GENERIC: bool> LaneOp for LoadGlobal<T, GENERIC> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let mut out = [T::default(); 32];
+        match machine.view.gather(places!(machine, inst, mask), &mut out) {
+            Ok(()) => {
+                machine.put(inst.d, mask, &out);
+                Flow::Next
+            }
+            Err(_) if GENERIC => load_access(machine, inst.b, mask),
+            Err(fault) => refused(machine, *fault),
+        }
+    }
+}
+
+/// The store that goes with [`LoadGlobal`]: value `d`.
+pub(crate) struct StoreGlobal<T, const GENERIC: bool>(PhantomData<T>);
+
+impl<T: Word + Scalar, const GENERIC: bool> LaneOp for StoreGlobal<T, GENERIC> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let done = machine.view.scatter(places!(machine, inst, mask), T::row(&machine.frame, inst.d));
+        match done {
+            Ok(()) => {
+                machine.stores += 1;
+                Flow::Next
+            }
+            Err(_) if GENERIC => store_access(machine, inst.b, mask),
+            Err(fault) => refused(machine, *fault),
+        }
+    }
+}
+
+/// A value of a type narrower than the 32-bit register that it is loaded into or stored from.
+pub(crate) trait Narrow: Scalar {
+    /// In a register.
+    fn widen(self) -> u32;
+    /// Back from one.
+    fn narrow(word: u32) -> Self;
+}
+
+impl Narrow for u8 {
+    #[inline(always)]
+    fn widen(self) -> u32 {
+        u32::from(self)
+    }
+
+    #[inline(always)]
+    fn narrow(word: u32) -> Self {
+        word as u8
+    }
+}
+
+impl Narrow for u16 {
+    #[inline(always)]
+    fn widen(self) -> u32 {
+        u32::from(self)
+    }
+
+    #[inline(always)]
+    fn narrow(word: u32) -> Self {
+        word as u16
+    }
+}
+
+/// A load of an unsigned or untyped 8 or 16-bit element into a 32-bit row; operands as in [`LoadGlobal`].
+pub(crate) struct LoadNarrow<T, const GENERIC: bool>(PhantomData<T>);
+
+impl<T: Narrow, const GENERIC: bool> LaneOp for LoadNarrow<T, GENERIC> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let mut out = [T::default(); 32];
+        match machine.view.gather(places!(machine, inst, mask), &mut out) {
+            Ok(()) => {
+                let mut wide = [0; 32];
+                for lane in 0..32 {
+                    wide[lane] = out[lane].widen();
+                }
+                machine.put(inst.d, mask, &wide);
+                Flow::Next
+            }
+            Err(_) if GENERIC => load_access(machine, inst.b, mask),
+            Err(fault) => refused(machine, *fault),
+        }
+    }
+}
+
+/// The store that goes with [`LoadNarrow`].
+pub(crate) struct StoreNarrow<T, const GENERIC: bool>(PhantomData<T>);
+
+impl<T: Narrow, const GENERIC: bool> LaneOp for StoreNarrow<T, GENERIC> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let mut values = [T::default(); 32];
+        for (value, &word) in values.iter_mut().zip(&machine.frame.r32[inst.d as usize]) {
+            *value = T::narrow(word);
+        }
+        match machine.view.scatter(places!(machine, inst, mask), &values) {
+            Ok(()) => {
+                machine.stores += 1;
+                Flow::Next
+            }
+            Err(_) if GENERIC => store_access(machine, inst.b, mask),
+            Err(fault) => refused(machine, *fault),
+        }
+    }
+}
+
+#[cold]
+fn refused(machine: &mut Machine<'_>, fault: AccessFault) -> Flow {
+    machine.fail(1 << (fault.lane & 31), FaultKind::Access(fault))
+}
+
+/// A vector load of `N` elements from global memory into registers of the elements' width; operands as in [`LoadGlobal`].
+pub(crate) struct LoadGlobalVector<T, const N: usize, const GENERIC: bool>(PhantomData<T>);
+
+impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for LoadGlobalVector<T, N, GENERIC> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let mut out = [[T::default(); 32]; N];
+        match machine.view.gather_vector(places!(machine, inst, mask), &mut out) {
+            Ok(()) => {
+                let function = machine.function;
+                for (row, slot) in out.iter().zip(&function.accesses[inst.b as usize].slots) {
+                    if let Slot::Word(slot) | Slot::Double(slot) = *slot {
+                        machine.put(slot, mask, row);
+                    }
+                }
+                Flow::Next
+            }
+            Err(_) if GENERIC => load_access(machine, inst.b, mask),
+            Err(fault) => refused(machine, *fault),
+        }
+    }
+}
+
+/// The vector store; operands as in [`LoadGlobal`].
+pub(crate) struct StoreGlobalVector<T, const N: usize, const GENERIC: bool>(PhantomData<T>);
+
+impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for StoreGlobalVector<T, N, GENERIC> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let mut rows = [[T::default(); 32]; N];
+        let function = machine.function;
+        for (row, slot) in rows.iter_mut().zip(&function.accesses[inst.b as usize].slots) {
+            if let Slot::Word(slot) | Slot::Double(slot) = *slot {
+                *row = *T::row(&machine.frame, slot);
+            }
+        }
+        match machine.view.scatter_vector(places!(machine, inst, mask), &rows) {
+            Ok(()) => {
+                machine.stores += 1;
+                Flow::Next
+            }
+            Err(_) if GENERIC => store_access(machine, inst.b, mask),
+            Err(fault) => refused(machine, *fault),
+        }
+    }
+}
+
+/// A load of one element of the register's width from a variable: row `d`, access `imm`, whose offset is the address.
+pub(crate) struct LoadVariable<T>(PhantomData<T>);
+
+impl<T: Word + Scalar> LaneOp for LoadVariable<T> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let address = machine.function.accesses[inst.imm as usize].offset as u64;
+        match machine.view.load_at::<T>(inst.imm, address) {
+            Ok(value) => {
+                machine.put(inst.d, mask, &[value; 32]);
+                Flow::Next
+            }
+            Err(_) => load_uniform(machine, inst, mask),
+        }
+    }
+}
+
+/// A load of one element of the register's width from the kernel's parameters: row `d`, access `imm`, byte `a` of the parameters.
+pub(crate) struct LoadParam<T>(PhantomData<T>);
+
+impl<T: Word> LaneOp for LoadParam<T> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let start = inst.a as usize;
+        match machine.grid.launch.params.get(start..start + T::BYTES) {
+            Some(bytes) if start.is_multiple_of(T::BYTES) => {
+                let value = T::from_bytes(bytes);
+                machine.put(inst.d, mask, &[value; 32]);
+                Flow::Next
+            }
+            _ => load_uniform(machine, inst, mask),
+        }
+    }
+}
