@@ -1,4 +1,5 @@
 //! The driver as a whole: what is one a process.
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +18,7 @@ use crate::handle::{HandleTable, Kind};
 use crate::library::{Kernel, Library};
 use crate::linker::Linker;
 use crate::memory::{AllHints, Frees, Mappings, PhysicalMemory, Pools, RegisteredPages};
-use crate::module::{Function, Module};
+use crate::module::{Function, Module, VariableNames};
 use crate::stream::CreatedStream;
 use crate::texture::ObjectTables;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -63,6 +64,7 @@ pub struct Driver {
     pub(crate) listeners: HandleTable<Listener>,
     pub(crate) pools: Arc<Pools>,
     pub(crate) frees: Arc<Frees>,
+    pub(crate) variable_names: Arc<VariableNames>,
     pub(crate) sticky: Arc<Sticky>,
     next_id: AtomicU64,
 }
@@ -86,11 +88,16 @@ impl Driver {
             .collect::<DriverResult<_>>()?;
         let sticky = Arc::new(Sticky::default());
         let first_fault = Arc::clone(&sticky);
+        let variable_names = Arc::new(VariableNames::default());
+        let names = Arc::clone(&variable_names);
         let engine = Engine::new(
             pool,
             Box::new(move |fault| {
+                // In one piece and first: the program may end as soon as a call fails.
+                let report = format!("warploom: {fault}{}\n", names.note(fault));
+                // Without standard error nobody reads reports.
+                let _ = std::io::stderr().write_all(report.as_bytes());
                 first_fault.set(fault);
-                eprintln!("warploom: {fault}");
             }),
         );
         Ok(Driver {
@@ -117,6 +124,7 @@ impl Driver {
             listeners: HandleTable::new(Kind::Listener),
             pools: Arc::new(Pools::new()),
             frees: Arc::new(Frees::default()),
+            variable_names,
             sticky,
             next_id: AtomicU64::new(1),
         })

@@ -209,7 +209,8 @@ impl Driver {
             Some(Nearest::Freed(offset, info)) => {
                 format!("they start at offset {offset} of {info}, which has been freed")
             }
-            None => "nothing is allocated or registered there".to_owned(),
+            Some(Nearest::Inside(offset, info)) => format!("they start at offset {offset} of {info}"),
+            Some(Nearest::Host) | None => "nothing is allocated or registered there".to_owned(),
         };
         DriverError::invalid_value(format!("{len} bytes at {address:#x} cannot be {what}: {place}"))
     }
@@ -223,6 +224,7 @@ impl Driver {
             }
         });
         for base in owned {
+            self.variable_names.forget(base);
             // The program may be freeing the same memory on another thread; then it is gone, which is what is wanted.
             let _ = self.give_back(base);
         }

@@ -22,6 +22,7 @@ use crate::context::Context;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::{DriverError, DriverResult, ErrorCode};
+pub(crate) use variables::VariableNames;
 use variables::Variables;
 
 /// One module.
@@ -128,10 +129,7 @@ impl Driver {
             let _ = self.functions.remove(function);
         }
         self.forget_references(module);
-        for address in module.variables.addresses() {
-            self.give_back(address)?;
-        }
-        Ok(())
+        self.forget_variables(&module.variables)
     }
 
     /// The function of a module with this name.

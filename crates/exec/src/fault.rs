@@ -51,6 +51,24 @@ pub enum Nearest {
     Before(u64, AllocationInfo),
     /// At this offset in an allocation that has been freed.
     Freed(u64, AllocationInfo),
+    /// At this offset in a live allocation: the access is refused for another reason.
+    Inside(u64, AllocationInfo),
+    /// Host memory that kernels may not access.
+    Host,
+}
+
+impl Nearest {
+    /// The allocation.
+    pub fn allocation(&self) -> Option<&AllocationInfo> {
+        match self {
+            Nearest::Straddles(info)
+            | Nearest::After(_, info)
+            | Nearest::Before(_, info)
+            | Nearest::Freed(_, info)
+            | Nearest::Inside(_, info) => Some(info),
+            Nearest::Host => None,
+        }
+    }
 }
 
 /// A refused memory access.
@@ -86,9 +104,15 @@ impl fmt::Display for AccessFault {
             }
             None => Ok(()),
             Some(Nearest::Straddles(a)) => write!(f, ": it runs over the end of {a}"),
+            Some(Nearest::After(0, a)) => write!(f, ": just past the end of {a}"),
             Some(Nearest::After(n, a)) => write!(f, ": {n} bytes after the end of {a}"),
             Some(Nearest::Before(n, a)) => write!(f, ": {n} bytes before {a}"),
             Some(Nearest::Freed(n, a)) => write!(f, ": at offset {n} of {a}, which has been freed"),
+            Some(Nearest::Inside(n, a)) => write!(f, ": at offset {n} of {a}"),
+            Some(Nearest::Host) => f.write_str(
+                ": it is host memory that was neither allocated by the driver (cuMemHostAlloc) nor registered \
+                 (cuMemHostRegister)",
+            ),
         }
     }
 }

@@ -64,8 +64,14 @@ impl Engine {
 
     /// Ends all work as a fault of a kernel does.
     pub fn fail(&self, fault: Arc<Fault>) {
-        if self.fault.set(fault.clone()).is_ok() {
+        let mut is_first = false;
+        self.fault.get_or_init(|| {
+            is_first = true;
+            // Nobody sees the fault before it has been reported: who waits may end the process.
             (self.on_fault)(&fault);
+            fault.clone()
+        });
+        if is_first {
             // Other kernels may wait for what the faulted one will never write.
             self.pool.cancel_all(&fault);
         }

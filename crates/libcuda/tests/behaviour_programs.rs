@@ -24,3 +24,70 @@ fn batches_of_copies() {
 fn contexts_of_two_devices() {
     assert_eq!(run("contexts_of_two_devices.c", |command| _ = command.env("WARPLOOM_DEVICE_COUNT", "2")), "done\n");
 }
+
+/// The report of a kernel that goes wrong as `mode` says, with addresses taken out.
+fn fault_report(program: &program::Program, mode: &str) -> String {
+    let (printed, report) = program.run_and_report(|command| _ = command.arg(mode));
+    assert_eq!(printed, "lives\n", "{mode}");
+    let mut text = String::new();
+    for (index, part) in report.split("0x").enumerate() {
+        let hexadecimal = |letter: char| letter.is_ascii_hexdigit();
+        text.push_str(if index == 0 { part } else { part.trim_start_matches(hexadecimal) });
+    }
+    text
+}
+
+#[test]
+fn faults_name_kernel_place_thread_and_the_allocation_that_was_missed() {
+    let program = program::build("behaviour/fault_report.c", "", &[]);
+    let scale = |cta, thread| {
+        format!(
+            "\n  --> /src/scale.cu:9\n  --> PTX line 19\n  in kernel scale, CTA ({cta}, 0, 0), thread ({thread}, 0, 0)\n"
+        )
+    };
+    let illegal = "  = CUDA_ERROR_ILLEGAL_ADDRESS\n";
+    let access = "warploom: error: illegal address: load of 4 bytes at , which is not in device memory: ";
+    let cases = [
+        ("beyond", "just past the end of the 2048-byte device allocation at , made by cuMemAlloc", scale(16, 0)),
+        ("pitched", "just past the end of the 2048-byte device allocation at , made by cuMemAllocPitch", scale(0, 4)),
+        ("managed", "16 bytes before the 1024-byte managed allocation at , made by cuMemAllocManaged", scale(0, 0)),
+        (
+            "pooled",
+            "at offset 0 of the 4096-byte device allocation at , made by cuMemAllocAsync, which has been freed",
+            scale(0, 0),
+        ),
+        (
+            "freed",
+            "at offset 0 of the 4096-byte device allocation at , made by cuMemAlloc, which has been freed",
+            scale(0, 0),
+        ),
+        (
+            "host",
+            "it is host memory that was neither allocated by the driver (cuMemHostAlloc) nor registered (cuMemHostRegister)",
+            scale(0, 0),
+        ),
+        ("null", "a null pointer, perhaps with an offset", scale(0, 0)),
+    ];
+    for (mode, missed, place) in cases {
+        assert_eq!(fault_report(&program, mode), format!("{access}{missed}{place}{illegal}"), "{mode}");
+    }
+    let variable = "192 bytes after the end of the 64-byte global variable allocation at , made by a module's variable";
+    let note = "  = note: the variable is `table`\n";
+    assert_eq!(fault_report(&program, "variable"), format!("{access}{variable}{}{illegal}{note}", scale(0, 0)));
+    assert_eq!(
+        fault_report(&program, "misaligned"),
+        format!(
+            "warploom: error: misaligned address: load of 4 bytes at , which is not a multiple of 4: at offset 2 of the \
+             4096-byte device allocation at , made by cuMemAlloc{}  = CUDA_ERROR_MISALIGNED_ADDRESS\n",
+            scale(0, 0)
+        )
+    );
+    assert_eq!(
+        fault_report(&program, "in_function"),
+        format!(
+            "warploom: error: illegal address: store of 4 bytes at , which is not in device memory: a null pointer, \
+             perhaps with an offset\n  --> PTX line 28\n  in kernel calls, function inner, CTA (0, 0, 0), thread (0, 0, 0)\n\
+             {illegal}"
+        )
+    );
+}

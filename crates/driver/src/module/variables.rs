@@ -1,4 +1,9 @@
 //! The variables of a loaded module: where they lie, and their initial values.
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use warploom_exec::fault::{Fault, FaultKind, Nearest};
 use warploom_exec::memory::{AllocSpec, MemoryKind};
 use warploom_ptx::ir::{GlobalId, Linkage, RelocationTarget, Space};
 
@@ -6,6 +11,26 @@ use super::Code;
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::{DriverError, DriverResult, ErrorCode};
+
+/// The names of the variables of all modules, by their addresses: for reports.
+#[derive(Default)]
+pub(crate) struct VariableNames(Mutex<HashMap<u64, Arc<str>>>);
+
+impl VariableNames {
+    /// Forgets a variable.
+    pub(crate) fn forget(&self, address: u64) {
+        self.0.lock().remove(&address);
+    }
+
+    /// What the report of a fault adds if the kernel missed a variable.
+    pub(crate) fn note(&self, fault: &Fault) -> String {
+        let FaultKind::Access(access) = &fault.kind else { return String::new() };
+        let living = access.nearest.as_ref().filter(|nearest| !matches!(nearest, Nearest::Freed(..)));
+        let missed = living.and_then(Nearest::allocation);
+        let name = missed.and_then(|info| self.0.lock().get(&info.base).cloned());
+        name.map_or_else(String::new, |name| format!("\n  = note: the variable is `{name}`"))
+    }
+}
 
 /// The address of each variable of a module, by its id; None for those in other state spaces and unresolved ones.
 pub(crate) struct Variables(Vec<Option<u64>>);
@@ -49,23 +74,32 @@ impl Driver {
                 self.memory().alloc(spec)
             });
             match address.transpose() {
-                Ok(info) => variables.0.push(info.map(|info| info.base)),
+                Ok(info) => {
+                    if let Some(info) = info {
+                        self.variable_names.0.lock().insert(info.base, global.name.as_str().into());
+                    }
+                    variables.0.push(info.map(|info| info.base));
+                }
                 Err(error) => {
                     let reason = format!("variable {} of {} bytes: {error}", global.name, global.size);
-                    self.forget(&variables)?;
+                    self.forget_variables(&variables)?;
                     return Err(DriverError::new(ErrorCode::OutOfMemory, reason));
                 }
             }
         }
         self.initialize(code, &variables).inspect_err(|_| {
             // The first error is the one that is told.
-            let _ = self.forget(&variables);
+            let _ = self.forget_variables(&variables);
         })?;
         Ok(variables)
     }
 
-    fn forget(&self, variables: &Variables) -> DriverResult {
-        variables.addresses().try_for_each(|address| self.give_back(address))
+    /// Frees the variables of a module.
+    pub(super) fn forget_variables(&self, variables: &Variables) -> DriverResult {
+        variables.addresses().try_for_each(|address| {
+            self.variable_names.forget(address);
+            self.give_back(address)
+        })
     }
 
     /// Writes the initial values (PTX ISA 5.4.4).

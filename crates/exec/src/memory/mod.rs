@@ -18,6 +18,7 @@
 
 mod atomics;
 mod capacity;
+mod host;
 mod kept;
 mod registered;
 mod run;
@@ -400,14 +401,19 @@ impl Memory {
 
     #[cold]
     fn refuse(&self, address: u64, size: u64, kind: AccessKind, refusal: Refusal) -> Box<AccessFault> {
-        let nearest = self.nearest(address);
+        let nearest = match self.nearest(address) {
+            Some(Nearest::Straddles(info)) if refusal != Refusal::Unmapped => {
+                Some(Nearest::Inside(address - info.base, info))
+            }
+            nearest => nearest,
+        };
         Box::new(AccessFault { address, size, kind, refusal, lane: 0, nearest })
     }
 
     /// The allocation that an address most probably means. For reports: takes locks.
     pub fn nearest(&self, address: u64) -> Option<Nearest> {
         if !self.in_window(address) {
-            return None;
+            return host::is_mapped(address).then_some(Nearest::Host);
         }
         let Neighbours { before, after, freed } = match self.table.slab_at(address) {
             Some(place) => self.slabs.neighbours(place, address),
@@ -427,8 +433,26 @@ impl Memory {
                 Some(if d <= e { Nearest::After(d, a) } else { Nearest::Before(e, b) })
             }
             (Some(one), _) | (None, Some(one)) => Some(one),
-            (None, None) => None,
+            (None, None) => self.nearest_of_all(address),
         }
+    }
+
+    /// The live allocation with the least distance, however far that is.
+    fn nearest_of_all(&self, address: u64) -> Option<Nearest> {
+        let mut best: Option<(u64, Nearest)> = None;
+        self.each_allocation(|info| {
+            let end = info.base + info.size;
+            let (distance, nearest) = if address >= end {
+                (address - end, Nearest::After(address - end, info))
+            } else {
+                let before = info.base.saturating_sub(address);
+                (before, Nearest::Before(before, info))
+            };
+            if info.kind != MemoryKind::Internal && best.as_ref().is_none_or(|(least, _)| distance < *least) {
+                best = Some((distance, nearest));
+            }
+        });
+        best.map(|(_, nearest)| nearest)
     }
 
     /// Calls `visit` for every live allocation; allocation waits meanwhile, so `visit` must not allocate here.

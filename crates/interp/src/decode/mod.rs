@@ -103,9 +103,8 @@ impl<'a> Decoder<'a> {
                 _ => Home::Quad(bump(&mut layout.rows64, 2)),
             })
             .collect();
-        let device = source.kind == FunctionKind::Device;
         let local = body.local_size.next_multiple_of(16);
-        let params = if device { body.param_size } else { body.param_size.saturating_sub(source.param_buffer_size) };
+        let params = body.param_size.saturating_sub(outside_frame(source));
         let function = Function {
             name: source.name.clone(),
             layout,
@@ -141,7 +140,7 @@ impl<'a> Decoder<'a> {
             fixups: Vec::new(),
             table_fixups: Vec::new(),
         };
-        if device {
+        if source.kind == FunctionKind::Device {
             decoder.function.parameters = source.params.iter().map(|param| decoder.formal(param)).collect();
             decoder.function.results = source.returns.iter().map(|param| decoder.formal(param)).collect();
         }
@@ -425,8 +424,7 @@ impl<'a> Decoder<'a> {
 
     /// Start of the `.param` variables in the activation's local memory, relative to what the IR counts from.
     fn param_base(&self) -> u32 {
-        let kernel = if self.source.kind == FunctionKind::Kernel { self.source.param_buffer_size } else { 0 };
-        self.body.local_size.next_multiple_of(16).wrapping_sub(kernel)
+        self.body.local_size.next_multiple_of(16).wrapping_sub(outside_frame(self.source))
     }
 
     fn formal(&mut self, param: &ir::Param) -> Place {
@@ -461,6 +459,15 @@ impl<'a> Decoder<'a> {
             AddressTarget::Function(id) => Ok(crate::function_address(id)),
             AddressTarget::LocalFrame | AddressTarget::ParamFrame => Ok(0),
         }
+    }
+}
+
+/// How much of a function's parameter frame is not in its local memory: what a kernel is launched with, in units that keep
+/// the alignment of the `.param` variables behind it.
+fn outside_frame(source: &ir::Function) -> u32 {
+    match source.kind {
+        FunctionKind::Kernel => source.param_buffer_size & !15,
+        FunctionKind::Device => 0,
     }
 }
 

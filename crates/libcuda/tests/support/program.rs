@@ -54,6 +54,11 @@ impl Program {
 
     /// What it prints with success. `prepare` adds arguments and settings.
     pub(crate) fn run(&self, prepare: impl FnOnce(&mut Command)) -> String {
+        self.run_and_report(prepare).0
+    }
+
+    /// What it prints with success, and what stands on standard error.
+    pub(crate) fn run_and_report(&self, prepare: impl FnOnce(&mut Command)) -> (String, String) {
         let mut command = Command::new(self.folder().join("program"));
         command.current_dir(&self.folder).env("LD_LIBRARY_PATH", &self.folder);
         for setting in ["CUDA_VERSION", "DEVICE", "DEVICE_COUNT", "THREADS", "LOG"] {
@@ -63,6 +68,6 @@ impl Program {
         let Output { status, stdout, stderr } = command.output().expect("the program starts");
         let (printed, errors) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
         assert!(status.success(), "{command:?}: {status}\n{printed}\n{errors}");
-        printed.into_owned()
+        (printed.into_owned(), errors.into_owned())
     }
 }
