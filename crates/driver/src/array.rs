@@ -78,6 +78,11 @@ pub struct Array {
 }
 
 impl Array {
+    /// Its handle.
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
     /// Shape and format.
     pub fn descriptor(&self) -> &ArrayDescriptor {
         &self.descriptor

@@ -14,6 +14,7 @@ use crate::device::{Device, Listener};
 use crate::event::Event;
 use crate::executor::Executor;
 use crate::fault::Sticky;
+use crate::graph::{Captures, Graph, GraphExec, GraphMemory, NodeRef, UserObject};
 use crate::handle::{HandleTable, Kind};
 use crate::library::{Kernel, Library};
 use crate::linker::Linker;
@@ -65,6 +66,12 @@ pub struct Driver {
     pub(crate) pools: Arc<Pools>,
     pub(crate) frees: Arc<Frees>,
     pub(crate) variable_names: Arc<VariableNames>,
+    pub(crate) graphs: HandleTable<Graph>,
+    pub(crate) graph_nodes: HandleTable<NodeRef>,
+    pub(crate) graph_execs: HandleTable<GraphExec>,
+    pub(crate) user_objects: HandleTable<UserObject>,
+    pub(crate) graph_memory: Arc<GraphMemory>,
+    pub(crate) captures: Captures,
     pub(crate) sticky: Arc<Sticky>,
     next_id: AtomicU64,
 }
@@ -125,6 +132,12 @@ impl Driver {
             pools: Arc::new(Pools::new()),
             frees: Arc::new(Frees::default()),
             variable_names,
+            graphs: HandleTable::new(Kind::Graph),
+            graph_nodes: HandleTable::new(Kind::GraphNode),
+            graph_execs: HandleTable::new(Kind::GraphExec),
+            user_objects: HandleTable::new(Kind::UserObject),
+            graph_memory: Arc::default(),
+            captures: Captures::default(),
             sticky,
             next_id: AtomicU64::new(1),
         })

@@ -1,11 +1,12 @@
 //! Events: places in streams, with the time at which they were reached.
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use warploom_exec::stream::Marker;
 
 use crate::context::Context;
 use crate::driver::Driver;
+use crate::graph::{CapturedPlace, Work};
 use crate::handle::Handle;
 use crate::stream::StreamName;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -23,23 +24,55 @@ pub struct Event {
     handle: Handle,
     flags: u32,
     context: Arc<Context>,
-    marker: Mutex<Option<Marker>>,
+    record: Mutex<Record>,
+}
+
+/// Where an event was recorded last.
+pub(crate) enum Record {
+    /// Nowhere yet.
+    Never,
+    /// At this place in a stream.
+    Marked(Marker),
+    /// At this place in a capture.
+    Captured(CapturedPlace),
 }
 
 impl Event {
-    /// Whether it was created in `context`.
-    pub(crate) fn belongs_to(&self, context: &Arc<Context>) -> bool {
-        Arc::ptr_eq(&self.context, context)
+    /// Its handle.
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// Where it was recorded last, outside captures.
+    pub(crate) fn marker(&self) -> Option<Marker> {
+        match &*self.record.lock() {
+            Record::Marked(marker) => Some(marker.clone()),
+            Record::Never | Record::Captured(_) => None,
+        }
+    }
+
+    /// Records it at a place in a stream.
+    pub(crate) fn set_marker(&self, marker: Marker) {
+        *self.record.lock() = Record::Marked(marker);
     }
 
     /// Where it was recorded last.
-    pub(crate) fn marker(&self) -> Option<Marker> {
-        self.marker.lock().clone()
+    pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock()
     }
 
-    /// Records it.
-    pub(crate) fn set_marker(&self, marker: Marker) {
-        *self.marker.lock() = Some(marker);
+    /// As [`Event::marker`], for calls that ask for the work before the event.
+    fn asked(&self) -> DriverResult<Option<Marker>> {
+        match &*self.record.lock() {
+            Record::Never => Ok(None),
+            Record::Marked(marker) => Ok(Some(marker.clone())),
+            Record::Captured(place) => Err(place.refuse()),
+        }
+    }
+
+    /// Whether it was created in `context`.
+    pub(crate) fn belongs_to(&self, context: &Arc<Context>) -> bool {
+        Arc::ptr_eq(&self.context, context)
     }
 }
 
@@ -56,8 +89,8 @@ impl Driver {
         if flags & event_flags::INTERPROCESS != 0 && flags & event_flags::DISABLE_TIMING == 0 {
             return Err(DriverError::invalid_value("an event for several processes must disable timing"));
         }
-        let marker = Mutex::new(None);
-        Ok(self.events.insert(|handle| Event { handle, flags, context, marker })?.handle)
+        let record = Mutex::new(Record::Never);
+        Ok(self.events.insert(|handle| Event { handle, flags, context, record })?.handle)
     }
 
     /// Whether an event was created for several processes.
@@ -84,7 +117,8 @@ impl Driver {
         Ok(event)
     }
 
-    /// Records an event at the present end of a stream. `flags` is 0, or 1 for an event outside a graph.
+    /// Records an event at the present end of a stream. `flags` is 0, or 1 for an event outside a graph: of a captured stream it
+    /// becomes a node.
     ///
     /// # Errors
     /// `InvalidHandle` for a stale or foreign handle, and for event and stream of different contexts; `InvalidValue` for
@@ -96,7 +130,11 @@ impl Driver {
         if !Arc::ptr_eq(&event.context, &stream.context) {
             return Err(DriverError::invalid_handle("event and stream belong to different contexts"));
         }
-        event.set_marker(stream.stream.record());
+        match self.captured_place(&stream)? {
+            None => event.set_marker(stream.stream.record()),
+            Some(place) if flags == EXTERNAL => self.capture_at(&place, &stream, Work::RecordEvent(event))?,
+            Some(place) => *event.record.lock() = Record::Captured(place),
+        }
         Ok(())
     }
 
@@ -108,7 +146,14 @@ impl Driver {
         let event = self.event(event)?;
         check_flags(flags)?;
         let stream = self.stream(stream)?;
-        if let Some(marker) = event.marker() {
+        if flags == EXTERNAL
+            && let Some(place) = self.captured_place(&stream)?
+        {
+            return self.capture_at(&place, &stream, Work::WaitEvent(event));
+        }
+        if !self.wait_captured(&stream, &event)?
+            && let Some(marker) = event.marker()
+        {
             stream.stream.wait_for(&marker);
         }
         Ok(())
@@ -120,7 +165,9 @@ impl Driver {
     /// `NotReady` if not; `InvalidHandle`, `ContextIsDestroyed`, the sticky error.
     pub fn query_event(&self, event: Handle) -> DriverResult {
         let event = self.event(event)?;
-        match &*event.marker.lock() {
+        let marker = event.asked()?;
+        self.refuse_unsafe_in_capture()?;
+        match marker {
             Some(marker) if !marker.is_done() => {
                 Err(DriverError::new(ErrorCode::NotReady, "the work before the event has not ended"))
             }
@@ -134,7 +181,9 @@ impl Driver {
     /// `InvalidHandle`, `ContextIsDestroyed`, the sticky error.
     pub fn synchronize_event(&self, event: Handle) -> DriverResult {
         let event = self.event(event)?;
-        if let Some(marker) = event.marker() {
+        let marker = event.asked()?;
+        self.refuse_unsafe_in_capture()?;
+        if let Some(marker) = marker {
             marker.wait();
         }
         self.release_pools();
@@ -153,7 +202,7 @@ impl Driver {
             if event.flags & event_flags::DISABLE_TIMING != 0 {
                 return Err(DriverError::invalid_handle("the event was created without timing"));
             }
-            let marker = event.marker().ok_or_else(|| DriverError::invalid_handle("the event was never recorded"))?;
+            let marker = event.asked()?.ok_or_else(|| DriverError::invalid_handle("the event was never recorded"))?;
             Ok(marker.time())
         };
         match (time(&start)?, time(&end)?) {
@@ -163,9 +212,11 @@ impl Driver {
     }
 }
 
-/// The flags of recording and waiting: `CU_EVENT_RECORD_EXTERNAL` and `CU_EVENT_WAIT_EXTERNAL` are both 1.
+/// The flag of recording and waiting: `CU_EVENT_RECORD_EXTERNAL` and `CU_EVENT_WAIT_EXTERNAL` are both 1.
+const EXTERNAL: u32 = 1;
+
 fn check_flags(flags: u32) -> DriverResult {
-    if flags > 1 {
+    if flags > EXTERNAL {
         return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")));
     }
     Ok(())

@@ -44,6 +44,14 @@ pub enum Kind {
     MemoryPool,
     /// Physical memory without an address.
     PhysicalMemory,
+    /// A graph.
+    Graph,
+    /// A node of a graph.
+    GraphNode,
+    /// An instance of a graph.
+    GraphExec,
+    /// A resource of the program that graphs may hold.
+    UserObject,
     /// A registration for the notifications of a device.
     Listener,
 }
@@ -59,6 +67,10 @@ impl Kind {
             | Kind::Surface
             | Kind::MemoryPool
             | Kind::PhysicalMemory
+            | Kind::Graph
+            | Kind::GraphNode
+            | Kind::GraphExec
+            | Kind::UserObject
             | Kind::Listener => ErrorCode::InvalidValue,
             _ => ErrorCode::InvalidHandle,
         }
@@ -82,6 +94,10 @@ impl Kind {
             Kind::SurfaceReference => "surface reference",
             Kind::MemoryPool => "memory pool",
             Kind::PhysicalMemory => "piece of physical memory",
+            Kind::Graph => "graph",
+            Kind::GraphNode => "node of a graph",
+            Kind::GraphExec => "instance of a graph",
+            Kind::UserObject => "user object",
             Kind::Listener => "registration for notifications",
         }
     }

@@ -4,6 +4,7 @@ mod occupancy;
 
 pub use legacy::LegacyLaunch;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use warploom_exec::grid::Launch;
@@ -11,6 +12,7 @@ use warploom_exec::grid::Launch;
 use crate::context::Limit;
 use crate::device::attribute;
 use crate::driver::Driver;
+use crate::handle::Handle;
 use crate::module::Function;
 use crate::stream::StreamName;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -54,29 +56,56 @@ impl Driver {
         if !Arc::ptr_eq(context, &stream.context) {
             return Err(DriverError::invalid_handle("function and stream belong to different contexts"));
         }
-        let cluster = self.check_shape(function, shape)?;
-        if parameters.len() > function.parameter_bytes() as usize {
-            let reason =
-                format!("{} bytes of parameters for a kernel with {}", parameters.len(), function.parameter_bytes());
-            return Err(DriverError::new(ErrorCode::LaunchOutOfResources, reason));
+        if let Some(capture) = self.capture_of(&stream)? {
+            let work = self.kernel_work(function, Handle::NULL, *shape, parameters, BTreeMap::new())?;
+            return self.capture(&capture, &stream, work).map(|_| ());
         }
-        let kernel = function.loaded(self)?;
-        stream.stream.launch(Launch {
-            kernel: Arc::clone(kernel),
+        stream.stream.launch(self.prepare_launch(function, shape, parameters)?);
+        Ok(())
+    }
+
+    /// A launch that only needs to be put into a stream.
+    ///
+    /// # Errors
+    /// As [`Driver::launch`].
+    pub(crate) fn prepare_launch(
+        &self,
+        function: &Function,
+        shape: &LaunchShape,
+        parameters: Box<[u8]>,
+    ) -> DriverResult<Launch> {
+        let cluster = self.check_shape(function, shape)?;
+        let params = self.parameter_buffer(function, parameters)?;
+        let kernel = Arc::clone(function.loaded(self)?);
+        let context = function.module().context();
+        Ok(Launch {
+            kernel,
             grid: shape.grid,
             cta: shape.cta,
             cluster,
             dynamic_shared: shape.dynamic_shared,
-            params: padded(parameters, function.parameter_bytes() as usize),
+            params,
             cooperative: shape.cooperative,
             stack_limit: context.limit(Limit::StackSize),
             environment: Arc::clone(context.environment()),
-        });
-        Ok(())
+        })
+    }
+
+    /// The whole parameter buffer of a kernel: what the caller left out reads as zero.
+    ///
+    /// # Errors
+    /// `LaunchOutOfResources` for more parameters than the kernel has.
+    pub(crate) fn parameter_buffer(&self, function: &Function, parameters: Box<[u8]>) -> DriverResult<Box<[u8]>> {
+        let size = function.parameter_bytes() as usize;
+        if parameters.len() > size {
+            let reason = format!("{} bytes of parameters for a kernel with {size}", parameters.len());
+            return Err(DriverError::new(ErrorCode::LaunchOutOfResources, reason));
+        }
+        Ok(padded(parameters, size))
     }
 
     /// Checks the sizes of a launch, and gives the shape of its clusters.
-    fn check_shape(&self, function: &Function, shape: &LaunchShape) -> DriverResult<[u32; 3]> {
+    pub(crate) fn check_shape(&self, function: &Function, shape: &LaunchShape) -> DriverResult<[u32; 3]> {
         let device = self.device_of(function.module().context())?;
         let refuse = |reason: String| Err(DriverError::invalid_value(reason));
         let LaunchShape { grid, cta, dynamic_shared, .. } = *shape;
@@ -149,7 +178,7 @@ fn fits(size: [u32; 3], most: [u32; 3]) -> bool {
     (0..3).all(|axis| (1..=most[axis]).contains(&size[axis]))
 }
 
-/// Parameters that the caller left out read as zero.
+/// The parameters, with zeros up to `len`.
 fn padded(parameters: Box<[u8]>, len: usize) -> Box<[u8]> {
     if parameters.len() >= len {
         return parameters;

@@ -10,6 +10,7 @@ pub mod event;
 pub mod executor;
 mod fault;
 mod generated;
+pub mod graph;
 pub mod handle;
 pub mod launch;
 pub mod library;

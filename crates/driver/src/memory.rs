@@ -21,6 +21,7 @@ pub use warploom_exec::memory::{HostRange, MapAccess};
 pub(crate) use hints::AllHints;
 pub(crate) use host::RegisteredPages;
 pub(crate) use pool::{Frees, Pools};
+pub(crate) use transfer::Checked;
 pub(crate) use virtual_memory::Mappings;
 
 use warploom_exec::fault::{AccessKind, Nearest};
@@ -43,6 +44,7 @@ impl Driver {
     /// `InvalidValue` for 0 bytes, `OutOfMemory`, and those of [`Driver::current`].
     pub fn alloc(&self, size: u64) -> DriverResult<u64> {
         let context = self.current()?;
+        self.refuse_unsafe_in_capture()?;
         self.alloc_in(&context, size, MemoryKind::Device, 0, "cuMemAlloc")
     }
 
@@ -76,6 +78,7 @@ impl Driver {
     /// `InvalidValue` for an empty area or an element size other than 4, 8 and 16; otherwise as [`Driver::alloc`].
     pub fn alloc_pitch(&self, width: u64, height: u64, element: u32) -> DriverResult<(u64, u64)> {
         let context = self.current()?;
+        self.refuse_unsafe_in_capture()?;
         if !matches!(element, 4 | 8 | 16) {
             return Err(DriverError::invalid_value(format!(
                 "an element size of {element} bytes; 4, 8 or 16 are possible"
@@ -98,6 +101,7 @@ impl Driver {
     /// `InvalidValue` for 0 bytes or another `attach`; otherwise as [`Driver::alloc`].
     pub fn alloc_managed(&self, size: u64, attach: u32) -> DriverResult<u64> {
         let context = self.current()?;
+        self.refuse_unsafe_in_capture()?;
         if !matches!(attach, 1 | 2) {
             return Err(DriverError::invalid_value(format!(
                 "flags {attach} are neither attached globally nor to the host"
@@ -132,8 +136,12 @@ impl Driver {
     /// `InvalidValue` for an address at which no such allocation starts, and those of [`Driver::current`].
     pub fn free(&self, address: u64) -> DriverResult {
         let context = self.current()?;
+        self.refuse_unsafe_in_capture()?;
         if address == 0 {
             return Ok(());
+        }
+        if self.graph_memory.free(address) {
+            return self.finish_all_of(&context);
         }
         let info = self.freeable_at(address, "cuMemFree")?;
         self.finish_users_of(&context, &info)?;

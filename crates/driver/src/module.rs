@@ -51,7 +51,7 @@ impl Module {
     }
 
     /// The context that it is loaded into.
-    pub(crate) fn context(&self) -> &Arc<Context> {
+    pub fn context(&self) -> &Arc<Context> {
         &self.context
     }
 

@@ -3,7 +3,7 @@ mod attributes;
 mod memory_operation;
 
 pub use attributes::AttributeValue;
-pub use memory_operation::WaitCondition;
+pub use memory_operation::{ValueAction, ValueOperation, WaitCondition};
 
 use std::sync::{Arc, Weak};
 
@@ -12,6 +12,7 @@ use warploom_exec::stream::{Group, Marker, Stream, StreamKind};
 
 use crate::context::Context;
 use crate::driver::Driver;
+use crate::graph::{CaptureSlot, HostWork, Work};
 use crate::handle::Handle;
 use crate::{DriverError, DriverResult, ErrorCode};
 use attributes::Attributes;
@@ -41,6 +42,7 @@ pub struct CreatedStream {
     priority: i32,
     context: Arc<Context>,
     stream: Stream,
+    capture: Arc<CaptureSlot>,
     attributes: Attributes,
 }
 
@@ -50,6 +52,14 @@ pub struct StreamRef {
     /// Its context.
     pub context: Arc<Context>,
     pub(crate) stream: Stream,
+    pub(crate) capture: Arc<CaptureSlot>,
+}
+
+impl StreamRef {
+    /// Whether it is the legacy default stream.
+    pub(crate) fn is_legacy(&self) -> bool {
+        self.stream.kind() == StreamKind::Legacy
+    }
 }
 
 /// What a program can ask of a stream.
@@ -71,7 +81,10 @@ pub struct StreamFacts {
 pub(crate) struct Streams {
     group: Arc<Group>,
     legacy: Stream,
+    /// The legacy stream cannot be captured: its slot stays empty.
+    legacy_capture: Arc<CaptureSlot>,
     legacy_id: u64,
+    context: u64,
     per_thread: Mutex<Vec<ThreadStream>>,
     created: Mutex<Vec<(Handle, Stream)>>,
     /// What all work of the context waits for, streams to come included.
@@ -84,6 +97,7 @@ struct ThreadStream {
     thread: Weak<()>,
     id: u64,
     stream: Stream,
+    capture: Arc<CaptureSlot>,
 }
 
 thread_local! {
@@ -92,9 +106,11 @@ thread_local! {
 }
 
 impl Streams {
-    pub(crate) fn new(driver: &Driver) -> Streams {
+    pub(crate) fn new(driver: &Driver, context: u64) -> Streams {
         let group = Arc::new(Group::default());
         Streams {
+            context,
+            legacy_capture: CaptureSlot::new(context, false),
             legacy: Stream::new(driver.engine(), &group, StreamKind::Legacy, false),
             legacy_id: driver.next_id(),
             group,
@@ -105,18 +121,19 @@ impl Streams {
         }
     }
 
-    fn of_this_thread(&self, driver: &Driver) -> DriverResult<(Stream, u64)> {
+    fn of_this_thread(&self, driver: &Driver) -> DriverResult<(Stream, Arc<CaptureSlot>, u64)> {
         let thread = THREAD.try_with(Arc::downgrade);
         let thread = thread.map_err(|_| DriverError::new(ErrorCode::InvalidContext, "the thread is ending"))?;
         let mut streams = self.per_thread.lock();
         if let Some(known) = streams.iter().find(|known| known.thread.ptr_eq(&thread)) {
-            return Ok((known.stream.clone(), known.id));
+            return Ok((known.stream.clone(), Arc::clone(&known.capture), known.id));
         }
         streams.retain(|known| known.thread.strong_count() > 0 || !known.stream.is_idle());
         let stream = self.new_stream(driver, StreamKind::Blocking, false);
         let id = driver.next_id();
-        streams.push(ThreadStream { thread, id, stream: stream.clone() });
-        Ok((stream, id))
+        let capture = CaptureSlot::new(self.context, true);
+        streams.push(ThreadStream { thread, id, stream: stream.clone(), capture: Arc::clone(&capture) });
+        Ok((stream, capture, id))
     }
 
     /// Orders its streams.
@@ -200,6 +217,7 @@ impl Driver {
             priority,
             context: Arc::clone(&context),
             stream: stream.clone(),
+            capture: CaptureSlot::new(context.id(), kind == StreamKind::Blocking),
             attributes: Attributes::default(),
         })?;
         let mut all = context.streams().created.lock();
@@ -220,6 +238,7 @@ impl Driver {
         };
         self.sticky.check()?;
         let stream = self.streams.remove(handle)?;
+        self.abandon_capture(&stream.capture);
         stream.context.streams().created.lock().retain(|(known, stream)| *known != handle || !stream.has_ended());
         Ok(())
     }
@@ -235,17 +254,22 @@ impl Driver {
             StreamName::Created(handle) => {
                 let created = self.streams.lookup(handle)?;
                 self.sticky.check()?;
-                Ok(StreamRef { context: Arc::clone(&created.context), stream: created.stream.clone() })
+                Ok(StreamRef {
+                    context: Arc::clone(&created.context),
+                    stream: created.stream.clone(),
+                    capture: Arc::clone(&created.capture),
+                })
             }
             StreamName::Legacy => {
                 let context = self.current()?;
                 let stream = context.streams().legacy.clone();
-                Ok(StreamRef { context, stream })
+                let capture = Arc::clone(&context.streams().legacy_capture);
+                Ok(StreamRef { context, stream, capture })
             }
             StreamName::PerThread => {
                 let context = self.current()?;
-                let (stream, _) = context.streams().of_this_thread(self)?;
-                Ok(StreamRef { context, stream })
+                let (stream, capture, _) = context.streams().of_this_thread(self)?;
+                Ok(StreamRef { context, stream, capture })
             }
         }
     }
@@ -274,7 +298,7 @@ impl Driver {
             }
             StreamName::PerThread => {
                 let context = self.current()?;
-                let (_, id) = context.streams().of_this_thread(self)?;
+                let (_, _, id) = context.streams().of_this_thread(self)?;
                 Ok(facts(&context, id, 0, 0))
             }
         }
@@ -286,6 +310,7 @@ impl Driver {
     /// As [`Driver::stream`]; the error of a kernel that faulted.
     pub fn synchronize_stream(&self, name: StreamName) -> DriverResult {
         let stream = self.stream(name)?;
+        self.refuse_capture(&stream)?;
         self.finish(&stream)?;
         self.release_pools();
         self.flush_output();
@@ -298,6 +323,7 @@ impl Driver {
     /// `NotReady` if not; as [`Driver::stream`].
     pub fn query_stream(&self, name: StreamName) -> DriverResult {
         let stream = self.stream(name)?;
+        self.refuse_capture(&stream)?;
         if !stream.stream.has_ended() {
             return Err(DriverError::new(ErrorCode::NotReady, "work of the stream has not ended"));
         }
@@ -311,6 +337,7 @@ impl Driver {
     /// As [`Driver::stream`].
     pub fn call_back(&self, name: StreamName, callback: Box<dyn FnOnce(Option<ErrorCode>) + Send>) -> DriverResult {
         let stream = self.stream(name)?;
+        self.refuse_capture(&stream)?;
         let sticky = Arc::clone(&self.sticky);
         stream.stream.callback(Box::new(move |_| callback(sticky.check().err().map(|error| error.code()))));
         Ok(())
@@ -320,14 +347,22 @@ impl Driver {
     ///
     /// # Errors
     /// As [`Driver::stream`].
-    pub fn run_on_host(&self, name: StreamName, function: Box<dyn FnOnce() + Send>) -> DriverResult {
-        self.call_back(
-            name,
-            Box::new(move |error| {
-                if error.is_none() {
-                    function();
-                }
-            }),
-        )
+    pub fn run_on_host(&self, name: StreamName, function: HostWork) -> DriverResult {
+        let stream = self.stream(name)?;
+        if let Some(capture) = self.capture_of(&stream)? {
+            return self.capture(&capture, &stream, Work::Host(function)).map(|_| ());
+        }
+        self.put_function(&function, &stream.stream);
+        Ok(())
+    }
+
+    /// Calls a function of the program when a stream gets there, unless a kernel has faulted.
+    pub(crate) fn put_function(&self, function: &HostWork, stream: &Stream) {
+        let (sticky, call) = (Arc::clone(&self.sticky), Arc::clone(&function.call));
+        stream.callback(Box::new(move |_| {
+            if sticky.check().is_ok() {
+                call();
+            }
+        }));
     }
 }

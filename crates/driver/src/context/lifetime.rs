@@ -43,7 +43,7 @@ impl Driver {
             usage: AtomicU32::new(1),
             destroyed: AtomicBool::new(false),
             limits: Mutex::new(Limits::new(shared_size)),
-            streams: Streams::new(self),
+            streams: Streams::new(self, id),
             environment: Arc::new(Environment {
                 memory: Arc::clone(self.memory()),
                 heap: DeviceHeap::new(Arc::clone(self.memory()), device.ordinal(), id),
@@ -87,8 +87,9 @@ impl Driver {
     /// Waits until all work of a context has ended.
     ///
     /// # Errors
-    /// The sticky error.
+    /// The sticky error; `StreamCaptureUnsupported` if one of its streams is captured, as the capture cannot wait.
     pub fn synchronize(&self, context: &Context) -> DriverResult {
+        self.refuse_captures_of(context)?;
         self.finish_all_of(context)?;
         self.release_pools();
         self.flush_output();

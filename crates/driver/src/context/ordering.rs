@@ -17,6 +17,7 @@ impl Driver {
     pub fn record_context(&self, context: Handle, event: Handle) -> DriverResult {
         let context = self.context_or_current(context)?;
         let event: Arc<Event> = self.event(event)?;
+        self.refuse_captures_of(&context)?;
         if !event.belongs_to(&context) {
             return Err(DriverError::invalid_handle("the event belongs to another context"));
         }
@@ -36,6 +37,7 @@ impl Driver {
     /// `InvalidContext` and `InvalidHandle` for stale and foreign handles; the sticky error.
     pub fn wait_context(&self, context: Handle, event: Handle) -> DriverResult {
         let context = self.context_or_current(context)?;
+        self.refuse_captures_of(&context)?;
         if let Some(marker) = self.event(event)?.marker() {
             context.streams().hold_back(&marker);
         }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use warploom_exec::copy::{self, FillWidth};
 use warploom_exec::fault::AccessKind;
 use warploom_exec::memory::{AllocSpec, HostRange, Memory, MemoryKind};
-use warploom_exec::stream::Weight;
+use warploom_exec::stream::{Stream, Weight};
 
 use crate::array::Array;
 use crate::driver::Driver;
 use crate::fault::Sticky;
+use crate::graph::{CopyWork, Work};
 use crate::stream::{StreamName, StreamRef};
 use crate::{DriverError, DriverResult, ErrorCode};
 
@@ -98,6 +99,17 @@ pub struct Fill2d {
     pub height: u64,
 }
 
+impl Fill2d {
+    fn run(&self, memory: &Memory, sticky: &Sticky) {
+        for y in 0..self.height {
+            if let Err(fault) = memory.fill(self.address + y * self.pitch, self.element, self.value, self.width) {
+                sticky.set_late("a set", &fault);
+                return;
+            }
+        }
+    }
+}
+
 /// A side that has been looked up and checked: rows start at `base + y * pitch + z * slice`.
 #[derive(Clone, Copy)]
 struct Rows {
@@ -127,14 +139,20 @@ pub enum SourceOrder {
 }
 
 /// A copy that only needs to be done.
-struct Checked {
+#[derive(Clone, Copy)]
+pub(crate) struct Checked {
     dst: Rows,
     src: Rows,
     size: Box3,
 }
 
 impl Checked {
-    fn run(&self, memory: &Memory, sticky: &Sticky) {
+    /// How long it takes, which decides where it is done.
+    pub(crate) fn weight(&self) -> Weight {
+        weight(self.size.width * self.size.height * self.size.depth)
+    }
+
+    pub(crate) fn run(&self, memory: &Memory, sticky: &Sticky) {
         let Box3 { mut width, mut height, mut depth } = self.size;
         // What has no gaps on either side is one row.
         if self.dst.pitch == width && self.src.pitch == width {
@@ -172,6 +190,7 @@ impl Driver {
     /// `InvalidValue` for a box that does not lie in its places; those of [`Driver::current`].
     pub fn copy(&self, transfer: &Transfer, stream: StreamName, vouch: Vouch) -> DriverResult {
         let stream = self.stream(stream)?;
+        self.refuse_capture(&stream)?;
         let Some(checked) = self.check_transfer(transfer, vouch)? else { return Ok(()) };
         if !stream.stream.is_idle() {
             self.finish(&stream)?;
@@ -193,7 +212,12 @@ impl Driver {
         vouch: Vouch,
     ) -> DriverResult {
         let stream = self.stream(stream)?;
+        let capture = self.capture_of(&stream)?;
         let Some(checked) = self.check_transfer(transfer, vouch)? else { return Ok(()) };
+        if let Some(capture) = capture {
+            let work = CopyWork::new(transfer.clone(), checked);
+            return self.capture(&capture, &stream, Work::Copy(Arc::new(work))).map(|_| ());
+        }
         let bytes = transfer.size.width * transfer.size.height * transfer.size.depth;
         let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(&self.sticky));
         if checked.dst.pageable {
@@ -245,6 +269,30 @@ impl Driver {
     /// element; those of [`Driver::current`].
     pub fn fill(&self, fill: &Fill2d, stream: StreamName, wait: bool) -> DriverResult {
         let stream = self.stream(stream)?;
+        let capture = self.capture_of(&stream)?;
+        let Some(extent) = self.check_fill(fill)? else { return Ok(()) };
+        if wait {
+            self.refuse_capture(&stream)?;
+            if !stream.stream.is_idle() {
+                self.finish(&stream)?;
+            }
+            fill.run(self.memory(), &self.sticky);
+            return self.sticky.check();
+        }
+        match capture {
+            Some(capture) => self.capture(&capture, &stream, Work::Fill(*fill)).map(|_| ()),
+            None => {
+                self.put_fill(fill, extent, &stream.stream);
+                Ok(())
+            }
+        }
+    }
+
+    /// Bytes from the first to the last that a set writes; None if it writes none.
+    ///
+    /// # Errors
+    /// As [`Driver::fill`].
+    pub(crate) fn check_fill(&self, fill: &Fill2d) -> DriverResult<Option<u64>> {
         let element = fill.element as u64;
         if !fill.address.is_multiple_of(element) || (fill.height > 1 && !fill.pitch.is_multiple_of(element)) {
             let reason = format!("address {:#x} or pitch {} is no multiple of {element}", fill.address, fill.pitch);
@@ -256,7 +304,7 @@ impl Driver {
             .map(|width| Box3 { width, height: fill.height, depth: 1 })
             .ok_or_else(|| DriverError::invalid_value(format!("{} elements do not fit memory", fill.width)))?;
         if size.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         if fill.height > 1 && fill.pitch < size.width {
             return Err(DriverError::invalid_value(format!(
@@ -266,25 +314,13 @@ impl Driver {
         }
         let extent = extent(&size, fill.pitch, 0)?;
         self.check_device(fill.address, extent, AccessKind::Store)?;
+        Ok(Some(extent))
+    }
+
+    /// Puts a set that was checked into a stream.
+    pub(crate) fn put_fill(&self, fill: &Fill2d, extent: u64, stream: &Stream) {
         let (memory, sticky, fill) = (Arc::clone(self.memory()), Arc::clone(&self.sticky), *fill);
-        let run = move || {
-            for y in 0..fill.height {
-                if let Err(fault) = memory.fill(fill.address + y * fill.pitch, fill.element, fill.value, fill.width) {
-                    sticky.set_late("a set", &fault);
-                    return;
-                }
-            }
-        };
-        if wait {
-            if !stream.stream.is_idle() {
-                self.finish(&stream)?;
-            }
-            run();
-            self.sticky.check()
-        } else {
-            stream.stream.run(weight(extent), run);
-            Ok(())
-        }
+        stream.run(weight(extent), move || fill.run(&memory, &sticky));
     }
 
     /// Waits for a stream, and what that must come after.
@@ -293,7 +329,7 @@ impl Driver {
         self.sticky.check()
     }
 
-    fn check_transfer(&self, transfer: &Transfer, vouch: Vouch) -> DriverResult<Option<Checked>> {
+    pub(crate) fn check_transfer(&self, transfer: &Transfer, vouch: Vouch) -> DriverResult<Option<Checked>> {
         let Transfer { dst, src, size } = transfer;
         if size.is_empty() {
             return Ok(None);

@@ -1,9 +1,10 @@
 //! Stream memory operations: writing a value to memory, and waiting for one.
+use std::any::Any;
 use std::sync::Arc;
 
 use warploom_exec::fault::AccessKind;
 use warploom_exec::memory::{Atomic, Order};
-use warploom_exec::stream::Weight;
+use warploom_exec::stream::{Stream, Weight};
 
 use super::StreamName;
 use crate::driver::Driver;
@@ -63,71 +64,101 @@ macro_rules! value {
 value!(u32, i32);
 value!(u64, i64);
 
+/// What an operation does at its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueAction {
+    /// Writes 4 bytes.
+    Write32(u32),
+    /// Writes 8 bytes.
+    Write64(u64),
+    /// Waits until 4 bytes meet the condition.
+    Wait32(u32, WaitCondition),
+    /// Waits until 8 bytes meet the condition.
+    Wait64(u64, WaitCondition),
+    /// Nothing: work of a stream is in order, and a CPU sees all writes.
+    Fence,
+}
+
+/// One stream memory operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueOperation {
+    /// Where.
+    pub address: u64,
+    /// What.
+    pub action: ValueAction,
+}
+
 impl Driver {
-    /// Writes 4 bytes when all that is in the stream has ended.
+    /// Puts operations into a stream, one after the other. All are checked before the first is put there; those of a captured
+    /// stream become one node. `given` is how the program described them.
     ///
     /// # Errors
     /// `InvalidValue` for an address that is misaligned or not device memory; as [`Driver::stream`].
-    pub fn write_value_32(&self, stream: StreamName, address: u64, value: u32) -> DriverResult {
-        self.write_value(stream, address, value)
+    pub fn operate_on_values(
+        &self,
+        stream: StreamName,
+        operations: Vec<ValueOperation>,
+        given: impl FnOnce() -> Box<dyn Any + Send + Sync>,
+    ) -> DriverResult {
+        let stream = self.stream(stream)?;
+        if let Some(capture) = self.capture_of(&stream)? {
+            let work = self.batch_work(operations, given())?;
+            return self.capture(&capture, &stream, work).map(|_| ());
+        }
+        for operation in &operations {
+            self.check_operation(operation)?;
+        }
+        for operation in &operations {
+            self.put_operation(operation, &stream.stream);
+        }
+        Ok(())
     }
 
-    /// As [`Driver::write_value_32`], with 8 bytes.
-    ///
-    /// # Errors
-    /// As [`Driver::write_value_32`].
-    pub fn write_value_64(&self, stream: StreamName, address: u64, value: u64) -> DriverResult {
-        self.write_value(stream, address, value)
-    }
-
-    /// Keeps the stream until 4 bytes in memory meet the condition.
-    ///
-    /// # Errors
-    /// As [`Driver::write_value_32`].
-    pub fn wait_value_32(&self, stream: StreamName, address: u64, value: u32, when: WaitCondition) -> DriverResult {
-        self.wait_value(stream, address, value, when)
-    }
-
-    /// As [`Driver::wait_value_32`], with 8 bytes.
-    ///
-    /// # Errors
-    /// As [`Driver::write_value_32`].
-    pub fn wait_value_64(&self, stream: StreamName, address: u64, value: u64, when: WaitCondition) -> DriverResult {
-        self.wait_value(stream, address, value, when)
-    }
-
-    fn check_value<T: Value>(&self, address: u64, kind: AccessKind) -> DriverResult {
-        let size = size_of::<T>() as u64;
+    /// Fails if the address is not one for the operation.
+    pub(crate) fn check_operation(&self, operation: &ValueOperation) -> DriverResult {
+        let (size, kind) = match operation.action {
+            ValueAction::Write32(_) => (4, AccessKind::Store),
+            ValueAction::Write64(_) => (8, AccessKind::Store),
+            ValueAction::Wait32(..) => (4, AccessKind::Load),
+            ValueAction::Wait64(..) => (8, AccessKind::Load),
+            ValueAction::Fence => return Ok(()),
+        };
+        let address = operation.address;
         if !address.is_multiple_of(size) {
             return Err(DriverError::invalid_value(format!("address {address:#x} is no multiple of {size}")));
         }
         self.check_device(address, size, kind)
     }
 
-    fn write_value<T: Value>(&self, stream: StreamName, address: u64, value: T) -> DriverResult {
-        let stream = self.stream(stream)?;
-        self.check_value::<T>(address, AccessKind::Store)?;
+    /// Puts an operation that was checked into a stream.
+    pub(crate) fn put_operation(&self, operation: &ValueOperation, stream: &Stream) {
+        match operation.action {
+            ValueAction::Write32(value) => self.put_write(stream, operation.address, value),
+            ValueAction::Write64(value) => self.put_write(stream, operation.address, value),
+            ValueAction::Wait32(value, when) => self.put_wait(stream, operation.address, value, when),
+            ValueAction::Wait64(value, when) => self.put_wait(stream, operation.address, value, when),
+            ValueAction::Fence => {}
+        }
+    }
+
+    fn put_write<T: Value>(&self, stream: &Stream, address: u64, value: T) {
         let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(&self.sticky));
-        stream.stream.run(Weight::Light, move || {
+        stream.run(Weight::Light, move || {
             if let Err(fault) = memory.view().store_atomic(address, value, Order::Release) {
                 sticky.set_late("a write of a value by a stream", &fault);
             }
         });
-        Ok(())
     }
 
-    fn wait_value<T: Value>(&self, stream: StreamName, address: u64, value: T, when: WaitCondition) -> DriverResult {
-        let stream = self.stream(stream)?;
-        self.check_value::<T>(address, AccessKind::Load)?;
+    fn put_wait<T: Value>(&self, stream: &Stream, address: u64, value: T, when: WaitCondition) {
         let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(&self.sticky));
-        stream.stream.wait_until(move || match memory.view().load_atomic::<T>(address, Order::Acquire) {
+        stream.wait_until(move || match memory.view().load_atomic::<T>(address, Order::Acquire) {
             Ok(now) => now.holds(when, value),
             Err(fault) => {
                 sticky.set_late("a wait of a stream for a value", &fault);
                 true
             }
         });
-        Ok(())
     }
 }
 

@@ -1,8 +1,7 @@
 //! Stream management.
 use warploom_abi::{
-    CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUcontext, CUdevice, CUdeviceptr, CUevent, CUgraph, CUgraphEdgeData,
-    CUgraphNode, CUgreenCtx, CUresult, CUstream, CUstreamAttrID, CUstreamAttrValue, CUstreamCallback,
-    CUstreamCaptureStatus,
+    CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, CUcontext, CUdevice, CUdeviceptr, CUevent, CUgreenCtx, CUresult, CUstream,
+    CUstreamAttrID, CUstreamAttrValue, CUstreamCallback,
 };
 use warploom_driver::stream::StreamName;
 use warploom_driver::{DriverError, ErrorCode, Handle};
@@ -119,53 +118,6 @@ pub(crate) fn cuStreamDestroy(hStream: CUstream) -> ApiResult {
 
 pub(crate) fn cuStreamDestroy_v2(hStream: CUstream) -> ApiResult {
     driver()?.destroy_stream(named(hStream, DefaultStream::Legacy))
-}
-
-/// Streams cannot be captured yet: none ever is.
-pub(crate) fn cuStreamIsCapturing(
-    default: DefaultStream,
-    hStream: CUstream,
-    captureStatus: Out<'_, CUstreamCaptureStatus>,
-) -> ApiResult {
-    let place = captureStatus.required("captureStatus")?;
-    driver()?.stream_facts(named(hStream, default))?;
-    place.set(CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE);
-    Ok(())
-}
-
-/// Of a stream that is not captured only the status is told.
-pub(crate) fn cuStreamGetCaptureInfo(
-    default: DefaultStream,
-    hStream: CUstream,
-    captureStatus_out: Out<'_, CUstreamCaptureStatus>,
-    _id_out: Out<'_, u64>,
-) -> ApiResult {
-    cuStreamIsCapturing(default, hStream, captureStatus_out)
-}
-
-pub(crate) fn cuStreamGetCaptureInfo_v2(
-    default: DefaultStream,
-    hStream: CUstream,
-    captureStatus_out: Out<'_, CUstreamCaptureStatus>,
-    _id_out: Out<'_, u64>,
-    _graph_out: Out<'_, CUgraph>,
-    _dependencies_out: Out<'_, *const CUgraphNode>,
-    _numDependencies_out: Out<'_, usize>,
-) -> ApiResult {
-    cuStreamIsCapturing(default, hStream, captureStatus_out)
-}
-
-pub(crate) fn cuStreamGetCaptureInfo_v3(
-    default: DefaultStream,
-    hStream: CUstream,
-    captureStatus_out: Out<'_, CUstreamCaptureStatus>,
-    _id_out: Out<'_, u64>,
-    _graph_out: Out<'_, CUgraph>,
-    _dependencies_out: Out<'_, *const CUgraphNode>,
-    _edgeData_out: Out<'_, *const CUgraphEdgeData>,
-    _numDependencies_out: Out<'_, usize>,
-) -> ApiResult {
-    cuStreamIsCapturing(default, hStream, captureStatus_out)
 }
 
 /// Managed memory belongs to all streams at any time on a CPU: only the arguments are looked at.

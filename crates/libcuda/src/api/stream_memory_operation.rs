@@ -1,7 +1,9 @@
 //! Stream memory operations. The first ABI means the same as the second, which only needs no setting of a module parameter.
+use std::any::Any;
+
 use warploom_abi::{CUdeviceptr, CUstream, CUstreamBatchMemOpParams, CUstreamBatchMemOpType};
-use warploom_driver::DriverError;
-use warploom_driver::stream::WaitCondition;
+use warploom_driver::stream::{ValueAction, ValueOperation, WaitCondition};
+use warploom_driver::{DriverError, DriverResult};
 
 use super::stream::named;
 use crate::border::members::{self, MemoryOperation};
@@ -43,7 +45,8 @@ pub(crate) fn cuStreamWaitValue32_v2(
     value: u32,
     flags: u32,
 ) -> ApiResult {
-    driver()?.wait_value_32(named(stream, default), addr, value, WaitCondition::from_flags(flags)?)
+    let operation = CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    operate(stream, default, MemoryOperation { operation, address: addr, value: u64::from(value), flags })
 }
 
 pub(crate) fn cuStreamWriteValue32_v2(
@@ -53,8 +56,8 @@ pub(crate) fn cuStreamWriteValue32_v2(
     value: u32,
     flags: u32,
 ) -> ApiResult {
-    check_write_flags(flags)?;
-    driver()?.write_value_32(named(stream, default), addr, value)
+    let operation = CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    operate(stream, default, MemoryOperation { operation, address: addr, value: u64::from(value), flags })
 }
 
 pub(crate) fn cuStreamWaitValue64(
@@ -84,7 +87,8 @@ pub(crate) fn cuStreamWaitValue64_v2(
     value: u64,
     flags: u32,
 ) -> ApiResult {
-    driver()?.wait_value_64(named(stream, default), addr, value, WaitCondition::from_flags(flags)?)
+    let operation = CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WAIT_VALUE_64;
+    operate(stream, default, MemoryOperation { operation, address: addr, value, flags })
 }
 
 pub(crate) fn cuStreamWriteValue64_v2(
@@ -94,8 +98,45 @@ pub(crate) fn cuStreamWriteValue64_v2(
     value: u64,
     flags: u32,
 ) -> ApiResult {
-    check_write_flags(flags)?;
-    driver()?.write_value_64(named(stream, default), addr, value)
+    let operation = CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    operate(stream, default, MemoryOperation { operation, address: addr, value, flags })
+}
+
+/// The operations that a caller describes.
+pub(super) fn operations(given: &[CUstreamBatchMemOpParams]) -> DriverResult<Vec<ValueOperation>> {
+    given.iter().map(|parameters| operation(members::memory_operation(parameters))).collect()
+}
+
+fn operation(given: MemoryOperation) -> DriverResult<ValueOperation> {
+    let MemoryOperation { operation, address, value, flags } = given;
+    let low = value as u32;
+    let action = match operation {
+        CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_32 => {
+            check_write_flags(flags)?;
+            ValueAction::Write32(low)
+        }
+        CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_64 => {
+            check_write_flags(flags)?;
+            ValueAction::Write64(value)
+        }
+        CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WAIT_VALUE_32 => {
+            ValueAction::Wait32(low, WaitCondition::from_flags(flags)?)
+        }
+        CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WAIT_VALUE_64 => {
+            ValueAction::Wait64(value, WaitCondition::from_flags(flags)?)
+        }
+        CUstreamBatchMemOpType::CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES
+        | CUstreamBatchMemOpType::CU_STREAM_MEM_OP_BARRIER => ValueAction::Fence,
+        unknown => return Err(DriverError::invalid_value(format!("{unknown:?} is no operation"))),
+    };
+    Ok(ValueOperation { address, action })
+}
+
+/// One operation.
+fn operate(stream: CUstream, default: DefaultStream, given: MemoryOperation) -> ApiResult {
+    let name = named(stream, default);
+    let described = move || -> Box<dyn Any + Send + Sync> { Box::new(vec![members::operation_parameters(&given)]) };
+    driver()?.operate_on_values(name, vec![operation(given)?], described)
 }
 
 /// Operations one after the other. All are checked before the first is put into the stream.
@@ -103,47 +144,15 @@ fn batch(
     default: DefaultStream,
     stream: CUstream,
     count: u32,
-    operations: &InArray<'_, CUstreamBatchMemOpParams>,
+    given: &InArray<'_, CUstreamBatchMemOpParams>,
     flags: u32,
 ) -> ApiResult {
     if flags != 0 {
         return Err(DriverError::invalid_value(format!("flags is {flags}, must be 0")));
     }
-    let operations: Vec<MemoryOperation> =
-        operations.read("paramArray", count as usize)?.iter().map(members::memory_operation).collect();
-    for operation in &operations {
-        match operation.operation {
-            CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_32
-            | CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_64 => check_write_flags(operation.flags)?,
-            CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WAIT_VALUE_32
-            | CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WAIT_VALUE_64 => {
-                WaitCondition::from_flags(operation.flags)?;
-            }
-            CUstreamBatchMemOpType::CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES
-            | CUstreamBatchMemOpType::CU_STREAM_MEM_OP_BARRIER => {}
-            unknown => return Err(DriverError::invalid_value(format!("{unknown:?} is no operation"))),
-        }
-    }
-    let name = named(stream, default);
-    driver()?.stream(name)?;
-    for MemoryOperation { operation, address, value, flags } in operations {
-        let low = value as u32;
-        match operation {
-            CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_32 => driver()?.write_value_32(name, address, low)?,
-            CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_64 => {
-                driver()?.write_value_64(name, address, value)?
-            }
-            CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WAIT_VALUE_32 => {
-                driver()?.wait_value_32(name, address, low, WaitCondition::from_flags(flags)?)?;
-            }
-            CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WAIT_VALUE_64 => {
-                driver()?.wait_value_64(name, address, value, WaitCondition::from_flags(flags)?)?;
-            }
-            // Writes of others are visible as they happen, and a stream keeps its order.
-            _ => {}
-        }
-    }
-    Ok(())
+    let given = given.read("paramArray", count as usize)?;
+    let operations = operations(&given)?;
+    driver()?.operate_on_values(named(stream, default), operations, move || Box::new(given))
 }
 
 pub(crate) fn cuStreamBatchMemOp(

@@ -100,6 +100,11 @@ also_from_const!(In);
 also_from_const!(InArray);
 
 impl<'a, T> Out<'a, T> {
+    /// The place that a caller did not give.
+    pub(crate) fn none() -> Self {
+        Out { pointer: std::ptr::null_mut(), lifetime: PhantomData }
+    }
+
     /// The place, which must be there.
     #[inline]
     pub(crate) fn required(self, name: &'static str) -> DriverResult<Place<'a, T>> {
@@ -434,6 +439,11 @@ impl FromC<*mut c_char> for OutStr<'_> {
 }
 
 impl OutStr<'_> {
+    /// Whether the caller gave none.
+    pub(crate) fn is_null(&self) -> bool {
+        self.pointer.is_null()
+    }
+
     /// Writes as much of `text` as fits `size` bytes, and a NUL always. Nothing behind the NUL is touched.
     pub(crate) fn write(&self, name: &'static str, size: usize, text: &[u8]) -> DriverResult {
         if self.pointer.is_null() {

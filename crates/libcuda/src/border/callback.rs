@@ -1,9 +1,12 @@
 //! The application's own functions: from the address that came in to a closure that the driver can run.
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use warploom_abi::{
     CUhostFn, CUlogLevel, CUlogsCallback, CUoccupancyB2DSize, CUresult, CUstream, CUstreamCallback, Callback,
 };
+
+use warploom_driver::graph::HostWork;
 
 use super::{HostPtr, state};
 
@@ -22,12 +25,14 @@ fn pointer(data: HostPtr) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(data.addr())
 }
 
-/// A host function in a stream (`cuLaunchHostFunc`). `callback` must not be NULL.
-pub(crate) fn host_function(callback: CUhostFn, data: HostPtr) -> impl FnOnce() + Send + 'static {
-    move || {
-        // SAFETY: the C caller promised a function of this type at the address, good until it has run.
+/// A host function in a stream (`cuLaunchHostFunc`) or a graph. `callback` must not be NULL.
+pub(crate) fn host_function(callback: CUhostFn, data: HostPtr) -> HostWork {
+    let call = Arc::new(move || {
+        // SAFETY: the C caller promised a function of this type at the address, good as long as it may be called: until it has
+        // run in a stream, or for the life of a graph.
         state::during_callback(|| unsafe { function::<CUhostFn>(callback.0)(pointer(data)) });
-    }
+    });
+    HostWork { function: callback.0, data: data.addr(), call }
 }
 
 /// A stream callback (`cuStreamAddCallback`), which is told how its stream does. `callback` must not be NULL.

@@ -3,7 +3,8 @@ use warploom_abi::{
     CUDA_RESOURCE_DESC, CUDA_RESOURCE_DESC_v1_res, CUDA_RESOURCE_DESC_v1_res_array, CUDA_RESOURCE_DESC_v1_res_linear,
     CUDA_RESOURCE_DESC_v1_res_pitch2D, CUarray, CUarray_format, CUmemLocation, CUmemLocation_v1_anonymous0,
     CUmemLocationType, CUmemcpy3DOperand, CUmemcpy3DOperand_v1_op_array, CUmemcpy3DOperandType, CUresourcetype,
-    CUstreamAttrValue, CUstreamBatchMemOpParams, CUstreamBatchMemOpType,
+    CUstreamAttrValue, CUstreamBatchMemOpParams, CUstreamBatchMemOpParams_v1_writeValue,
+    CUstreamBatchMemOpParams_v1_writeValue_anonymous0, CUstreamBatchMemOpType,
 };
 use warploom_driver::array::Format;
 use warploom_driver::memory::Location;
@@ -89,6 +90,18 @@ pub(crate) fn copy_operand(operand: &CUmemcpy3DOperand) -> DriverResult<CopyOper
             other => Err(DriverError::invalid_value(format!("{other:?} is no kind of operand"))),
         }
     }
+}
+
+/// The description of an operation, as a caller would give it.
+pub(crate) fn operation_parameters(operation: &MemoryOperation) -> CUstreamBatchMemOpParams {
+    let members = CUstreamBatchMemOpParams_v1_writeValue {
+        operation: operation.operation,
+        address: operation.address,
+        anonymous0: CUstreamBatchMemOpParams_v1_writeValue_anonymous0 { value64: operation.value },
+        flags: operation.flags,
+        alias: 0,
+    };
+    CUstreamBatchMemOpParams { writeValue: members }
 }
 
 /// The bytes of an attribute's value.

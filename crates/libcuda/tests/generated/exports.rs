@@ -774,10 +774,10 @@ pub(crate) static EXPORTS: &[Export] = &[
         PFN_cuStreamAddCallback_v7000_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuStreamBeginCapture", false, PFN_cuStreamBeginCapture_v10000, (zeroed())),
-    call!("cuStreamBeginCapture_ptsz", false, PFN_cuStreamBeginCapture_v10000_ptsz, (zeroed())),
-    call!("cuStreamBeginCapture_v2", false, PFN_cuStreamBeginCapture_v10010, (zeroed(), zeroed())),
-    call!("cuStreamBeginCapture_v2_ptsz", false, PFN_cuStreamBeginCapture_v10010_ptsz, (zeroed(), zeroed())),
+    call!("cuStreamBeginCapture", true, PFN_cuStreamBeginCapture_v10000, (zeroed())),
+    call!("cuStreamBeginCapture_ptsz", true, PFN_cuStreamBeginCapture_v10000_ptsz, (zeroed())),
+    call!("cuStreamBeginCapture_v2", true, PFN_cuStreamBeginCapture_v10010, (zeroed(), zeroed())),
+    call!("cuStreamBeginCapture_v2_ptsz", true, PFN_cuStreamBeginCapture_v10010_ptsz, (zeroed(), zeroed())),
     call!(
         "cuStreamBeginRecaptureToGraph",
         false,
@@ -792,19 +792,19 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!(
         "cuStreamBeginCaptureToGraph",
-        false,
+        true,
         PFN_cuStreamBeginCaptureToGraph_v12030,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuStreamBeginCaptureToGraph_ptsz",
-        false,
+        true,
         PFN_cuStreamBeginCaptureToGraph_v12030_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuThreadExchangeStreamCaptureMode", false, PFN_cuThreadExchangeStreamCaptureMode_v10010, (zeroed())),
-    call!("cuStreamEndCapture", false, PFN_cuStreamEndCapture_v10000, (zeroed(), zeroed())),
-    call!("cuStreamEndCapture_ptsz", false, PFN_cuStreamEndCapture_v10000_ptsz, (zeroed(), zeroed())),
+    call!("cuThreadExchangeStreamCaptureMode", true, PFN_cuThreadExchangeStreamCaptureMode_v10010, (zeroed())),
+    call!("cuStreamEndCapture", true, PFN_cuStreamEndCapture_v10000, (zeroed(), zeroed())),
+    call!("cuStreamEndCapture_ptsz", true, PFN_cuStreamEndCapture_v10000_ptsz, (zeroed(), zeroed())),
     call!("cuStreamIsCapturing", true, PFN_cuStreamIsCapturing_v10000, (zeroed(), zeroed())),
     call!("cuStreamIsCapturing_ptsz", true, PFN_cuStreamIsCapturing_v10000_ptsz, (zeroed(), zeroed())),
     call!("cuStreamGetCaptureInfo", true, PFN_cuStreamGetCaptureInfo_v10010, (zeroed(), zeroed(), zeroed())),
@@ -835,25 +835,25 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!(
         "cuStreamUpdateCaptureDependencies",
-        false,
+        true,
         PFN_cuStreamUpdateCaptureDependencies_v11030,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuStreamUpdateCaptureDependencies_ptsz",
-        false,
+        true,
         PFN_cuStreamUpdateCaptureDependencies_v11030_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuStreamUpdateCaptureDependencies_v2",
-        false,
+        true,
         PFN_cuStreamUpdateCaptureDependencies_v12030,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuStreamUpdateCaptureDependencies_v2_ptsz",
-        false,
+        true,
         PFN_cuStreamUpdateCaptureDependencies_v12030_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
@@ -1048,71 +1048,71 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!("cuParamSetTexRef", true, PFN_cuParamSetTexRef_v2000, (zeroed(), zeroed(), zeroed())),
     call!("cuFuncSetSharedMemConfig", true, PFN_cuFuncSetSharedMemConfig_v4020, (zeroed(), zeroed())),
-    call!("cuGraphCreate", false, PFN_cuGraphCreate_v10000, (zeroed(), zeroed())),
+    call!("cuGraphCreate", true, PFN_cuGraphCreate_v10000, (zeroed(), zeroed())),
     call!(
         "cuGraphAddKernelNode",
-        false,
+        true,
         PFN_cuGraphAddKernelNode_v10000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphAddKernelNode_v2",
-        false,
+        true,
         PFN_cuGraphAddKernelNode_v12000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphKernelNodeGetParams", false, PFN_cuGraphKernelNodeGetParams_v10000, (zeroed(), zeroed())),
-    call!("cuGraphKernelNodeGetParams_v2", false, PFN_cuGraphKernelNodeGetParams_v12000, (zeroed(), zeroed())),
-    call!("cuGraphKernelNodeSetParams", false, PFN_cuGraphKernelNodeSetParams_v10000, (zeroed(), zeroed())),
-    call!("cuGraphKernelNodeSetParams_v2", false, PFN_cuGraphKernelNodeSetParams_v12000, (zeroed(), zeroed())),
+    call!("cuGraphKernelNodeGetParams", true, PFN_cuGraphKernelNodeGetParams_v10000, (zeroed(), zeroed())),
+    call!("cuGraphKernelNodeGetParams_v2", true, PFN_cuGraphKernelNodeGetParams_v12000, (zeroed(), zeroed())),
+    call!("cuGraphKernelNodeSetParams", true, PFN_cuGraphKernelNodeSetParams_v10000, (zeroed(), zeroed())),
+    call!("cuGraphKernelNodeSetParams_v2", true, PFN_cuGraphKernelNodeSetParams_v12000, (zeroed(), zeroed())),
     call!(
         "cuGraphAddMemcpyNode",
-        false,
+        true,
         PFN_cuGraphAddMemcpyNode_v10000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphMemcpyNodeGetParams", false, PFN_cuGraphMemcpyNodeGetParams_v10000, (zeroed(), zeroed())),
-    call!("cuGraphMemcpyNodeSetParams", false, PFN_cuGraphMemcpyNodeSetParams_v10000, (zeroed(), zeroed())),
+    call!("cuGraphMemcpyNodeGetParams", true, PFN_cuGraphMemcpyNodeGetParams_v10000, (zeroed(), zeroed())),
+    call!("cuGraphMemcpyNodeSetParams", true, PFN_cuGraphMemcpyNodeSetParams_v10000, (zeroed(), zeroed())),
     call!(
         "cuGraphAddMemsetNode",
-        false,
+        true,
         PFN_cuGraphAddMemsetNode_v10000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphMemsetNodeGetParams", false, PFN_cuGraphMemsetNodeGetParams_v10000, (zeroed(), zeroed())),
-    call!("cuGraphMemsetNodeSetParams", false, PFN_cuGraphMemsetNodeSetParams_v10000, (zeroed(), zeroed())),
+    call!("cuGraphMemsetNodeGetParams", true, PFN_cuGraphMemsetNodeGetParams_v10000, (zeroed(), zeroed())),
+    call!("cuGraphMemsetNodeSetParams", true, PFN_cuGraphMemsetNodeSetParams_v10000, (zeroed(), zeroed())),
     call!(
         "cuGraphAddHostNode",
-        false,
+        true,
         PFN_cuGraphAddHostNode_v10000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphHostNodeGetParams", false, PFN_cuGraphHostNodeGetParams_v10000, (zeroed(), zeroed())),
-    call!("cuGraphHostNodeSetParams", false, PFN_cuGraphHostNodeSetParams_v10000, (zeroed(), zeroed())),
+    call!("cuGraphHostNodeGetParams", true, PFN_cuGraphHostNodeGetParams_v10000, (zeroed(), zeroed())),
+    call!("cuGraphHostNodeSetParams", true, PFN_cuGraphHostNodeSetParams_v10000, (zeroed(), zeroed())),
     call!(
         "cuGraphAddChildGraphNode",
-        false,
+        true,
         PFN_cuGraphAddChildGraphNode_v10000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphChildGraphNodeGetGraph", false, PFN_cuGraphChildGraphNodeGetGraph_v10000, (zeroed(), zeroed())),
-    call!("cuGraphAddEmptyNode", false, PFN_cuGraphAddEmptyNode_v10000, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuGraphChildGraphNodeGetGraph", true, PFN_cuGraphChildGraphNodeGetGraph_v10000, (zeroed(), zeroed())),
+    call!("cuGraphAddEmptyNode", true, PFN_cuGraphAddEmptyNode_v10000, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuGraphAddEventRecordNode",
-        false,
+        true,
         PFN_cuGraphAddEventRecordNode_v11010,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphEventRecordNodeGetEvent", false, PFN_cuGraphEventRecordNodeGetEvent_v11010, (zeroed(), zeroed())),
-    call!("cuGraphEventRecordNodeSetEvent", false, PFN_cuGraphEventRecordNodeSetEvent_v11010, (zeroed(), zeroed())),
+    call!("cuGraphEventRecordNodeGetEvent", true, PFN_cuGraphEventRecordNodeGetEvent_v11010, (zeroed(), zeroed())),
+    call!("cuGraphEventRecordNodeSetEvent", true, PFN_cuGraphEventRecordNodeSetEvent_v11010, (zeroed(), zeroed())),
     call!(
         "cuGraphAddEventWaitNode",
-        false,
+        true,
         PFN_cuGraphAddEventWaitNode_v11010,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphEventWaitNodeGetEvent", false, PFN_cuGraphEventWaitNodeGetEvent_v11010, (zeroed(), zeroed())),
-    call!("cuGraphEventWaitNodeSetEvent", false, PFN_cuGraphEventWaitNodeSetEvent_v11010, (zeroed(), zeroed())),
+    call!("cuGraphEventWaitNodeGetEvent", true, PFN_cuGraphEventWaitNodeGetEvent_v11010, (zeroed(), zeroed())),
+    call!("cuGraphEventWaitNodeSetEvent", true, PFN_cuGraphEventWaitNodeSetEvent_v11010, (zeroed(), zeroed())),
     call!(
         "cuGraphAddExternalSemaphoresSignalNode",
         false,
@@ -1151,167 +1151,167 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!(
         "cuGraphAddBatchMemOpNode",
-        false,
+        true,
         PFN_cuGraphAddBatchMemOpNode_v11070,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphBatchMemOpNodeGetParams", false, PFN_cuGraphBatchMemOpNodeGetParams_v11070, (zeroed(), zeroed())),
-    call!("cuGraphBatchMemOpNodeSetParams", false, PFN_cuGraphBatchMemOpNodeSetParams_v11070, (zeroed(), zeroed())),
+    call!("cuGraphBatchMemOpNodeGetParams", true, PFN_cuGraphBatchMemOpNodeGetParams_v11070, (zeroed(), zeroed())),
+    call!("cuGraphBatchMemOpNodeSetParams", true, PFN_cuGraphBatchMemOpNodeSetParams_v11070, (zeroed(), zeroed())),
     call!(
         "cuGraphExecBatchMemOpNodeSetParams",
-        false,
+        true,
         PFN_cuGraphExecBatchMemOpNodeSetParams_v11070,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphAddMemAllocNode",
-        false,
+        true,
         PFN_cuGraphAddMemAllocNode_v11040,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphMemAllocNodeGetParams", false, PFN_cuGraphMemAllocNodeGetParams_v11040, (zeroed(), zeroed())),
+    call!("cuGraphMemAllocNodeGetParams", true, PFN_cuGraphMemAllocNodeGetParams_v11040, (zeroed(), zeroed())),
     call!(
         "cuGraphAddMemFreeNode",
-        false,
+        true,
         PFN_cuGraphAddMemFreeNode_v11040,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphMemFreeNodeGetParams", false, PFN_cuGraphMemFreeNodeGetParams_v11040, (zeroed(), zeroed())),
-    call!("cuDeviceGraphMemTrim", false, PFN_cuDeviceGraphMemTrim_v11040, (zeroed())),
+    call!("cuGraphMemFreeNodeGetParams", true, PFN_cuGraphMemFreeNodeGetParams_v11040, (zeroed(), zeroed())),
+    call!("cuDeviceGraphMemTrim", true, PFN_cuDeviceGraphMemTrim_v11040, (zeroed())),
     call!(
         "cuDeviceGetGraphMemAttribute",
-        false,
+        true,
         PFN_cuDeviceGetGraphMemAttribute_v11040,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuDeviceSetGraphMemAttribute",
-        false,
+        true,
         PFN_cuDeviceSetGraphMemAttribute_v11040,
         (zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphClone", false, PFN_cuGraphClone_v10000, (zeroed(), zeroed())),
-    call!("cuGraphNodeFindInClone", false, PFN_cuGraphNodeFindInClone_v10000, (zeroed(), zeroed(), zeroed())),
-    call!("cuGraphNodeGetType", false, PFN_cuGraphNodeGetType_v10000, (zeroed(), zeroed())),
-    call!("cuGraphNodeGetContainingGraph", false, PFN_cuGraphNodeGetContainingGraph_v13010, (zeroed(), zeroed())),
-    call!("cuGraphNodeGetLocalId", false, PFN_cuGraphNodeGetLocalId_v13010, (zeroed(), zeroed())),
-    call!("cuGraphNodeGetToolsId", false, PFN_cuGraphNodeGetToolsId_v13010, (zeroed(), zeroed())),
-    call!("cuGraphGetId", false, PFN_cuGraphGetId_v13010, (zeroed(), zeroed())),
-    call!("cuGraphExecGetId", false, PFN_cuGraphExecGetId_v13010, (zeroed(), zeroed())),
-    call!("cuGraphGetNodes", false, PFN_cuGraphGetNodes_v10000, (zeroed(), zeroed(), zeroed())),
-    call!("cuGraphGetRootNodes", false, PFN_cuGraphGetRootNodes_v10000, (zeroed(), zeroed(), zeroed())),
-    call!("cuGraphGetEdges", false, PFN_cuGraphGetEdges_v10000, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuGraphGetEdges_v2", false, PFN_cuGraphGetEdges_v12030, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuGraphNodeGetDependencies", false, PFN_cuGraphNodeGetDependencies_v10000, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphClone", true, PFN_cuGraphClone_v10000, (zeroed(), zeroed())),
+    call!("cuGraphNodeFindInClone", true, PFN_cuGraphNodeFindInClone_v10000, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphNodeGetType", true, PFN_cuGraphNodeGetType_v10000, (zeroed(), zeroed())),
+    call!("cuGraphNodeGetContainingGraph", true, PFN_cuGraphNodeGetContainingGraph_v13010, (zeroed(), zeroed())),
+    call!("cuGraphNodeGetLocalId", true, PFN_cuGraphNodeGetLocalId_v13010, (zeroed(), zeroed())),
+    call!("cuGraphNodeGetToolsId", true, PFN_cuGraphNodeGetToolsId_v13010, (zeroed(), zeroed())),
+    call!("cuGraphGetId", true, PFN_cuGraphGetId_v13010, (zeroed(), zeroed())),
+    call!("cuGraphExecGetId", true, PFN_cuGraphExecGetId_v13010, (zeroed(), zeroed())),
+    call!("cuGraphGetNodes", true, PFN_cuGraphGetNodes_v10000, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphGetRootNodes", true, PFN_cuGraphGetRootNodes_v10000, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphGetEdges", true, PFN_cuGraphGetEdges_v10000, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuGraphGetEdges_v2", true, PFN_cuGraphGetEdges_v12030, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuGraphNodeGetDependencies", true, PFN_cuGraphNodeGetDependencies_v10000, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuGraphNodeGetDependencies_v2",
-        false,
+        true,
         PFN_cuGraphNodeGetDependencies_v12030,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphNodeGetDependentNodes",
-        false,
+        true,
         PFN_cuGraphNodeGetDependentNodes_v10000,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphNodeGetDependentNodes_v2",
-        false,
+        true,
         PFN_cuGraphNodeGetDependentNodes_v12030,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphAddDependencies", false, PFN_cuGraphAddDependencies_v10000, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuGraphAddDependencies", true, PFN_cuGraphAddDependencies_v10000, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuGraphAddDependencies_v2",
-        false,
+        true,
         PFN_cuGraphAddDependencies_v12030,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphRemoveDependencies",
-        false,
+        true,
         PFN_cuGraphRemoveDependencies_v10000,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphRemoveDependencies_v2",
-        false,
+        true,
         PFN_cuGraphRemoveDependencies_v12030,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphDestroyNode", false, PFN_cuGraphDestroyNode_v10000, (zeroed())),
+    call!("cuGraphDestroyNode", true, PFN_cuGraphDestroyNode_v10000, (zeroed())),
     call!(
         "cuGraphInstantiate",
-        false,
+        true,
         PFN_cuGraphInstantiate_v10000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphInstantiate_v2",
-        false,
+        true,
         PFN_cuGraphInstantiate_v11000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphInstantiateWithFlags", false, PFN_cuGraphInstantiateWithFlags_v11040, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphInstantiateWithFlags", true, PFN_cuGraphInstantiateWithFlags_v11040, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuGraphInstantiateWithParams",
-        false,
+        true,
         PFN_cuGraphInstantiateWithParams_v12000,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphInstantiateWithParams_ptsz",
-        false,
+        true,
         PFN_cuGraphInstantiateWithParams_v12000_ptsz,
         (zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphExecGetFlags", false, PFN_cuGraphExecGetFlags_v12000, (zeroed(), zeroed())),
+    call!("cuGraphExecGetFlags", true, PFN_cuGraphExecGetFlags_v12000, (zeroed(), zeroed())),
     call!(
         "cuGraphExecKernelNodeSetParams",
-        false,
+        true,
         PFN_cuGraphExecKernelNodeSetParams_v10010,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphExecKernelNodeSetParams_v2",
-        false,
+        true,
         PFN_cuGraphExecKernelNodeSetParams_v12000,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphExecMemcpyNodeSetParams",
-        false,
+        true,
         PFN_cuGraphExecMemcpyNodeSetParams_v10020,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphExecMemsetNodeSetParams",
-        false,
+        true,
         PFN_cuGraphExecMemsetNodeSetParams_v10020,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphExecHostNodeSetParams",
-        false,
+        true,
         PFN_cuGraphExecHostNodeSetParams_v10020,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphExecChildGraphNodeSetParams",
-        false,
+        true,
         PFN_cuGraphExecChildGraphNodeSetParams_v11010,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphExecEventRecordNodeSetEvent",
-        false,
+        true,
         PFN_cuGraphExecEventRecordNodeSetEvent_v11010,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphExecEventWaitNodeSetEvent",
-        false,
+        true,
         PFN_cuGraphExecEventWaitNodeSetEvent_v11010,
         (zeroed(), zeroed(), zeroed())
     ),
@@ -1327,62 +1327,62 @@ pub(crate) static EXPORTS: &[Export] = &[
         PFN_cuGraphExecExternalSemaphoresWaitNodeSetParams_v11020,
         (zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphNodeSetEnabled", false, PFN_cuGraphNodeSetEnabled_v11060, (zeroed(), zeroed(), zeroed())),
-    call!("cuGraphNodeGetEnabled", false, PFN_cuGraphNodeGetEnabled_v11060, (zeroed(), zeroed(), zeroed())),
-    call!("cuGraphUpload", false, PFN_cuGraphUpload_v11010, (zeroed(), zeroed())),
-    call!("cuGraphUpload_ptsz", false, PFN_cuGraphUpload_v11010_ptsz, (zeroed(), zeroed())),
-    call!("cuGraphLaunch", false, PFN_cuGraphLaunch_v10000, (zeroed(), zeroed())),
-    call!("cuGraphLaunch_ptsz", false, PFN_cuGraphLaunch_v10000_ptsz, (zeroed(), zeroed())),
-    call!("cuGraphExecDestroy", false, PFN_cuGraphExecDestroy_v10000, (zeroed())),
-    call!("cuGraphDestroy", false, PFN_cuGraphDestroy_v10000, (zeroed())),
-    call!("cuGraphExecUpdate", false, PFN_cuGraphExecUpdate_v10020, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuGraphExecUpdate_v2", false, PFN_cuGraphExecUpdate_v12000, (zeroed(), zeroed(), zeroed())),
-    call!("cuGraphKernelNodeCopyAttributes", false, PFN_cuGraphKernelNodeCopyAttributes_v11000, (zeroed(), zeroed())),
+    call!("cuGraphNodeSetEnabled", true, PFN_cuGraphNodeSetEnabled_v11060, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphNodeGetEnabled", true, PFN_cuGraphNodeGetEnabled_v11060, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphUpload", true, PFN_cuGraphUpload_v11010, (zeroed(), zeroed())),
+    call!("cuGraphUpload_ptsz", true, PFN_cuGraphUpload_v11010_ptsz, (zeroed(), zeroed())),
+    call!("cuGraphLaunch", true, PFN_cuGraphLaunch_v10000, (zeroed(), zeroed())),
+    call!("cuGraphLaunch_ptsz", true, PFN_cuGraphLaunch_v10000_ptsz, (zeroed(), zeroed())),
+    call!("cuGraphExecDestroy", true, PFN_cuGraphExecDestroy_v10000, (zeroed())),
+    call!("cuGraphDestroy", true, PFN_cuGraphDestroy_v10000, (zeroed())),
+    call!("cuGraphExecUpdate", true, PFN_cuGraphExecUpdate_v10020, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuGraphExecUpdate_v2", true, PFN_cuGraphExecUpdate_v12000, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphKernelNodeCopyAttributes", true, PFN_cuGraphKernelNodeCopyAttributes_v11000, (zeroed(), zeroed())),
     call!(
         "cuGraphKernelNodeGetAttribute",
-        false,
+        true,
         PFN_cuGraphKernelNodeGetAttribute_v11000,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphKernelNodeSetAttribute",
-        false,
+        true,
         PFN_cuGraphKernelNodeSetAttribute_v11000,
         (zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphDebugDotPrint", false, PFN_cuGraphDebugDotPrint_v11030, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphDebugDotPrint", true, PFN_cuGraphDebugDotPrint_v11030, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuUserObjectCreate",
-        false,
+        true,
         PFN_cuUserObjectCreate_v11030,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuUserObjectRetain", false, PFN_cuUserObjectRetain_v11030, (zeroed(), zeroed())),
-    call!("cuUserObjectRelease", false, PFN_cuUserObjectRelease_v11030, (zeroed(), zeroed())),
+    call!("cuUserObjectRetain", true, PFN_cuUserObjectRetain_v11030, (zeroed(), zeroed())),
+    call!("cuUserObjectRelease", true, PFN_cuUserObjectRelease_v11030, (zeroed(), zeroed())),
     call!(
         "cuGraphRetainUserObject",
-        false,
+        true,
         PFN_cuGraphRetainUserObject_v11030,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphReleaseUserObject", false, PFN_cuGraphReleaseUserObject_v11030, (zeroed(), zeroed(), zeroed())),
-    call!("cuGraphAddNode", false, PFN_cuGraphAddNode_v12020, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuGraphReleaseUserObject", true, PFN_cuGraphReleaseUserObject_v11030, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphAddNode", true, PFN_cuGraphAddNode_v12020, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuGraphAddNode_v2",
-        false,
+        true,
         PFN_cuGraphAddNode_v12030,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphAddNode_v3",
-        false,
+        true,
         PFN_cuGraphAddNode_v13040,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphNodeSetParams", false, PFN_cuGraphNodeSetParams_v12020, (zeroed(), zeroed())),
-    call!("cuGraphNodeSetParams_v2", false, PFN_cuGraphNodeSetParams_v13040, (zeroed(), zeroed())),
-    call!("cuGraphNodeGetParams", false, PFN_cuGraphNodeGetParams_v13020, (zeroed(), zeroed())),
-    call!("cuGraphExecNodeSetParams", false, PFN_cuGraphExecNodeSetParams_v12020, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphNodeSetParams", true, PFN_cuGraphNodeSetParams_v12020, (zeroed(), zeroed())),
+    call!("cuGraphNodeSetParams_v2", true, PFN_cuGraphNodeSetParams_v13040, (zeroed(), zeroed())),
+    call!("cuGraphNodeGetParams", true, PFN_cuGraphNodeGetParams_v13020, (zeroed(), zeroed())),
+    call!("cuGraphExecNodeSetParams", true, PFN_cuGraphExecNodeSetParams_v12020, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuGraphConditionalHandleCreate",
         false,

@@ -66,6 +66,9 @@ impl Driver {
     /// `OutOfMemory`; `InvalidValue` for an unknown pool; as [`Driver::stream`].
     pub fn alloc_async(&self, size: u64, pool: Option<Handle>, stream: StreamName) -> DriverResult<u64> {
         let stream = self.stream(stream)?;
+        if let Some(capture) = self.capture_of(&stream)? {
+            return self.capture_alloc(&capture, &stream, size);
+        }
         let pool = match pool {
             Some(pool) => self.pool(pool)?,
             None => {
@@ -104,6 +107,12 @@ impl Driver {
     pub fn free_async(&self, address: u64, stream: StreamName) -> DriverResult {
         let stream = self.stream(stream)?;
         if address == 0 {
+            return Ok(());
+        }
+        if let Some(capture) = self.capture_of(&stream)? {
+            return self.capture(&capture, &stream, self.free_work(address)?).map(|_| ());
+        }
+        if self.graph_memory.free(address) {
             return Ok(());
         }
         self.freeable_at(address, "cuMemFreeAsync")?;

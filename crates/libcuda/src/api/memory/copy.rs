@@ -272,7 +272,7 @@ pub(crate) fn cuMemcpy2DAsync_v2(
 }
 
 /// Levels of detail and the reserved members are of no account, as recorded.
-fn cuboid(copy: &CUDA_MEMCPY3D_v2) -> DriverResult<Transfer> {
+pub(in crate::api) fn cuboid(copy: &CUDA_MEMCPY3D_v2) -> DriverResult<Transfer> {
     let src = place(copy.srcMemoryType, copy.srcHost as usize, copy.srcDevice, copy.srcArray)?;
     let dst = place(copy.dstMemoryType, copy.dstHost as usize, copy.dstDevice, copy.dstArray)?;
     let side = |place, origin: [usize; 3], pitch, height| Side {
@@ -286,6 +286,47 @@ fn cuboid(copy: &CUDA_MEMCPY3D_v2) -> DriverResult<Transfer> {
         src: side(src, [copy.srcXInBytes, copy.srcY, copy.srcZ], copy.srcPitch, copy.srcHeight),
         size: Box3 { width: copy.WidthInBytes as u64, height: copy.Height as u64, depth: copy.Depth as u64 },
     })
+}
+
+/// The members of a copy structure that name a place.
+fn named_place(place: &Place) -> (CUmemorytype, usize, CUdeviceptr, CUarray) {
+    match place {
+        Place::Host(address) => (CUmemorytype::CU_MEMORYTYPE_HOST, *address as usize, 0, CUarray::NULL),
+        Place::Device(address) => (CUmemorytype::CU_MEMORYTYPE_DEVICE, 0, *address, CUarray::NULL),
+        Place::Unified(address) => (CUmemorytype::CU_MEMORYTYPE_UNIFIED, 0, *address, CUarray::NULL),
+        Place::Array(array) => (CUmemorytype::CU_MEMORYTYPE_ARRAY, 0, 0, CUarray(array.handle().raw())),
+    }
+}
+
+/// The structure that describes a copy.
+pub(in crate::api) fn described(transfer: &Transfer) -> CUDA_MEMCPY3D_v2 {
+    let (src, dst) = (&transfer.src, &transfer.dst);
+    let (srcMemoryType, srcHost, srcDevice, srcArray) = named_place(&src.place);
+    let (dstMemoryType, dstHost, dstDevice, dstArray) = named_place(&dst.place);
+    CUDA_MEMCPY3D_v2 {
+        srcXInBytes: src.origin[0] as usize,
+        srcY: src.origin[1] as usize,
+        srcZ: src.origin[2] as usize,
+        srcMemoryType,
+        srcHost: std::ptr::with_exposed_provenance(srcHost),
+        srcDevice,
+        srcArray,
+        srcPitch: src.pitch as usize,
+        srcHeight: src.height as usize,
+        dstXInBytes: dst.origin[0] as usize,
+        dstY: dst.origin[1] as usize,
+        dstZ: dst.origin[2] as usize,
+        dstMemoryType,
+        dstHost: std::ptr::with_exposed_provenance_mut(dstHost),
+        dstDevice,
+        dstArray,
+        dstPitch: dst.pitch as usize,
+        dstHeight: dst.height as usize,
+        WidthInBytes: transfer.size.width as usize,
+        Height: transfer.size.height as usize,
+        Depth: transfer.size.depth as usize,
+        ..CUDA_MEMCPY3D_v2::default()
+    }
 }
 
 pub(crate) fn cuMemcpy3D_v2(default: DefaultStream, pCopy: In<'_, CUDA_MEMCPY3D_v2>) -> ApiResult {

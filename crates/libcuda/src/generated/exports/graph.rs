@@ -4,16 +4,24 @@
 
 use warploom_abi::types::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, DefaultStream, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphCreate(phGraph: *mut CUgraph, flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuGraphCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraph", phGraph) };
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphCreate(arg(phGraph), arg(flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraph", phGraph) };
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -25,14 +33,29 @@ pub(crate) unsafe extern "C" fn cuGraphAddKernelNode(
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddKernelNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::kernel::cuGraphAddKernelNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(nodeParams),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -44,14 +67,29 @@ pub(crate) unsafe extern "C" fn cuGraphAddKernelNode_v2(
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddKernelNode_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::kernel::cuGraphAddKernelNode_v2(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(nodeParams),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -60,11 +98,18 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeGetParams(
     nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphKernelNodeGetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nodeParams", nodeParams) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::kernel::cuGraphKernelNodeGetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nodeParams", nodeParams) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -73,11 +118,18 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeGetParams_v2(
     nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphKernelNodeGetParams_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nodeParams", nodeParams) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::kernel::cuGraphKernelNodeGetParams_v2(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nodeParams", nodeParams) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -86,10 +138,17 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeSetParams(
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphKernelNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::kernel::cuGraphKernelNodeSetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -98,10 +157,17 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeSetParams_v2(
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphKernelNodeSetParams_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::kernel::cuGraphKernelNodeSetParams_v2(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -114,15 +180,31 @@ pub(crate) unsafe extern "C" fn cuGraphAddMemcpyNode(
     ctx: CUcontext,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddMemcpyNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("copyParams", &copyParams);
-        trace.arg("ctx", &ctx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::memcpy::cuGraphAddMemcpyNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(copyParams),
+                    arg(ctx),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("copyParams", &copyParams);
+            trace.arg("ctx", &ctx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -131,11 +213,18 @@ pub(crate) unsafe extern "C" fn cuGraphMemcpyNodeGetParams(
     nodeParams: *mut CUDA_MEMCPY3D_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphMemcpyNodeGetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nodeParams", nodeParams) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::memcpy::cuGraphMemcpyNodeGetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nodeParams", nodeParams) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -144,10 +233,17 @@ pub(crate) unsafe extern "C" fn cuGraphMemcpyNodeSetParams(
     nodeParams: *const CUDA_MEMCPY3D_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphMemcpyNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::memcpy::cuGraphMemcpyNodeSetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -160,15 +256,31 @@ pub(crate) unsafe extern "C" fn cuGraphAddMemsetNode(
     ctx: CUcontext,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddMemsetNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("memsetParams", &memsetParams);
-        trace.arg("ctx", &ctx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::memset::cuGraphAddMemsetNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(memsetParams),
+                    arg(ctx),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("memsetParams", &memsetParams);
+            trace.arg("ctx", &ctx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -177,11 +289,18 @@ pub(crate) unsafe extern "C" fn cuGraphMemsetNodeGetParams(
     nodeParams: *mut CUDA_MEMSET_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphMemsetNodeGetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nodeParams", nodeParams) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::memset::cuGraphMemsetNodeGetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nodeParams", nodeParams) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -190,10 +309,17 @@ pub(crate) unsafe extern "C" fn cuGraphMemsetNodeSetParams(
     nodeParams: *const CUDA_MEMSET_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphMemsetNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::memset::cuGraphMemsetNodeSetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -205,14 +331,29 @@ pub(crate) unsafe extern "C" fn cuGraphAddHostNode(
     nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddHostNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::host::cuGraphAddHostNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(nodeParams),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -221,11 +362,18 @@ pub(crate) unsafe extern "C" fn cuGraphHostNodeGetParams(
     nodeParams: *mut CUDA_HOST_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphHostNodeGetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nodeParams", nodeParams) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::host::cuGraphHostNodeGetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nodeParams", nodeParams) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -234,10 +382,17 @@ pub(crate) unsafe extern "C" fn cuGraphHostNodeSetParams(
     nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphHostNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::host::cuGraphHostNodeSetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -249,24 +404,46 @@ pub(crate) unsafe extern "C" fn cuGraphAddChildGraphNode(
     childGraph: CUgraph,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddChildGraphNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("childGraph", &childGraph);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::child::cuGraphAddChildGraphNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(childGraph),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("childGraph", &childGraph);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphChildGraphNodeGetGraph(hNode: CUgraphNode, phGraph: *mut CUgraph) -> CUresult {
     static CALL: Call = Call::new("cuGraphChildGraphNodeGetGraph");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraph", phGraph) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::child::cuGraphChildGraphNodeGetGraph(arg(hNode), arg(phGraph)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraph", phGraph) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -277,13 +454,27 @@ pub(crate) unsafe extern "C" fn cuGraphAddEmptyNode(
     numDependencies: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddEmptyNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::child::cuGraphAddEmptyNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -295,14 +486,29 @@ pub(crate) unsafe extern "C" fn cuGraphAddEventRecordNode(
     event: CUevent,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddEventRecordNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("event", &event);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::event::cuGraphAddEventRecordNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(event),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("event", &event);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -311,20 +517,34 @@ pub(crate) unsafe extern "C" fn cuGraphEventRecordNodeGetEvent(
     event_out: *mut CUevent,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphEventRecordNodeGetEvent");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("event_out", event_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::event::cuGraphEventRecordNodeGetEvent(arg(hNode), arg(event_out)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("event_out", event_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphEventRecordNodeSetEvent(hNode: CUgraphNode, event: CUevent) -> CUresult {
     static CALL: Call = Call::new("cuGraphEventRecordNodeSetEvent");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("event", &event);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::event::cuGraphEventRecordNodeSetEvent(arg(hNode), arg(event)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("event", &event);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -336,33 +556,62 @@ pub(crate) unsafe extern "C" fn cuGraphAddEventWaitNode(
     event: CUevent,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddEventWaitNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("event", &event);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::event::cuGraphAddEventWaitNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(event),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("event", &event);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphEventWaitNodeGetEvent(hNode: CUgraphNode, event_out: *mut CUevent) -> CUresult {
     static CALL: Call = Call::new("cuGraphEventWaitNodeGetEvent");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("event_out", event_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::event::cuGraphEventWaitNodeGetEvent(arg(hNode), arg(event_out)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("event_out", event_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphEventWaitNodeSetEvent(hNode: CUgraphNode, event: CUevent) -> CUresult {
     static CALL: Call = Call::new("cuGraphEventWaitNodeSetEvent");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("event", &event);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::event::cuGraphEventWaitNodeSetEvent(arg(hNode), arg(event)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("event", &event);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -462,14 +711,29 @@ pub(crate) unsafe extern "C" fn cuGraphAddBatchMemOpNode(
     nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddBatchMemOpNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::batch::cuGraphAddBatchMemOpNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(nodeParams),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -478,11 +742,18 @@ pub(crate) unsafe extern "C" fn cuGraphBatchMemOpNodeGetParams(
     nodeParams_out: *mut CUDA_BATCH_MEM_OP_NODE_PARAMS,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphBatchMemOpNodeGetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nodeParams_out", nodeParams_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::batch::cuGraphBatchMemOpNodeGetParams(arg(hNode), arg(nodeParams_out)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nodeParams_out", nodeParams_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -491,10 +762,17 @@ pub(crate) unsafe extern "C" fn cuGraphBatchMemOpNodeSetParams(
     nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphBatchMemOpNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::batch::cuGraphBatchMemOpNodeSetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -504,11 +782,20 @@ pub(crate) unsafe extern "C" fn cuGraphExecBatchMemOpNodeSetParams(
     nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecBatchMemOpNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::batch::cuGraphExecBatchMemOpNodeSetParams(arg(hGraphExec), arg(hNode), arg(nodeParams))
+            }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -520,15 +807,30 @@ pub(crate) unsafe extern "C" fn cuGraphAddMemAllocNode(
     nodeParams: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddMemAllocNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nodeParams", nodeParams) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::memory::cuGraphAddMemAllocNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(nodeParams),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nodeParams", nodeParams) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -537,11 +839,18 @@ pub(crate) unsafe extern "C" fn cuGraphMemAllocNodeGetParams(
     params_out: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphMemAllocNodeGetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("params_out", params_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::memory::cuGraphMemAllocNodeGetParams(arg(hNode), arg(params_out)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("params_out", params_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -553,14 +862,29 @@ pub(crate) unsafe extern "C" fn cuGraphAddMemFreeNode(
     dptr: CUdeviceptr,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddMemFreeNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("dptr", &dptr);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::memory::cuGraphAddMemFreeNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(dptr),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("dptr", &dptr);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -569,19 +893,33 @@ pub(crate) unsafe extern "C" fn cuGraphMemFreeNodeGetParams(
     dptr_out: *mut CUdeviceptr,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphMemFreeNodeGetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr_out", dptr_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::memory::cuGraphMemFreeNodeGetParams(arg(hNode), arg(dptr_out)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr_out", dptr_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGraphMemTrim(device: CUdevice) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGraphMemTrim");
-    not_supported(&CALL, |trace| {
-        trace.arg("device", &device);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::memory::cuDeviceGraphMemTrim(arg(device)) }
+        },
+        |trace| {
+            trace.arg("device", &device);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -591,11 +929,18 @@ pub(crate) unsafe extern "C" fn cuDeviceGetGraphMemAttribute(
     value: *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetGraphMemAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("device", &device);
-        trace.arg("attr", &attr);
-        trace.arg("value", &value);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::memory::cuDeviceGetGraphMemAttribute(arg(device), arg(attr), arg(value)) }
+        },
+        |trace| {
+            trace.arg("device", &device);
+            trace.arg("attr", &attr);
+            trace.arg("value", &value);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -605,21 +950,35 @@ pub(crate) unsafe extern "C" fn cuDeviceSetGraphMemAttribute(
     value: *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceSetGraphMemAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("device", &device);
-        trace.arg("attr", &attr);
-        trace.arg("value", &value);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::memory::cuDeviceSetGraphMemAttribute(arg(device), arg(attr), arg(value)) }
+        },
+        |trace| {
+            trace.arg("device", &device);
+            trace.arg("attr", &attr);
+            trace.arg("value", &value);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphClone(phGraphClone: *mut CUgraph, originalGraph: CUgraph) -> CUresult {
     static CALL: Call = Call::new("cuGraphClone");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphClone", phGraphClone) };
-        trace.arg("originalGraph", &originalGraph);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphClone(arg(phGraphClone), arg(originalGraph)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphClone", phGraphClone) };
+            trace.arg("originalGraph", &originalGraph);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -629,72 +988,121 @@ pub(crate) unsafe extern "C" fn cuGraphNodeFindInClone(
     hClonedGraph: CUgraph,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeFindInClone");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phNode", phNode) };
-        trace.arg("hOriginalNode", &hOriginalNode);
-        trace.arg("hClonedGraph", &hClonedGraph);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphNodeFindInClone(arg(phNode), arg(hOriginalNode), arg(hClonedGraph)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phNode", phNode) };
+            trace.arg("hOriginalNode", &hOriginalNode);
+            trace.arg("hClonedGraph", &hClonedGraph);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphNodeGetType(hNode: CUgraphNode, r#type: *mut CUgraphNodeType) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeGetType");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("type", r#type) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphNodeGetType(arg(hNode), arg(r#type)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("type", r#type) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphNodeGetContainingGraph(hNode: CUgraphNode, phGraph: *mut CUgraph) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeGetContainingGraph");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraph", phGraph) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphNodeGetContainingGraph(arg(hNode), arg(phGraph)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraph", phGraph) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphNodeGetLocalId(hNode: CUgraphNode, nodeId: *mut u32) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeGetLocalId");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nodeId", nodeId) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphNodeGetLocalId(arg(hNode), arg(nodeId)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nodeId", nodeId) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphNodeGetToolsId(hNode: CUgraphNode, toolsNodeId: *mut u64) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeGetToolsId");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("toolsNodeId", toolsNodeId) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphNodeGetToolsId(arg(hNode), arg(toolsNodeId)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("toolsNodeId", toolsNodeId) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphGetId(hGraph: CUgraph, graphId: *mut u32) -> CUresult {
     static CALL: Call = Call::new("cuGraphGetId");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("graphId", graphId) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphGetId(arg(hGraph), arg(graphId)) }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("graphId", graphId) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphExecGetId(hGraphExec: CUgraphExec, graphId: *mut u32) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecGetId");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("graphId", graphId) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphExecGetId(arg(hGraphExec), arg(graphId)) }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("graphId", graphId) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -704,12 +1112,19 @@ pub(crate) unsafe extern "C" fn cuGraphGetNodes(
     numNodes: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphGetNodes");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        trace.arg("nodes", &nodes);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numNodes", numNodes) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphGetNodes(arg(hGraph), arg(nodes), arg(numNodes)) }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            trace.arg("nodes", &nodes);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numNodes", numNodes) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -719,12 +1134,19 @@ pub(crate) unsafe extern "C" fn cuGraphGetRootNodes(
     numRootNodes: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphGetRootNodes");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        trace.arg("rootNodes", &rootNodes);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numRootNodes", numRootNodes) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphGetRootNodes(arg(hGraph), arg(rootNodes), arg(numRootNodes)) }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            trace.arg("rootNodes", &rootNodes);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numRootNodes", numRootNodes) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -735,13 +1157,20 @@ pub(crate) unsafe extern "C" fn cuGraphGetEdges(
     numEdges: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphGetEdges");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        trace.arg("from", &from);
-        trace.arg("to", &to);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numEdges", numEdges) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::dependency::cuGraphGetEdges(arg(hGraph), arg(from), arg(to), arg(numEdges)) }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            trace.arg("from", &from);
+            trace.arg("to", &to);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numEdges", numEdges) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -753,14 +1182,29 @@ pub(crate) unsafe extern "C" fn cuGraphGetEdges_v2(
     numEdges: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphGetEdges_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        trace.arg("from", &from);
-        trace.arg("to", &to);
-        trace.arg("edgeData", &edgeData);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numEdges", numEdges) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::dependency::cuGraphGetEdges_v2(
+                    arg(hGraph),
+                    arg(from),
+                    arg(to),
+                    arg(edgeData),
+                    arg(numEdges),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            trace.arg("from", &from);
+            trace.arg("to", &to);
+            trace.arg("edgeData", &edgeData);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numEdges", numEdges) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -770,12 +1214,21 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetDependencies(
     numDependencies: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeGetDependencies");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("dependencies", &dependencies);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numDependencies", numDependencies) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::dependency::cuGraphNodeGetDependencies(arg(hNode), arg(dependencies), arg(numDependencies))
+            }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("dependencies", &dependencies);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numDependencies", numDependencies) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -786,13 +1239,27 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetDependencies_v2(
     numDependencies: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeGetDependencies_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("edgeData", &edgeData);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numDependencies", numDependencies) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::dependency::cuGraphNodeGetDependencies_v2(
+                    arg(hNode),
+                    arg(dependencies),
+                    arg(edgeData),
+                    arg(numDependencies),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("edgeData", &edgeData);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numDependencies", numDependencies) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -802,12 +1269,25 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetDependentNodes(
     numDependentNodes: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeGetDependentNodes");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("dependentNodes", &dependentNodes);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numDependentNodes", numDependentNodes) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::dependency::cuGraphNodeGetDependentNodes(
+                    arg(hNode),
+                    arg(dependentNodes),
+                    arg(numDependentNodes),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("dependentNodes", &dependentNodes);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numDependentNodes", numDependentNodes) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -818,13 +1298,27 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetDependentNodes_v2(
     numDependentNodes: *mut usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeGetDependentNodes_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("dependentNodes", &dependentNodes);
-        trace.arg("edgeData", &edgeData);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("numDependentNodes", numDependentNodes) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::dependency::cuGraphNodeGetDependentNodes_v2(
+                    arg(hNode),
+                    arg(dependentNodes),
+                    arg(edgeData),
+                    arg(numDependentNodes),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("dependentNodes", &dependentNodes);
+            trace.arg("edgeData", &edgeData);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("numDependentNodes", numDependentNodes) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -835,12 +1329,21 @@ pub(crate) unsafe extern "C" fn cuGraphAddDependencies(
     numDependencies: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddDependencies");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        trace.arg("from", &from);
-        trace.arg("to", &to);
-        trace.arg("numDependencies", &numDependencies);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::dependency::cuGraphAddDependencies(arg(hGraph), arg(from), arg(to), arg(numDependencies))
+            }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            trace.arg("from", &from);
+            trace.arg("to", &to);
+            trace.arg("numDependencies", &numDependencies);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -852,13 +1355,28 @@ pub(crate) unsafe extern "C" fn cuGraphAddDependencies_v2(
     numDependencies: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddDependencies_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        trace.arg("from", &from);
-        trace.arg("to", &to);
-        trace.arg("edgeData", &edgeData);
-        trace.arg("numDependencies", &numDependencies);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::dependency::cuGraphAddDependencies_v2(
+                    arg(hGraph),
+                    arg(from),
+                    arg(to),
+                    arg(edgeData),
+                    arg(numDependencies),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            trace.arg("from", &from);
+            trace.arg("to", &to);
+            trace.arg("edgeData", &edgeData);
+            trace.arg("numDependencies", &numDependencies);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -869,12 +1387,21 @@ pub(crate) unsafe extern "C" fn cuGraphRemoveDependencies(
     numDependencies: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphRemoveDependencies");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        trace.arg("from", &from);
-        trace.arg("to", &to);
-        trace.arg("numDependencies", &numDependencies);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::dependency::cuGraphRemoveDependencies(arg(hGraph), arg(from), arg(to), arg(numDependencies))
+            }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            trace.arg("from", &from);
+            trace.arg("to", &to);
+            trace.arg("numDependencies", &numDependencies);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -886,21 +1413,43 @@ pub(crate) unsafe extern "C" fn cuGraphRemoveDependencies_v2(
     numDependencies: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphRemoveDependencies_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        trace.arg("from", &from);
-        trace.arg("to", &to);
-        trace.arg("edgeData", &edgeData);
-        trace.arg("numDependencies", &numDependencies);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::dependency::cuGraphRemoveDependencies_v2(
+                    arg(hGraph),
+                    arg(from),
+                    arg(to),
+                    arg(edgeData),
+                    arg(numDependencies),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            trace.arg("from", &from);
+            trace.arg("to", &to);
+            trace.arg("edgeData", &edgeData);
+            trace.arg("numDependencies", &numDependencies);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphDestroyNode(hNode: CUgraphNode) -> CUresult {
     static CALL: Call = Call::new("cuGraphDestroyNode");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphDestroyNode(arg(hNode)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -912,15 +1461,30 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiate(
     bufferSize: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphInstantiate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphExec", phGraphExec) };
-        trace.arg("hGraph", &hGraph);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phErrorNode", phErrorNode) };
-        trace.arg("logBuffer", &logBuffer);
-        trace.arg("bufferSize", &bufferSize);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::exec::cuGraphInstantiate(
+                    arg(phGraphExec),
+                    arg(hGraph),
+                    arg(phErrorNode),
+                    arg(logBuffer),
+                    arg(bufferSize),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphExec", phGraphExec) };
+            trace.arg("hGraph", &hGraph);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phErrorNode", phErrorNode) };
+            trace.arg("logBuffer", &logBuffer);
+            trace.arg("bufferSize", &bufferSize);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -932,15 +1496,30 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiate_v2(
     bufferSize: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphInstantiate_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphExec", phGraphExec) };
-        trace.arg("hGraph", &hGraph);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phErrorNode", phErrorNode) };
-        trace.arg("logBuffer", &logBuffer);
-        trace.arg("bufferSize", &bufferSize);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::exec::cuGraphInstantiate_v2(
+                    arg(phGraphExec),
+                    arg(hGraph),
+                    arg(phErrorNode),
+                    arg(logBuffer),
+                    arg(bufferSize),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphExec", phGraphExec) };
+            trace.arg("hGraph", &hGraph);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phErrorNode", phErrorNode) };
+            trace.arg("logBuffer", &logBuffer);
+            trace.arg("bufferSize", &bufferSize);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -950,12 +1529,19 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiateWithFlags(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphInstantiateWithFlags");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphExec", phGraphExec) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::exec::cuGraphInstantiateWithFlags(arg(phGraphExec), arg(hGraph), arg(flags)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphExec", phGraphExec) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -965,13 +1551,27 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiateWithParams(
     instantiateParams: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphInstantiateWithParams");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphExec", phGraphExec) };
-        trace.arg("hGraph", &hGraph);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("instantiateParams", instantiateParams) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::exec::cuGraphInstantiateWithParams(
+                    DefaultStream::Legacy,
+                    arg(phGraphExec),
+                    arg(hGraph),
+                    arg(instantiateParams),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphExec", phGraphExec) };
+            trace.arg("hGraph", &hGraph);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("instantiateParams", instantiateParams) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -981,23 +1581,44 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiateWithParams_ptsz(
     instantiateParams: *mut CUDA_GRAPH_INSTANTIATE_PARAMS,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphInstantiateWithParams_ptsz");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphExec", phGraphExec) };
-        trace.arg("hGraph", &hGraph);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("instantiateParams", instantiateParams) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::exec::cuGraphInstantiateWithParams(
+                    DefaultStream::PerThread,
+                    arg(phGraphExec),
+                    arg(hGraph),
+                    arg(instantiateParams),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphExec", phGraphExec) };
+            trace.arg("hGraph", &hGraph);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("instantiateParams", instantiateParams) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphExecGetFlags(hGraphExec: CUgraphExec, flags: *mut cuuint64_t) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecGetFlags");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("flags", flags) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::exec::cuGraphExecGetFlags(arg(hGraphExec), arg(flags)) }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("flags", flags) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1007,11 +1628,18 @@ pub(crate) unsafe extern "C" fn cuGraphExecKernelNodeSetParams(
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecKernelNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::kernel::cuGraphExecKernelNodeSetParams(arg(hGraphExec), arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1021,11 +1649,20 @@ pub(crate) unsafe extern "C" fn cuGraphExecKernelNodeSetParams_v2(
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecKernelNodeSetParams_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::kernel::cuGraphExecKernelNodeSetParams_v2(arg(hGraphExec), arg(hNode), arg(nodeParams))
+            }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1036,12 +1673,26 @@ pub(crate) unsafe extern "C" fn cuGraphExecMemcpyNodeSetParams(
     ctx: CUcontext,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecMemcpyNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("copyParams", &copyParams);
-        trace.arg("ctx", &ctx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::memcpy::cuGraphExecMemcpyNodeSetParams(
+                    arg(hGraphExec),
+                    arg(hNode),
+                    arg(copyParams),
+                    arg(ctx),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("copyParams", &copyParams);
+            trace.arg("ctx", &ctx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1052,12 +1703,26 @@ pub(crate) unsafe extern "C" fn cuGraphExecMemsetNodeSetParams(
     ctx: CUcontext,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecMemsetNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("memsetParams", &memsetParams);
-        trace.arg("ctx", &ctx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::memset::cuGraphExecMemsetNodeSetParams(
+                    arg(hGraphExec),
+                    arg(hNode),
+                    arg(memsetParams),
+                    arg(ctx),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("memsetParams", &memsetParams);
+            trace.arg("ctx", &ctx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1067,11 +1732,18 @@ pub(crate) unsafe extern "C" fn cuGraphExecHostNodeSetParams(
     nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecHostNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::host::cuGraphExecHostNodeSetParams(arg(hGraphExec), arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1081,11 +1753,20 @@ pub(crate) unsafe extern "C" fn cuGraphExecChildGraphNodeSetParams(
     childGraph: CUgraph,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecChildGraphNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("childGraph", &childGraph);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::child::cuGraphExecChildGraphNodeSetParams(arg(hGraphExec), arg(hNode), arg(childGraph))
+            }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("childGraph", &childGraph);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1095,11 +1776,18 @@ pub(crate) unsafe extern "C" fn cuGraphExecEventRecordNodeSetEvent(
     event: CUevent,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecEventRecordNodeSetEvent");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("event", &event);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::event::cuGraphExecEventRecordNodeSetEvent(arg(hGraphExec), arg(hNode), arg(event)) }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("event", &event);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1109,11 +1797,18 @@ pub(crate) unsafe extern "C" fn cuGraphExecEventWaitNodeSetEvent(
     event: CUevent,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecEventWaitNodeSetEvent");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("event", &event);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::event::cuGraphExecEventWaitNodeSetEvent(arg(hGraphExec), arg(hNode), arg(event)) }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("event", &event);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1151,11 +1846,18 @@ pub(crate) unsafe extern "C" fn cuGraphNodeSetEnabled(
     isEnabled: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeSetEnabled");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("isEnabled", &isEnabled);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::exec::cuGraphNodeSetEnabled(arg(hGraphExec), arg(hNode), arg(isEnabled)) }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("isEnabled", &isEnabled);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1165,64 +1867,113 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetEnabled(
     isEnabled: *mut u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeGetEnabled");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("isEnabled", isEnabled) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::exec::cuGraphNodeGetEnabled(arg(hGraphExec), arg(hNode), arg(isEnabled)) }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("isEnabled", isEnabled) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphUpload(hGraph: CUgraphExec, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuGraphUpload");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::exec::cuGraphUpload(DefaultStream::Legacy, arg(hGraph), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphUpload_ptsz(hGraph: CUgraphExec, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuGraphUpload_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::exec::cuGraphUpload(DefaultStream::PerThread, arg(hGraph), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphLaunch(hGraph: CUgraphExec, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuGraphLaunch");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::exec::cuGraphLaunch(DefaultStream::Legacy, arg(hGraph), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphLaunch_ptsz(hGraph: CUgraphExec, hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuGraphLaunch_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::exec::cuGraphLaunch(DefaultStream::PerThread, arg(hGraph), arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphExecDestroy(hGraphExec: CUgraphExec) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::exec::cuGraphExecDestroy(arg(hGraphExec)) }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphDestroy(hGraph: CUgraph) -> CUresult {
     static CALL: Call = Call::new("cuGraphDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphDestroy(arg(hGraph)) }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1233,14 +1984,28 @@ pub(crate) unsafe extern "C" fn cuGraphExecUpdate(
     updateResult_out: *mut CUgraphExecUpdateResult,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecUpdate");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hGraph", &hGraph);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("hErrorNode_out", hErrorNode_out) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("updateResult_out", updateResult_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::exec::cuGraphExecUpdate(
+                    arg(hGraphExec),
+                    arg(hGraph),
+                    arg(hErrorNode_out),
+                    arg(updateResult_out),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hGraph", &hGraph);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("hErrorNode_out", hErrorNode_out) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("updateResult_out", updateResult_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1250,21 +2015,35 @@ pub(crate) unsafe extern "C" fn cuGraphExecUpdate_v2(
     resultInfo: *mut CUgraphExecUpdateResultInfo,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecUpdate_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hGraph", &hGraph);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("resultInfo", resultInfo) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::exec::cuGraphExecUpdate_v2(arg(hGraphExec), arg(hGraph), arg(resultInfo)) }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hGraph", &hGraph);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("resultInfo", resultInfo) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphKernelNodeCopyAttributes(dst: CUgraphNode, src: CUgraphNode) -> CUresult {
     static CALL: Call = Call::new("cuGraphKernelNodeCopyAttributes");
-    not_supported(&CALL, |trace| {
-        trace.arg("dst", &dst);
-        trace.arg("src", &src);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::kernel::cuGraphKernelNodeCopyAttributes(arg(dst), arg(src)) }
+        },
+        |trace| {
+            trace.arg("dst", &dst);
+            trace.arg("src", &src);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1274,12 +2053,19 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeGetAttribute(
     value_out: *mut CUkernelNodeAttrValue_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphKernelNodeGetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("attr", &attr);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("value_out", value_out) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::kernel::cuGraphKernelNodeGetAttribute(arg(hNode), arg(attr), arg(value_out)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("attr", &attr);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("value_out", value_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1289,11 +2075,18 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeSetAttribute(
     value: *const CUkernelNodeAttrValue_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphKernelNodeSetAttribute");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("attr", &attr);
-        trace.arg("value", &value);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::kernel::cuGraphKernelNodeSetAttribute(arg(hNode), arg(attr), arg(value)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("attr", &attr);
+            trace.arg("value", &value);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1303,12 +2096,19 @@ pub(crate) unsafe extern "C" fn cuGraphDebugDotPrint(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphDebugDotPrint");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraph", &hGraph);
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("path", path) };
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::structure::cuGraphDebugDotPrint(arg(hGraph), arg(path), arg(flags)) }
+        },
+        |trace| {
+            trace.arg("hGraph", &hGraph);
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("path", path) };
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1320,32 +2120,61 @@ pub(crate) unsafe extern "C" fn cuUserObjectCreate(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuUserObjectCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("object_out", object_out) };
-        trace.arg("ptr", &ptr);
-        trace.arg("destroy", &destroy);
-        trace.arg("initialRefcount", &initialRefcount);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::user_object::cuUserObjectCreate(
+                    arg(object_out),
+                    arg(ptr),
+                    arg(destroy),
+                    arg(initialRefcount),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("object_out", object_out) };
+            trace.arg("ptr", &ptr);
+            trace.arg("destroy", &destroy);
+            trace.arg("initialRefcount", &initialRefcount);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuUserObjectRetain(object: CUuserObject, count: u32) -> CUresult {
     static CALL: Call = Call::new("cuUserObjectRetain");
-    not_supported(&CALL, |trace| {
-        trace.arg("object", &object);
-        trace.arg("count", &count);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::user_object::cuUserObjectRetain(arg(object), arg(count)) }
+        },
+        |trace| {
+            trace.arg("object", &object);
+            trace.arg("count", &count);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuUserObjectRelease(object: CUuserObject, count: u32) -> CUresult {
     static CALL: Call = Call::new("cuUserObjectRelease");
-    not_supported(&CALL, |trace| {
-        trace.arg("object", &object);
-        trace.arg("count", &count);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::user_object::cuUserObjectRelease(arg(object), arg(count)) }
+        },
+        |trace| {
+            trace.arg("object", &object);
+            trace.arg("count", &count);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1356,22 +2185,36 @@ pub(crate) unsafe extern "C" fn cuGraphRetainUserObject(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphRetainUserObject");
-    not_supported(&CALL, |trace| {
-        trace.arg("graph", &graph);
-        trace.arg("object", &object);
-        trace.arg("count", &count);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::user_object::cuGraphRetainUserObject(arg(graph), arg(object), arg(count), arg(flags)) }
+        },
+        |trace| {
+            trace.arg("graph", &graph);
+            trace.arg("object", &object);
+            trace.arg("count", &count);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphReleaseUserObject(graph: CUgraph, object: CUuserObject, count: u32) -> CUresult {
     static CALL: Call = Call::new("cuGraphReleaseUserObject");
-    not_supported(&CALL, |trace| {
-        trace.arg("graph", &graph);
-        trace.arg("object", &object);
-        trace.arg("count", &count);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::user_object::cuGraphReleaseUserObject(arg(graph), arg(object), arg(count)) }
+        },
+        |trace| {
+            trace.arg("graph", &graph);
+            trace.arg("object", &object);
+            trace.arg("count", &count);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1383,15 +2226,30 @@ pub(crate) unsafe extern "C" fn cuGraphAddNode(
     nodeParams: *mut CUgraphNodeParams,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nodeParams", nodeParams) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::node::cuGraphAddNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(nodeParams),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nodeParams", nodeParams) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1404,16 +2262,32 @@ pub(crate) unsafe extern "C" fn cuGraphAddNode_v2(
     nodeParams: *mut CUgraphNodeParams,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddNode_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("dependencyData", &dependencyData);
-        trace.arg("numDependencies", &numDependencies);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nodeParams", nodeParams) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::node::cuGraphAddNode_v2(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(dependencyData),
+                    arg(numDependencies),
+                    arg(nodeParams),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("dependencyData", &dependencyData);
+            trace.arg("numDependencies", &numDependencies);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nodeParams", nodeParams) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1426,16 +2300,32 @@ pub(crate) unsafe extern "C" fn cuGraphAddNode_v3(
     nodeParams: *mut CUgraphNodeParams,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddNode_v3");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("dependencyData", &dependencyData);
-        trace.arg("numDependencies", &numDependencies);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nodeParams", nodeParams) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::node::cuGraphAddNode_v3(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(dependencyData),
+                    arg(numDependencies),
+                    arg(nodeParams),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("dependencyData", &dependencyData);
+            trace.arg("numDependencies", &numDependencies);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nodeParams", nodeParams) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1444,10 +2334,17 @@ pub(crate) unsafe extern "C" fn cuGraphNodeSetParams(
     nodeParams: *mut CUgraphNodeParams,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::node::cuGraphNodeSetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1456,10 +2353,17 @@ pub(crate) unsafe extern "C" fn cuGraphNodeSetParams_v2(
     nodeParams: *mut CUgraphNodeParams,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeSetParams_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::node::cuGraphNodeSetParams_v2(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1468,11 +2372,18 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetParams(
     nodeParams: *mut CUgraphNodeParams,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphNodeGetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nodeParams", nodeParams) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::node::cuGraphNodeGetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nodeParams", nodeParams) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1482,11 +2393,18 @@ pub(crate) unsafe extern "C" fn cuGraphExecNodeSetParams(
     nodeParams: *mut CUgraphNodeParams,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graph::node::cuGraphExecNodeSetParams(arg(hGraphExec), arg(hNode), arg(nodeParams)) }
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

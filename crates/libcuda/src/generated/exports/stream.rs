@@ -401,35 +401,63 @@ pub(crate) unsafe extern "C" fn cuStreamAddCallback_ptsz(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamBeginCapture(hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuStreamBeginCapture");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream_capture::cuStreamBeginCapture(DefaultStream::Legacy, arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamBeginCapture_ptsz(hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuStreamBeginCapture_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream_capture::cuStreamBeginCapture(DefaultStream::PerThread, arg(hStream)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult {
     static CALL: Call = Call::new("cuStreamBeginCapture_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("mode", &mode);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream_capture::cuStreamBeginCapture_v2(DefaultStream::Legacy, arg(hStream), arg(mode)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("mode", &mode);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamBeginCapture_v2_ptsz(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult {
     static CALL: Call = Call::new("cuStreamBeginCapture_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("mode", &mode);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream_capture::cuStreamBeginCapture_v2(DefaultStream::PerThread, arg(hStream), arg(mode)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("mode", &mode);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -478,14 +506,31 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCaptureToGraph(
     mode: CUstreamCaptureMode,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamBeginCaptureToGraph");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("dependencyData", &dependencyData);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("mode", &mode);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_capture::cuStreamBeginCaptureToGraph(
+                    DefaultStream::Legacy,
+                    arg(hStream),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(dependencyData),
+                    arg(numDependencies),
+                    arg(mode),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("dependencyData", &dependencyData);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("mode", &mode);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -498,43 +543,81 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCaptureToGraph_ptsz(
     mode: CUstreamCaptureMode,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamBeginCaptureToGraph_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("dependencyData", &dependencyData);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("mode", &mode);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_capture::cuStreamBeginCaptureToGraph(
+                    DefaultStream::PerThread,
+                    arg(hStream),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(dependencyData),
+                    arg(numDependencies),
+                    arg(mode),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("dependencyData", &dependencyData);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("mode", &mode);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCaptureMode) -> CUresult {
     static CALL: Call = Call::new("cuThreadExchangeStreamCaptureMode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("mode", mode) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream_capture::cuThreadExchangeStreamCaptureMode(arg(mode)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("mode", mode) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamEndCapture(hStream: CUstream, phGraph: *mut CUgraph) -> CUresult {
     static CALL: Call = Call::new("cuStreamEndCapture");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraph", phGraph) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream_capture::cuStreamEndCapture(DefaultStream::Legacy, arg(hStream), arg(phGraph)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraph", phGraph) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamEndCapture_ptsz(hStream: CUstream, phGraph: *mut CUgraph) -> CUresult {
     static CALL: Call = Call::new("cuStreamEndCapture_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraph", phGraph) };
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::stream_capture::cuStreamEndCapture(DefaultStream::PerThread, arg(hStream), arg(phGraph)) }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraph", phGraph) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -547,7 +630,7 @@ pub(crate) unsafe extern "C" fn cuStreamIsCapturing(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
-            unsafe { api::stream::cuStreamIsCapturing(DefaultStream::Legacy, arg(hStream), arg(captureStatus)) }
+            unsafe { api::stream_capture::cuStreamIsCapturing(DefaultStream::Legacy, arg(hStream), arg(captureStatus)) }
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -567,7 +650,9 @@ pub(crate) unsafe extern "C" fn cuStreamIsCapturing_ptsz(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
-            unsafe { api::stream::cuStreamIsCapturing(DefaultStream::PerThread, arg(hStream), arg(captureStatus)) }
+            unsafe {
+                api::stream_capture::cuStreamIsCapturing(DefaultStream::PerThread, arg(hStream), arg(captureStatus))
+            }
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -589,7 +674,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
-                api::stream::cuStreamGetCaptureInfo(
+                api::stream_capture::cuStreamGetCaptureInfo(
                     DefaultStream::Legacy,
                     arg(hStream),
                     arg(captureStatus_out),
@@ -619,7 +704,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_ptsz(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
-                api::stream::cuStreamGetCaptureInfo(
+                api::stream_capture::cuStreamGetCaptureInfo(
                     DefaultStream::PerThread,
                     arg(hStream),
                     arg(captureStatus_out),
@@ -652,7 +737,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v2(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
-                api::stream::cuStreamGetCaptureInfo_v2(
+                api::stream_capture::cuStreamGetCaptureInfo_v2(
                     DefaultStream::Legacy,
                     arg(hStream),
                     arg(captureStatus_out),
@@ -694,7 +779,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v2_ptsz(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
-                api::stream::cuStreamGetCaptureInfo_v2(
+                api::stream_capture::cuStreamGetCaptureInfo_v2(
                     DefaultStream::PerThread,
                     arg(hStream),
                     arg(captureStatus_out),
@@ -737,7 +822,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v3(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
-                api::stream::cuStreamGetCaptureInfo_v3(
+                api::stream_capture::cuStreamGetCaptureInfo_v3(
                     DefaultStream::Legacy,
                     arg(hStream),
                     arg(captureStatus_out),
@@ -783,7 +868,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v3_ptsz(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
-                api::stream::cuStreamGetCaptureInfo_v3(
+                api::stream_capture::cuStreamGetCaptureInfo_v3(
                     DefaultStream::PerThread,
                     arg(hStream),
                     arg(captureStatus_out),
@@ -821,12 +906,27 @@ pub(crate) unsafe extern "C" fn cuStreamUpdateCaptureDependencies(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamUpdateCaptureDependencies");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_capture::cuStreamUpdateCaptureDependencies(
+                    DefaultStream::Legacy,
+                    arg(hStream),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -837,12 +937,27 @@ pub(crate) unsafe extern "C" fn cuStreamUpdateCaptureDependencies_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamUpdateCaptureDependencies_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_capture::cuStreamUpdateCaptureDependencies(
+                    DefaultStream::PerThread,
+                    arg(hStream),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -854,13 +969,29 @@ pub(crate) unsafe extern "C" fn cuStreamUpdateCaptureDependencies_v2(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamUpdateCaptureDependencies_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("dependencyData", &dependencyData);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_capture::cuStreamUpdateCaptureDependencies_v2(
+                    DefaultStream::Legacy,
+                    arg(hStream),
+                    arg(dependencies),
+                    arg(dependencyData),
+                    arg(numDependencies),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("dependencyData", &dependencyData);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -872,13 +1003,29 @@ pub(crate) unsafe extern "C" fn cuStreamUpdateCaptureDependencies_v2_ptsz(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamUpdateCaptureDependencies_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("dependencyData", &dependencyData);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_capture::cuStreamUpdateCaptureDependencies_v2(
+                    DefaultStream::PerThread,
+                    arg(hStream),
+                    arg(dependencies),
+                    arg(dependencyData),
+                    arg(numDependencies),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("dependencyData", &dependencyData);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -1,0 +1,383 @@
+//! Capture: what a program puts into a stream becomes nodes of a graph instead of being done.
+//!
+//! Every stream has a [`CaptureSlot`]. While it takes part in a capture, the slot holds the nodes that whatever comes next in the
+//! stream comes after. Events that are recorded in such a stream carry these nodes to other streams, which then take part too.
+mod events;
+mod rules;
+
+pub use rules::exchange_capture_mode;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::ThreadId;
+
+use parking_lot::Mutex;
+
+use super::{Dependency, Driver, DriverError, DriverResult, EdgeData, Graph, Handle, Work};
+use crate::ErrorCode;
+use crate::context::Context;
+use crate::stream::{StreamName, StreamRef};
+
+/// Which calls of which threads a capture forbids (`CUstreamCaptureMode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum CaptureMode {
+    /// Unsafe calls of all threads.
+    Global = 0,
+    /// Unsafe calls of the thread that began it.
+    ThreadLocal = 1,
+    /// None.
+    Relaxed = 2,
+}
+
+impl CaptureMode {
+    /// The mode with this number.
+    ///
+    /// # Errors
+    /// `InvalidValue` for other numbers.
+    pub fn from_number(number: u32) -> DriverResult<CaptureMode> {
+        Ok(match number {
+            0 => CaptureMode::Global,
+            1 => CaptureMode::ThreadLocal,
+            2 => CaptureMode::Relaxed,
+            _ => return Err(DriverError::invalid_value(format!("{number} is no mode of captures"))),
+        })
+    }
+}
+
+/// Whether a stream is captured (`CUstreamCaptureStatus`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum CaptureStatus {
+    /// It is not.
+    None = 0,
+    /// It is.
+    Active = 1,
+    /// It is, and the capture has failed, but has not been ended.
+    Invalidated = 2,
+}
+
+/// What a program can ask of a capture.
+#[derive(Clone)]
+pub struct CaptureInfo {
+    /// Unique in the process.
+    pub id: u64,
+    /// The graph that it makes.
+    pub graph: Handle,
+    /// What comes next in the stream comes after these nodes. Stays until the next call that means the stream.
+    pub nodes: Arc<[usize]>,
+    /// What their edges say.
+    pub edges: Arc<[EdgeData]>,
+}
+
+/// One capture, from its beginning to its end.
+pub(crate) struct Capture {
+    id: u64,
+    graph: Arc<Graph>,
+    /// Whether the graph was the program's before.
+    borrowed: bool,
+    mode: CaptureMode,
+    thread: ThreadId,
+    origin: Weak<CaptureSlot>,
+    invalid: AtomicBool,
+    ended: AtomicBool,
+    members: Mutex<Vec<Weak<CaptureSlot>>>,
+}
+
+/// A stream's part in a capture.
+pub(crate) struct CaptureSlot {
+    context: u64,
+    /// Whether the legacy stream waits for the stream.
+    blocking: bool,
+    member: Mutex<Option<Member>>,
+}
+
+struct Member {
+    capture: Arc<Capture>,
+    dependencies: Vec<Dependency>,
+    /// What the program was shown last: the lists are its to read.
+    shown: Option<CaptureInfo>,
+}
+
+/// The place in a capture that an event was recorded at.
+#[derive(Clone)]
+pub(crate) struct CapturedPlace {
+    capture: Arc<Capture>,
+    dependencies: Vec<Dependency>,
+}
+
+/// All captures.
+#[derive(Default)]
+pub(crate) struct Captures {
+    count: AtomicUsize,
+    all: Mutex<Vec<Arc<Capture>>>,
+}
+
+impl Captures {
+    /// Whether there are none, which is what most calls have to know.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
+    }
+}
+
+impl Capture {
+    fn is_invalid(&self) -> bool {
+        self.invalid.load(Ordering::Acquire)
+    }
+
+    fn invalidate(&self) {
+        self.invalid.store(true, Ordering::Release);
+    }
+
+    /// Fails if the capture has failed before.
+    fn check(&self) -> DriverResult {
+        if self.is_invalid() {
+            let reason = "the capture has failed before, and must be ended";
+            return Err(DriverError::new(ErrorCode::StreamCaptureInvalidated, reason));
+        }
+        Ok(())
+    }
+
+    fn slots(&self) -> Vec<Arc<CaptureSlot>> {
+        self.members.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+impl CaptureSlot {
+    /// The slot of a stream that is not captured.
+    pub(crate) fn new(context: u64, blocking: bool) -> Arc<CaptureSlot> {
+        Arc::new(CaptureSlot { context, blocking, member: Mutex::new(None) })
+    }
+
+    fn capture(&self) -> Option<Arc<Capture>> {
+        self.member.lock().as_ref().map(|member| Arc::clone(&member.capture))
+    }
+
+    fn join(self: &Arc<Self>, capture: &Arc<Capture>, dependencies: Vec<Dependency>) {
+        *self.member.lock() = Some(Member { capture: Arc::clone(capture), dependencies, shown: None });
+        capture.members.lock().push(Arc::downgrade(self));
+    }
+}
+
+impl Driver {
+    /// Begins to capture a stream: into a new graph, or into one of the program's, where what is captured comes after `after`.
+    ///
+    /// # Errors
+    /// `StreamCaptureUnsupported` for the legacy stream, as recorded; `IllegalState` if the stream is captured already;
+    /// `InvalidValue` for nodes of other graphs; as [`Driver::stream`].
+    pub fn begin_capture(
+        &self,
+        name: StreamName,
+        mode: CaptureMode,
+        into: Option<(Handle, &[(Handle, EdgeData)])>,
+    ) -> DriverResult {
+        if name == StreamName::Legacy {
+            let reason = "the legacy stream cannot be captured";
+            return Err(DriverError::new(ErrorCode::StreamCaptureUnsupported, reason));
+        }
+        let stream = self.stream(name)?;
+        if stream.capture.capture().is_some() {
+            return Err(DriverError::new(ErrorCode::IllegalState, "the stream is captured already"));
+        }
+        let (graph, dependencies) = match into {
+            None => (self.new_graph(false)?, Vec::new()),
+            Some((graph, after)) => {
+                let graph = self.graphs.lookup(graph)?;
+                let dependencies = self.dependencies(&graph, after)?;
+                (graph, dependencies)
+            }
+        };
+        let capture = Arc::new(Capture {
+            id: self.next_id(),
+            graph,
+            borrowed: into.is_some(),
+            mode,
+            thread: std::thread::current().id(),
+            origin: Arc::downgrade(&stream.capture),
+            invalid: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            members: Mutex::default(),
+        });
+        stream.capture.join(&capture, dependencies);
+        self.captures.all.lock().push(capture);
+        self.captures.count.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    fn dependencies(&self, graph: &Arc<Graph>, nodes: &[(Handle, EdgeData)]) -> DriverResult<Vec<Dependency>> {
+        let dependency = |(node, edge): &(Handle, EdgeData)| {
+            let dependency = Dependency { node: self.local_of(graph, *node)?, edge: *edge };
+            dependency.check()?;
+            Ok(dependency)
+        };
+        nodes.iter().map(dependency).collect()
+    }
+
+    /// Ends a capture, and gives its graph.
+    ///
+    /// # Errors
+    /// `IllegalState` if the stream is not captured; `StreamCaptureWrongThread`; `StreamCaptureUnmatched` in another stream than it
+    /// began in; `StreamCaptureInvalidated` if it has failed; `StreamCaptureUnjoined` if work of other streams was not
+    /// waited for. In the last two cases the capture has ended without a graph.
+    pub fn end_capture(&self, name: StreamName) -> DriverResult<Handle> {
+        let stream = self.stream(name)?;
+        let Some(capture) = stream.capture.capture() else {
+            return Err(DriverError::new(ErrorCode::IllegalState, "the stream is not captured"));
+        };
+        if !capture.origin.ptr_eq(&Arc::downgrade(&stream.capture)) {
+            capture.invalidate();
+            let reason = "the capture began in another stream";
+            return Err(DriverError::new(ErrorCode::StreamCaptureUnmatched, reason));
+        }
+        if capture.mode != CaptureMode::Relaxed && capture.thread != std::thread::current().id() {
+            let reason = "the capture was begun by another thread";
+            return Err(DriverError::new(ErrorCode::StreamCaptureWrongThread, reason));
+        }
+        let joined = is_joined(&capture, &stream.capture);
+        self.leave_capture(&capture);
+        let outcome = match capture.check() {
+            Ok(()) if !joined => Err(DriverError::new(
+                ErrorCode::StreamCaptureUnjoined,
+                "work of another stream is captured that this stream does not wait for",
+            )),
+            outcome => outcome,
+        };
+        if outcome.is_err() && !capture.borrowed && self.graphs.remove(capture.graph.handle()).is_ok() {
+            self.dissolve(&capture.graph);
+        }
+        outcome.map(|()| capture.graph.handle())
+    }
+
+    /// Lets all streams leave a capture that is over.
+    fn leave_capture(&self, capture: &Arc<Capture>) {
+        capture.ended.store(true, Ordering::Release);
+        for slot in capture.slots() {
+            slot.member.lock().take_if(|member| Arc::ptr_eq(&member.capture, capture));
+        }
+        let mut all = self.captures.all.lock();
+        let before = all.len();
+        all.retain(|other| !Arc::ptr_eq(other, capture));
+        self.captures.count.fetch_sub(before - all.len(), Ordering::AcqRel);
+    }
+
+    /// What a stream that goes away leaves behind: a capture that has failed, or none if it began there.
+    pub(crate) fn abandon_capture(&self, slot: &Arc<CaptureSlot>) {
+        let Some(capture) = slot.capture() else { return };
+        capture.invalidate();
+        if capture.origin.ptr_eq(&Arc::downgrade(slot)) {
+            self.leave_capture(&capture);
+            if !capture.borrowed && self.graphs.remove(capture.graph.handle()).is_ok() {
+                self.dissolve(&capture.graph);
+            }
+        }
+    }
+
+    /// Whether and how a stream is captured.
+    ///
+    /// # Errors
+    /// `StreamCaptureImplicit` for the legacy stream while one that it waits for is captured; as [`Driver::stream`].
+    pub fn capture_info(&self, name: StreamName) -> DriverResult<(CaptureStatus, Option<CaptureInfo>)> {
+        let stream = self.stream(name)?;
+        if self.captures.is_empty() {
+            return Ok((CaptureStatus::None, None));
+        }
+        if name == StreamName::Legacy && !self.captures_of_blocking(&stream.context).is_empty() {
+            return Err(implicit());
+        }
+        let mut member = stream.capture.member.lock();
+        let Some(member) = member.as_mut() else { return Ok((CaptureStatus::None, None)) };
+        if member.capture.is_invalid() {
+            return Ok((CaptureStatus::Invalidated, None));
+        }
+        let state = member.capture.graph.state.lock();
+        let nodes = member.dependencies.iter().filter_map(|dependency| state.nodes.get(&dependency.node));
+        let info = CaptureInfo {
+            id: member.capture.id,
+            graph: member.capture.graph.handle(),
+            nodes: nodes.map(|node| node.handle.raw()).collect(),
+            edges: member.dependencies.iter().map(|dependency| dependency.edge).collect(),
+        };
+        drop(state);
+        member.shown = Some(info.clone());
+        Ok((CaptureStatus::Active, Some(info)))
+    }
+
+    /// Changes the nodes that what comes next in a captured stream comes after: adds to them, or with `replace` gives others.
+    ///
+    /// # Errors
+    /// `IllegalState` if the stream is not captured; `StreamCaptureInvalidated`; `InvalidValue` for nodes of other graphs.
+    pub fn update_capture(&self, name: StreamName, nodes: &[(Handle, EdgeData)], replace: bool) -> DriverResult {
+        let stream = self.stream(name)?;
+        let mut member = stream.capture.member.lock();
+        let Some(member) = member.as_mut() else {
+            return Err(DriverError::new(ErrorCode::IllegalState, "the stream is not captured"));
+        };
+        member.capture.check()?;
+        let dependencies = self.dependencies(&member.capture.graph, nodes)?;
+        if replace {
+            member.dependencies.clear();
+        }
+        add_all(&mut member.dependencies, &dependencies);
+        Ok(())
+    }
+
+    /// Adds a node for what was put into a captured stream.
+    pub(crate) fn capture(&self, capture: &Arc<Capture>, stream: &StreamRef, work: Work) -> DriverResult<Handle> {
+        let mut member = stream.capture.member.lock();
+        let Some(member) = member.as_mut().filter(|member| Arc::ptr_eq(&member.capture, capture)) else {
+            return Err(DriverError::new(ErrorCode::IllegalState, "the capture has just been ended"));
+        };
+        let node = self.append(&capture.graph, member.dependencies.clone(), work, Handle::NULL)?;
+        let local = self.node_number(node)?;
+        member.dependencies = vec![Dependency { node: local, edge: EdgeData::default() }];
+        Ok(node)
+    }
+}
+
+fn add_all(dependencies: &mut Vec<Dependency>, more: &[Dependency]) {
+    for dependency in more {
+        if !dependencies.iter().any(|known| known.node == dependency.node) {
+            dependencies.push(*dependency);
+        }
+    }
+}
+
+/// Whether the stream that a capture began in waits for all that is captured in others.
+fn is_joined(capture: &Capture, origin: &CaptureSlot) -> bool {
+    let tails = |slot: &CaptureSlot| -> Vec<u32> {
+        let member = slot.member.lock();
+        let dependencies = member.iter().flat_map(|member| &member.dependencies);
+        dependencies.map(|dependency| dependency.node).collect()
+    };
+    let state = capture.graph.state.lock();
+    let mut reached = BTreeSet::new();
+    let mut open = tails(origin);
+    while let Some(local) = open.pop() {
+        if reached.insert(local)
+            && let Some(node) = state.nodes.get(&local)
+        {
+            open.extend(node.dependencies.iter().map(|dependency| dependency.node));
+        }
+    }
+    drop(state);
+    capture.slots().iter().flat_map(|slot| tails(slot)).all(|tail| reached.contains(&tail))
+}
+
+#[cold]
+fn implicit() -> DriverError {
+    let reason = "the legacy stream would wait for a stream that is captured";
+    DriverError::new(ErrorCode::StreamCaptureImplicit, reason)
+}
+
+impl Driver {
+    /// The captures in which a stream takes part that the legacy stream of `context` waits for.
+    fn captures_of_blocking(&self, context: &Context) -> Vec<Arc<Capture>> {
+        let all = self.captures.all.lock();
+        let involved = |capture: &&Arc<Capture>| {
+            !capture.is_invalid() && capture.slots().iter().any(|slot| slot.blocking && slot.context == context.id())
+        };
+        all.iter().filter(involved).cloned().collect()
+    }
+}

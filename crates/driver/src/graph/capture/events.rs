@@ -1,0 +1,81 @@
+//! Events in captures: places in a graph, which connect the streams that take part.
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{CapturedPlace, Driver, DriverError, DriverResult, ErrorCode, Work, add_all, implicit};
+use crate::event::{Event, Record};
+use crate::stream::StreamRef;
+
+impl CapturedPlace {
+    /// What asking an event for its work answers while that is only captured; the capture fails.
+    #[cold]
+    pub(crate) fn refuse(&self) -> DriverError {
+        self.capture.invalidate();
+        DriverError::new(ErrorCode::CapturedEvent, "the event was last recorded in a stream that was captured")
+    }
+}
+
+impl Driver {
+    /// The place that the next work of a stream has in its capture, if it is captured.
+    ///
+    /// # Errors
+    /// As [`Driver::capture_of`].
+    pub(crate) fn captured_place(&self, stream: &StreamRef) -> DriverResult<Option<CapturedPlace>> {
+        let Some(capture) = self.capture_of(stream)? else { return Ok(None) };
+        let member = stream.capture.member.lock();
+        let dependencies = member.as_ref().map(|member| member.dependencies.clone()).unwrap_or_default();
+        Ok(Some(CapturedPlace { capture, dependencies }))
+    }
+
+    /// Adds a node at a place in a capture.
+    ///
+    /// # Errors
+    /// `IllegalState` if the capture was ended meanwhile.
+    pub(crate) fn capture_at(&self, place: &CapturedPlace, stream: &StreamRef, work: Work) -> DriverResult {
+        self.capture(&place.capture, stream, work).map(|_| ())
+    }
+
+    /// Lets a stream wait for an event where one or both are captured: the stream takes part in the event's capture from then on.
+    /// False if neither is.
+    ///
+    /// # Errors
+    /// `StreamCaptureIsolation` for an event that is not captured in a stream that is; `StreamCaptureMerge` for different captures;
+    /// `StreamCaptureImplicit` for the legacy stream; `CapturedEvent` if the event's capture has ended. All captures that are
+    /// concerned fail.
+    pub(crate) fn wait_captured(&self, stream: &StreamRef, event: &Event) -> DriverResult<bool> {
+        let capture = self.capture_of(stream)?;
+        let record = event.record();
+        let Record::Captured(place) = &*record else {
+            let Some(capture) = capture else { return Ok(false) };
+            capture.invalidate();
+            let reason = "a captured stream would wait for work that is not captured";
+            return Err(DriverError::new(ErrorCode::StreamCaptureIsolation, reason));
+        };
+        place.capture.check()?;
+        if place.capture.ended.load(Ordering::Acquire) {
+            return Err(place.refuse());
+        }
+        match capture {
+            None if stream.is_legacy() => {
+                place.capture.invalidate();
+                Err(implicit())
+            }
+            None => {
+                stream.capture.join(&place.capture, place.dependencies.clone());
+                Ok(true)
+            }
+            Some(capture) if Arc::ptr_eq(&capture, &place.capture) => {
+                if let Some(member) = stream.capture.member.lock().as_mut() {
+                    add_all(&mut member.dependencies, &place.dependencies);
+                }
+                Ok(true)
+            }
+            Some(capture) => {
+                capture.invalidate();
+                place.capture.invalidate();
+                let reason = "the event belongs to another capture than the stream";
+                Err(DriverError::new(ErrorCode::StreamCaptureMerge, reason))
+            }
+        }
+    }
+}

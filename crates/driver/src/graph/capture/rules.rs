@@ -1,0 +1,111 @@
+//! Which calls are possible while streams are captured. One that is not fails, and so does the capture.
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::{Capture, CaptureMode, Driver, DriverError, DriverResult, ErrorCode, implicit};
+use crate::context::Context;
+use crate::stream::StreamRef;
+
+thread_local! {
+    static MODE: Cell<CaptureMode> = const { Cell::new(CaptureMode::Global) };
+}
+
+/// Changes the calling thread's mode, and gives the one before: whether the captures of other threads forbid this one
+/// unsafe calls (only with [`CaptureMode::Global`]), or not even its own do ([`CaptureMode::Relaxed`]).
+pub fn exchange_capture_mode(mode: CaptureMode) -> CaptureMode {
+    MODE.replace(mode)
+}
+
+#[cold]
+fn unsupported(reason: &str) -> DriverError {
+    DriverError::new(ErrorCode::StreamCaptureUnsupported, reason.to_owned())
+}
+
+impl Driver {
+    /// The capture that what is put into a stream becomes part of, if there is one.
+    ///
+    /// # Errors
+    /// `StreamCaptureInvalidated` if the capture has failed; `StreamCaptureImplicit` for the legacy stream while one that it waits
+    /// for is captured, which then fails.
+    #[inline]
+    pub(crate) fn capture_of(&self, stream: &StreamRef) -> DriverResult<Option<Arc<Capture>>> {
+        if self.captures.is_empty() { Ok(None) } else { self.find_capture(stream) }
+    }
+
+    #[cold]
+    fn find_capture(&self, stream: &StreamRef) -> DriverResult<Option<Arc<Capture>>> {
+        if let Some(capture) = stream.capture.capture() {
+            capture.check()?;
+            return Ok(Some(capture));
+        }
+        if stream.is_legacy() {
+            self.check_legacy(&stream.context)?;
+        }
+        Ok(None)
+    }
+
+    fn check_legacy(&self, context: &Context) -> DriverResult {
+        let involved = self.captures_of_blocking(context);
+        for capture in &involved {
+            capture.invalidate();
+        }
+        if involved.is_empty() { Ok(()) } else { Err(implicit()) }
+    }
+
+    /// Fails if a stream is captured, for calls that cannot be.
+    ///
+    /// # Errors
+    /// `StreamCaptureUnsupported`; as [`Driver::capture_of`].
+    #[inline]
+    pub(crate) fn refuse_capture(&self, stream: &StreamRef) -> DriverResult {
+        match self.capture_of(stream)? {
+            None => Ok(()),
+            Some(capture) => {
+                capture.invalidate();
+                Err(unsupported("the call is not possible for a stream that is captured"))
+            }
+        }
+    }
+
+    /// Fails if any stream of a context is captured, for calls that wait for all of them.
+    ///
+    /// # Errors
+    /// `StreamCaptureUnsupported`.
+    #[inline]
+    pub(crate) fn refuse_captures_of(&self, context: &Context) -> DriverResult {
+        if self.captures.is_empty() {
+            return Ok(());
+        }
+        let takes_part = |capture: &&Arc<Capture>| capture.slots().iter().any(|slot| slot.context == context.id());
+        self.fail_all(takes_part, "a stream of the context is captured")
+    }
+
+    /// Fails if a capture forbids the calling thread calls that may wait for other work, such as allocations.
+    ///
+    /// # Errors
+    /// `StreamCaptureUnsupported`.
+    #[inline]
+    pub(crate) fn refuse_unsafe_in_capture(&self) -> DriverResult {
+        if self.captures.is_empty() {
+            return Ok(());
+        }
+        let (thread, mode) = (std::thread::current().id(), MODE.get());
+        let forbids = |capture: &&Arc<Capture>| match mode {
+            CaptureMode::Relaxed => false,
+            _ if capture.mode == CaptureMode::Relaxed => false,
+            CaptureMode::Global => capture.thread == thread || capture.mode == CaptureMode::Global,
+            CaptureMode::ThreadLocal => capture.thread == thread,
+        };
+        self.fail_all(forbids, "a capture forbids calls that may wait for other work")
+    }
+
+    #[cold]
+    fn fail_all(&self, wanted: impl Fn(&&Arc<Capture>) -> bool, reason: &str) -> DriverResult {
+        let all = self.captures.all.lock();
+        let involved: Vec<_> = all.iter().filter(|capture| !capture.is_invalid()).filter(wanted).collect();
+        for capture in &involved {
+            capture.invalidate();
+        }
+        if involved.is_empty() { Ok(()) } else { Err(unsupported(reason)) }
+    }
+}

@@ -1,0 +1,116 @@
+//! Copies of graphs, and graphs that belong to a node.
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{Driver, DriverError, DriverResult, Graph, Handle, Node, NodeRef, State, Work};
+
+impl Driver {
+    /// Copies a graph with all that belongs to its nodes. What a node does is not copied: both call the same functions.
+    ///
+    /// # Errors
+    /// `InvalidValue` for NULL, stale and foreign handles; `NotSupported` for a graph with memory nodes.
+    pub fn clone_graph(&self, graph: Handle) -> DriverResult<Handle> {
+        let graph = self.graphs.lookup(graph)?;
+        graph.state.lock().refuse_memory_nodes("cloned")?;
+        Ok(self.copy_graph(&graph, false)?.handle)
+    }
+
+    /// Copies a graph; whether its memory nodes may be copied has been decided.
+    pub(super) fn copy_graph(&self, graph: &Graph, embedded: bool) -> DriverResult<Arc<Graph>> {
+        let copy = self.new_graph(embedded)?;
+        let filled = self.fill_copy(&copy, &graph.state.lock());
+        if let Err(error) = filled {
+            // Nobody else has its handle.
+            let _ = self.graphs.remove(copy.handle);
+            self.dissolve(&copy);
+            return Err(error);
+        }
+        Ok(copy)
+    }
+
+    fn fill_copy(&self, copy: &Arc<Graph>, from: &State) -> DriverResult {
+        let mut state = copy.state.lock();
+        state.next_node = from.next_node;
+        state.objects = from.objects.shared();
+        for (local, node) in &from.nodes {
+            let work = match &node.work {
+                Work::Graph(graph) => Work::Graph(self.copy_graph(graph, true)?),
+                work => work.clone(),
+            };
+            let entry =
+                self.graph_nodes.insert(|handle| NodeRef { handle, graph: Arc::downgrade(copy), local: *local })?;
+            let node = Node {
+                handle: entry.handle,
+                work,
+                dependencies: node.dependencies.clone(),
+                dependents: node.dependents.clone(),
+                original: node.handle,
+            };
+            state.nodes.insert(*local, node);
+        }
+        Ok(())
+    }
+
+    /// The node of a copy that a node of the original became.
+    ///
+    /// # Errors
+    /// `InvalidValue` for NULL, stale and foreign handles, and if `copy` is not a copy of the node's graph.
+    pub fn find_in_clone(&self, node: Handle, copy: Handle) -> DriverResult<Handle> {
+        self.node(node)?;
+        let copy = self.graphs.lookup(copy)?;
+        let state = copy.state.lock();
+        let found = state.nodes.values().find(|candidate| candidate.original == node);
+        found
+            .map(|node| node.handle)
+            .ok_or_else(|| DriverError::invalid_value("the graph is not a copy of the one that the node is in"))
+    }
+
+    /// The work of a node that runs a copy of a graph.
+    ///
+    /// # Errors
+    /// As [`Driver::clone_graph`].
+    pub fn graph_work(&self, graph: Handle) -> DriverResult<Work> {
+        let graph = self.graphs.lookup(graph)?;
+        graph.state.lock().refuse_memory_nodes("put into another")?;
+        Ok(Work::Graph(self.copy_graph(&graph, true)?))
+    }
+
+    /// The work of a node that runs the graph itself, which belongs to the node from then on.
+    ///
+    /// # Errors
+    /// `InvalidValue` for NULL, stale and foreign handles, and for a graph that belongs to a node already.
+    pub fn moved_graph_work(&self, graph: Handle) -> DriverResult<Work> {
+        let graph = self.graphs.lookup(graph)?;
+        if graph.embedded.swap(true, Ordering::AcqRel) {
+            return Err(DriverError::invalid_value("the graph belongs to a node already"));
+        }
+        Ok(Work::Graph(graph))
+    }
+
+    /// Gives a graph back to the program that found no node after all.
+    pub fn release_moved_graph(&self, graph: Handle) {
+        if let Ok(graph) = self.graphs.lookup(graph) {
+            graph.embedded.store(false, Ordering::Release);
+        }
+    }
+
+    /// Ends work that found no node after all.
+    pub fn discard_work(&self, work: Work) {
+        if let Work::Graph(graph) = work
+            && self.graphs.remove(graph.handle).is_ok()
+        {
+            self.dissolve(&graph);
+        }
+    }
+
+    /// The graph that belongs to a node.
+    ///
+    /// # Errors
+    /// `InvalidValue` for NULL, stale and foreign handles, and for nodes of another kind.
+    pub fn graph_in_node(&self, node: Handle) -> DriverResult<Handle> {
+        match self.node_work(node)? {
+            Work::Graph(graph) => Ok(graph.handle),
+            work => Err(DriverError::invalid_value(format!("the node is a {}, not a graph", work.kind().noun()))),
+        }
+    }
+}

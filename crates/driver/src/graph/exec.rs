@@ -1,0 +1,306 @@
+//! Instances of graphs: what is launched.
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use warploom_exec::stream::{Group, Marker, Stream, StreamKind};
+
+use super::memory::MemoryEffects;
+use super::plan::{Cycle, Plan};
+use super::user_object::Holdings;
+use super::{Driver, DriverError, DriverResult, Graph, Handle, NodeKind, Work, next_id};
+use crate::ErrorCode;
+use crate::stream::StreamName;
+
+/// The flags of instantiation (`CUgraphInstantiate_flags`).
+#[expect(missing_docs, reason = "the names of CUgraphInstantiate_flags say it")]
+pub mod instantiate_flags {
+    pub const AUTO_FREE_ON_LAUNCH: u64 = 1;
+    pub const UPLOAD: u64 = 2;
+    pub const DEVICE_LAUNCH: u64 = 4;
+    pub const USE_NODE_PRIORITY: u64 = 8;
+    pub const KNOWN: u64 = 15;
+}
+
+/// How an instantiation went, by its number in `CUgraphInstantiateResult`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names of CUgraphInstantiateResult say it")]
+#[repr(u32)]
+pub enum InstantiateResult {
+    Success = 0,
+    Error = 1,
+    InvalidStructure = 2,
+    NodeOperationNotSupported = 3,
+}
+
+/// Why a graph cannot be instantiated.
+#[derive(Clone, Debug)]
+pub struct InstantiateError {
+    /// What the call answers.
+    pub error: DriverError,
+    /// The reason in short.
+    pub result: InstantiateResult,
+    /// The node at fault; NULL if it is the graph.
+    pub node: Handle,
+}
+
+impl From<DriverError> for InstantiateError {
+    fn from(error: DriverError) -> Self {
+        InstantiateError { error, result: InstantiateResult::Error, node: Handle::NULL }
+    }
+}
+
+/// An instance of a graph.
+pub struct GraphExec {
+    handle: Handle,
+    id: u32,
+    flags: u64,
+    pub(super) state: Mutex<ExecState>,
+    /// Gone when the instance is: a graph with memory nodes has one at a time.
+    _alive: Arc<()>,
+}
+
+pub(super) struct ExecState {
+    pub(super) plan: Plan,
+    /// Streams of all lanes but the first, which is the stream that the launch is put into.
+    lanes: Vec<Stream>,
+    /// The end of the last launch, which the next one comes after in whatever stream.
+    last: Option<Marker>,
+    pub(super) objects: Holdings,
+    destroyed: AtomicBool,
+}
+
+impl GraphExec {
+    /// Flags that it was made with.
+    pub fn flags(&self) -> u64 {
+        self.flags
+    }
+
+    /// A number that no other graph or instance of the process has or had.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+}
+
+impl Driver {
+    /// Makes an instance of a graph as it is now.
+    ///
+    /// # Errors
+    /// `InvalidValue` for unknown flags, NULL, stale and foreign handles, and for a graph in which nodes come after themselves;
+    /// `NotSupported` for launches by the device, for a kernel that cannot be executed, and for a second instance of a graph
+    /// with memory nodes.
+    pub fn instantiate(&self, graph: Handle, flags: u64) -> Result<Handle, InstantiateError> {
+        use instantiate_flags as known;
+        if flags & !known::KNOWN != 0 {
+            return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")).into());
+        }
+        let graph = self.graphs.lookup(graph)?;
+        if flags & known::DEVICE_LAUNCH != 0 {
+            if flags & known::AUTO_FREE_ON_LAUNCH != 0 {
+                let reason = "a graph that the device launches cannot free its memory at launches";
+                return Err(DriverError::invalid_value(reason).into());
+            }
+            return Err(InstantiateError {
+                error: DriverError::new(ErrorCode::NotSupported, "graphs are not launched by the device"),
+                result: InstantiateResult::NodeOperationNotSupported,
+                node: Handle::NULL,
+            });
+        }
+        let plan = self.plan(&graph)?;
+        let alive = Arc::new(());
+        let objects = {
+            let mut state = graph.state.lock();
+            if state.has_memory_nodes() && state.instance.strong_count() != 0 {
+                let reason = "a graph with nodes that allocate or free memory has one instance at a time";
+                return Err(DriverError::new(ErrorCode::NotSupported, reason).into());
+            }
+            state.instance = Arc::downgrade(&alive);
+            state.objects.shared()
+        };
+        let state = ExecState { plan, lanes: Vec::new(), last: None, objects, destroyed: AtomicBool::new(false) };
+        let make = |handle| GraphExec { handle, id: next_id(), flags, state: Mutex::new(state), _alive: alive };
+        Ok(self.graph_execs.insert(make)?.handle)
+    }
+
+    /// Plans a graph, and makes its kernels runnable.
+    pub(super) fn plan(&self, graph: &Graph) -> Result<Plan, InstantiateError> {
+        let plan = Plan::of(graph).map_err(|Cycle { node }| InstantiateError {
+            error: DriverError::invalid_value("nodes of the graph come after themselves"),
+            result: InstantiateResult::InvalidStructure,
+            node,
+        })?;
+        for step in &plan.steps {
+            if let Work::Kernel(kernel) = &step.work {
+                self.load_function(&kernel.function).map_err(|error| InstantiateError {
+                    error,
+                    result: InstantiateResult::NodeOperationNotSupported,
+                    node: step.node,
+                })?;
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The instance of a handle.
+    ///
+    /// # Errors
+    /// `InvalidValue` for NULL, stale and foreign handles.
+    pub fn graph_exec(&self, exec: Handle) -> DriverResult<Arc<GraphExec>> {
+        self.graph_execs.lookup(exec)
+    }
+
+    /// Destroys an instance; launches that have not ended go on.
+    ///
+    /// # Errors
+    /// As [`Driver::graph_exec`].
+    pub fn destroy_graph_exec(&self, exec: Handle) -> DriverResult {
+        let exec = self.graph_execs.remove(exec)?;
+        let mut state = exec.state.lock();
+        state.destroyed.store(true, Ordering::Release);
+        let stream = self.internal_stream();
+        if let Some(last) = &state.last {
+            stream.wait_for(last);
+        }
+        std::mem::take(&mut state.objects).release_after(self, &stream);
+        Ok(())
+    }
+
+    fn internal_stream(&self) -> Stream {
+        Stream::new(self.engine(), &Arc::new(Group::default()), StreamKind::NonBlocking, false)
+    }
+
+    /// Prepares an instance for launches in a stream: all that there is to prepare was done before.
+    ///
+    /// # Errors
+    /// As [`Driver::graph_exec`] and [`Driver::stream`].
+    pub fn upload_graph(&self, exec: Handle, stream: StreamName) -> DriverResult {
+        self.graph_execs.lookup(exec)?;
+        self.stream(stream).map(|_| ())
+    }
+
+    /// Puts a launch of an instance into a stream. It comes after the last one, in whatever stream that was.
+    ///
+    /// # Errors
+    /// `InvalidValue` if memory that it allocates is still allocated by the last launch; as [`Driver::graph_exec`] and
+    /// [`Driver::stream`].
+    pub fn launch_graph(&self, exec: Handle, stream: StreamName) -> DriverResult {
+        let exec = self.graph_execs.lookup(exec)?;
+        let stream = self.stream(stream)?;
+        if let Some(capture) = self.capture_of(&stream)? {
+            let graph = self.graph_from(&exec)?;
+            return self.capture(&capture, &stream, Work::Graph(graph)).map(|_| ());
+        }
+        let mut state = exec.state.lock();
+        if state.destroyed.load(Ordering::Acquire) {
+            return Err(self.graph_execs.unknown(exec.handle));
+        }
+        let effects = MemoryEffects::of(state.plan.steps.iter().map(|step| &step.work));
+        effects.check(self, exec.flags & instantiate_flags::AUTO_FREE_ON_LAUNCH != 0)?;
+        let stream = &stream.stream;
+        let ExecState { plan, lanes, last, .. } = &mut *state;
+        while lanes.len() + 1 < plan.lanes {
+            lanes.push(self.internal_stream());
+        }
+        if let Some(last) = last {
+            stream.wait_for(last);
+        }
+        let start = (plan.lanes > 1).then(|| stream.record());
+        if let Some(start) = &start {
+            for lane in lanes.iter() {
+                lane.wait_for(start);
+            }
+        }
+        let mut markers: Vec<Option<Marker>> = vec![None; plan.steps.len()];
+        for (index, step) in plan.steps.iter().enumerate() {
+            let lane = step.lane.checked_sub(1).and_then(|lane| lanes.get(lane)).unwrap_or(stream);
+            for wait in &step.waits {
+                if let Some(marker) = &markers[*wait] {
+                    lane.wait_for(marker);
+                }
+            }
+            if step.enabled {
+                self.submit_work(&step.work, lane)?;
+            }
+            if step.marked {
+                markers[index] = Some(lane.record());
+            }
+        }
+        for marker in plan.ends.iter().filter_map(|end| markers[*end].as_ref()) {
+            stream.wait_for(marker);
+        }
+        *last = Some(stream.record());
+        effects.apply(self);
+        Ok(())
+    }
+
+    /// Puts what a node does into a stream.
+    fn submit_work(&self, work: &Work, stream: &Stream) -> DriverResult {
+        match work {
+            Work::Kernel(kernel) => {
+                stream.launch(self.prepare_launch(&kernel.function, &kernel.shape(), kernel.parameters.clone())?);
+            }
+            Work::Copy(copy) => {
+                if let Some(checked) = &copy.checked {
+                    let (checked, memory, sticky) = (*checked, Arc::clone(self.memory()), Arc::clone(&self.sticky));
+                    stream.run(checked.weight(), move || checked.run(&memory, &sticky));
+                }
+            }
+            Work::Fill(fill) => {
+                if let Some(extent) = self.check_fill(fill)? {
+                    self.put_fill(fill, extent, stream);
+                }
+            }
+            Work::Host(host) => self.put_function(host, stream),
+            Work::WaitEvent(event) => {
+                if let Some(marker) = event.marker() {
+                    stream.wait_for(&marker);
+                }
+            }
+            Work::RecordEvent(event) => event.set_marker(stream.record()),
+            Work::Batch(batch) => {
+                for operation in &batch.operations {
+                    self.put_operation(operation, stream);
+                }
+            }
+            // A graph's nodes are steps of their own; memory is there already.
+            Work::Graph(_) | Work::Empty | Work::Alloc(_) | Work::Free(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Whether a node takes part in launches.
+    ///
+    /// # Errors
+    /// `InvalidValue` for nodes that are not of the instance, or neither kernel, copy nor set; as [`Driver::graph_exec`].
+    pub fn node_enabled(&self, exec: Handle, node: Handle) -> DriverResult<bool> {
+        let exec = self.graph_execs.lookup(exec)?;
+        let state = exec.state.lock();
+        Ok(state.plan.steps[switchable(&state.plan, node)?].enabled)
+    }
+
+    /// Lets a node take part in launches or not. One that does not holds nothing up.
+    ///
+    /// # Errors
+    /// As [`Driver::node_enabled`].
+    pub fn enable_node(&self, exec: Handle, node: Handle, enabled: bool) -> DriverResult {
+        let exec = self.graph_execs.lookup(exec)?;
+        let mut state = exec.state.lock();
+        let index = switchable(&state.plan, node)?;
+        state.plan.steps[index].enabled = enabled;
+        Ok(())
+    }
+}
+
+fn switchable(plan: &Plan, node: Handle) -> DriverResult<usize> {
+    let index = plan.step_of(node).ok_or_else(not_of_the_instance)?;
+    let kind = plan.steps[index].work.kind();
+    if !matches!(kind, NodeKind::Kernel | NodeKind::Memcpy | NodeKind::Memset) {
+        return Err(DriverError::invalid_value(format!("a {} always takes part", kind.noun())));
+    }
+    Ok(index)
+}
+
+#[cold]
+pub(super) fn not_of_the_instance() -> DriverError {
+    DriverError::invalid_value("the node is not one of the graph that was instantiated")
+}

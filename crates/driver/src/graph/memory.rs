@@ -1,0 +1,277 @@
+//! Memory that graphs allocate and free: an address that is known when the node is made, and memory that a program may use from
+//! the launch of the allocation to that of the free.
+//!
+//! The memory is there as long as a graph, an instance or the program may use it; what counts as allocated follows the launches.
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use warploom_exec::memory::{AllocError, AllocSpec, Memory, MemoryKind};
+
+use super::capture::Capture;
+use super::{AllocWork, Driver, DriverError, DriverResult, FreeWork, Work};
+use crate::ErrorCode;
+use crate::stream::StreamRef;
+
+/// What the graphs of a device have, in bytes (`CUgraphMem_attribute`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GraphMemoryUse {
+    /// Allocated.
+    pub used: u64,
+    /// The most that ever was allocated, since it was last reset.
+    pub used_high: u64,
+    /// Allocated, or kept for launches to come.
+    pub reserved: u64,
+    /// The most that ever was reserved, since it was last reset.
+    pub reserved_high: u64,
+}
+
+/// The memory of all graphs.
+#[derive(Default)]
+pub struct GraphMemory {
+    /// How many allocations the program may free.
+    live: AtomicUsize,
+    state: Mutex<MemoryState>,
+}
+
+#[derive(Default)]
+struct MemoryState {
+    /// All allocations, by address; with a reference of their own while they are the program's.
+    known: BTreeMap<u64, (Weak<GraphAllocation>, Option<Arc<GraphAllocation>>)>,
+    /// By device.
+    figures: BTreeMap<u32, GraphMemoryUse>,
+}
+
+/// One allocation, which a node of a graph describes.
+pub(super) struct GraphAllocation {
+    memory: Arc<Memory>,
+    registry: Arc<GraphMemory>,
+    address: u64,
+    size: u64,
+    ordinal: u32,
+    /// Whether it is kept for launches to come.
+    reserved: AtomicBool,
+}
+
+impl GraphAllocation {
+    pub(super) fn address(&self) -> u64 {
+        self.address
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(super) fn ordinal(&self) -> u32 {
+        self.ordinal
+    }
+}
+
+impl Drop for GraphAllocation {
+    fn drop(&mut self) {
+        let mut state = self.registry.state.lock();
+        state.known.remove(&self.address);
+        if self.reserved.load(Ordering::Acquire) {
+            state.figures.entry(self.ordinal).or_default().reserved -= self.size;
+        }
+        drop(state);
+        // It is ours alone: nobody else frees it.
+        let _ = self.memory.free(self.address);
+    }
+}
+
+impl GraphMemory {
+    fn is_live(&self, allocation: &GraphAllocation) -> bool {
+        let state = self.state.lock();
+        state.known.get(&allocation.address).is_some_and(|(_, live)| live.is_some())
+    }
+
+    /// Makes an allocation the program's.
+    fn begin(&self, allocation: &Arc<GraphAllocation>) {
+        let mut state = self.state.lock();
+        let MemoryState { known, figures } = &mut *state;
+        let figures = figures.entry(allocation.ordinal).or_default();
+        if !allocation.reserved.swap(true, Ordering::AcqRel) {
+            figures.reserved += allocation.size;
+            figures.reserved_high = figures.reserved_high.max(figures.reserved);
+        }
+        if let Some((_, live @ None)) = known.get_mut(&allocation.address) {
+            *live = Some(Arc::clone(allocation));
+            figures.used += allocation.size;
+            figures.used_high = figures.used_high.max(figures.used);
+            self.live.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Takes the allocation at `address` from the program; false if there is none.
+    fn finish(&self, address: u64) -> bool {
+        let mut state = self.state.lock();
+        let Some(allocation) = state.known.get_mut(&address).and_then(|(_, live)| live.take()) else { return false };
+        state.figures.entry(allocation.ordinal).or_default().used -= allocation.size;
+        self.live.fetch_sub(1, Ordering::AcqRel);
+        drop(state);
+        // Perhaps the last reference, whose end takes the lock.
+        drop(allocation);
+        true
+    }
+
+    /// Frees the allocation at `address` for the program, if a graph has allocated it.
+    #[inline]
+    pub(crate) fn free(&self, address: u64) -> bool {
+        self.live.load(Ordering::Acquire) != 0 && self.finish(address)
+    }
+
+    fn find(&self, address: u64) -> Option<Arc<GraphAllocation>> {
+        self.state.lock().known.get(&address)?.0.upgrade()
+    }
+}
+
+/// What a launch does to the memory of graphs.
+pub(super) struct MemoryEffects {
+    pub(super) allocations: Vec<Arc<GraphAllocation>>,
+    pub(super) frees: Vec<FreeWork>,
+}
+
+impl MemoryEffects {
+    pub(super) fn of<'a>(works: impl Iterator<Item = &'a Work>) -> MemoryEffects {
+        let mut effects = MemoryEffects { allocations: Vec::new(), frees: Vec::new() };
+        for work in works {
+            match work {
+                Work::Alloc(alloc) => effects.allocations.push(Arc::clone(&alloc.allocation)),
+                Work::Free(free) => effects.frees.push(free.clone()),
+                _ => {}
+            }
+        }
+        effects
+    }
+
+    fn allocates(&self, address: u64) -> bool {
+        self.allocations.iter().any(|allocation| allocation.address == address)
+    }
+
+    /// Fails if memory would be allocated twice, or freed that is not allocated. With `free_first`, what is left of the last
+    /// launch is freed.
+    pub(super) fn check(&self, driver: &Driver, free_first: bool) -> DriverResult {
+        let memory = &driver.graph_memory;
+        for allocation in &self.allocations {
+            if !free_first && memory.is_live(allocation) {
+                let reason = format!("the memory at {:#x} of the last launch has not been freed", allocation.address);
+                return Err(DriverError::invalid_value(reason));
+            }
+        }
+        for free in &self.frees {
+            let live = free.allocation.as_ref().is_some_and(|allocation| memory.is_live(allocation));
+            if !live && !self.allocates(free.address) {
+                return Err(DriverError::invalid_value(format!("the memory at {:#x} is not allocated", free.address)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what the launch allocates and frees.
+    pub(super) fn apply(&self, driver: &Driver) {
+        for allocation in &self.allocations {
+            driver.graph_memory.begin(allocation);
+        }
+        for free in &self.frees {
+            driver.graph_memory.finish(free.address);
+        }
+    }
+}
+
+impl Driver {
+    /// The work of a node that allocates `size` bytes on a device. `given` is how the program described it.
+    ///
+    /// # Errors
+    /// `InvalidValue` for 0 bytes, `InvalidDevice`, `OutOfMemory`.
+    pub fn alloc_work(&self, ordinal: i32, size: u64, given: Box<dyn Any + Send + Sync>) -> DriverResult<Work> {
+        let ordinal = self.device(ordinal)?.ordinal();
+        let kind = MemoryKind::Device;
+        let spec = AllocSpec { size, kind, device: ordinal, owner: 0, tag: 0, origin: "a graph" };
+        let info = self.memory().alloc(spec).map_err(|error| match error {
+            AllocError::Empty => DriverError::invalid_value("an allocation of 0 bytes"),
+            AllocError::OutOfMemory => {
+                DriverError::new(ErrorCode::OutOfMemory, format!("{size} bytes for a graph are not free"))
+            }
+        })?;
+        let allocation = Arc::new(GraphAllocation {
+            memory: Arc::clone(self.memory()),
+            registry: Arc::clone(&self.graph_memory),
+            address: info.base,
+            size,
+            ordinal,
+            reserved: AtomicBool::new(false),
+        });
+        self.graph_memory.state.lock().known.insert(info.base, (Arc::downgrade(&allocation), None));
+        Ok(Work::Alloc(Arc::new(AllocWork { allocation, given })))
+    }
+
+    /// The work of a node that frees memory which a node of this or another graph allocates.
+    ///
+    /// # Errors
+    /// `InvalidValue` for any other address.
+    pub fn free_work(&self, address: u64) -> DriverResult<Work> {
+        let allocation = self.graph_memory.find(address);
+        if allocation.is_none() {
+            return Err(DriverError::invalid_value(format!("no graph allocates memory at {address:#x}")));
+        }
+        Ok(Work::Free(FreeWork { address, allocation }))
+    }
+
+    /// Makes an allocation in a captured stream a node, and gives the address.
+    pub(crate) fn capture_alloc(&self, capture: &Arc<Capture>, stream: &StreamRef, size: u64) -> DriverResult<u64> {
+        let ordinal = i32::try_from(stream.context.ordinal()).unwrap_or(-1);
+        let work = self.alloc_work(ordinal, size, Box::new(()))?;
+        let address = if let Work::Alloc(alloc) = &work { alloc.address() } else { 0 };
+        self.capture(capture, stream, work)?;
+        Ok(address)
+    }
+
+    /// What the graphs of a device have.
+    ///
+    /// # Errors
+    /// Those of [`Driver::device`].
+    pub fn graph_memory_use(&self, ordinal: i32) -> DriverResult<GraphMemoryUse> {
+        let ordinal = self.device(ordinal)?.ordinal();
+        Ok(self.graph_memory.state.lock().figures.get(&ordinal).copied().unwrap_or_default())
+    }
+
+    /// Starts the high-water marks of a device's graphs again: of what is allocated, or of what is reserved.
+    ///
+    /// # Errors
+    /// Those of [`Driver::device`].
+    pub fn reset_graph_memory_high(&self, ordinal: i32, reserved: bool) -> DriverResult {
+        let ordinal = self.device(ordinal)?.ordinal();
+        let mut state = self.graph_memory.state.lock();
+        let figures = state.figures.entry(ordinal).or_default();
+        if reserved {
+            figures.reserved_high = figures.reserved;
+        } else {
+            figures.used_high = figures.used;
+        }
+        Ok(())
+    }
+
+    /// Gives up what the graphs of a device only keep for launches to come.
+    ///
+    /// # Errors
+    /// Those of [`Driver::device`].
+    pub fn trim_graph_memory(&self, ordinal: i32) -> DriverResult {
+        let ordinal = self.device(ordinal)?.ordinal();
+        let mut state = self.graph_memory.state.lock();
+        let MemoryState { known, figures } = &mut *state;
+        let figures = figures.entry(ordinal).or_default();
+        // Their last references may be ours now: they go when the lock is open again.
+        let idle: Vec<_> =
+            known.values().filter(|(_, live)| live.is_none()).filter_map(|(it, _)| it.upgrade()).collect();
+        for allocation in idle.iter().filter(|allocation| allocation.ordinal == ordinal) {
+            if allocation.reserved.swap(false, Ordering::AcqRel) {
+                figures.reserved -= allocation.size;
+            }
+        }
+        drop(state);
+        Ok(())
+    }
+}

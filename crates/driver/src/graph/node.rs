@@ -1,0 +1,332 @@
+//! What nodes do, with the parameters that a program gave and can ask for.
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::memory::GraphAllocation;
+use super::{Driver, DriverError, DriverResult, Graph, Handle};
+use crate::event::Event;
+use crate::launch::LaunchShape;
+use crate::memory::{Checked, Fill2d, Transfer, Vouch};
+use crate::module::Function;
+use crate::stream::{AttributeValue, ValueOperation};
+
+/// The kind of a node, by its number in `CUgraphNodeType`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names of CUgraphNodeType say it")]
+#[repr(u32)]
+pub enum NodeKind {
+    Kernel = 0,
+    Memcpy = 1,
+    Memset = 2,
+    Host = 3,
+    Graph = 4,
+    Empty = 5,
+    WaitEvent = 6,
+    EventRecord = 7,
+    MemAlloc = 10,
+    MemFree = 11,
+    BatchMemOp = 12,
+}
+
+impl NodeKind {
+    /// The number.
+    pub fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// The kind in words.
+    pub fn noun(self) -> &'static str {
+        match self {
+            NodeKind::Kernel => "kernel",
+            NodeKind::Memcpy => "copy",
+            NodeKind::Memset => "set",
+            NodeKind::Host => "host function",
+            NodeKind::Graph => "graph",
+            NodeKind::Empty => "empty node",
+            NodeKind::WaitEvent => "wait for an event",
+            NodeKind::EventRecord => "record of an event",
+            NodeKind::MemAlloc => "allocation",
+            NodeKind::MemFree => "free",
+            NodeKind::BatchMemOp => "batch of memory operations",
+        }
+    }
+}
+
+/// What a node does.
+#[derive(Clone)]
+pub enum Work {
+    /// Runs a kernel.
+    Kernel(Arc<KernelWork>),
+    /// Copies.
+    Copy(Arc<CopyWork>),
+    /// Sets memory.
+    Fill(Fill2d),
+    /// Calls a function of the program.
+    Host(HostWork),
+    /// Runs a graph that belongs to the node.
+    Graph(Arc<Graph>),
+    /// Nothing.
+    Empty,
+    /// Waits for an event.
+    WaitEvent(Arc<Event>),
+    /// Records an event.
+    RecordEvent(Arc<Event>),
+    /// Writes values to memory and waits for them.
+    Batch(Arc<BatchWork>),
+    /// Allocates memory.
+    Alloc(Arc<AllocWork>),
+    /// Frees memory.
+    Free(FreeWork),
+}
+
+/// A kernel with all that its launches need.
+pub struct KernelWork {
+    /// The function.
+    pub function: Arc<Function>,
+    /// The kernel of a library that the program gave instead of the function; NULL if it gave the function.
+    pub kernel: Handle,
+    /// Sizes of the launch, without what attributes say.
+    pub shape: LaunchShape,
+    /// The parameter buffer, as the source lays it out.
+    pub parameters: Box<[u8]>,
+    /// Addresses of the parameters in the buffer, in order: they stay as long as this is kept.
+    pub pointers: Box<[usize]>,
+    /// Attributes of the launch, by their numbers in `CUlaunchAttributeID`.
+    pub attributes: BTreeMap<u32, AttributeValue>,
+}
+
+/// Numbers of the attributes that change a launch (`CUlaunchAttributeID`).
+const COOPERATIVE: u32 = 2;
+const CLUSTER_DIMENSION: u32 = 4;
+/// The attributes that kernel nodes have.
+const KERNEL_ATTRIBUTES: [u32; 9] = [1, COOPERATIVE, CLUSTER_DIMENSION, 5, 8, 9, 10, 11, 14];
+
+impl KernelWork {
+    /// The sizes of the launch, with what attributes say.
+    pub fn shape(&self) -> LaunchShape {
+        let word = |attribute: u32, index: usize| {
+            let value = self.attributes.get(&attribute)?;
+            let bytes = value.get(4 * index..4 * index + 4)?;
+            Some(bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte)))
+        };
+        let mut shape = self.shape;
+        if let Some(cooperative) = word(COOPERATIVE, 0) {
+            shape.cooperative = cooperative != 0;
+        }
+        if let (Some(x), Some(y), Some(z)) =
+            (word(CLUSTER_DIMENSION, 0), word(CLUSTER_DIMENSION, 1), word(CLUSTER_DIMENSION, 2))
+            && x != 0
+        {
+            shape.cluster = Some([x, y, z]);
+        }
+        shape
+    }
+
+    /// An attribute as it was set, or what holds without.
+    ///
+    /// # Errors
+    /// `InvalidValue` for attributes that kernel nodes do not have.
+    pub fn attribute(&self, attribute: u32) -> DriverResult<AttributeValue> {
+        check_attribute(attribute)?;
+        if let Some(value) = self.attributes.get(&attribute) {
+            return Ok(*value);
+        }
+        let mut value = [0; 64];
+        let words = match attribute {
+            COOPERATIVE => vec![u32::from(self.shape.cooperative)],
+            CLUSTER_DIMENSION => self.shape.cluster.map_or_else(Vec::new, |cluster| cluster.to_vec()),
+            _ => Vec::new(),
+        };
+        for (place, word) in value.chunks_exact_mut(4).zip(words) {
+            place.copy_from_slice(&word.to_ne_bytes());
+        }
+        Ok(value)
+    }
+}
+
+fn check_attribute(attribute: u32) -> DriverResult {
+    if !KERNEL_ATTRIBUTES.contains(&attribute) {
+        return Err(DriverError::invalid_value(format!("{attribute} is no attribute of kernel nodes")));
+    }
+    Ok(())
+}
+
+/// A copy.
+pub struct CopyWork {
+    /// As the program gave it.
+    pub transfer: Transfer,
+    /// Ready to be done; None for a copy of nothing.
+    pub(crate) checked: Option<Checked>,
+}
+
+impl CopyWork {
+    /// A copy that was checked.
+    pub(crate) fn new(transfer: Transfer, checked: Checked) -> CopyWork {
+        CopyWork { transfer, checked: Some(checked) }
+    }
+}
+
+/// A function of the program.
+#[derive(Clone)]
+pub struct HostWork {
+    /// Its address.
+    pub function: usize,
+    /// What it is called with.
+    pub data: usize,
+    /// Calls it.
+    pub call: Arc<dyn Fn() + Send + Sync>,
+}
+
+/// Memory operations, one after the other.
+pub struct BatchWork {
+    /// The operations.
+    pub operations: Vec<ValueOperation>,
+    /// How the program described them, for when it asks.
+    pub given: Box<dyn Any + Send + Sync>,
+}
+
+/// An allocation.
+pub struct AllocWork {
+    pub(super) allocation: Arc<GraphAllocation>,
+    /// How the program described it, for when it asks.
+    pub given: Box<dyn Any + Send + Sync>,
+}
+
+impl AllocWork {
+    /// The address that the memory will have.
+    pub fn address(&self) -> u64 {
+        self.allocation.address()
+    }
+
+    /// Bytes.
+    pub fn size(&self) -> u64 {
+        self.allocation.size()
+    }
+
+    /// The ordinal of the device.
+    pub fn ordinal(&self) -> u32 {
+        self.allocation.ordinal()
+    }
+}
+
+/// A free.
+#[derive(Clone)]
+pub struct FreeWork {
+    /// The address.
+    pub address: u64,
+    /// The memory, if a graph allocates it.
+    pub(super) allocation: Option<Arc<GraphAllocation>>,
+}
+
+impl Work {
+    /// Its kind.
+    pub fn kind(&self) -> NodeKind {
+        match self {
+            Work::Kernel(_) => NodeKind::Kernel,
+            Work::Copy(_) => NodeKind::Memcpy,
+            Work::Fill(_) => NodeKind::Memset,
+            Work::Host(_) => NodeKind::Host,
+            Work::Graph(_) => NodeKind::Graph,
+            Work::Empty => NodeKind::Empty,
+            Work::WaitEvent(_) => NodeKind::WaitEvent,
+            Work::RecordEvent(_) => NodeKind::EventRecord,
+            Work::Batch(_) => NodeKind::BatchMemOp,
+            Work::Alloc(_) => NodeKind::MemAlloc,
+            Work::Free(_) => NodeKind::MemFree,
+        }
+    }
+
+    /// Fails unless it is of `kind`.
+    pub(super) fn check_kind(&self, kind: NodeKind) -> DriverResult {
+        if self.kind() != kind {
+            let reason = format!("the node is a {}, not a {}", self.kind().noun(), kind.noun());
+            return Err(DriverError::invalid_value(reason));
+        }
+        Ok(())
+    }
+
+    /// The graphs that belong to the node.
+    pub(super) fn graphs(&self) -> &[Arc<Graph>] {
+        match self {
+            Work::Graph(graph) => std::slice::from_ref(graph),
+            _ => &[],
+        }
+    }
+}
+
+impl Driver {
+    /// The work of a kernel node. `kernel` is the handle that the program gave if it was one of a library's kernel.
+    ///
+    /// # Errors
+    /// As [`Driver::launch`].
+    pub fn kernel_work(
+        &self,
+        function: &Arc<Function>,
+        kernel: Handle,
+        shape: LaunchShape,
+        parameters: Box<[u8]>,
+        attributes: BTreeMap<u32, AttributeValue>,
+    ) -> DriverResult<Work> {
+        for attribute in attributes.keys() {
+            check_attribute(*attribute)?;
+        }
+        let parameters = self.parameter_buffer(function, parameters)?;
+        let start = parameters.as_ptr().expose_provenance();
+        let pointers = function.parameters().iter().map(|place| start + place.offset as usize).collect();
+        let function = Arc::clone(function);
+        let work = KernelWork { function, kernel, shape, parameters, pointers, attributes };
+        self.check_shape(&work.function, &work.shape())?;
+        Ok(Work::Kernel(Arc::new(work)))
+    }
+
+    /// The same kernel with other attributes.
+    ///
+    /// # Errors
+    /// As [`Driver::kernel_work`].
+    pub fn with_attributes_of(
+        &self,
+        work: &KernelWork,
+        attributes: BTreeMap<u32, AttributeValue>,
+    ) -> DriverResult<Work> {
+        self.kernel_work(&work.function, work.kernel, work.shape, work.parameters.clone(), attributes)
+    }
+
+    /// The work of a copy node.
+    ///
+    /// # Errors
+    /// As [`Driver::copy`].
+    pub fn copy_work(&self, transfer: Transfer, vouch: Vouch) -> DriverResult<Work> {
+        let checked = self.check_transfer(&transfer, vouch)?;
+        Ok(Work::Copy(Arc::new(CopyWork { transfer, checked })))
+    }
+
+    /// The work of a node that sets memory.
+    ///
+    /// # Errors
+    /// As [`Driver::fill`].
+    pub fn fill_work(&self, fill: Fill2d) -> DriverResult<Work> {
+        self.check_fill(&fill)?;
+        Ok(Work::Fill(fill))
+    }
+
+    /// The work of a node that records or waits for an event.
+    ///
+    /// # Errors
+    /// `InvalidHandle` for NULL, stale and foreign handles.
+    pub fn event_work(&self, event: Handle, kind: NodeKind) -> DriverResult<Work> {
+        let event = self.event(event)?;
+        Ok(if kind == NodeKind::EventRecord { Work::RecordEvent(event) } else { Work::WaitEvent(event) })
+    }
+
+    /// The work of a node with memory operations. `given` is how the program described them.
+    ///
+    /// # Errors
+    /// `InvalidValue` for an address that is misaligned or not device memory.
+    pub fn batch_work(&self, operations: Vec<ValueOperation>, given: Box<dyn Any + Send + Sync>) -> DriverResult<Work> {
+        for operation in &operations {
+            self.check_operation(operation)?;
+        }
+        Ok(Work::Batch(Arc::new(BatchWork { operations, given })))
+    }
+}

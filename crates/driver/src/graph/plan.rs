@@ -1,0 +1,159 @@
+//! Plans: the nodes of a graph, and of the graphs that belong to its nodes, in an order that keeps all dependencies, dealt out
+//! to lanes. Each lane becomes a stream; what crosses lanes becomes a wait.
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+
+use super::{Graph, Handle, Work};
+
+/// Independent branches run side by side up to this number.
+const MOST_LANES: usize = 16;
+
+/// One node of a plan.
+pub(super) struct Step {
+    /// The node of the description.
+    pub(super) node: Handle,
+    pub(super) work: Work,
+    /// The steps that it comes after.
+    pub(super) dependencies: Vec<usize>,
+    /// For a node with a graph: the steps of that graph, which come before this one.
+    pub(super) inner: Range<usize>,
+    pub(super) lane: usize,
+    /// The steps of other lanes that it has to wait for.
+    pub(super) waits: Vec<usize>,
+    /// Whether a step of another lane waits for it, or the end of the launch.
+    pub(super) marked: bool,
+    pub(super) enabled: bool,
+}
+
+/// All nodes, in order.
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
+    pub(super) lanes: usize,
+    /// The last steps of all lanes but the first.
+    pub(super) ends: Vec<usize>,
+    index: HashMap<Handle, usize>,
+}
+
+/// A graph in which nodes come after themselves.
+pub(super) struct Cycle {
+    /// One of the nodes.
+    pub(super) node: Handle,
+}
+
+impl Plan {
+    /// Plans a graph as it is now.
+    pub(super) fn of(graph: &Graph) -> Result<Plan, Cycle> {
+        let mut steps = Vec::new();
+        append(graph, &[], &mut steps)?;
+        let mut plan = Plan { steps, lanes: 1, ends: Vec::new(), index: HashMap::new() };
+        plan.index = plan.steps.iter().enumerate().map(|(index, step)| (step.node, index)).collect();
+        plan.deal();
+        Ok(plan)
+    }
+
+    /// The step of a node.
+    pub(super) fn step_of(&self, node: Handle) -> Option<usize> {
+        self.index.get(&node).copied()
+    }
+
+    /// Gives every step a lane: that of a step before it, if nothing was put there since.
+    fn deal(&mut self) {
+        let mut tails: Vec<usize> = Vec::new();
+        for index in 0..self.steps.len() {
+            let step = &self.steps[index];
+            let follows = step.dependencies.iter().find_map(|dependency| {
+                let lane = self.steps[*dependency].lane;
+                (tails.get(lane) == Some(dependency)).then_some(lane)
+            });
+            let lane = match follows {
+                Some(lane) => lane,
+                None if tails.len() < MOST_LANES => {
+                    tails.push(index);
+                    tails.len() - 1
+                }
+                None => index % MOST_LANES,
+            };
+            tails[lane] = index;
+            // Of each other lane only the last step counts.
+            let mut waits = BTreeMap::new();
+            for dependency in &self.steps[index].dependencies {
+                let other = self.steps[*dependency].lane;
+                if other != lane {
+                    let last = waits.entry(other).or_insert(*dependency);
+                    *last = (*last).max(*dependency);
+                }
+            }
+            for wait in waits.values() {
+                self.steps[*wait].marked = true;
+            }
+            let step = &mut self.steps[index];
+            step.lane = lane;
+            step.waits = waits.into_values().collect();
+        }
+        self.lanes = tails.len().max(1);
+        self.ends = tails.into_iter().skip(1).collect();
+        for end in &self.ends {
+            self.steps[*end].marked = true;
+        }
+    }
+}
+
+/// Appends the nodes of a graph; `entry` are the steps that it comes after. Gives those that nothing of it comes after.
+fn append(graph: &Graph, entry: &[usize], steps: &mut Vec<Step>) -> Result<Vec<usize>, Cycle> {
+    let state = graph.state.lock();
+    let mut missing: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut ready = BTreeSet::new();
+    for (local, node) in &state.nodes {
+        if node.dependencies.is_empty() {
+            ready.insert(*local);
+        } else {
+            missing.insert(*local, node.dependencies.len());
+        }
+    }
+    let mut placed: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut exits = Vec::new();
+    while let Some(local) = ready.pop_first() {
+        let Some(node) = state.nodes.get(&local) else { continue };
+        let mut dependencies: Vec<usize> =
+            node.dependencies.iter().filter_map(|dependency| placed.get(&dependency.node).copied()).collect();
+        if dependencies.is_empty() {
+            dependencies = entry.to_vec();
+        }
+        let first = steps.len();
+        if let Work::Graph(inner) = &node.work {
+            let ends = append(inner, &dependencies, steps)?;
+            if !ends.is_empty() {
+                dependencies = ends;
+            }
+        }
+        let inner = first..steps.len();
+        placed.insert(local, steps.len());
+        if node.dependents.is_empty() {
+            exits.push(steps.len());
+        }
+        steps.push(Step {
+            node: node.handle,
+            work: node.work.clone(),
+            dependencies,
+            inner,
+            lane: 0,
+            waits: Vec::new(),
+            marked: false,
+            enabled: true,
+        });
+        for later in &node.dependents {
+            if let Some(count) = missing.get_mut(later) {
+                *count -= 1;
+                if *count == 0 {
+                    missing.remove(later);
+                    ready.insert(*later);
+                }
+            }
+        }
+    }
+    let stuck = missing.keys().next().and_then(|local| state.nodes.get(local));
+    match stuck {
+        Some(node) => Err(Cycle { node: node.handle }),
+        None => Ok(exits),
+    }
+}

@@ -1,0 +1,218 @@
+//! Changes to instances: the parameters of one node, or of all nodes from a graph of the same structure.
+use std::sync::Arc;
+
+use super::exec::not_of_the_instance;
+use super::plan::Plan;
+use super::{Driver, DriverError, DriverResult, Graph, GraphExec, Handle, Work};
+use crate::ErrorCode;
+use crate::memory::{Box3, Place, Side};
+
+/// How an update went, by its number in `CUgraphExecUpdateResult`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names of CUgraphExecUpdateResult say it")]
+#[repr(u32)]
+pub enum UpdateResult {
+    Success = 0,
+    Error = 1,
+    TopologyChanged = 2,
+    NodeTypeChanged = 3,
+    FunctionChanged = 4,
+    ParametersChanged = 5,
+    NotSupported = 6,
+}
+
+/// Why an instance cannot be updated from a graph.
+#[derive(Clone, Debug)]
+pub struct UpdateError {
+    /// What the call answers.
+    pub error: DriverError,
+    /// The reason in short.
+    pub result: UpdateResult,
+    /// The node of the graph at fault; NULL if it is the graph.
+    pub node: Handle,
+    /// For an edge at fault the node that comes first.
+    pub from: Handle,
+}
+
+impl UpdateError {
+    fn new(result: UpdateResult, node: Handle, reason: String) -> UpdateError {
+        let error = DriverError::new(ErrorCode::GraphExecUpdateFailure, reason);
+        UpdateError { error, result, node, from: Handle::NULL }
+    }
+}
+
+impl From<DriverError> for UpdateError {
+    fn from(error: DriverError) -> Self {
+        UpdateError { error, result: UpdateResult::Error, node: Handle::NULL, from: Handle::NULL }
+    }
+}
+
+/// What of a node may change in an instance: not where the work is done, nor its shape.
+fn check_change(old: &Work, new: &Work) -> Result<(), (UpdateResult, String)> {
+    let parameters = |what: &str| Err((UpdateResult::ParametersChanged, what.to_owned()));
+    match (old, new) {
+        (Work::Kernel(old), Work::Kernel(new))
+            if !Arc::ptr_eq(old.function.module().context(), new.function.module().context()) =>
+        {
+            return Err((UpdateResult::FunctionChanged, "the kernel is of another context".to_owned()));
+        }
+        (Work::Copy(old), Work::Copy(new)) => {
+            let (old, new) = (&old.transfer, &new.transfer);
+            if !same_kind(&old.src, &new.src) || !same_kind(&old.dst, &new.dst) {
+                return parameters("a copy stays among the same kinds of memory");
+            }
+            if (!is_line(&old.size) || !is_line(&new.size)) && old.size != new.size {
+                return parameters("a copy of several rows keeps its size");
+            }
+            if new.size.width == 0 {
+                return parameters("a copy cannot become one of nothing");
+            }
+        }
+        (Work::Fill(old), Work::Fill(new)) => {
+            let shape = |fill: &crate::memory::Fill2d| (fill.width, fill.pitch, fill.element as u64);
+            if old.height != new.height || (old.height > 1 && shape(old) != shape(new)) {
+                return parameters("a set of several rows keeps its size");
+            }
+        }
+        (Work::Batch(old), Work::Batch(new)) => {
+            let kinds = |batch: &super::BatchWork| -> Vec<_> {
+                batch.operations.iter().map(|operation| std::mem::discriminant(&operation.action)).collect()
+            };
+            if kinds(old) != kinds(new) {
+                return parameters("memory operations keep their number and kinds");
+            }
+        }
+        (Work::Alloc(old), Work::Alloc(new)) if old.address() != new.address() => {
+            return parameters("an allocation of an instance stays where it is");
+        }
+        (Work::Free(old), Work::Free(new)) if old.address != new.address => {
+            return parameters("an instance frees the same memory");
+        }
+        (old, new) if old.kind() != new.kind() => {
+            let reason = format!("a {} cannot become a {}", old.kind().noun(), new.kind().noun());
+            return Err((UpdateResult::NodeTypeChanged, reason));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn is_line(size: &Box3) -> bool {
+    size.height <= 1 && size.depth <= 1
+}
+
+fn same_kind(old: &Side, new: &Side) -> bool {
+    matches!(
+        (&old.place, &new.place),
+        (Place::Host(_) | Place::Unified(_), Place::Host(_) | Place::Unified(_))
+            | (Place::Device(_) | Place::Unified(_), Place::Device(_) | Place::Unified(_))
+            | (Place::Array(_), Place::Array(_))
+    )
+}
+
+/// Compares the steps of two plans of the same structure, which start at `first` in `old`.
+fn check_plan(old: &Plan, first: usize, count: usize, new: &Plan) -> Result<(), UpdateError> {
+    if new.steps.len() != count {
+        let reason = format!("the instance has {count} nodes, the graph {}", new.steps.len());
+        return Err(UpdateError::new(UpdateResult::TopologyChanged, Handle::NULL, reason));
+    }
+    for (old_step, new_step) in old.steps[first..first + count].iter().zip(&new.steps) {
+        // What comes before the whole part is not looked at.
+        let inside = |dependency: &usize| dependency.checked_sub(first);
+        let dependencies: Vec<usize> = old_step.dependencies.iter().filter_map(inside).collect();
+        if dependencies != new_step.dependencies {
+            let different = new_step.dependencies.iter().find(|dependency| !dependencies.contains(dependency));
+            let reason = "the node comes after others than in the instance".to_owned();
+            let mut error = UpdateError::new(UpdateResult::TopologyChanged, new_step.node, reason);
+            error.from = different.map_or(Handle::NULL, |index| new.steps[*index].node);
+            return Err(error);
+        }
+        check_change(&old_step.work, &new_step.work)
+            .map_err(|(result, reason)| UpdateError::new(result, new_step.node, reason))?;
+    }
+    Ok(())
+}
+
+impl Driver {
+    /// Gives a node of an instance other work of the same kind and shape. The graph stays as it is.
+    ///
+    /// # Errors
+    /// `InvalidValue` for NULL, stale and foreign handles, nodes that are not of the instance, and a change that is not possible.
+    pub fn set_exec_work(&self, exec: Handle, node: Handle, work: Work) -> DriverResult {
+        let exec = self.graph_execs.lookup(exec)?;
+        if let Work::Kernel(kernel) = &work {
+            self.load_function(&kernel.function)?;
+        }
+        let mut state = exec.state.lock();
+        let index = state.plan.step_of(node).ok_or_else(not_of_the_instance)?;
+        let step = &mut state.plan.steps[index];
+        check_change(&step.work, &work).map_err(|(_, reason)| DriverError::invalid_value(reason))?;
+        step.work = work;
+        Ok(())
+    }
+
+    /// Gives the nodes of a graph inside an instance the work of another graph of the same structure.
+    ///
+    /// # Errors
+    /// As [`Driver::set_exec_work`].
+    pub fn set_exec_graph(&self, exec: Handle, node: Handle, graph: Handle) -> DriverResult {
+        let exec = self.graph_execs.lookup(exec)?;
+        let plan = self.plan(&*self.graphs.lookup(graph)?).map_err(|failure| failure.error)?;
+        let mut state = exec.state.lock();
+        let index = state.plan.step_of(node).ok_or_else(not_of_the_instance)?;
+        state.plan.steps[index].work.check_kind(super::NodeKind::Graph)?;
+        let inner = state.plan.steps[index].inner.clone();
+        check_plan(&state.plan, inner.start, inner.len(), &plan)
+            .map_err(|failure| DriverError::invalid_value(failure.error.reason().to_owned()))?;
+        for (step, new) in state.plan.steps[inner].iter_mut().zip(plan.steps) {
+            step.work = new.work;
+        }
+        Ok(())
+    }
+
+    /// Gives all nodes of an instance the work of a graph of the same structure, made in the same order.
+    ///
+    /// # Errors
+    /// `GraphExecUpdateFailure` for a graph of another structure and for changes that are not possible: nothing is changed then.
+    /// `InvalidValue` for NULL, stale and foreign handles.
+    pub fn update_exec(&self, exec: Handle, graph: Handle) -> Result<(), UpdateError> {
+        let exec = self.graph_execs.lookup(exec)?;
+        let graph = self.graphs.lookup(graph)?;
+        let plan = self.plan(&graph).map_err(|failure| UpdateError {
+            error: failure.error,
+            result: UpdateResult::Error,
+            node: failure.node,
+            from: Handle::NULL,
+        })?;
+        let objects = graph.state.lock().objects.shared();
+        let mut state = exec.state.lock();
+        let count = state.plan.steps.len();
+        if let Err(error) = check_plan(&state.plan, 0, count, &plan) {
+            drop(state);
+            objects.release_all(self);
+            return Err(error);
+        }
+        for (step, new) in state.plan.steps.iter_mut().zip(plan.steps) {
+            step.work = new.work;
+        }
+        state.objects.absorb(objects);
+        Ok(())
+    }
+
+    /// A graph that does what an instance does, to become a node of another.
+    pub(super) fn graph_from(&self, exec: &GraphExec) -> DriverResult<Arc<Graph>> {
+        let graph = self.new_graph(true)?;
+        let state = exec.state.lock();
+        for step in &state.plan.steps {
+            let after = step.dependencies.iter().map(|index| super::Dependency {
+                node: u32::try_from(*index).unwrap_or(u32::MAX),
+                edge: super::EdgeData::default(),
+            });
+            // The nodes of a graph inside are steps of their own.
+            let work =
+                if matches!(step.work, Work::Graph(_)) || !step.enabled { Work::Empty } else { step.work.clone() };
+            self.append(&graph, after.collect(), work, Handle::NULL)?;
+        }
+        Ok(graph)
+    }
+}

@@ -1,0 +1,74 @@
+//! Nodes with batches of memory operations.
+use warploom_abi::{
+    CUDA_BATCH_MEM_OP_NODE_PARAMS, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUstreamBatchMemOpParams,
+};
+use warploom_driver::graph::{BatchWork, Work};
+use warploom_driver::{Driver, DriverError, DriverResult, Handle};
+
+use super::super::stream_memory_operation::operations;
+use super::{add, check_context, node_handle, other_kind};
+use crate::border::{ApiResult, In, InArray, Out, graph};
+use crate::process::driver;
+
+/// The work that parameters describe.
+pub(super) fn work(driver: &Driver, given: &CUDA_BATCH_MEM_OP_NODE_PARAMS) -> DriverResult<Work> {
+    check_context(driver, given.ctx)?;
+    if given.flags != 0 {
+        return Err(DriverError::invalid_value(format!("flags is {}, must be 0", given.flags)));
+    }
+    let list = graph::operations(given.paramArray).read("paramArray", given.count as usize)?;
+    driver.batch_work(operations(&list)?, Box::new(list))
+}
+
+/// The parameters of a node. The list belongs to the node.
+pub(super) fn described(batch: &BatchWork) -> CUDA_BATCH_MEM_OP_NODE_PARAMS {
+    let list = batch.given.downcast_ref::<Vec<CUstreamBatchMemOpParams>>().map_or(&[][..], Vec::as_slice);
+    CUDA_BATCH_MEM_OP_NODE_PARAMS {
+        ctx: CUcontext::NULL,
+        count: u32::try_from(list.len()).unwrap_or(u32::MAX),
+        paramArray: std::ptr::with_exposed_provenance_mut(list.as_ptr().expose_provenance()),
+        flags: 0,
+    }
+}
+
+pub(crate) fn cuGraphAddBatchMemOpNode(
+    phGraphNode: Out<'_, CUgraphNode>,
+    hGraph: CUgraph,
+    dependencies: InArray<'_, CUgraphNode>,
+    numDependencies: usize,
+    nodeParams: In<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
+) -> ApiResult {
+    let given = nodeParams.required("nodeParams")?;
+    add(phGraphNode, hGraph, &dependencies, numDependencies, |driver| work(driver, &given))
+}
+
+pub(crate) fn cuGraphBatchMemOpNodeGetParams(
+    hNode: CUgraphNode,
+    nodeParams_out: Out<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
+) -> ApiResult {
+    let place = nodeParams_out.required("nodeParams_out")?;
+    match driver()?.node_work(node_handle(hNode))? {
+        Work::Batch(batch) => place.set(described(&batch)),
+        work => return Err(other_kind(&work)),
+    }
+    Ok(())
+}
+
+pub(crate) fn cuGraphBatchMemOpNodeSetParams(
+    hNode: CUgraphNode,
+    nodeParams: In<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
+) -> ApiResult {
+    let given = nodeParams.required("nodeParams")?;
+    let driver = driver()?;
+    driver.set_node_work(node_handle(hNode), work(driver, &given)?)
+}
+
+pub(crate) fn cuGraphExecBatchMemOpNodeSetParams(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    nodeParams: In<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
+) -> ApiResult {
+    let given = nodeParams.required("nodeParams")?;
+    let driver = driver()?;
+    driver.set_exec_work(Handle::from_raw(hGraphExec.0), node_handle(hNode), work(driver, &given)?)
+}

@@ -1,0 +1,218 @@
+//! Kernel nodes. The first ABI version of the parameters ends before the members for kernels of libraries.
+use std::collections::BTreeMap;
+
+use warploom_abi::{
+    CUDA_KERNEL_NODE_PARAMS_v1, CUDA_KERNEL_NODE_PARAMS_v2, CUcontext, CUfunction, CUgraph, CUgraphExec, CUgraphNode,
+    CUkernel, CUkernelNodeAttrID, CUkernelNodeAttrValue,
+};
+use warploom_driver::graph::{KernelWork, Work};
+use warploom_driver::launch::LaunchShape;
+use warploom_driver::stream::AttributeValue;
+use warploom_driver::{Driver, DriverResult, Handle};
+
+use super::super::execution::parameters;
+use super::{add, check_context, node_handle, other_kind};
+use crate::border::{ApiResult, In, InArray, Out, graph::pointers, members};
+use crate::process::driver;
+
+/// The second version of first parameters.
+fn widened(first: &CUDA_KERNEL_NODE_PARAMS_v1) -> CUDA_KERNEL_NODE_PARAMS_v2 {
+    CUDA_KERNEL_NODE_PARAMS_v2 {
+        func: first.func,
+        gridDimX: first.gridDimX,
+        gridDimY: first.gridDimY,
+        gridDimZ: first.gridDimZ,
+        blockDimX: first.blockDimX,
+        blockDimY: first.blockDimY,
+        blockDimZ: first.blockDimZ,
+        sharedMemBytes: first.sharedMemBytes,
+        kernelParams: first.kernelParams,
+        extra: first.extra,
+        ..CUDA_KERNEL_NODE_PARAMS_v2::default()
+    }
+}
+
+/// The work that parameters describe, with attributes that hold already.
+pub(super) fn work(
+    driver: &Driver,
+    given: &CUDA_KERNEL_NODE_PARAMS_v2,
+    attributes: BTreeMap<u32, AttributeValue>,
+) -> DriverResult<Work> {
+    if given.ctx != CUcontext::NULL {
+        check_context(driver, given.ctx)?;
+    }
+    // A kernel counts where no function is given.
+    let handle = Handle::from_raw(if given.func == CUfunction::NULL { given.kern.0 } else { given.func.0 });
+    let function = driver.launchable(handle)?;
+    let kernel = if handle == function.handle() { Handle::NULL } else { handle };
+    let shape = LaunchShape {
+        grid: [given.gridDimX, given.gridDimY, given.gridDimZ],
+        cta: [given.blockDimX, given.blockDimY, given.blockDimZ],
+        cluster: None,
+        dynamic_shared: given.sharedMemBytes,
+        cooperative: false,
+    };
+    let parameters = parameters(&function, &pointers(given.kernelParams), &pointers(given.extra))?;
+    driver.kernel_work(&function, kernel, shape, parameters, attributes)
+}
+
+/// The parameters of a node. The lists belong to the node.
+pub(super) fn described(work: &KernelWork) -> CUDA_KERNEL_NODE_PARAMS_v2 {
+    let [gridDimX, gridDimY, gridDimZ] = work.shape.grid;
+    let [blockDimX, blockDimY, blockDimZ] = work.shape.cta;
+    let (func, kern) = if work.kernel.is_null() {
+        (CUfunction(work.function.handle().raw()), CUkernel::NULL)
+    } else {
+        (CUfunction::NULL, CUkernel(work.kernel.raw()))
+    };
+    CUDA_KERNEL_NODE_PARAMS_v2 {
+        func,
+        gridDimX,
+        gridDimY,
+        gridDimZ,
+        blockDimX,
+        blockDimY,
+        blockDimZ,
+        sharedMemBytes: work.shape.dynamic_shared,
+        kernelParams: std::ptr::with_exposed_provenance_mut(work.pointers.as_ptr().expose_provenance()),
+        extra: std::ptr::null_mut(),
+        kern,
+        ctx: CUcontext(work.function.module().context().handle().raw()),
+    }
+}
+
+fn kernel_of(driver: &Driver, node: CUgraphNode) -> DriverResult<std::sync::Arc<KernelWork>> {
+    match driver.node_work(node_handle(node))? {
+        Work::Kernel(kernel) => Ok(kernel),
+        work => Err(other_kind(&work)),
+    }
+}
+
+pub(crate) fn cuGraphAddKernelNode(
+    phGraphNode: Out<'_, CUgraphNode>,
+    hGraph: CUgraph,
+    dependencies: InArray<'_, CUgraphNode>,
+    numDependencies: usize,
+    nodeParams: In<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
+) -> ApiResult {
+    let given = widened(&nodeParams.required("nodeParams")?);
+    add(phGraphNode, hGraph, &dependencies, numDependencies, |driver| work(driver, &given, BTreeMap::new()))
+}
+
+pub(crate) fn cuGraphAddKernelNode_v2(
+    phGraphNode: Out<'_, CUgraphNode>,
+    hGraph: CUgraph,
+    dependencies: InArray<'_, CUgraphNode>,
+    numDependencies: usize,
+    nodeParams: In<'_, CUDA_KERNEL_NODE_PARAMS_v2>,
+) -> ApiResult {
+    let given = nodeParams.required("nodeParams")?;
+    add(phGraphNode, hGraph, &dependencies, numDependencies, |driver| work(driver, &given, BTreeMap::new()))
+}
+
+pub(crate) fn cuGraphKernelNodeGetParams(
+    hNode: CUgraphNode,
+    nodeParams: Out<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
+) -> ApiResult {
+    let place = nodeParams.required("nodeParams")?;
+    let found = described(&*kernel_of(driver()?, hNode)?);
+    place.set(CUDA_KERNEL_NODE_PARAMS_v1 {
+        func: if found.func == CUfunction::NULL { CUfunction(found.kern.0) } else { found.func },
+        gridDimX: found.gridDimX,
+        gridDimY: found.gridDimY,
+        gridDimZ: found.gridDimZ,
+        blockDimX: found.blockDimX,
+        blockDimY: found.blockDimY,
+        blockDimZ: found.blockDimZ,
+        sharedMemBytes: found.sharedMemBytes,
+        kernelParams: found.kernelParams,
+        extra: found.extra,
+    });
+    Ok(())
+}
+
+pub(crate) fn cuGraphKernelNodeGetParams_v2(
+    hNode: CUgraphNode,
+    nodeParams: Out<'_, CUDA_KERNEL_NODE_PARAMS_v2>,
+) -> ApiResult {
+    let place = nodeParams.required("nodeParams")?;
+    place.set(described(&*kernel_of(driver()?, hNode)?));
+    Ok(())
+}
+
+/// Gives a node other parameters; its attributes stay.
+fn set(node: CUgraphNode, given: &CUDA_KERNEL_NODE_PARAMS_v2) -> ApiResult {
+    let driver = driver()?;
+    let attributes = kernel_of(driver, node)?.attributes.clone();
+    driver.set_node_work(node_handle(node), work(driver, given, attributes)?)
+}
+
+pub(crate) fn cuGraphKernelNodeSetParams(
+    hNode: CUgraphNode,
+    nodeParams: In<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
+) -> ApiResult {
+    set(hNode, &widened(&nodeParams.required("nodeParams")?))
+}
+
+pub(crate) fn cuGraphKernelNodeSetParams_v2(
+    hNode: CUgraphNode,
+    nodeParams: In<'_, CUDA_KERNEL_NODE_PARAMS_v2>,
+) -> ApiResult {
+    set(hNode, &nodeParams.required("nodeParams")?)
+}
+
+/// Gives a node of an instance other parameters; its attributes are those of the graph's node.
+fn set_exec(exec: CUgraphExec, node: CUgraphNode, given: &CUDA_KERNEL_NODE_PARAMS_v2) -> ApiResult {
+    let driver = driver()?;
+    let exec = Handle::from_raw(exec.0);
+    driver.graph_exec(exec)?;
+    let attributes = kernel_of(driver, node)?.attributes.clone();
+    driver.set_exec_work(exec, node_handle(node), work(driver, given, attributes)?)
+}
+
+pub(crate) fn cuGraphExecKernelNodeSetParams(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    nodeParams: In<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
+) -> ApiResult {
+    set_exec(hGraphExec, hNode, &widened(&nodeParams.required("nodeParams")?))
+}
+
+pub(crate) fn cuGraphExecKernelNodeSetParams_v2(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    nodeParams: In<'_, CUDA_KERNEL_NODE_PARAMS_v2>,
+) -> ApiResult {
+    set_exec(hGraphExec, hNode, &nodeParams.required("nodeParams")?)
+}
+
+pub(crate) fn cuGraphKernelNodeGetAttribute(
+    hNode: CUgraphNode,
+    attr: CUkernelNodeAttrID,
+    value_out: Out<'_, CUkernelNodeAttrValue>,
+) -> ApiResult {
+    let place = value_out.required("value_out")?;
+    let bytes_of_union = kernel_of(driver()?, hNode)?.attribute(attr.0)?;
+    place.set(CUkernelNodeAttrValue { bytes_of_union });
+    Ok(())
+}
+
+pub(crate) fn cuGraphKernelNodeSetAttribute(
+    hNode: CUgraphNode,
+    attr: CUkernelNodeAttrID,
+    value: In<'_, CUkernelNodeAttrValue>,
+) -> ApiResult {
+    let value = members::attribute_value(&value.required("value")?);
+    let driver = driver()?;
+    let kernel = kernel_of(driver, hNode)?;
+    let mut attributes = kernel.attributes.clone();
+    attributes.insert(attr.0, value);
+    driver.set_node_work(node_handle(hNode), driver.with_attributes_of(&kernel, attributes)?)
+}
+
+pub(crate) fn cuGraphKernelNodeCopyAttributes(dst: CUgraphNode, src: CUgraphNode) -> ApiResult {
+    let driver = driver()?;
+    let attributes = kernel_of(driver, src)?.attributes.clone();
+    let kernel = kernel_of(driver, dst)?;
+    driver.set_node_work(node_handle(dst), driver.with_attributes_of(&kernel, attributes)?)
+}

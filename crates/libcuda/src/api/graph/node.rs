@@ -1,0 +1,243 @@
+//! Nodes of any kind, described by one structure.
+use std::collections::BTreeMap;
+
+use warploom_abi::{
+    CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_EVENT_RECORD_NODE_PARAMS,
+    CUDA_EVENT_WAIT_NODE_PARAMS, CUDA_HOST_NODE_PARAMS_v1, CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v3,
+    CUDA_MEM_ALLOC_NODE_PARAMS_v2, CUDA_MEM_FREE_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v1,
+    CUDA_MEMSET_NODE_PARAMS_v2, CUdeviceptr, CUevent, CUgraph, CUgraphChildGraphNodeOwnership, CUgraphEdgeData,
+    CUgraphExec, CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_anonymous0, CUgraphNodeType,
+};
+use warploom_driver::graph::{NodeKind, Work};
+use warploom_driver::{Driver, DriverError, DriverResult, Handle};
+
+use super::super::memory::copy;
+use super::{add_after, batch, graph_handle, host, kernel, memcpy, memory, memset, node_handle, nodes};
+use crate::border::graph::{NodeParameters, node_parameters};
+use crate::border::{ApiResult, In, InArray, InOut, Out};
+use crate::process::driver;
+
+type Ownership = CUgraphChildGraphNodeOwnership;
+
+/// The work that parameters describe, and the address of what it allocates.
+fn work(driver: &Driver, given: &NodeParameters) -> DriverResult<(Work, Option<CUdeviceptr>)> {
+    let work = match given {
+        NodeParameters::Kernel(given) => kernel::work(driver, given, BTreeMap::new())?,
+        NodeParameters::Copy(given) => memcpy::work(driver, &given.copyParams, given.copyCtx)?,
+        NodeParameters::Fill(given) => {
+            let first = CUDA_MEMSET_NODE_PARAMS_v1 {
+                dst: given.dst,
+                pitch: given.pitch,
+                value: given.value,
+                elementSize: given.elementSize,
+                width: given.width,
+                height: given.height,
+            };
+            memset::work(driver, &first, given.ctx)?
+        }
+        NodeParameters::Host(given) => {
+            host::work(&CUDA_HOST_NODE_PARAMS_v1 { r#fn: given.r#fn, userData: given.userData })?
+        }
+        NodeParameters::Graph(given) => match given.ownership {
+            Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE => driver.graph_work(graph_handle(given.graph))?,
+            Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE => driver.moved_graph_work(graph_handle(given.graph))?,
+            other => return Err(DriverError::invalid_value(format!("{} is no ownership", other.0))),
+        },
+        NodeParameters::Empty => Work::Empty,
+        NodeParameters::WaitEvent(event) => driver.event_work(Handle::from_raw(event.0), NodeKind::WaitEvent)?,
+        NodeParameters::RecordEvent(event) => driver.event_work(Handle::from_raw(event.0), NodeKind::EventRecord)?,
+        NodeParameters::Alloc(given) => {
+            let (work, address) = memory::work(driver, given)?;
+            return Ok((work, Some(address)));
+        }
+        NodeParameters::Free(address) => driver.free_work(*address)?,
+        NodeParameters::Batch(given) => batch::work(driver, given)?,
+    };
+    Ok((work, None))
+}
+
+pub(crate) fn cuGraphAddNode(
+    phGraphNode: Out<'_, CUgraphNode>,
+    hGraph: CUgraph,
+    dependencies: InArray<'_, CUgraphNode>,
+    numDependencies: usize,
+    nodeParams: InOut<'_, CUgraphNodeParams>,
+) -> ApiResult {
+    cuGraphAddNode_v2(phGraphNode, hGraph, dependencies, InArray::none(), numDependencies, nodeParams)
+}
+
+pub(crate) fn cuGraphAddNode_v2(
+    phGraphNode: Out<'_, CUgraphNode>,
+    hGraph: CUgraph,
+    dependencies: InArray<'_, CUgraphNode>,
+    dependencyData: InArray<'_, CUgraphEdgeData>,
+    numDependencies: usize,
+    nodeParams: InOut<'_, CUgraphNodeParams>,
+) -> ApiResult {
+    let given = nodeParams.get("nodeParams")?;
+    let parameters = node_parameters(&given)?;
+    let after = nodes(&dependencies, &dependencyData, numDependencies)?;
+    let mut allocated = None;
+    let added = add_after(phGraphNode, hGraph, after, |driver| {
+        let (work, address) = work(driver, &parameters)?;
+        allocated = address;
+        Ok(work)
+    });
+    if let (Err(_), NodeParameters::Graph(given)) = (&added, &parameters)
+        && given.ownership == Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
+    {
+        driver()?.release_moved_graph(graph_handle(given.graph));
+    }
+    added?;
+    if let (Some(dptr), NodeParameters::Alloc(parameters)) = (allocated, &parameters) {
+        let alloc = CUDA_MEM_ALLOC_NODE_PARAMS_v2 {
+            poolProps: parameters.poolProps,
+            accessDescs: parameters.accessDescs,
+            accessDescCount: parameters.accessDescCount,
+            bytesize: parameters.bytesize,
+            dptr,
+        };
+        nodeParams.set(CUgraphNodeParams { anonymous0: CUgraphNodeParams_anonymous0 { alloc }, ..given });
+    }
+    Ok(())
+}
+
+pub(crate) fn cuGraphAddNode_v3(
+    phGraphNode: Out<'_, CUgraphNode>,
+    hGraph: CUgraph,
+    dependencies: InArray<'_, CUgraphNode>,
+    dependencyData: InArray<'_, CUgraphEdgeData>,
+    numDependencies: usize,
+    nodeParams: InOut<'_, CUgraphNodeParams>,
+) -> ApiResult {
+    cuGraphAddNode_v2(phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams)
+}
+
+/// The work that a change describes. A graph, an allocation or a free cannot become another one.
+fn change(driver: &Driver, given: &In<'_, CUgraphNodeParams>) -> DriverResult<Work> {
+    let parameters = node_parameters(&given.required("nodeParams")?)?;
+    if matches!(parameters, NodeParameters::Graph(_) | NodeParameters::Alloc(_) | NodeParameters::Free(_)) {
+        return Err(DriverError::invalid_value("nodes of this kind cannot be changed"));
+    }
+    Ok(work(driver, &parameters)?.0)
+}
+
+pub(crate) fn cuGraphNodeSetParams(hNode: CUgraphNode, nodeParams: In<'_, CUgraphNodeParams>) -> ApiResult {
+    let driver = driver()?;
+    driver.set_node_work(node_handle(hNode), change(driver, &nodeParams)?)
+}
+
+pub(crate) fn cuGraphNodeSetParams_v2(hNode: CUgraphNode, nodeParams: In<'_, CUgraphNodeParams>) -> ApiResult {
+    cuGraphNodeSetParams(hNode, nodeParams)
+}
+
+pub(crate) fn cuGraphExecNodeSetParams(
+    hGraphExec: CUgraphExec,
+    hNode: CUgraphNode,
+    nodeParams: In<'_, CUgraphNodeParams>,
+) -> ApiResult {
+    let driver = driver()?;
+    let exec = Handle::from_raw(hGraphExec.0);
+    driver.graph_exec(exec)?;
+    let parameters = node_parameters(&nodeParams.required("nodeParams")?)?;
+    if let NodeParameters::Graph(given) = parameters {
+        return driver.set_exec_graph(exec, node_handle(hNode), graph_handle(given.graph));
+    }
+    driver.set_exec_work(exec, node_handle(hNode), change(driver, &nodeParams)?)
+}
+
+/// The members of the union for a node.
+fn described(work: &Work) -> CUgraphNodeParams_anonymous0 {
+    type Union = CUgraphNodeParams_anonymous0;
+    match work {
+        Work::Kernel(kernel) => {
+            let second = kernel::described(kernel);
+            Union {
+                kernel: CUDA_KERNEL_NODE_PARAMS_v3 {
+                    func: second.func,
+                    gridDimX: second.gridDimX,
+                    gridDimY: second.gridDimY,
+                    gridDimZ: second.gridDimZ,
+                    blockDimX: second.blockDimX,
+                    blockDimY: second.blockDimY,
+                    blockDimZ: second.blockDimZ,
+                    sharedMemBytes: second.sharedMemBytes,
+                    kernelParams: second.kernelParams,
+                    extra: second.extra,
+                    kern: second.kern,
+                    ctx: second.ctx,
+                },
+            }
+        }
+        Work::Copy(work) => {
+            let copyParams = copy::described(&work.transfer);
+            Union { memcpy: CUDA_MEMCPY_NODE_PARAMS { copyParams, ..CUDA_MEMCPY_NODE_PARAMS::default() } }
+        }
+        Work::Fill(fill) => {
+            let first = memset::described(fill);
+            Union {
+                memset: CUDA_MEMSET_NODE_PARAMS_v2 {
+                    dst: first.dst,
+                    pitch: first.pitch,
+                    value: first.value,
+                    elementSize: first.elementSize,
+                    width: first.width,
+                    height: first.height,
+                    ..CUDA_MEMSET_NODE_PARAMS_v2::default()
+                },
+            }
+        }
+        Work::Host(work) => {
+            let first = host::described(work);
+            let (function, userData) = (first.r#fn, first.userData);
+            let host = CUDA_HOST_NODE_PARAMS_v2 { r#fn: function, userData, ..CUDA_HOST_NODE_PARAMS_v2::default() };
+            Union { host }
+        }
+        Work::Graph(inner) => {
+            let ownership = Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE;
+            Union { graph: CUDA_CHILD_GRAPH_NODE_PARAMS { graph: CUgraph(inner.handle().raw()), ownership } }
+        }
+        Work::Empty => Union::default(),
+        Work::WaitEvent(event) => {
+            Union { eventWait: CUDA_EVENT_WAIT_NODE_PARAMS { event: CUevent(event.handle().raw()) } }
+        }
+        Work::RecordEvent(event) => {
+            let event = CUevent(event.handle().raw());
+            let eventRecord = CUDA_EVENT_RECORD_NODE_PARAMS { event, ..CUDA_EVENT_RECORD_NODE_PARAMS::default() };
+            Union { eventRecord }
+        }
+        Work::Alloc(work) => {
+            let first = memory::described(work);
+            Union {
+                alloc: CUDA_MEM_ALLOC_NODE_PARAMS_v2 {
+                    poolProps: first.poolProps,
+                    accessDescs: first.accessDescs,
+                    accessDescCount: first.accessDescCount,
+                    bytesize: first.bytesize,
+                    dptr: first.dptr,
+                },
+            }
+        }
+        Work::Free(free) => Union { free: CUDA_MEM_FREE_NODE_PARAMS { dptr: free.address } },
+        Work::Batch(work) => {
+            let first = batch::described(work);
+            Union {
+                memOp: CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 {
+                    ctx: first.ctx,
+                    count: first.count,
+                    paramArray: first.paramArray,
+                    flags: first.flags,
+                },
+            }
+        }
+    }
+}
+
+pub(crate) fn cuGraphNodeGetParams(hNode: CUgraphNode, nodeParams: Out<'_, CUgraphNodeParams>) -> ApiResult {
+    let place = nodeParams.required("nodeParams")?;
+    let work = driver()?.node_work(node_handle(hNode))?;
+    let mut given = CUgraphNodeParams { anonymous0: described(&work), ..CUgraphNodeParams::default() };
+    given.r#type = CUgraphNodeType(work.kind().number());
+    place.set(given);
+    Ok(())
+}

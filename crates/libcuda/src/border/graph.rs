@@ -1,0 +1,110 @@
+//! Structures of graph nodes: unions, and lists behind pointers, in both directions.
+use std::ffi::c_void;
+
+use warploom_abi::{
+    CUDA_BATCH_MEM_OP_NODE_PARAMS_v1, CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_HOST_NODE_PARAMS_v2,
+    CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v2,
+    CUdeviceptr, CUevent, CUgraphNodeParams, CUgraphNodeType, CUmemAccessDesc, CUstreamBatchMemOpParams,
+};
+use warploom_driver::{DriverError, DriverResult, ErrorCode};
+
+use super::{HostPtr, InArray, arg};
+
+/// The parameters of a node, by its kind.
+pub(crate) enum NodeParameters {
+    Kernel(CUDA_KERNEL_NODE_PARAMS_v2),
+    Copy(CUDA_MEMCPY_NODE_PARAMS),
+    Fill(CUDA_MEMSET_NODE_PARAMS_v2),
+    Host(CUDA_HOST_NODE_PARAMS_v2),
+    Graph(CUDA_CHILD_GRAPH_NODE_PARAMS),
+    Empty,
+    WaitEvent(CUevent),
+    RecordEvent(CUevent),
+    Alloc(CUDA_MEM_ALLOC_NODE_PARAMS_v1),
+    Free(CUdeviceptr),
+    Batch(CUDA_BATCH_MEM_OP_NODE_PARAMS_v1),
+}
+
+/// The parameters in the structure that is common to all kinds.
+///
+/// # Errors
+/// `InvalidValue` for reserved members that are not 0 and unknown kinds, `NotSupported` for kinds that do not work yet.
+pub(crate) fn node_parameters(given: &CUgraphNodeParams) -> DriverResult<NodeParameters> {
+    type Kind = CUgraphNodeType;
+    if given.reserved0 != [0; 3] || given.reserved2 != 0 {
+        return Err(DriverError::invalid_value("reserved members of nodeParams must be 0"));
+    }
+    let union = &given.anonymous0;
+    // SAFETY: the number says which member the program wrote, and all members are plain numbers and addresses.
+    Ok(unsafe {
+        match given.r#type {
+            Kind::CU_GRAPH_NODE_TYPE_KERNEL => {
+                let kernel = union.kernel;
+                NodeParameters::Kernel(CUDA_KERNEL_NODE_PARAMS_v2 {
+                    func: kernel.func,
+                    gridDimX: kernel.gridDimX,
+                    gridDimY: kernel.gridDimY,
+                    gridDimZ: kernel.gridDimZ,
+                    blockDimX: kernel.blockDimX,
+                    blockDimY: kernel.blockDimY,
+                    blockDimZ: kernel.blockDimZ,
+                    sharedMemBytes: kernel.sharedMemBytes,
+                    kernelParams: kernel.kernelParams,
+                    extra: kernel.extra,
+                    kern: kernel.kern,
+                    ctx: kernel.ctx,
+                })
+            }
+            Kind::CU_GRAPH_NODE_TYPE_MEMCPY => NodeParameters::Copy(union.memcpy),
+            Kind::CU_GRAPH_NODE_TYPE_MEMSET => NodeParameters::Fill(union.memset),
+            Kind::CU_GRAPH_NODE_TYPE_HOST => NodeParameters::Host(union.host),
+            Kind::CU_GRAPH_NODE_TYPE_GRAPH => NodeParameters::Graph(union.graph),
+            Kind::CU_GRAPH_NODE_TYPE_EMPTY => NodeParameters::Empty,
+            Kind::CU_GRAPH_NODE_TYPE_WAIT_EVENT => NodeParameters::WaitEvent(union.eventWait.event),
+            Kind::CU_GRAPH_NODE_TYPE_EVENT_RECORD => NodeParameters::RecordEvent(union.eventRecord.event),
+            Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
+                let alloc = union.alloc;
+                NodeParameters::Alloc(CUDA_MEM_ALLOC_NODE_PARAMS_v1 {
+                    poolProps: alloc.poolProps,
+                    accessDescs: alloc.accessDescs,
+                    accessDescCount: alloc.accessDescCount,
+                    bytesize: alloc.bytesize,
+                    dptr: alloc.dptr,
+                })
+            }
+            Kind::CU_GRAPH_NODE_TYPE_MEM_FREE => NodeParameters::Free(union.free.dptr),
+            Kind::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => {
+                let batch = union.memOp;
+                NodeParameters::Batch(CUDA_BATCH_MEM_OP_NODE_PARAMS_v1 {
+                    ctx: batch.ctx,
+                    count: batch.count,
+                    paramArray: batch.paramArray,
+                    flags: batch.flags,
+                })
+            }
+            CUgraphNodeType(8 | 9 | 13..=18) => {
+                let reason = format!("{:?} is not supported", given.r#type);
+                return Err(DriverError::new(ErrorCode::NotSupported, reason));
+            }
+            unknown => return Err(DriverError::invalid_value(format!("{} is no kind of node", unknown.0))),
+        }
+    })
+}
+
+/// The list of parameters in the structure of a kernel node.
+pub(crate) fn pointers(list: *mut *mut c_void) -> InArray<'static, HostPtr> {
+    // SAFETY: the C caller promised that the members of its structure are good for the call.
+    unsafe { arg(list) }
+}
+
+/// The operations in the structure of a batch.
+pub(crate) fn operations(list: *mut CUstreamBatchMemOpParams) -> InArray<'static, CUstreamBatchMemOpParams> {
+    // SAFETY: as for `pointers`.
+    unsafe { arg(list) }
+}
+
+/// The access descriptions in the structure of an allocation.
+pub(crate) fn accesses(list: *const CUmemAccessDesc) -> InArray<'static, CUmemAccessDesc> {
+    // SAFETY: as for `pointers`.
+    unsafe { arg(list) }
+}
