@@ -3,6 +3,7 @@
 mod abi;
 mod coverage;
 mod error_code;
+mod functions;
 mod headers;
 mod layout;
 mod libcuda;
@@ -28,6 +29,7 @@ pub(crate) fn generate(root: &Path) -> Result<Vec<Output>> {
     libcuda::generate(root, &registry, &handlers, &mut outputs)?;
     coverage::generate(&registry, &handlers, &mut outputs)?;
     tests::generate(root, &registry, &handlers, &mut outputs)?;
+    functions::generate(root, &registry, &mut outputs)?;
     headers::generate(&registry, &mut outputs)?;
     Ok(outputs)
 }

@@ -370,8 +370,16 @@ impl Driver {
         let extent = extent(size, pitch, slice)?;
         if is_host {
             start.checked_add(extent).ok_or_else(too_large)?;
+            let range = vouch(start, extent);
+            if self.memory().in_window(start) {
+                // Pinned memory, or what was: its end is known.
+                self.check_device(start, extent, kind)?;
+            } else if matches!(side.place, Place::Unified(_)) && !range.is_mapped() {
+                // An address that the program calls neither the host's nor the device's may be neither.
+                return Err(self.nowhere(start, extent, kind));
+            }
             let pageable = !self.is_known(start);
-            return Ok(Rows { base: copy::Side::Host(vouch(start, extent)), pitch, slice, pageable });
+            return Ok(Rows { base: copy::Side::Host(range), pitch, slice, pageable });
         }
         self.check_device(start, extent, kind)?;
         Ok(Rows { base: copy::Side::Device(start), pitch, slice, pageable: false })

@@ -40,6 +40,16 @@ impl HostRange {
         self.len == 0
     }
 
+    /// Whether all of the range lies in mappings of the process, if not with which access. The range is that of an address
+    /// which a program gives without saying what it is, so no promise about it is to be had.
+    pub fn is_mapped(&self) -> bool {
+        const PAGE: u64 = 4096;
+        let start = self.address & !(PAGE - 1);
+        let Some(len) = self.address.checked_add(self.len).map(|end| (end - start) as usize) else { return false };
+        // SAFETY: with MS_ASYNC the call looks whether the range is mapped, and does nothing else.
+        unsafe { libc::msync(std::ptr::without_provenance_mut(start as usize), len, libc::MS_ASYNC) == 0 }
+    }
+
     /// The part from `offset` with `len` bytes, if the range has it.
     pub fn part(&self, offset: u64, len: u64) -> Option<HostRange> {
         let end = offset.checked_add(len)?;
@@ -141,6 +151,17 @@ fn accessible(maps: &str, start: u64, end: u64, write: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_ranges_that_are_there_are_mapped() {
+        let bytes = [0_u8; 5000];
+        let address = bytes.as_ptr().addr() as u64;
+        // SAFETY: none of the ranges is ever used for more than to ask.
+        let mapped = |address, len| unsafe { HostRange::new(address, len) }.is_mapped();
+        assert!(mapped(address, 5000) && mapped(address + 4999, 1));
+        assert!(!mapped(12, 4) && !mapped(address, 1 << 46));
+        assert!(!mapped(u64::MAX - 2, 2) && !mapped(u64::MAX, 2) && !mapped(0xdead_beef_dead_beef, 1));
+    }
 
     #[test]
     fn mappings_must_cover_the_range_with_the_access_asked_for() {

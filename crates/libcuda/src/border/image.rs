@@ -5,30 +5,32 @@ use warploom_driver::module::{ELF_MAGIC, FAT_BINARY_MAGIC, FAT_BINARY_WRAPPER_MA
 use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
 use super::HostPtr;
+use super::host_memory::host_range;
 
-/// Bytes of an ELF header of 64 bits, and of the header of a fat binary.
+/// Bytes of the headers of an ELF file of 64 bits and of each of its sections, and of the header of a fat binary.
 const ELF_HEADER: usize = 64;
+const SECTION_HEADER: usize = 64;
 const FAT_BINARY_HEADER: usize = 16;
 
 /// Copies the image at `pointer`, which must not be NULL.
 ///
 /// # Errors
-/// `InvalidValue` for NULL, `InvalidImage` for a wrapper around nothing.
+/// `InvalidValue` for NULL, `InvalidImage` for a wrapper around nothing and for headers that lead out of memory.
 pub(crate) fn read_image(pointer: HostPtr) -> DriverResult<Image> {
     let address = pointer.required("image")?;
     if starts_with(address, &ELF_MAGIC) {
-        return Ok(Image::Elf(read(address, elf_size(address)).into()));
+        return Ok(Image::Elf(read(address, elf_size(address)?)?.into()));
     }
     if starts_with(address, &FAT_BINARY_MAGIC) {
-        return Ok(Image::FatBinary(read_fat_binary(address).into()));
+        return Ok(Image::FatBinary(read_fat_binary(address)?.into()));
     }
     if starts_with(address, &FAT_BINARY_WRAPPER_MAGIC) {
         // Magic number, version, and the address of the fat binary at byte 8.
-        let inner = word64(&read(address, 16), 8) as usize;
-        if inner == 0 || !starts_with(inner, &FAT_BINARY_MAGIC) {
+        let inner = word64(&read(address, 16)?, 8) as usize;
+        if inner == 0 || read(inner, FAT_BINARY_HEADER)?[..FAT_BINARY_MAGIC.len()] != FAT_BINARY_MAGIC {
             return Err(DriverError::new(ErrorCode::InvalidImage, "a wrapper without a fat binary"));
         }
-        return Ok(Image::WrappedFatBinary(read_fat_binary(inner).into()));
+        return Ok(Image::WrappedFatBinary(read_fat_binary(inner)?.into()));
     }
     // SAFETY: by its documentation the function takes text that ends in NUL where the image is none of the binary forms.
     let text = unsafe { CStr::from_ptr(std::ptr::with_exposed_provenance(address)) };
@@ -44,11 +46,16 @@ fn starts_with(address: usize, bytes: &[u8]) -> bool {
         .all(|(index, byte)| unsafe { std::ptr::with_exposed_provenance::<u8>(address + index).read() == *byte })
 }
 
-fn read(address: usize, len: usize) -> Vec<u8> {
+/// A copy of what headers say is there. What they say may be wrong: then the image is, and the process goes on.
+fn read(address: usize, len: usize) -> DriverResult<Vec<u8>> {
+    if !host_range(address as u64, len as u64).is_mapped() {
+        let reason = format!("the image's headers speak of {len} bytes at {address:#x}, where there is no memory");
+        return Err(DriverError::new(ErrorCode::InvalidImage, reason));
+    }
     let mut bytes = vec![0; len];
-    // SAFETY: the image's header says that it goes so far, which the program vouches for by passing it.
+    // SAFETY: the range is mapped, and the image's header says that it goes so far, which the program vouches for by passing it.
     unsafe { std::ptr::copy_nonoverlapping(std::ptr::with_exposed_provenance(address), bytes.as_mut_ptr(), len) }
-    bytes
+    Ok(bytes)
 }
 
 fn word64(bytes: &[u8], offset: usize) -> u64 {
@@ -61,31 +68,33 @@ fn word16(bytes: &[u8], offset: usize) -> usize {
     bytes.get(offset..offset + 2).map_or(0, |word| usize::from(word[0]) | usize::from(word[1]) << 8)
 }
 
-fn read_fat_binary(address: usize) -> Vec<u8> {
-    let header = read(address, FAT_BINARY_HEADER);
+fn read_fat_binary(address: usize) -> DriverResult<Vec<u8>> {
+    let header = read(address, FAT_BINARY_HEADER)?;
     // Size of the header at byte 6, of what follows it at byte 8.
     let header_size = word16(&header, 6).max(FAT_BINARY_HEADER);
-    let payload = usize::try_from(word64(&header, 8)).unwrap_or(0);
+    let payload = usize::try_from(word64(&header, 8)).unwrap_or(usize::MAX);
     read(address, header_size.saturating_add(payload))
 }
 
 /// The end of what the headers of an ELF file of 64 bits name; of another one only its header.
-fn elf_size(address: usize) -> usize {
-    let header = read(address, 16);
+fn elf_size(address: usize) -> DriverResult<usize> {
+    let header = read(address, 16)?;
     if header[4] != 2 || header[5] != 1 {
-        return header.len();
+        return Ok(header.len());
     }
-    let header = read(address, ELF_HEADER);
+    let header = read(address, ELF_HEADER)?;
+    // Where a table starts, and its size.
     let table = |offset, entry_size, count| {
-        let start = usize::try_from(word64(&header, offset)).unwrap_or(0);
-        (start, word16(&header, entry_size), word16(&header, count))
+        let start = usize::try_from(word64(&header, offset)).unwrap_or(usize::MAX);
+        (start, word16(&header, entry_size) * word16(&header, count))
     };
-    let (sections, section_size, section_count) = table(40, 58, 60);
-    let (segments, segment_size, segment_count) = table(32, 54, 56);
-    let mut end = ELF_HEADER.max(sections + section_size * section_count).max(segments + segment_size * segment_count);
-    if section_size == 64 {
-        let table = read(address + sections, section_size * section_count);
-        for section in table.chunks_exact(64) {
+    let (sections, sections_size) = table(40, 58, 60);
+    let (segments, segments_size) = table(32, 54, 56);
+    let ends = [sections.saturating_add(sections_size), segments.saturating_add(segments_size)];
+    let mut end = ends.into_iter().fold(ELF_HEADER, usize::max);
+    if word16(&header, 58) == SECTION_HEADER {
+        let table = read(address.saturating_add(sections), sections_size)?;
+        for section in table.chunks_exact(SECTION_HEADER) {
             // Sections without bytes in the file (SHT_NOBITS) only have a size in memory.
             let has_bytes = section[4] != 8;
             if has_bytes {
@@ -93,7 +102,7 @@ fn elf_size(address: usize) -> usize {
             }
         }
     }
-    end
+    Ok(end)
 }
 
 /// Writes as much of a log as fits `size` bytes with a NUL, which is at least 1; how many characters that were.

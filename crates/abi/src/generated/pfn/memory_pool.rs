@@ -29,7 +29,7 @@ pub type PFN_cuMemPoolSetAttribute_v11020 =
 pub type PFN_cuMemPoolGetAttribute_v11020 =
     unsafe extern "C" fn(pool: CUmemoryPool, attr: CUmemPool_attribute, value: *mut core::ffi::c_void) -> CUresult;
 
-/// `cuMemPoolSetAccess`. Pointers: `map` in.
+/// `cuMemPoolSetAccess`. Pointers: `map` in, several.
 pub type PFN_cuMemPoolSetAccess_v11020 =
     unsafe extern "C" fn(pool: CUmemoryPool, map: *const CUmemAccessDesc_v1, count: usize) -> CUresult;
 

@@ -47,7 +47,7 @@ pub type PFN_cuMemMapArrayAsync_v11010_ptsz =
 /// `cuMemUnmap`.
 pub type PFN_cuMemUnmap_v10020 = unsafe extern "C" fn(ptr: CUdeviceptr_v2, size: usize) -> CUresult;
 
-/// `cuMemSetAccess`. Pointers: `desc` in.
+/// `cuMemSetAccess`. Pointers: `desc` in, several.
 pub type PFN_cuMemSetAccess_v10020 =
     unsafe extern "C" fn(ptr: CUdeviceptr_v2, size: usize, desc: *const CUmemAccessDesc_v1, count: usize) -> CUresult;
 

@@ -1,0 +1,145 @@
+//! Starts workers one after the other, and tells what became of them.
+
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::Options;
+use crate::generated::FUNCTIONS;
+use crate::progress::{self, Progress};
+use crate::worker::{DONE, FAULTED};
+
+/// Rounds of a worker unless a kernel faults before.
+pub(crate) const ROUNDS: u64 = 24;
+
+/// Lines of a trace that a report shows.
+const SHOWN: usize = 25;
+
+/// What a worker writes on standard error, at most this much of which is kept.
+const LOG: &str = "standard_error.txt";
+
+struct Supervisor<'a> {
+    options: &'a Options,
+    libcuda: PathBuf,
+    folder: PathBuf,
+    progress_file: PathBuf,
+    progress: &'static Progress,
+}
+
+/// Runs workers for as long as the options say. Fails the process if one found something.
+pub(crate) fn run(options: &Options) -> Result<ExitCode> {
+    let folder = match &options.folder {
+        Some(folder) => folder.clone(),
+        None => std::env::temp_dir().join(format!("api-fuzz-{}", std::process::id())),
+    };
+    fs::create_dir_all(&folder)?;
+    let folder = folder.canonicalize()?;
+    let progress_file = folder.join("progress");
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&progress_file)?;
+    let supervisor = Supervisor {
+        options,
+        libcuda: options.libcuda.canonicalize().with_context(|| options.libcuda.display().to_string())?,
+        progress: progress::map(&file)?,
+        folder,
+        progress_file,
+    };
+    if let Some(seed) = options.replay {
+        let (status, lines) = supervisor.worker(seed, true)?;
+        lines.iter().for_each(|line| println!("{line}"));
+        println!("seed {seed}: {}", ending(status));
+        return Ok(if is_fine(status) { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    let findings = supervisor.all()?;
+    supervisor.summary(findings);
+    if options.folder.is_none() {
+        fs::remove_dir_all(&supervisor.folder)?;
+    }
+    Ok(if findings == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Supervisor<'_> {
+    fn all(&self) -> Result<u64> {
+        let end = Instant::now() + Duration::from_secs(self.options.seconds);
+        let (mut seed, mut findings, mut faulted) = (self.options.seed, 0, 0);
+        while Instant::now() < end {
+            let (status, lines) = self.worker(seed, false)?;
+            faulted += u64::from(status.code() == Some(i32::from(FAULTED)));
+            if !is_fine(status) {
+                findings += 1;
+                println!("seed {seed}: {}", ending(status));
+                for thread in &self.progress.current {
+                    if let Some(index) = thread.swap(0, Ordering::Relaxed).checked_sub(1) {
+                        println!("  in {}", FUNCTIONS[index as usize].symbol);
+                    }
+                }
+                lines.iter().for_each(|line| println!("  {line}"));
+            }
+            seed += 1;
+        }
+        println!("seeds {} to {}; {faulted} workers ended with a kernel's fault", self.options.seed, seed - 1);
+        Ok(findings)
+    }
+
+    /// How a worker with this seed ended, and the last lines that it wrote on standard error.
+    fn worker(&self, seed: u64, trace: bool) -> Result<(ExitStatus, VecDeque<String>)> {
+        let log = self.folder.join(LOG);
+        let mut command = Command::new(std::env::current_exe()?);
+        command.current_dir(&self.folder).arg("--libcuda").arg(&self.libcuda);
+        command.args(["--seed", &seed.to_string(), "--rounds", &self.options.rounds.to_string()]);
+        command.arg("--worker").arg(&self.progress_file);
+        command.env("WARPLOOM_MEMORY", "256M").env("WARPLOOM_THREADS", "2").env("WARPLOOM_LAUNCH_TIMEOUT", "20");
+        if trace {
+            command.arg("--trace");
+        }
+        // What kernels print is of no interest.
+        let status = command.stdout(File::create("/dev/null")?).stderr(File::create(&log)?).status()?;
+        Ok((status, last_lines(&log)?))
+    }
+
+    fn summary(&self, findings: u64) {
+        let count = |number: fn(u32, u32) -> bool| {
+            let counts = self.progress.by_function.iter();
+            counts.filter(|(calls, good)| number(calls.load(Ordering::Relaxed), good.load(Ordering::Relaxed))).count()
+        };
+        println!(
+            "{} calls; of {} functions {} were called, {} succeeded at least once; {findings} findings",
+            self.progress.calls.load(Ordering::Relaxed),
+            FUNCTIONS.len(),
+            count(|calls, _| calls > 0),
+            count(|_, successes| successes > 0),
+        );
+    }
+}
+
+fn is_fine(status: ExitStatus) -> bool {
+    status.code().is_some_and(|code| code == i32::from(DONE) || code == i32::from(FAULTED))
+}
+
+fn ending(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) if code == i32::from(DONE) => "nothing found".to_owned(),
+        (Some(code), _) if code == i32::from(FAULTED) => "ended with a kernel's fault".to_owned(),
+        (Some(code), _) => format!("a finding (exit code {code})"),
+        (None, signal) => format!("died of signal {}", signal.unwrap_or_default()),
+    }
+}
+
+/// The last lines of a file that may be large.
+fn last_lines(path: &Path) -> Result<VecDeque<String>> {
+    const TAIL: u64 = 64 << 10;
+    let mut file = File::open(path)?;
+    let len = file.metadata()?.len();
+    file.seek(std::io::SeekFrom::Start(len.saturating_sub(TAIL)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    Ok(lines.iter().skip(lines.len().saturating_sub(SHOWN)).map(|line| (*line).to_owned()).collect())
+}
