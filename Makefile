@@ -8,7 +8,7 @@ TARGET   = $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 RELEASE  = $(TARGET)/release
 BUILD    = build
 
-.PHONY: all demo test lint unit sweep suite bench install clean
+.PHONY: all demo test lint unit fuzz sweep suite bench install clean
 
 all: release
 
@@ -35,8 +35,16 @@ lint:
 
 unit:
 	@scripts/need.sh cc c++ nm clang-19 python3-venv
-	$(CARGO) build --package warploom-libcuda --package warploom-cli
+	$(CARGO) build --package warploom-libcuda --package warploom-cli --package warploom-api-fuzz
 	$(CARGO) test --workspace
+	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seed 1 --seconds 20
+
+# Every function of the driver with arguments good and bad, for as long as FUZZ_SECONDS says, from a seed that is printed.
+fuzz:
+	$(CARGO) build --package warploom-libcuda --package warploom-api-fuzz
+	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+FUZZ_SECONDS = 600
+FUZZ_SEED    = $(shell date +%s)
 
 # What an H200 computed for thousands of PTX instructions, against ours.
 sweep: release

@@ -191,6 +191,8 @@ impl<'a> Arguments<'a> {
             (field, field.offset..field.offset + field.shape.size())
         };
         if aggregate.is_union {
+            // A wait for the narrow member may look at the wide one.
+            out.fill(0);
             let (field, range) = member(self.rng.usize(..aggregate.fields.len()));
             return self.value(aggregate.name, field.name, &field.shape, &mut out[range]);
         }
@@ -265,6 +267,9 @@ impl<'a> Arguments<'a> {
         if self.is_count(&lower) {
             return if self.rng.u8(..6) == 0 { self.rng.usize(..=self.length) as u64 } else { self.length as u64 };
         }
+        if name == "dataSizes" {
+            return [1, 4, 8, 16, 64, 3][self.rng.usize(..6)];
+        }
         if name.starts_with("cudaVersion") {
             return [12_000, 13_000, 13_050, 3_020, 2_000, 0, 99_999, u64::MAX][self.rng.usize(..8)];
         }
@@ -280,7 +285,8 @@ impl<'a> Arguments<'a> {
             return [2 << 20, 2 << 20, 4 << 20, 8 << 20, 4096, 0, 1 << 40][self.rng.usize(..7)];
         }
         if self.hostile && self.rng.bool() {
-            return [1 << 31, u64::from(u32::MAX), 1 << 33, 1 << 48, 1 << 63, u64::MAX, u64::MAX - 511][self.rng.usize(..7)];
+            return [1 << 31, u64::from(u32::MAX), 1 << 33, 1 << 48, 1 << 63, u64::MAX, u64::MAX - 511]
+                [self.rng.usize(..7)];
         }
         if lower.contains("size") || lower.contains("byte") || name == "count" {
             return [0, 1, 3, 4, 16, 100, 256, 4096, 4096, 65_536][self.rng.usize(..10)];
@@ -360,6 +366,11 @@ impl<'a> Arguments<'a> {
                 }
             }
             self.depth -= 1;
+        }
+        if let Some(text) = self.text.as_mut().filter(|_| direction != Direction::Out) {
+            text.push_str(&format!(" {name}[{length}]={{"));
+            bytes.iter().take(128).for_each(|byte| text.push_str(&format!("{byte:02x}")));
+            text.push('}');
         }
         let address = self.lend(&bytes, direction == Direction::In);
         if direction != Direction::In

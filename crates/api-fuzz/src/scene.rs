@@ -96,9 +96,32 @@ const DEFINES_HELPER: &str = r#"
 
 /// Strings that functions are asked for, among others.
 const NAMES: [&str; 26] = [
-    "nothing", "arguments", "shared_sum", "bounded", "busy", "store", "trap_now", "counter", "fixed", "table", "tex",
-    "helper", "", "0000:00:00.0", "cuMemAlloc", "cuGetProcAddress", "cuCtxCreate", "safe.ptx", "broken.ptx", ".",
-    "there/is/no/such.file", "/proc/self/mem", "out.txt", "é\u{1f600}", "%s%n%d", "a name that is longer than most names are",
+    "nothing",
+    "arguments",
+    "shared_sum",
+    "bounded",
+    "busy",
+    "store",
+    "trap_now",
+    "counter",
+    "fixed",
+    "table",
+    "tex",
+    "helper",
+    "",
+    "0000:00:00.0",
+    "cuMemAlloc",
+    "cuGetProcAddress",
+    "cuCtxCreate",
+    "safe.ptx",
+    "broken.ptx",
+    ".",
+    "there/is/no/such.file",
+    "/proc/self/mem",
+    "out.txt",
+    "é\u{1f600}",
+    "%s%n%d",
+    "a name that is longer than most names are",
 ];
 
 /// Memory in which images stand.
@@ -169,7 +192,16 @@ impl Scene {
                 blocks.push(block);
             }
         }
-        Ok(Scene { host, source, source_bytes, kept: Block::new(1 << 20)?, kept_used: AtomicUsize::new(0), images, harmful, _blocks: blocks })
+        Ok(Scene {
+            host,
+            source,
+            source_bytes,
+            kept: Block::new(1 << 20)?,
+            kept_used: AtomicUsize::new(0),
+            images,
+            harmful,
+            _blocks: blocks,
+        })
     }
 
     /// An image, of the well-formed ones mostly.

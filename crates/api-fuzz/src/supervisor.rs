@@ -94,7 +94,11 @@ impl Supervisor<'_> {
         command.current_dir(&self.folder).arg("--libcuda").arg(&self.libcuda);
         command.args(["--seed", &seed.to_string(), "--rounds", &self.options.rounds.to_string()]);
         command.arg("--worker").arg(&self.progress_file);
-        command.env("WARPLOOM_MEMORY", "256M").env("WARPLOOM_THREADS", "2").env("WARPLOOM_LAUNCH_TIMEOUT", "20");
+        command
+            .env("RUST_BACKTRACE", "0")
+            .env("WARPLOOM_MEMORY", "256M")
+            .env("WARPLOOM_THREADS", "2")
+            .env("WARPLOOM_LAUNCH_TIMEOUT", "20");
         if trace {
             command.arg("--trace");
         }

@@ -119,7 +119,10 @@ impl Cells {
     fn new(driver: &Driver) -> Result<Cells> {
         let context = driver.ask("cuCtxCreate_v2", |output| vec![output, 0, 0]).context("no context")?;
         let base = driver.ask("cuMemAllocHost_v2", |output| vec![output, 64]).context("no pinned memory")?;
-        driver.ask("cuCtxPopCurrent_v2", |output| vec![output]).filter(|popped| *popped == context).context("no pop")?;
+        driver
+            .ask("cuCtxPopCurrent_v2", |output| vec![output])
+            .filter(|popped| *popped == context)
+            .context("no pop")?;
         Ok(Cells { addresses: (0..4).map(|index| base + 16 * index).collect() })
     }
 
@@ -187,7 +190,7 @@ impl Worker {
             if !self.shared.scene.source_is_unchanged() {
                 bail!("memory that calls may only read was written");
             }
-            let memory = self.free_memory()?;
+            let Some(memory) = self.free_memory()? else { return Ok(FAULTED) };
             let before = *memory_at_start.get_or_insert(memory);
             if memory < before {
                 bail!("{} bytes of device memory are gone after round {round}", before - memory);
@@ -197,7 +200,10 @@ impl Worker {
                 resident_when_warm = resident;
             }
             if round > WARM_UP && resident > resident_when_warm + RSS_SLACK {
-                bail!("resident memory grew from {resident_when_warm} to {resident} bytes in {} rounds", round - WARM_UP);
+                bail!(
+                    "resident memory grew from {resident_when_warm} to {resident} bytes in {} rounds",
+                    round - WARM_UP
+                );
             }
             if options.trace {
                 eprintln!("round {round}: {resident} bytes resident");
@@ -209,7 +215,8 @@ impl Worker {
     /// Whether a kernel has faulted.
     fn round(&self, seed: u64, threads: usize) -> Result<bool> {
         let results: Vec<Result<bool>> = std::thread::scope(|scope| {
-            let call = |thread: usize| move || self.calls(thread, Rng::with_seed(seed ^ (thread as u64) << 56), threads);
+            let call =
+                |thread: usize| move || self.calls(thread, Rng::with_seed(seed ^ (thread as u64) << 56), threads);
             let running: Vec<_> = (1..threads).map(|thread| scope.spawn(call(thread))).collect();
             let first = call(0)();
             let others = running.into_iter().map(|thread| thread.join().expect("the worker itself does not panic"));
@@ -304,14 +311,22 @@ impl Worker {
         }
     }
 
-    /// As the driver counts it, in a context that is gone afterwards.
-    fn free_memory(&self) -> Result<u64> {
-        let context = self.driver.ask("cuCtxCreate_v2", |output| vec![output, 0, 0]).context("no context after a round")?;
+    /// As the driver counts it, in a context that is gone afterwards; None if a kernel has faulted meanwhile.
+    fn free_memory(&self) -> Result<Option<u64>> {
+        let mut context = 0_u64;
+        let output = (&raw mut context).expose_provenance() as u64;
+        let created = self.driver.call("cuCtxCreate_v2", &[output, 0, 0]);
+        if is_sticky(created) {
+            return Ok(None);
+        }
+        if created != CUresult::CUDA_SUCCESS {
+            bail!("no context after a round: {created:?}");
+        }
         let mut total = 0_u64;
         let total = (&raw mut total).expose_provenance() as u64;
         let free = self.driver.ask("cuMemGetInfo_v2", |output| vec![output, total]).context("no information")?;
         self.driver.call("cuCtxDestroy_v2", &[context]);
-        Ok(free)
+        Ok(Some(free))
     }
 }
 

@@ -15,7 +15,8 @@ use crate::registry::{Direction, Item, Kind, Registry, by_name};
 
 pub(super) fn generate(root: &Path, registry: &Registry, outputs: &mut Vec<Output>) -> Result<()> {
     let types = RustTypes::new(&registry.topics);
-    let mut shapes = Shapes { items: by_name(&registry.topics), types, used: BTreeSet::new(), written: BTreeSet::new() };
+    let mut shapes =
+        Shapes { items: by_name(&registry.topics), types, used: BTreeSet::new(), written: BTreeSet::new() };
     let mut rows = String::new();
     for entry_point in registry.groups.iter().flat_map(|group| &group.entry_points).filter(|entry| entry.exported) {
         for abi in &entry_point.abis {
@@ -36,10 +37,7 @@ pub(super) fn generate(root: &Path, registry: &Registry, outputs: &mut Vec<Outpu
             let indices = indices.join(", ");
             for (symbol, _, per_thread) in symbols(abi) {
                 let typedef = typedef_name(entry_point, abi, per_thread);
-                writeln!(
-                    rows,
-                    "Function::new({symbol:?}, &[{params}], call!(PFN_{typedef}, {indices})),"
-                )?;
+                writeln!(rows, "Function::new({symbol:?}, &[{params}], call!(PFN_{typedef}, {indices})),")?;
             }
         }
     }

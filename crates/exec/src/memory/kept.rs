@@ -50,7 +50,7 @@ impl Memory {
         if spec.size == 0 || self.slabs.class_of(rounded, spec.kind).is_some() {
             return None;
         }
-        Some(chunks_for(spec.size)? * CHUNK)
+        chunks_for(spec.size)?.checked_mul(CHUNK)
     }
 
     /// Allocates in kept memory, which holds what was there. Gives it back as it is if it is too small.
@@ -103,6 +103,7 @@ mod tests {
         assert_eq!(memory.used(), kept.size());
         assert!(memory.check(info.base, 4, AccessKind::Load).is_err());
         assert_eq!(memory.kept_size(&spec(5 << 20)), Some(kept.size()));
+        assert_eq!(memory.kept_size(&spec(u64::MAX - 511)), None);
 
         let kept = memory.alloc_kept(spec(9 << 20), kept).unwrap_err();
         let again = memory.alloc_kept(spec(3 << 20), kept).unwrap();
