@@ -5,6 +5,8 @@
 
 use warploom_exec::memory::Recent;
 
+use crate::frame::Frames;
+
 /// Barriers of a CTA (PTX ISA 9.7.13.1: "Each CTA instance has sixteen barriers").
 pub(crate) const BARRIERS: usize = 16;
 
@@ -57,6 +59,8 @@ pub(crate) struct Arrival {
 pub(crate) struct CtaShared {
     /// What accesses to global memory have met so far.
     pub(crate) recent: Recent,
+    /// Registers that no activation uses.
+    pub(crate) frames: Frames,
     /// `%ctaid`.
     pub(crate) id: [u32; 3],
     /// Shared memory: static variables, then the dynamic part.
@@ -64,7 +68,10 @@ pub(crate) struct CtaShared {
     /// `%smid`.
     pub(crate) worker: u32,
     /// Lanes of each warp that have not exited.
-    pub(crate) alive: Vec<u32>,
+    alive: Vec<u32>,
+    alive_threads: u32,
+    /// Barriers at which threads have arrived.
+    pending: u32,
     released: Vec<Vec<Released>>,
     barriers: [Barrier; BARRIERS],
 }
@@ -76,6 +83,8 @@ impl CtaShared {
         self.shared.resize(shared, 0);
         self.alive.clear();
         self.alive.extend_from_slice(warps);
+        self.alive_threads = warps.iter().map(|mask| mask.count_ones()).sum();
+        self.pending = 0;
         self.released.iter_mut().for_each(Vec::clear);
         self.released.resize_with(warps.len(), Vec::new);
         for barrier in &mut self.barriers {
@@ -88,13 +97,14 @@ impl CtaShared {
 
     /// Threads that have not exited.
     pub(crate) fn alive_threads(&self) -> u32 {
-        self.alive.iter().map(|mask| mask.count_ones()).sum()
+        self.alive_threads
     }
 
     /// Counts an arrival and returns the phase that it belongs to.
     pub(crate) fn arrive(&mut self, arrival: Arrival) -> u64 {
         let barrier = &mut self.barriers[arrival.id as usize];
         let warp = arrival.warp as usize;
+        self.pending += u32::from(!barrier.pending);
         barrier.pending = true;
         barrier.arrived.resize(self.alive.len(), 0);
         barrier.repeated += (barrier.arrived[warp] & arrival.mask).count_ones();
@@ -112,10 +122,14 @@ impl CtaShared {
 
     /// Takes threads that exit out of the count (PTX ISA 9.7.12.8 `exit`: barriers that wait for them are re-evaluated).
     pub(crate) fn exit(&mut self, warp: u32, lanes: u32) {
-        self.alive[warp as usize] &= !lanes;
-        for id in 0..BARRIERS {
-            if self.barriers[id].pending {
-                self.complete(id);
+        let alive = &mut self.alive[warp as usize];
+        self.alive_threads -= (*alive & lanes).count_ones();
+        *alive &= !lanes;
+        if self.pending != 0 {
+            for id in 0..BARRIERS {
+                if self.barriers[id].pending {
+                    self.complete(id);
+                }
             }
         }
     }
@@ -141,6 +155,8 @@ impl CtaShared {
     fn complete(&mut self, id: usize) {
         let barrier = &mut self.barriers[id];
         let full = match barrier.expected {
+            // Most arrivals are not the last one: no need to look at each warp.
+            None if barrier.reduction.arrived < self.alive_threads => false,
             None => barrier.arrived.iter().zip(&self.alive).all(|(arrived, alive)| alive & !arrived == 0),
             Some(count) => {
                 // A warp of which all remaining threads are here counts as a whole one, since counts are multiples of 32.
@@ -165,6 +181,7 @@ impl CtaShared {
             self.released[warp as usize].push(Released { id: id as u32, ticket: phase, reduction: barrier.reduction });
         }
         barrier.clear(phase + 1);
+        self.pending -= 1;
     }
 }
 

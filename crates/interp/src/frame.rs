@@ -3,6 +3,8 @@
 //! Three files by width: 32-bit rows (also 8 and 16-bit registers, zero-extended), 64-bit rows (128-bit registers take two, low half
 //! first) and predicates as lane masks. Constants are rows of their own, filled when the frame is made and never written again.
 
+use crate::program::Program;
+
 /// A 32-bit register: one value for each lane.
 pub(crate) type Row32 = [u32; 32];
 /// A 64-bit register.
@@ -31,8 +33,8 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// Makes the rows that `layout` asks for. Reuses the memory; registers start as zero.
-    pub(crate) fn reset(&mut self, layout: &FrameLayout) {
+    /// Makes the rows that `layout` asks for.
+    fn reset(&mut self, layout: &FrameLayout) {
         self.r32.clear();
         self.r32.resize(layout.rows32, [0; 32]);
         self.r64.clear();
@@ -48,6 +50,33 @@ impl Frame {
         for &(slot, value) in &layout.constant_predicates {
             self.p[slot as usize] = value;
         }
+    }
+}
+
+/// Frames that no activation uses, by the function that they fit. Taking the one that was given last means that the warps of a CTA
+/// that run one after the other do so on the same memory, which the host's caches then hold.
+#[derive(Debug, Default)]
+pub(crate) struct Frames {
+    free: Vec<Vec<Frame>>,
+}
+
+impl Frames {
+    /// A frame for `function`. Its registers hold anything, as PTX has it.
+    pub(crate) fn take(&mut self, program: &Program, function: u32) -> Frame {
+        self.free.get_mut(function as usize).and_then(Vec::pop).unwrap_or_else(|| {
+            let mut frame = Frame::default();
+            frame.reset(&program.functions[function as usize].layout);
+            frame
+        })
+    }
+
+    /// Takes a frame of `function` back.
+    pub(crate) fn give(&mut self, function: u32, frame: Frame) {
+        let index = function as usize;
+        if self.free.len() <= index {
+            self.free.resize_with(index + 1, Vec::new);
+        }
+        self.free[index].push(frame);
     }
 }
 

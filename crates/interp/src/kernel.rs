@@ -162,11 +162,10 @@ impl InterpretedKernel {
             entry.shared.start(&warps, (self.resources.static_shared + launch.dynamic_shared) as usize);
             entry.warps.resize_with(warps.len(), Warp::default);
             for (index, (warp, &lanes)) in entry.warps.iter_mut().zip(&warps).enumerate() {
-                let again = warp.lanes == lanes;
-                if !same_shape || !again {
-                    *warp.tid = thread_ids(index as u32, launch.cta);
+                if !same_shape || warp.lanes != lanes {
+                    warp.tid = thread_ids(index as u32, launch.cta).to_vec();
                 }
-                warp.start(&self.program, index as u32, lanes, again);
+                warp.start(&self.program, &mut entry.shared.frames, index as u32, lanes);
             }
         }
     }
@@ -210,6 +209,7 @@ impl InterpretedKernel {
         let mut result = Round::Finished;
         let function = &self.program.functions[self.program.kernel as usize];
         let CtaState { shared, warps } = cta;
+        let mut nobody = Warp::default();
         let mut machine = Machine {
             frame: Frame::default(),
             pc: 0,
@@ -225,7 +225,7 @@ impl InterpretedKernel {
             grid,
             view: grid.memory().view_with(std::mem::take(&mut shared.recent)),
             cta: shared,
-            warp: Warp::default(),
+            warp: &mut nobody,
             fault: None,
         };
         for warp in warps {
@@ -239,12 +239,11 @@ impl InterpretedKernel {
             machine.fuel = SLICE;
             machine.polls = 0;
             machine.stores = 0;
-            std::mem::swap(&mut machine.warp, warp);
+            machine.warp = warp;
             let flow = machine.run();
             if flow == Flow::Fault {
                 return Err(self.fault(&mut machine));
             }
-            std::mem::swap(&mut machine.warp, warp);
             let polled = flow == Flow::Slice && machine.polls > 0 && machine.stores == 0;
             result = result.max(if polled { Round::Polled } else { Round::Progressed });
         }

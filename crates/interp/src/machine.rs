@@ -57,7 +57,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) grid: &'a Grid,
     pub(crate) view: View<'a>,
     pub(crate) cta: &'a mut CtaShared,
-    pub(crate) warp: Warp,
+    pub(crate) warp: &'a mut Warp,
     pub(crate) fault: Option<Trouble>,
 }
 

@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 
-use crate::frame::{FULL, Frame, Row32};
+use crate::frame::{FULL, Frame, Frames, Row32};
 use crate::machine::{Flow, Machine};
 use crate::program::Program;
 
@@ -46,8 +46,8 @@ pub(crate) struct Group {
 /// One call of a function, by some lanes of the warp together.
 #[derive(Debug, Default)]
 pub(crate) struct Activation {
-    /// Empty while the activation runs: the machine has it then.
-    pub(crate) frame: Frame,
+    /// None before the activation first runs, and while it does: the machine has it then.
+    pub(crate) frame: Option<Frame>,
     pub(crate) function: u32,
     pub(crate) parent: u32,
     pub(crate) depth: u32,
@@ -74,7 +74,7 @@ pub(crate) struct Warp {
     pub(crate) lanes: u32,
     pub(crate) exited: u32,
     /// `%tid` of each lane.
-    pub(crate) tid: Box<[Row32; 3]>,
+    pub(crate) tid: Vec<Row32>,
     pub(crate) activations: Vec<Activation>,
     free: Vec<u32>,
     pub(crate) groups: Vec<Group>,
@@ -87,9 +87,8 @@ pub(crate) struct Warp {
 }
 
 impl Warp {
-    /// Sets the warp to the kernel's entry. `again`: it has run this kernel before, so that its registers fit and hold the
-    /// constants; what else is in them is as undefined as PTX has it.
-    pub(crate) fn start(&mut self, program: &Program, index: u32, lanes: u32, again: bool) {
+    /// Sets the warp to the kernel's entry.
+    pub(crate) fn start(&mut self, program: &Program, frames: &mut Frames, index: u32, lanes: u32) {
         self.index = index;
         self.lanes = lanes;
         self.exited = 0;
@@ -97,14 +96,17 @@ impl Warp {
         self.stamp = 0;
         self.turn = 0;
         self.rotate = false;
+        for activation in &mut self.activations {
+            // A cancelled grid leaves some.
+            if let Some(frame) = activation.frame.take() {
+                frames.give(activation.function, frame);
+            }
+        }
         self.free.clear();
         self.free.extend((0..self.activations.len() as u32).rev());
         let kernel = &program.functions[program.kernel as usize];
         let activation = self.take_activation();
         let entry = &mut self.activations[activation as usize];
-        if !again || entry.function != program.kernel || entry.frame.r32.len() != kernel.layout.rows32 {
-            entry.frame.reset(&kernel.layout);
-        }
         entry.function = program.kernel;
         entry.parent = NO_PARENT;
         entry.depth = 0;
@@ -147,12 +149,15 @@ impl Warp {
     }
 
     /// Takes `lanes` out of `activation` and the ones that called it; frees those that are empty.
-    pub(crate) fn leave(&mut self, mut activation: u32, lanes: u32, whole_stack: bool) {
+    pub(crate) fn leave(&mut self, frames: &mut Frames, mut activation: u32, lanes: u32, whole_stack: bool) {
         while activation != NO_PARENT {
             let entry = &mut self.activations[activation as usize];
             entry.live &= !lanes;
             let parent = entry.parent;
             if entry.live == 0 && !self.free.contains(&activation) {
+                if let Some(frame) = entry.frame.take() {
+                    frames.give(entry.function, frame);
+                }
                 self.free.push(activation);
             }
             if !whole_stack {
@@ -200,15 +205,22 @@ impl Machine<'_> {
         }
         self.store_frame();
         let entry = &mut self.warp.activations[activation as usize];
-        std::mem::swap(&mut self.frame, &mut entry.frame);
+        let function = entry.function;
+        self.frame = entry.frame.take().unwrap_or_else(|| self.cta.frames.take(self.program, function));
         self.activation = activation;
-        self.function = &self.program.functions[entry.function as usize];
+        self.function = &self.program.functions[function as usize];
     }
 
     /// Gives the running activation its registers back.
     pub(crate) fn store_frame(&mut self) {
         if self.activation != NO_PARENT {
-            std::mem::swap(&mut self.frame, &mut self.warp.activations[self.activation as usize].frame);
+            let frame = std::mem::take(&mut self.frame);
+            let entry = &mut self.warp.activations[self.activation as usize];
+            if entry.live == 0 {
+                self.cta.frames.give(entry.function, frame);
+            } else {
+                entry.frame = Some(frame);
+            }
             self.activation = NO_PARENT;
         }
     }

@@ -77,7 +77,12 @@ impl Decoder<'_> {
                     self.emit(Op::scalar(special::read64), d, [0; 3], imm);
                 } else {
                     let d = self.word_out(dst, false);
-                    self.emit(Op::scalar(special::read32), d, [0; 3], imm);
+                    match reg {
+                        SpecialReg::TidX => self.emit(Op::lanes::<special::ReadTid>(), d, [0; 3], 0),
+                        SpecialReg::TidY => self.emit(Op::lanes::<special::ReadTid>(), d, [0; 3], 1),
+                        SpecialReg::TidZ => self.emit(Op::lanes::<special::ReadTid>(), d, [0; 3], 2),
+                        _ => self.emit(Op::lanes::<special::Read32>(), d, [0; 3], imm),
+                    }
                     if ty.bits() == 16 {
                         self.emit(Op::lanes::<moves::ZeroExtend16>(), d, [d, 0, 0], 0);
                     }

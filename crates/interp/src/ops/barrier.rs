@@ -5,7 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 use warploom_exec::fault::FaultKind;
 
 use crate::cta::{Arrival, BARRIERS, Reduction};
-use crate::machine::{Flow, Machine, lanes};
+use crate::machine::{Flow, Machine};
 use crate::program::Inst;
 use crate::warp::Wait;
 
@@ -52,7 +52,11 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
     while left != 0 {
         let first = left.trailing_zeros() as usize;
         let id = ids[first];
-        let same = lanes(left).filter(|&lane| ids[lane] == id).fold(0, |same, lane| same | 1 << lane);
+        let mut same = 0;
+        for (lane, &other) in ids.iter().enumerate() {
+            same |= u32::from(other == id) << lane;
+        }
+        same &= left;
         left &= !same;
         if id as usize >= BARRIERS {
             return machine.fail(same, FaultKind::IllegalInstruction(format!("barrier {id}: there are {BARRIERS}")));

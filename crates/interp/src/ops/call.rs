@@ -68,14 +68,15 @@ pub(crate) fn ret(machine: &mut Machine<'_>, _: &Inst, mask: u32) -> Flow {
         (entry.parent, entry.return_pc, entry.site, entry.base)
     };
     let caller = &machine.program.functions[machine.warp.activations[parent as usize].function as usize];
-    let mut frame = std::mem::take(&mut machine.warp.activations[parent as usize].frame);
+    // The parent has run: it called.
+    let mut frame = machine.warp.activations[parent as usize].frame.take().unwrap_or_default();
     let parent_base = machine.warp.activations[parent as usize].base;
     for (&from, &to) in callee.results.iter().zip(&caller.calls[site as usize].results) {
         let value = Transfer { from: &machine.frame, from_base: base, to: &mut frame, to_base: parent_base };
         value.run(&mut machine.warp.local, from, to, mask);
     }
-    machine.warp.activations[parent as usize].frame = frame;
-    machine.warp.leave(index, mask, false);
+    machine.warp.activations[parent as usize].frame = Some(frame);
+    machine.warp.leave(&mut machine.cta.frames, index, mask, false);
     machine.warp.park(parent, return_pc, mask, Wait::Ready);
     machine.active &= !mask;
     if machine.active == 0 { Flow::Switch } else { Flow::Next }
@@ -96,7 +97,7 @@ impl Machine<'_> {
         self.reserve_stack(base.saturating_add(target.local_bytes), stack)?;
         let index = self.warp.take_activation();
         let mut entry = std::mem::take(&mut self.warp.activations[index as usize]);
-        entry.frame.reset(&target.layout);
+        let mut frame = self.cta.frames.take(self.program, callee);
         entry.function = callee;
         entry.parent = caller;
         entry.depth = depth + 1;
@@ -108,9 +109,10 @@ impl Machine<'_> {
         entry.top.clear();
         entry.top.resize(32, base + target.local_bytes);
         for (&from, &to) in self.function.calls[site as usize].arguments.iter().zip(&target.parameters) {
-            let value = Transfer { from: &self.frame, from_base: parent_base, to: &mut entry.frame, to_base: base };
+            let value = Transfer { from: &self.frame, from_base: parent_base, to: &mut frame, to_base: base };
             value.run(&mut self.warp.local, from, to, mask);
         }
+        entry.frame = Some(frame);
         self.warp.activations[index as usize] = entry;
         Ok(index)
     }

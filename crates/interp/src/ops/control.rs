@@ -38,7 +38,7 @@ pub(crate) fn brx(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
 /// `exit`, and `ret` of a kernel.
 pub(crate) fn exit(machine: &mut Machine<'_>, _: &Inst, mask: u32) -> Flow {
     machine.warp.exited |= mask;
-    machine.warp.leave(machine.activation, mask, true);
+    machine.warp.leave(&mut machine.cta.frames, machine.activation, mask, true);
     machine.cta.exit(machine.warp.index, mask);
     machine.active &= !mask;
     if machine.active == 0 { Flow::Switch } else { Flow::Next }

@@ -5,14 +5,35 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use warploom_ptx::ir::SpecialReg;
 
 use crate::frame::Row32;
+use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine};
 use crate::program::Inst;
 
+/// Reads `%tid`: `imm` is the axis.
+pub(crate) struct ReadTid;
+
+impl LaneOp for ReadTid {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let row = machine.warp.tid[inst.imm as usize];
+        machine.put(inst.d, mask, &row);
+        Flow::Next
+    }
+}
+
 /// Reads a special register whose value fits 32 bits; longer ones give their low half.
-pub(crate) fn read32(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-    let row = row(machine, SpecialReg::ALL[inst.imm as usize]);
-    machine.put(inst.d, mask, &row);
-    Flow::Next
+pub(crate) struct Read32;
+
+impl LaneOp for Read32 {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let register = SpecialReg::ALL[inst.imm as usize];
+        match uniform(machine, register) {
+            Some(value) => machine.put(inst.d, mask, &[value; 32]),
+            None => machine.put(inst.d, mask, &row(machine, register)),
+        }
+        Flow::Next
+    }
 }
 
 /// Reads a special register into a 64-bit row.
@@ -52,22 +73,32 @@ fn nanoseconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
+/// The value in each lane.
 fn row(machine: &Machine<'_>, register: SpecialReg) -> Row32 {
+    use SpecialReg::*;
+    let per_lane = |f: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
+    match register {
+        TidX => machine.warp.tid[0],
+        TidY => machine.warp.tid[1],
+        TidZ => machine.warp.tid[2],
+        Laneid => per_lane(&|lane| lane),
+        LanemaskEq => per_lane(&|lane| 1 << lane),
+        LanemaskLe => per_lane(&|lane| u32::MAX >> (31 - lane)),
+        LanemaskLt => per_lane(&|lane| (1 << lane) - 1),
+        LanemaskGe => per_lane(&|lane| u32::MAX << lane),
+        LanemaskGt => per_lane(&|lane| !(u32::MAX >> (31 - lane))),
+        other => [uniform(machine, other).unwrap_or_default(); 32],
+    }
+}
+
+/// The value of a register that is the same in all lanes.
+fn uniform(machine: &Machine<'_>, register: SpecialReg) -> Option<u32> {
     use SpecialReg::*;
     let launch = &machine.grid.launch;
     let cta = machine.cta.id;
     let cluster = launch.cluster;
-    let per_lane = |f: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
-    let value = match register {
-        TidX => return machine.warp.tid[0],
-        TidY => return machine.warp.tid[1],
-        TidZ => return machine.warp.tid[2],
-        Laneid => return per_lane(&|lane| lane),
-        LanemaskEq => return per_lane(&|lane| 1 << lane),
-        LanemaskLe => return per_lane(&|lane| u32::MAX >> (31 - lane)),
-        LanemaskLt => return per_lane(&|lane| (1 << lane) - 1),
-        LanemaskGe => return per_lane(&|lane| u32::MAX << lane),
-        LanemaskGt => return per_lane(&|lane| !(u32::MAX >> (31 - lane))),
+    Some(match register {
+        TidX | TidY | TidZ | Laneid | LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt => return None,
         NtidX => launch.cta[0],
         NtidY => launch.cta[1],
         NtidZ => launch.cta[2],
@@ -108,6 +139,5 @@ fn row(machine: &Machine<'_>, register: SpecialReg) -> Row32 {
         TotalSmemSize | AggrSmemSize => machine.cta.shared.len() as u32,
         // Performance counters, environment registers and reserved shared memory: there are none, and they read as zero.
         _ => 0,
-    };
-    [value; 32]
+    })
 }
