@@ -143,9 +143,12 @@ fn kernels(module: &VerifiedModule) -> impl Iterator<Item = FunctionId> {
 
 /// Kernel, instruction and line of what keeps kernels from launching.
 fn unsupported(module: &VerifiedModule) -> impl Iterator<Item = (&str, &str, u32)> {
-    kernels(module).flat_map(|kernel| {
+    kernels(module).flat_map(move |kernel| {
         let name: &str = &module.functions[kernel.0 as usize].name;
-        module.unsupported(kernel).into_iter().map(move |(_, found)| (name, &*found.mnemonic, found.line))
+        module
+            .unsupported(kernel)
+            .into_iter()
+            .map(move |(_, found)| (name, module.mnemonic(found.mnemonic), found.line))
     })
 }
 

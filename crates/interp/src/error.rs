@@ -8,7 +8,7 @@ pub enum LoadError {
     Unsupported {
         /// The function that contains it.
         function: String,
-        /// Opcode, with modifiers where they are known.
+        /// Opcode with modifiers.
         instruction: String,
         /// PTX line, from 1.
         line: u32,

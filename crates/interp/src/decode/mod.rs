@@ -152,7 +152,7 @@ impl<'a> Decoder<'a> {
             self.starts.push(self.function.code.len() as u32);
             for inst in &self.body.insts[block.insts.start as usize..block.insts.end as usize] {
                 self.place(inst.line, inst.loc, inst.guard);
-                self.inst(inst).map_err(|refused| self.refuse(refused, &inst.op, inst.line))?;
+                self.inst(inst).map_err(|refused| self.refuse(refused, inst))?;
                 for (inst, line) in std::mem::take(&mut self.after) {
                     self.function.code.push(inst);
                     self.function.lines.push(line);
@@ -176,15 +176,13 @@ impl<'a> Decoder<'a> {
         Ok(std::mem::replace(&mut self.function, empty()))
     }
 
-    fn refuse(&self, refused: Refused, op: &ir::Op, line: u32) -> LoadError {
+    fn refuse(&self, refused: Refused, inst: &ir::Inst) -> LoadError {
         let function = self.source.name.clone();
+        let line = inst.line;
         match refused {
             Refused::Unresolved(variable) => LoadError::Unresolved { function, variable, line },
             Refused::Unsupported => {
-                let instruction = match op {
-                    ir::Op::Unsupported { mnemonic } => mnemonic.to_string(),
-                    op => name(op),
-                };
+                let instruction = self.context.module.mnemonic(inst.mnemonic).to_owned();
                 LoadError::Unsupported { function, instruction, line }
             }
         }
@@ -254,7 +252,7 @@ impl<'a> Decoder<'a> {
             | Op::Elect { .. }
             | Op::Mbarrier(_) => self.sync(&inst.op),
             Op::Video(op) => self.video(op),
-            Op::Async(_) | Op::Texture(_) | Op::Matrix(_) | Op::Unsupported { .. } => Err(Refused::Unsupported),
+            Op::Async(_) | Op::Texture(_) | Op::Matrix(_) | Op::Unsupported => Err(Refused::Unsupported),
         }
     }
 
@@ -497,10 +495,4 @@ fn empty() -> Function {
         exchanges: Vec::new(),
         atomics: Vec::new(),
     }
-}
-
-/// The name of an operation for messages: the variant's, in lower case.
-fn name(op: &ir::Op) -> String {
-    let text = format!("{op:?}");
-    text.split([' ', '(', '{']).next().unwrap_or_default().to_lowercase()
 }

@@ -19,8 +19,8 @@ mod visit;
 pub use cfg::Cfg;
 pub use matrix::{BitOp, Fragment, Layout, MatrixOp, Product, Shape};
 pub use module::{
-    Block, Body, Builtin, Directives, Formal, Function, FunctionKind, Global, Inst, Linkage, LocId, Module, Param,
-    Prototype, PrototypeId, RegDecl, Relocation, RelocationTarget, SharedLayout, SourceLoc, Storage, Target,
+    Block, Body, Builtin, Directives, Formal, Function, FunctionKind, Global, Inst, Linkage, LocId, MnemonicId, Module,
+    Param, Prototype, PrototypeId, RegDecl, Relocation, RelocationTarget, SharedLayout, SourceLoc, Storage, Target,
     Terminator, TerminatorKind, UnsupportedUse,
 };
 pub use op::{CacheHint, FloatBinaryOp, FloatUnaryOp, HintOp, IntBinaryOp, IntUnaryOp, LogicOp, Op, ShiftDirection};

@@ -21,7 +21,20 @@ pub struct Module {
     pub functions: Vec<Function>,
     /// Shapes of indirect calls.
     pub prototypes: Vec<Prototype>,
+    /// Opcodes with modifiers, as the source writes them; [`Module::mnemonic`] looks one up.
+    pub mnemonics: Vec<Box<str>>,
 }
+
+impl Module {
+    /// How the source writes an instruction without its operands: `add.rn.f32`. For messages.
+    pub fn mnemonic(&self, id: MnemonicId) -> &str {
+        self.mnemonics.get(id.0 as usize).map_or("instruction", |text| text)
+    }
+}
+
+/// Index into [`Module::mnemonics`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MnemonicId(pub u32);
 
 /// `.target`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -251,7 +264,7 @@ pub struct Body {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedUse {
     /// Opcode with modifiers.
-    pub mnemonic: Box<str>,
+    pub mnemonic: MnemonicId,
     /// PTX line, from 1.
     pub line: u32,
 }
@@ -291,6 +304,8 @@ pub struct Inst {
     pub guard: Option<Predicate>,
     /// What it does.
     pub op: Op,
+    /// How the source writes it.
+    pub mnemonic: MnemonicId,
     /// PTX line, from 1.
     pub line: u32,
     /// Source place.

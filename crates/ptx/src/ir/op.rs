@@ -599,9 +599,7 @@ pub enum Op {
     Hint(HintOp),
 
     /// A valid instruction without an own variant. Reaching it at a launch is CUDA_ERROR_NOT_SUPPORTED; see [`super::Body::unsupported`].
-    Unsupported {
-        mnemonic: Box<str>,
-    },
+    Unsupported,
 }
 
 /// Instructions that only advise.

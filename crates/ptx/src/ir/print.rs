@@ -251,6 +251,9 @@ impl Display for Module {
         }
         for (index, function) in self.functions.iter().enumerate() {
             write!(f, "f{index}: {function}")?;
+            for found in function.body.iter().flat_map(|body| &body.unsupported) {
+                writeln!(f, "{:>5}  not executable: {}", found.line, self.mnemonic(found.mnemonic))?;
+            }
         }
         Ok(())
     }

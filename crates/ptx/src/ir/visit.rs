@@ -185,7 +185,7 @@ impl Op {
             Op::Async(op) => visit_async(op, v),
             Op::Texture(op) => visit_texture(op, v),
             Op::Matrix(op) => visit_matrix(op, v),
-            Op::Fence(_) | Op::Brkpt | Op::Hint(_) | Op::Unsupported { .. } => {}
+            Op::Fence(_) | Op::Brkpt | Op::Hint(_) | Op::Unsupported => {}
         }
     }
 }

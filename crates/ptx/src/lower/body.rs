@@ -5,7 +5,7 @@ use super::scope::Symbol;
 use super::{Lowering, scalar_type};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{
-    Body, FunctionId, GlobalId, Inst, LocId, Op, Predicate, Reg, RegDecl, ScalarType, SourceLoc, Storage,
+    Body, FunctionId, GlobalId, Inst, LocId, MnemonicId, Op, Predicate, Reg, RegDecl, ScalarType, SourceLoc, Storage,
     UnsupportedUse,
 };
 use crate::isa::Opcode;
@@ -54,6 +54,7 @@ pub(super) struct BodyLowering<'l, 'a> {
     pub(super) branch_targets: Vec<Vec<Name>>,
     pub(super) call_targets: Vec<Vec<FunctionId>>,
     pub(super) guard: Option<Predicate>,
+    pub(super) mnemonic: MnemonicId,
     pub(super) line: u32,
     pub(super) loc: Option<LocId>,
     /// Index of the operand being converted, for messages.
@@ -80,6 +81,7 @@ impl<'a> Lowering<'a> {
             branch_targets: Vec::new(),
             call_targets: Vec::new(),
             guard: None,
+            mnemonic: MnemonicId::default(),
             line: 0,
             loc: None,
             argument: 0,
@@ -278,7 +280,7 @@ impl<'a> BodyLowering<'_, 'a> {
 
     /// Appends an instruction to the current block, under the current guard.
     pub(super) fn emit(&mut self, op: Op) {
-        let inst = Inst { guard: self.guard, op, line: self.line, loc: self.loc };
+        let inst = Inst { guard: self.guard, op, mnemonic: self.mnemonic, line: self.line, loc: self.loc };
         if let Some(block) = self.blocks.last_mut() {
             block.insts.push(inst);
         }
@@ -318,6 +320,7 @@ impl<'a> BodyLowering<'_, 'a> {
             return Err(Reported);
         };
         let Ok(read) = &*read else { return Err(Reported) };
+        self.mnemonic = read.id;
         let count = instruction.operands.len();
         let fitting = |at: &usize| {
             let (least, most) = read.mnemonic.candidates[*at].form.arity();
@@ -339,11 +342,10 @@ impl<'a> BodyLowering<'_, 'a> {
             Opcode::Call => self.call(&candidate.modifiers, instruction),
             opcode => {
                 let op = self.operation(opcode, &candidate.modifiers, &values, instruction.span)?;
-                let op = op.unwrap_or_else(|| {
-                    let mnemonic: Box<str> = read.text.as_str().into();
-                    self.body.unsupported.push(UnsupportedUse { mnemonic: mnemonic.clone(), line: self.line });
-                    Op::Unsupported { mnemonic }
-                });
+                let op = op.unwrap_or(Op::Unsupported);
+                if matches!(op, Op::Unsupported) {
+                    self.body.unsupported.push(UnsupportedUse { mnemonic: read.id, line: self.line });
+                }
                 self.emit(op);
                 Ok(())
             }

@@ -15,8 +15,8 @@ type Key = SmallVec<[Name; 8]>;
 /// What a combination of opcode and modifiers comes to in this module.
 #[derive(Debug)]
 pub(super) struct Read {
-    /// `add.rn.f32`
-    pub(super) text: String,
+    /// `add.rn.f32`, in the module's list.
+    pub(super) id: ir::MnemonicId,
     pub(super) mnemonic: Mnemonic,
     /// By candidate: what the module's version or target lacks.
     pub(super) unmet: Vec<Vec<String>>,
@@ -48,7 +48,8 @@ impl Lowering<'_> {
                 });
                 let unmet = unmet.collect();
                 let text = std::iter::once(opcode).chain(modifiers.iter().copied()).collect::<Vec<_>>().join(".");
-                Read { text, mnemonic, unmet }
+                self.module.mnemonics.push(text.into());
+                Read { id: ir::MnemonicId(self.module.mnemonics.len() as u32 - 1), mnemonic, unmet }
             });
             let read = Rc::new(read);
             self.mnemonics.0.insert(key, Rc::clone(&read));

@@ -52,6 +52,7 @@ struct Renaming {
     globals: Vec<GlobalId>,
     functions: Vec<FunctionId>,
     prototypes: u32,
+    mnemonics: u32,
 }
 
 impl Visitor for Renaming {
@@ -115,7 +116,13 @@ impl Linker {
         }
         let (globals, new_globals) = self.place_globals(&module.globals, globals, index);
         let (functions, new_functions) = self.place_functions(&module.functions, functions, index);
-        let mut renaming = Renaming { globals, functions, prototypes: self.module.prototypes.len() as u32 };
+        let mut renaming = Renaming {
+            globals,
+            functions,
+            prototypes: self.module.prototypes.len() as u32,
+            mnemonics: self.module.mnemonics.len() as u32,
+        };
+        self.module.mnemonics.append(&mut module.mnemonics);
         self.module.prototypes.append(&mut module.prototypes);
         self.rename_relocations(&new_globals, &renaming);
         for old in new_functions {
@@ -251,6 +258,10 @@ impl Linker {
         let Some(mut body) = function.body.take() else { return };
         for inst in &mut body.insts {
             inst.op.visit(renaming);
+            inst.mnemonic.0 += renaming.mnemonics;
+        }
+        for found in &mut body.unsupported {
+            found.mnemonic.0 += renaming.mnemonics;
         }
         body.callees.iter_mut().for_each(|id| *id = renaming.functions[id.0 as usize]);
         body.globals.iter_mut().for_each(|id| *id = renaming.globals[id.0 as usize]);

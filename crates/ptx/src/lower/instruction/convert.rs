@@ -32,13 +32,11 @@ impl BodyLowering<'_, '_> {
         let (satfinite, relu) = (m.has("satfinite"), m.has("relu"));
         if let Some(Value::Srcs(elements)) = args.0.get(1) {
             // Four sources and random bits: the first two are the upper half of the destination.
-            let mnemonic = m.words().collect::<Vec<_>>().join(".");
             debug_assert_eq!(elements.len(), 4);
-            return Ok(Op::Unsupported { mnemonic: format!("cvt.{mnemonic}").into() });
+            return Ok(Op::Unsupported);
         }
         if m.has("scaled::n2::ue8m0") || args.0.len() > 3 && rnd != Some(Rounding::Rs) {
-            let mnemonic = m.words().collect::<Vec<_>>().join(".");
-            return Ok(Op::Unsupported { mnemonic: format!("cvt.{mnemonic}").into() });
+            return Ok(Op::Unsupported);
         }
         let (b, random) =
             if rnd == Some(Rounding::Rs) { (args.optional(2), args.optional(3)) } else { (args.optional(2), None) };
