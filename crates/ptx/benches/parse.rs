@@ -1,4 +1,4 @@
-//! How fast PTX text is parsed: a module of 2 MB with many kernels, as compilers write them.
+//! How fast PTX text is parsed, and loaded: a module of 2 MB with many kernels, as compilers write them.
 #![allow(missing_docs, reason = "criterion_group! makes a public function")]
 
 use std::fmt::Write;
@@ -6,6 +6,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use warploom_ptx::syntax::parse;
+use warploom_ptx::{Options, load};
 
 /// Kernels with loads, arithmetic, a loop and a call, until the text has `size` bytes.
 fn module(size: usize) -> String {
@@ -47,6 +48,14 @@ fn bench(c: &mut Criterion) {
     let mut group = c.benchmark_group("parse");
     group.throughput(Throughput::Bytes(text.len() as u64));
     group.bench_function("2 MB", |b| b.iter(|| parse(black_box(text.as_bytes()))));
+    group.finish();
+
+    let options = Options { driver_version: 13000, sm: 90 };
+    assert!(load(text.as_bytes(), &options).is_ok(), "the benchmark's module loads");
+    let mut group = c.benchmark_group("parse, lower and verify");
+    group.throughput(Throughput::Bytes(text.len() as u64));
+    group.sample_size(30);
+    group.bench_function("2 MB", |b| b.iter(|| load(black_box(text.as_bytes()), &options)));
     group.finish();
 }
 
