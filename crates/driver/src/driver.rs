@@ -35,6 +35,8 @@ pub struct DriverOptions {
     pub device_count: u32,
     /// How many threads run kernels; None for one a core that the process may use.
     pub threads: Option<u32>,
+    /// Whether all kernels of a module are made runnable when it is loaded, not each at its first launch.
+    pub eager_loading: bool,
 }
 
 /// The size of the buffer that holds what kernels print, as recorded for the limit's default.

@@ -88,7 +88,7 @@ impl Driver {
         of_library: bool,
     ) -> DriverResult<Arc<Module>> {
         let variables = self.place_variables(context, code)?;
-        self.modules.insert(|handle| Module {
+        let module = self.modules.insert(|handle| Module {
             handle,
             context: Arc::clone(context),
             code: Arc::clone(code),
@@ -96,7 +96,14 @@ impl Driver {
             functions: Mutex::new(vec![Handle::NULL; code.module().functions.len()]),
             references: Mutex::default(),
             of_library,
-        })
+        })?;
+        if self.options().eager_loading {
+            for function in self.functions_of(&module, usize::MAX)? {
+                // What is wrong with a kernel is told when it is launched: the others run.
+                let _ = self.load_function(&*self.function(function)?);
+            }
+        }
+        Ok(module)
     }
 
     /// The module of a handle.

@@ -28,6 +28,7 @@ pub(crate) fn initialize() -> DriverResult {
             compute_capability: settings.compute_capability,
             device_count: settings.device_count,
             threads: settings.threads,
+            eager_loading: settings.eager_loading,
         };
         let driver = Driver::new(options, Arc::new(Interpreter))?;
         DRIVER.get_or_init(|| driver);

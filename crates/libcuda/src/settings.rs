@@ -1,4 +1,4 @@
-//! The `WARPLOOM_*` environment, read once, at the first call of the process. Nothing else reads it.
+//! The `WARPLOOM_*` environment and `CUDA_MODULE_LOADING`, read once, at the first call of the process. Nothing else reads it.
 //!
 //! A value that cannot be understood is reported on standard error, and the default holds: a driver cannot refuse to load.
 use std::ffi::OsString;
@@ -18,6 +18,8 @@ pub(crate) struct Settings {
     pub(crate) device_count: u32,
     /// How many threads run kernels; None for one a core that the process may use (`WARPLOOM_THREADS`).
     pub(crate) threads: Option<u32>,
+    /// Whether modules are loaded as a whole (`CUDA_MODULE_LOADING=EAGER`, as with NVIDIA's driver).
+    pub(crate) eager_loading: bool,
     /// What is logged (`WARPLOOM_LOG=calls,errors`).
     pub(crate) log: LogSettings,
     /// Which stages of a module are printed (`WARPLOOM_DUMP=ast,ir`).
@@ -65,6 +67,7 @@ impl Settings {
             compute_capability: reader.one("WARPLOOM_DEVICE", 90, parse_device),
             device_count: reader.one("WARPLOOM_DEVICE_COUNT", 1, |text| parse_count(text, 0, 64)),
             threads: reader.one("WARPLOOM_THREADS", None, |text| parse_count(text, 1, 4096).map(Some)),
+            eager_loading: reader.one("CUDA_MODULE_LOADING", false, parse_loading),
             log: reader.one("WARPLOOM_LOG", LogSettings::default(), parse_log),
             dump: reader.one("WARPLOOM_DUMP", Vec::new(), parse_dump),
         };
@@ -126,6 +129,14 @@ fn parse_count(text: &str, least: u32, most: u32) -> Result<u32, String> {
         .ok_or_else(|| format!("a number from {least} to {most} is expected"))
 }
 
+fn parse_loading(text: &str) -> Result<bool, String> {
+    match text {
+        "EAGER" => Ok(true),
+        "LAZY" | "DEFAULT" => Ok(false),
+        _ => Err("EAGER, LAZY or DEFAULT is expected".to_owned()),
+    }
+}
+
 fn parse_log(text: &str) -> Result<LogSettings, String> {
     let mut log = LogSettings::default();
     for part in text.split(',').map(str::trim) {
@@ -175,6 +186,7 @@ mod tests {
             ("WARPLOOM_DEVICE", "sm_120"),
             ("WARPLOOM_DEVICE_COUNT", "0"),
             ("WARPLOOM_THREADS", "3"),
+            ("CUDA_MODULE_LOADING", "EAGER"),
             ("WARPLOOM_LOG", "calls"),
             ("WARPLOOM_DUMP", "ast,ir"),
         ]);
@@ -184,6 +196,7 @@ mod tests {
             compute_capability: 120,
             device_count: 0,
             threads: Some(3),
+            eager_loading: true,
             log: LogSettings { calls: true, errors: false },
             dump: vec!["ast".into(), "ir".into()],
         };
@@ -200,6 +213,7 @@ mod tests {
             ("WARPLOOM_DEVICE", "90"),
             ("WARPLOOM_DEVICE_COUNT", "-1"),
             ("WARPLOOM_THREADS", "0"),
+            ("CUDA_MODULE_LOADING", "sometimes"),
             ("WARPLOOM_LOG", "everything"),
             ("WARPLOOM_DUMP", "llvm"),
         ];

@@ -91,3 +91,21 @@ fn faults_name_kernel_place_thread_and_the_allocation_that_was_missed() {
         )
     );
 }
+
+#[test]
+fn fat_binaries_whole_and_damaged() {
+    let program = program::build("behaviour/images.c", "", &[]);
+    let log = "error   : the image holds no PTX that this device can run, only machine code for GPUs; build it with PTX, as \
+               nvcc does with -gencode arch=compute_NN,code=compute_NN";
+    assert_eq!(program.run(|command| _ = command.env_remove("CUDA_MODULE_LOADING")), format!("{log}\nlazy\ndone\n"));
+    let eager = program.run(|command| _ = command.env("CUDA_MODULE_LOADING", "EAGER"));
+    assert_eq!(eager, format!("{log}\neager\ndone\n"));
+}
+
+#[test]
+fn linked_images_load_in_another_process() {
+    let program = program::build("behaviour/images.c", "linked", &[]);
+    for mode in ["save", "load"] {
+        assert_eq!(program.run(|command| _ = command.args([mode, "linked.cubin"])), "done\n");
+    }
+}

@@ -92,9 +92,9 @@ pub(crate) fn cuModuleUnload(hmod: CUmodule) -> ApiResult {
     driver()?.unload_module(Handle::from_raw(hmod.0))
 }
 
-/// Kernels are always made runnable at their first launch.
 pub(crate) fn cuModuleGetLoadingMode(mode: Out<'_, CUmoduleLoadingMode>) -> ApiResult {
-    mode.required("mode")?.set(CUmoduleLoadingMode::CU_MODULE_LAZY_LOADING);
+    let (eager, lazy) = (CUmoduleLoadingMode::CU_MODULE_EAGER_LOADING, CUmoduleLoadingMode::CU_MODULE_LAZY_LOADING);
+    mode.required("mode")?.set(if driver()?.options().eager_loading { eager } else { lazy });
     Ok(())
 }
 
