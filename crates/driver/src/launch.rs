@@ -37,6 +37,11 @@ const PORTABLE_CLUSTER: u64 = 8;
 /// CTAs of a cluster that are possible where the function allows it.
 const LARGEST_CLUSTER: u64 = 16;
 
+/// How many of something three extents hold; the largest number for more than that.
+pub fn volume(extents: [u32; 3]) -> u64 {
+    extents.iter().fold(1, |product: u64, extent| product.saturating_mul(u64::from(*extent)))
+}
+
 impl Driver {
     /// Puts a launch into a stream. `parameters` is the parameter buffer of the kernel, as its source lays it out.
     ///
@@ -118,7 +123,7 @@ impl Driver {
         if !fits(cta, most_cta) {
             return refuse(format!("CTAs of {cta:?}; from 1 to {most_cta:?} are possible"));
         }
-        let threads: u64 = cta.iter().map(|extent| u64::from(*extent)).product();
+        let threads = volume(cta);
         if threads > u64::from(function.max_threads()) {
             return refuse(format!("CTAs of {threads} threads; the kernel allows {}", function.max_threads()));
         }
@@ -135,7 +140,7 @@ impl Driver {
         }
         let cluster = self.check_cluster(function, shape)?;
         if shape.cooperative {
-            let ctas: u64 = grid.iter().map(|extent| u64::from(*extent)).product();
+            let ctas = volume(grid);
             let resident = u64::from(self.resident_ctas(function, threads, u64::from(dynamic_shared))?);
             let most = resident * u64::from(device.limit(attribute::MULTIPROCESSOR_COUNT));
             if ctas > most {
@@ -162,7 +167,7 @@ impl Driver {
     fn check_cluster(&self, function: &Function, shape: &LaunchShape) -> DriverResult<[u32; 3]> {
         let Some(cluster) = shape.cluster.or_else(|| function.required_cluster()) else { return Ok([1; 3]) };
         let refuse = |reason: String| Err(DriverError::new(ErrorCode::InvalidClusterSize, reason));
-        let ctas: u64 = cluster.iter().map(|extent| u64::from(*extent)).product();
+        let ctas = volume(cluster);
         let most = self.largest_cluster(function)?;
         if ctas == 0 || ctas > most {
             return refuse(format!("clusters of {cluster:?}, {ctas} CTAs; from 1 to {most} are possible"));

@@ -17,6 +17,7 @@ pub mod library;
 pub mod linker;
 pub mod memory;
 pub mod module;
+mod stack;
 pub mod stream;
 pub mod texture;
 

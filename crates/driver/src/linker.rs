@@ -9,6 +9,7 @@ use warploom_ptx::image::{ElfKind, Fatbin, read_container, write_container};
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::module::{Image, JitLogs, JitOptions, damaged, no_binary, refused, unlinkable};
+use crate::stack::with_room;
 use crate::{DriverError, DriverResult, ErrorCode};
 
 /// One link in progress, or done.
@@ -129,7 +130,7 @@ impl Driver {
     }
 
     fn add_text(&self, options: &JitOptions, state: &mut LinkState, name: String, text: String) -> DriverResult {
-        let input = match warploom_ptx::compile(text.as_bytes(), &self.ptx_options(options)) {
+        let input = match with_room(|| warploom_ptx::compile(text.as_bytes(), &self.ptx_options(options))) {
             Ok(input) => input,
             Err(failure) if failure.class == FailureClass::InvalidImage => {
                 return Err(not_recognized(LinkInput::Ptx, &mut state.logs));

@@ -32,7 +32,7 @@ impl Function {
     /// `InvalidValue` for an extent below 1 or more threads than the function allows.
     pub fn set_cta(&self, size: [i32; 3]) -> DriverResult {
         let extents = size.map(|extent| u32::try_from(extent).unwrap_or(0));
-        let threads: u64 = extents.iter().map(|extent| u64::from(*extent)).product();
+        let threads = super::volume(extents);
         if threads == 0 || threads > u64::from(self.max_threads()) {
             return Err(DriverError::invalid_value(format!(
                 "CTAs of {size:?}; the kernel allows {} threads",

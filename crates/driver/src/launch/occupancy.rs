@@ -23,7 +23,7 @@ impl Driver {
         }
         let device = self.device_of(function.module().context())?;
         let limit = |number| u64::from(device.limit(number));
-        let shared = u64::from(function.static_shared()) + dynamic_shared;
+        let shared = u64::from(function.static_shared()).saturating_add(dynamic_shared);
         if threads > u64::from(function.max_threads()) || shared > limit(attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) {
             return Ok(0);
         }

@@ -12,6 +12,7 @@ use crate::device::attribute;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::launch::LegacyLaunch;
+use crate::stack::with_room;
 use crate::{DriverError, DriverResult, ErrorCode};
 
 /// Where a parameter lies in the parameter buffer, in bytes.
@@ -190,9 +191,7 @@ impl Function {
         let loaded = self.loaded.get_or_init(|| {
             let variables = self.module.variables();
             let code = self.module.code().module();
-            driver
-                .executor()
-                .load(code, self.id, &|global| variables.address(global))
+            with_room(|| driver.executor().load(code, self.id, &|global| variables.address(global)))
                 .map_err(|error| DriverError::new(ErrorCode::NotSupported, error.to_string()))
         });
         loaded.as_ref().map_err(Clone::clone)

@@ -8,6 +8,7 @@ use warploom_ptx::{Failure, FailureClass, Linker, Options, VerifiedModule};
 
 use super::{Code, Image};
 use crate::driver::Driver;
+use crate::stack::with_room;
 use crate::{DriverError, DriverResult, ErrorCode};
 
 /// What a program asks of the translation of PTX, as far as it means something here.
@@ -94,7 +95,7 @@ impl Driver {
     /// nothing but machine code.
     pub fn translate(&self, image: &Image, options: &JitOptions, logs: &mut JitLogs) -> DriverResult<Arc<Code>> {
         let start = Instant::now();
-        let result = match image {
+        let result = with_room(|| match image {
             Image::Text(text) => self.translate_text(text, options, logs),
             Image::Elf(bytes) => self.translate_elf(bytes, options, logs),
             Image::FatBinary(bytes) => self.translate_fat_binary(bytes, options, logs),
@@ -103,7 +104,7 @@ impl Driver {
                 Err(DriverError::new(ErrorCode::InvalidImage, "the fat binary is empty"))
             }
             Image::WrappedFatBinary(bytes) => self.translate_fat_binary(bytes, options, logs),
-        };
+        });
         logs.time += start.elapsed();
         result.map(Code::new)
     }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use warploom_abi::{CUfunction, CUlaunchConfig, CUoccupancyB2DSize};
 use warploom_driver::device::attribute;
+use warploom_driver::launch::volume;
 use warploom_driver::module::Function;
 use warploom_driver::{DriverError, DriverResult, Handle};
 
@@ -136,8 +137,8 @@ pub(crate) fn cuOccupancyMaxActiveClusters(
     let config = config.required("config")?;
     let function = function(func)?;
     let shape = shape_of(&config)?;
-    let cluster: u64 = shape.cluster.unwrap_or([1; 3]).iter().map(|extent| u64::from(*extent)).product();
-    let threads: u64 = shape.cta.iter().map(|extent| u64::from(*extent)).product();
+    let cluster = volume(shape.cluster.unwrap_or([1; 3]));
+    let threads = volume(shape.cta);
     let driver = driver()?;
     let resident = u64::from(driver.resident_ctas(&function, threads, u64::from(shape.dynamic_shared))?);
     let multiprocessors = driver.device(0)?.attribute(attribute::MULTIPROCESSOR_COUNT).unwrap_or(1).unsigned_abs();

@@ -48,14 +48,10 @@ fn starts_with(address: usize, bytes: &[u8]) -> bool {
 
 /// A copy of what headers say is there. What they say may be wrong: then the image is, and the process goes on.
 fn read(address: usize, len: usize) -> DriverResult<Vec<u8>> {
-    if !host_range(address as u64, len as u64).is_mapped() {
-        let reason = format!("the image's headers speak of {len} bytes at {address:#x}, where there is no memory");
-        return Err(DriverError::new(ErrorCode::InvalidImage, reason));
-    }
-    let mut bytes = vec![0; len];
-    // SAFETY: the range is mapped, and the image's header says that it goes so far, which the program vouches for by passing it.
-    unsafe { std::ptr::copy_nonoverlapping(std::ptr::with_exposed_provenance(address), bytes.as_mut_ptr(), len) }
-    Ok(bytes)
+    host_range(address as u64, len as u64).read_if_there().ok_or_else(|| {
+        let reason = format!("the image's headers speak of {len} bytes at {address:#x}, where they are not");
+        DriverError::new(ErrorCode::InvalidImage, reason)
+    })
 }
 
 fn word64(bytes: &[u8], offset: usize) -> u64 {

@@ -1,0 +1,109 @@
+//! The programs of `tests/c/robustness`: processes that do everything at once, have fault handlers or small stacks of their own,
+//! fork, load the library twice, and end while kernels run.
+#[path = "support/library.rs"]
+mod library;
+#[path = "support/program.rs"]
+mod program;
+
+use std::path::Path;
+use std::process::Command;
+
+use library::library;
+use program::Program;
+
+fn build(source: &str) -> Program {
+    program::build(&format!("robustness/{source}"), "", &[])
+}
+
+fn run(program: &Program, arguments: &[&str]) -> String {
+    program.run(|command| _ = command.args(arguments))
+}
+
+/// What the environment says a long run is, for people; in seconds or times, with what a short one is.
+fn or_from(variable: &str, short: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| short.to_owned())
+}
+
+#[test]
+fn sixteen_threads_do_everything_at_once() {
+    let seconds = or_from("WARPLOOM_TEST_SECONDS", "4");
+    assert_eq!(run(&build("many_threads.c"), &[&seconds]), "done\n");
+}
+
+#[test]
+fn nothing_is_left_of_what_is_destroyed() {
+    let times = or_from("WARPLOOM_TEST_TIMES", "2000");
+    assert_eq!(run(&build("leaks.c"), &[&times]), "done\n");
+}
+
+#[test]
+fn a_program_keeps_its_own_fault_handler() {
+    assert_eq!(run(&build("fault_handler.c"), &[]), "done\n");
+}
+
+#[test]
+fn python_keeps_its_own_fault_handler() {
+    let script = program::root().join("tests/c/robustness/faulthandler.py");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new("python3");
+        command.args(["-X", "faulthandler"]).arg(&script).arg(library()).args(arguments);
+        let output = command.output().expect("python3 starts");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{errors}");
+        (output.status, errors)
+    };
+    let (status, errors) = run(&[]);
+    assert!(status.success() && !errors.contains("Fatal Python error"), "{errors}");
+    // A fault of the program's own is told by its handler, and ends it.
+    let (status, errors) = run(&["own"]);
+    assert!(!status.success() && errors.contains("Fatal Python error: Segmentation fault"), "{errors}");
+}
+
+/// The smallest stack that the C library makes, and one that programs choose.
+#[test]
+fn small_stacks_are_enough() {
+    let program = build("small_stacks.c");
+    for kib in ["16", "64"] {
+        assert_eq!(run(&program, &[kib]), "done\n", "{kib} KiB");
+    }
+}
+
+#[test]
+fn forked_children_are_told_while_the_parent_goes_on() {
+    assert_eq!(run(&build("forks.c"), &[]), "done\n");
+}
+
+#[test]
+fn processes_end_while_the_driver_is_busy() {
+    let program = build("endings.c");
+    for mode in ["return", "exit", "quick", "at_once", "callback", "main_thread", "destroyed", "threads", "thread"] {
+        for _ in 0..3 {
+            assert_eq!(run(&program, &[mode]), "", "{mode}");
+        }
+    }
+    assert_eq!(run(&program, &["late"]), "late\n");
+}
+
+#[test]
+fn a_waiting_kernel_holds_nobody_up() {
+    let program = build("waiting.c");
+    for threads in ["1", "2", "8"] {
+        let printed = program.run(|command| _ = command.env("WARPLOOM_THREADS", threads));
+        assert_eq!(printed, "done\n", "{threads} workers");
+    }
+}
+
+/// The library closed, opened again, under another name, and beside an LLVM that resolves symbols for the whole process.
+#[test]
+fn the_library_can_be_closed_copied_and_share_a_process() {
+    const LLVM: [&str; 2] = ["/usr/lib/llvm-19/lib/libLLVM.so.19.1", "/usr/lib/x86_64-linux-gnu/libLLVM.so.19.1"];
+    let program = build("loading.c");
+    let copy = program.folder().join("copy.so");
+    std::fs::copy(library(), &copy).expect("the library can be copied");
+    let copy = copy.to_str().expect("the scratch folder's name is text");
+    assert_eq!(run(&program, &[copy, ""]), "done\n");
+    match LLVM.into_iter().find(|path| Path::new(path).exists()) {
+        Some(llvm) => assert_eq!(run(&program, &[copy, llvm]), "done\n"),
+        None => eprintln!("SKIPPED: there is no libLLVM-19 to share a process with"),
+    }
+}
