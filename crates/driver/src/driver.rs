@@ -14,7 +14,7 @@ use crate::device::{Device, Listener};
 use crate::event::Event;
 use crate::executor::Executor;
 use crate::fault::Sticky;
-use crate::graph::{Captures, Graph, GraphExec, GraphMemory, NodeRef, UserObject};
+use crate::graph::{Captures, Conditions, Graph, GraphExec, GraphMemory, NodeRef, UserObject};
 use crate::handle::{HandleTable, Kind};
 use crate::library::{Kernel, Library};
 use crate::linker::Linker;
@@ -73,6 +73,7 @@ pub struct Driver {
     pub(crate) graph_execs: HandleTable<GraphExec>,
     pub(crate) user_objects: HandleTable<UserObject>,
     pub(crate) graph_memory: Arc<GraphMemory>,
+    pub(crate) conditions: Conditions,
     pub(crate) captures: Captures,
     pub(crate) sticky: Arc<Sticky>,
     next_id: AtomicU64,
@@ -139,6 +140,7 @@ impl Driver {
             graph_execs: HandleTable::new(Kind::GraphExec),
             user_objects: HandleTable::new(Kind::UserObject),
             graph_memory: Arc::default(),
+            conditions: Conditions::default(),
             captures: Captures::default(),
             sticky,
             next_id: AtomicU64::new(1),

@@ -4,6 +4,7 @@
 //! dealt out to streams. [`capture`] makes a description of what a program puts into its streams.
 mod capture;
 mod clone;
+mod conditional;
 mod dependency;
 mod dot;
 mod exec;
@@ -14,6 +15,7 @@ mod update;
 mod user_object;
 
 pub use capture::{CaptureInfo, CaptureMode, CaptureStatus, exchange_capture_mode};
+pub use conditional::{Condition, ConditionalKind, ConditionalWork};
 pub use dependency::EdgeData;
 pub use exec::{GraphExec, InstantiateError, InstantiateResult, instantiate_flags};
 pub use memory::{GraphMemory, GraphMemoryUse};
@@ -22,6 +24,7 @@ pub use update::{UpdateError, UpdateResult};
 pub use user_object::UserObject;
 
 pub(crate) use capture::{CaptureSlot, CapturedPlace, Captures};
+pub(crate) use conditional::Conditions;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -50,6 +53,8 @@ struct State {
     nodes: BTreeMap<u32, Node>,
     next_node: u32,
     objects: Holdings,
+    /// What its nodes may ask for.
+    conditions: Vec<Arc<Condition>>,
     /// Whether it is instantiated: with memory nodes it may be only once at a time.
     instance: Weak<()>,
 }
@@ -90,6 +95,16 @@ impl Graph {
     /// A number that no other graph of the process has or had.
     pub fn id(&self) -> u32 {
         self.id
+    }
+
+    /// How many nodes it has.
+    pub fn len(&self) -> usize {
+        self.state.lock().nodes.len()
+    }
+
+    /// Whether it has no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     fn is_embedded(&self) -> bool {
@@ -306,7 +321,7 @@ impl Driver {
         let mut state = graph.state.lock();
         let node = state.node_mut(local)?;
         node.work.check_kind(work.kind())?;
-        if matches!(work, Work::Graph(_) | Work::Empty | Work::Alloc(_) | Work::Free(_)) {
+        if matches!(work, Work::Graph(_) | Work::Empty | Work::Alloc(_) | Work::Free(_) | Work::Conditional(_)) {
             return Err(DriverError::invalid_value(format!("a {} cannot be changed", work.kind().noun())));
         }
         node.work = work;

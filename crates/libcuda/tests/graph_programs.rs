@@ -9,7 +9,9 @@ mod program;
 fn check(name: &str) {
     let folder = program::root().join("tests/c/graphs");
     let program = program::build(&format!("graphs/{name}.c"), "", &[]);
-    std::fs::copy(folder.join("kernels.ptx"), program.folder().join("kernels.ptx")).expect("the kernels are there");
+    for kernels in ["kernels.ptx", "conditions.ptx"] {
+        std::fs::copy(folder.join(kernels), program.folder().join(kernels)).expect("the kernels are there");
+    }
     let expected = std::fs::read_to_string(folder.join(name).with_extension("txt")).expect("the answers are there");
     let ours = program.run(|_| {});
     for (number, (ours, expected)) in ours.lines().zip(expected.lines()).enumerate() {
@@ -22,4 +24,4 @@ macro_rules! programs {
     ($($name:ident)*) => { $(#[test] fn $name() { check(stringify!($name)); })* };
 }
 
-programs! { structure nodes launches updates memory capture capture_errors dot }
+programs! { structure nodes launches updates memory capture capture_errors conditions dot }

@@ -74,6 +74,7 @@ impl Driver {
     /// Takes everything that belongs to a context. Its handle is no longer found.
     pub(super) fn end(&self, context: &Arc<Context>) {
         context.destroyed.store(true, Ordering::Release);
+        self.abandon_captures_of(context);
         context.streams().synchronize();
         self.flush_output();
         self.streams.suspend_where(|stream| stream.belongs_to(context));

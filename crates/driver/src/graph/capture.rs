@@ -127,6 +127,11 @@ impl Capture {
         self.invalid.load(Ordering::Acquire)
     }
 
+    /// Whether the stream that it began in is still there to end it.
+    fn is_endable(&self) -> bool {
+        self.origin.strong_count() != 0
+    }
+
     fn invalidate(&self) {
         self.invalid.store(true, Ordering::Release);
     }
@@ -244,8 +249,8 @@ impl Driver {
             )),
             outcome => outcome,
         };
-        if outcome.is_err() && !capture.borrowed && self.graphs.remove(capture.graph.handle()).is_ok() {
-            self.dissolve(&capture.graph);
+        if outcome.is_err() {
+            self.discard_captured(&capture);
         }
         outcome.map(|()| capture.graph.handle())
     }
@@ -268,9 +273,28 @@ impl Driver {
         capture.invalidate();
         if capture.origin.ptr_eq(&Arc::downgrade(slot)) {
             self.leave_capture(&capture);
-            if !capture.borrowed && self.graphs.remove(capture.graph.handle()).is_ok() {
-                self.dissolve(&capture.graph);
-            }
+            self.discard_captured(&capture);
+        }
+    }
+
+    /// Ends the captures in which streams of a context take part that goes away.
+    pub(crate) fn abandon_captures_of(&self, context: &Context) {
+        if self.captures.is_empty() {
+            return;
+        }
+        let takes_part = |capture: &&Arc<Capture>| capture.slots().iter().any(|slot| slot.context == context.id());
+        let involved: Vec<_> = self.captures.all.lock().iter().filter(takes_part).cloned().collect();
+        for capture in involved {
+            capture.invalidate();
+            self.leave_capture(&capture);
+            self.discard_captured(&capture);
+        }
+    }
+
+    /// Destroys the graph that a failed capture has made so far.
+    fn discard_captured(&self, capture: &Capture) {
+        if !capture.borrowed && self.graphs.remove(capture.graph.handle()).is_ok() {
+            self.dissolve(&capture.graph);
         }
     }
 
@@ -351,9 +375,9 @@ fn is_joined(capture: &Capture, origin: &CaptureSlot) -> bool {
         let dependencies = member.iter().flat_map(|member| &member.dependencies);
         dependencies.map(|dependency| dependency.node).collect()
     };
-    let state = capture.graph.state.lock();
-    let mut reached = BTreeSet::new();
     let mut open = tails(origin);
+    let mut reached = BTreeSet::new();
+    let state = capture.graph.state.lock();
     while let Some(local) = open.pop() {
         if reached.insert(local)
             && let Some(node) = state.nodes.get(&local)
@@ -376,7 +400,9 @@ impl Driver {
     fn captures_of_blocking(&self, context: &Context) -> Vec<Arc<Capture>> {
         let all = self.captures.all.lock();
         let involved = |capture: &&Arc<Capture>| {
-            !capture.is_invalid() && capture.slots().iter().any(|slot| slot.blocking && slot.context == context.id())
+            !capture.is_invalid()
+                && capture.is_endable()
+                && capture.slots().iter().any(|slot| slot.blocking && slot.context == context.id())
         };
         all.iter().filter(involved).cloned().collect()
     }

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Driver, DriverError, DriverResult, Graph, Handle, Node, NodeRef, State, Work};
+use super::{ConditionalWork, Driver, DriverError, DriverResult, Graph, Handle, Node, NodeRef, State, Work};
 
 impl Driver {
     /// Copies a graph with all that belongs to its nodes. What a node does is not copied: both call the same functions.
@@ -32,9 +32,16 @@ impl Driver {
         let mut state = copy.state.lock();
         state.next_node = from.next_node;
         state.objects = from.objects.shared();
+        state.conditions = from.conditions.clone();
         for (local, node) in &from.nodes {
             let work = match &node.work {
                 Work::Graph(graph) => Work::Graph(self.copy_graph(graph, true)?),
+                Work::Conditional(work) => {
+                    let bodies =
+                        work.bodies.iter().map(|body| self.copy_graph(body, true)).collect::<DriverResult<_>>()?;
+                    let copy = ConditionalWork::new(Arc::clone(&work.condition), work.kind, bodies);
+                    Work::Conditional(Arc::new(copy))
+                }
                 work => work.clone(),
             };
             let entry =
@@ -96,10 +103,10 @@ impl Driver {
 
     /// Ends work that found no node after all.
     pub fn discard_work(&self, work: Work) {
-        if let Work::Graph(graph) = work
-            && self.graphs.remove(graph.handle).is_ok()
-        {
-            self.dissolve(&graph);
+        for graph in work.graphs() {
+            if self.graphs.remove(graph.handle).is_ok() {
+                self.dissolve(graph);
+            }
         }
     }
 

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use warploom_exec::stream::{Group, Marker, Stream, StreamKind};
 
+use super::conditional::{Condition, conditions};
 use super::memory::MemoryEffects;
-use super::plan::{Cycle, Plan};
+use super::plan::{Cycle, Plan, Step};
 use super::user_object::Holdings;
 use super::{Driver, DriverError, DriverResult, Graph, Handle, NodeKind, Work, next_id};
 use crate::ErrorCode;
@@ -31,6 +32,7 @@ pub enum InstantiateResult {
     Error = 1,
     InvalidStructure = 2,
     NodeOperationNotSupported = 3,
+    ConditionalHandleUnused = 5,
 }
 
 /// Why a graph cannot be instantiated.
@@ -62,6 +64,7 @@ pub struct GraphExec {
 
 pub(super) struct ExecState {
     pub(super) plan: Plan,
+    pub(super) conditions: Vec<Arc<Condition>>,
     /// Streams of all lanes but the first, which is the stream that the launch is put into.
     lanes: Vec<Stream>,
     /// The end of the last launch, which the next one comes after in whatever stream.
@@ -110,6 +113,13 @@ impl Driver {
         let alive = Arc::new(());
         let objects = {
             let mut state = graph.state.lock();
+            if state.conditions.iter().any(|condition| !condition.is_used()) {
+                return Err(InstantiateError {
+                    error: DriverError::invalid_value("a condition of the graph belongs to no node"),
+                    result: InstantiateResult::ConditionalHandleUnused,
+                    node: Handle::NULL,
+                });
+            }
             if state.has_memory_nodes() && state.instance.strong_count() != 0 {
                 let reason = "a graph with nodes that allocate or free memory has one instance at a time";
                 return Err(DriverError::new(ErrorCode::NotSupported, reason).into());
@@ -117,7 +127,9 @@ impl Driver {
             state.instance = Arc::downgrade(&alive);
             state.objects.shared()
         };
-        let state = ExecState { plan, lanes: Vec::new(), last: None, objects, destroyed: AtomicBool::new(false) };
+        let conditions = conditions(&plan);
+        let state =
+            ExecState { plan, conditions, lanes: Vec::new(), last: None, objects, destroyed: AtomicBool::new(false) };
         let make = |handle| GraphExec { handle, id: next_id(), flags, state: Mutex::new(state), _alive: alive };
         Ok(self.graph_execs.insert(make)?.handle)
     }
@@ -129,16 +141,28 @@ impl Driver {
             result: InstantiateResult::InvalidStructure,
             node,
         })?;
+        self.make_runnable(&plan, false)?;
+        Ok(plan)
+    }
+
+    /// Makes the kernels of a plan runnable. `inside` is a plan of a conditional node.
+    fn make_runnable(&self, plan: &Plan, inside: bool) -> Result<(), InstantiateError> {
         for step in &plan.steps {
-            if let Work::Kernel(kernel) = &step.work {
-                self.load_function(&kernel.function).map_err(|error| InstantiateError {
-                    error,
-                    result: InstantiateResult::NodeOperationNotSupported,
-                    node: step.node,
-                })?;
+            let checked = match &step.work {
+                Work::Kernel(kernel) => self.load_function(&kernel.function),
+                work if inside => self.check_inside(work),
+                _ => Ok(()),
+            };
+            checked.map_err(|error| InstantiateError {
+                error,
+                result: InstantiateResult::NodeOperationNotSupported,
+                node: step.node,
+            })?;
+            for body in &step.bodies {
+                self.make_runnable(body, true)?;
             }
         }
-        Ok(plan)
+        Ok(())
     }
 
     /// The instance of a handle.
@@ -197,13 +221,14 @@ impl Driver {
         let effects = MemoryEffects::of(state.plan.steps.iter().map(|step| &step.work));
         effects.check(self, exec.flags & instantiate_flags::AUTO_FREE_ON_LAUNCH != 0)?;
         let stream = &stream.stream;
-        let ExecState { plan, lanes, last, .. } = &mut *state;
+        let ExecState { plan, conditions, lanes, last, .. } = &mut *state;
         while lanes.len() + 1 < plan.lanes {
             lanes.push(self.internal_stream());
         }
         if let Some(last) = last {
             stream.wait_for(last);
         }
+        self.put_defaults(conditions, stream);
         let start = (plan.lanes > 1).then(|| stream.record());
         if let Some(start) = &start {
             for lane in lanes.iter() {
@@ -219,7 +244,7 @@ impl Driver {
                 }
             }
             if step.enabled {
-                self.submit_work(&step.work, lane)?;
+                self.submit_step(step, lane)?;
             }
             if step.marked {
                 markers[index] = Some(lane.record());
@@ -234,8 +259,8 @@ impl Driver {
     }
 
     /// Puts what a node does into a stream.
-    fn submit_work(&self, work: &Work, stream: &Stream) -> DriverResult {
-        match work {
+    fn submit_step(&self, step: &Step, stream: &Stream) -> DriverResult {
+        match &step.work {
             Work::Kernel(kernel) => {
                 stream.launch(self.prepare_launch(&kernel.function, &kernel.shape(), kernel.parameters.clone())?);
             }
@@ -262,6 +287,7 @@ impl Driver {
                     self.put_operation(operation, stream);
                 }
             }
+            Work::Conditional(work) => self.prepare_choice(work, &step.bodies)?.put(stream),
             // A graph's nodes are steps of their own; memory is there already.
             Work::Graph(_) | Work::Empty | Work::Alloc(_) | Work::Free(_) => {}
         }
@@ -274,8 +300,8 @@ impl Driver {
     /// `InvalidValue` for nodes that are not of the instance, or neither kernel, copy nor set; as [`Driver::graph_exec`].
     pub fn node_enabled(&self, exec: Handle, node: Handle) -> DriverResult<bool> {
         let exec = self.graph_execs.lookup(exec)?;
-        let state = exec.state.lock();
-        Ok(state.plan.steps[switchable(&state.plan, node)?].enabled)
+        let mut state = exec.state.lock();
+        Ok(switchable(&mut state.plan, node)?.enabled)
     }
 
     /// Lets a node take part in launches or not. One that does not holds nothing up.
@@ -285,19 +311,18 @@ impl Driver {
     pub fn enable_node(&self, exec: Handle, node: Handle, enabled: bool) -> DriverResult {
         let exec = self.graph_execs.lookup(exec)?;
         let mut state = exec.state.lock();
-        let index = switchable(&state.plan, node)?;
-        state.plan.steps[index].enabled = enabled;
+        switchable(&mut state.plan, node)?.enabled = enabled;
         Ok(())
     }
 }
 
-fn switchable(plan: &Plan, node: Handle) -> DriverResult<usize> {
-    let index = plan.step_of(node).ok_or_else(not_of_the_instance)?;
-    let kind = plan.steps[index].work.kind();
+fn switchable(plan: &mut Plan, node: Handle) -> DriverResult<&mut Step> {
+    let step = plan.step_mut(node).ok_or_else(not_of_the_instance)?;
+    let kind = step.work.kind();
     if !matches!(kind, NodeKind::Kernel | NodeKind::Memcpy | NodeKind::Memset) {
         return Err(DriverError::invalid_value(format!("a {} always takes part", kind.noun())));
     }
-    Ok(index)
+    Ok(step)
 }
 
 #[cold]

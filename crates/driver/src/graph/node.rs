@@ -3,6 +3,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::conditional::ConditionalWork;
 use super::memory::GraphAllocation;
 use super::{Driver, DriverError, DriverResult, Graph, Handle};
 use crate::event::Event;
@@ -27,6 +28,7 @@ pub enum NodeKind {
     MemAlloc = 10,
     MemFree = 11,
     BatchMemOp = 12,
+    Conditional = 13,
 }
 
 impl NodeKind {
@@ -49,6 +51,7 @@ impl NodeKind {
             NodeKind::MemAlloc => "allocation",
             NodeKind::MemFree => "free",
             NodeKind::BatchMemOp => "batch of memory operations",
+            NodeKind::Conditional => "conditional node",
         }
     }
 }
@@ -78,6 +81,8 @@ pub enum Work {
     Alloc(Arc<AllocWork>),
     /// Frees memory.
     Free(FreeWork),
+    /// Runs graphs as a value says.
+    Conditional(Arc<ConditionalWork>),
 }
 
 /// A kernel with all that its launches need.
@@ -234,6 +239,7 @@ impl Work {
             Work::Batch(_) => NodeKind::BatchMemOp,
             Work::Alloc(_) => NodeKind::MemAlloc,
             Work::Free(_) => NodeKind::MemFree,
+            Work::Conditional(_) => NodeKind::Conditional,
         }
     }
 
@@ -250,6 +256,7 @@ impl Work {
     pub(super) fn graphs(&self) -> &[Arc<Graph>] {
         match self {
             Work::Graph(graph) => std::slice::from_ref(graph),
+            Work::Conditional(work) => &work.bodies,
             _ => &[],
         }
     }

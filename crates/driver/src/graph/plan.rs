@@ -17,6 +17,8 @@ pub(super) struct Step {
     pub(super) dependencies: Vec<usize>,
     /// For a node with a graph: the steps of that graph, which come before this one.
     pub(super) inner: Range<usize>,
+    /// For a conditional node: the plans of the graphs that it decides on.
+    pub(super) bodies: Vec<Plan>,
     pub(super) lane: usize,
     /// The steps of other lanes that it has to wait for.
     pub(super) waits: Vec<usize>,
@@ -51,7 +53,15 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The step of a node.
+    /// The step of a node, in graphs of conditional nodes too.
+    pub(super) fn step_mut(&mut self, node: Handle) -> Option<&mut Step> {
+        match self.index.get(&node) {
+            Some(index) => self.steps.get_mut(*index),
+            None => self.steps.iter_mut().flat_map(|step| &mut step.bodies).find_map(|body| body.step_mut(node)),
+        }
+    }
+
+    /// The place of a node among the steps.
     pub(super) fn step_of(&self, node: Handle) -> Option<usize> {
         self.index.get(&node).copied()
     }
@@ -127,6 +137,10 @@ fn append(graph: &Graph, entry: &[usize], steps: &mut Vec<Step>) -> Result<Vec<u
             }
         }
         let inner = first..steps.len();
+        let bodies = match &node.work {
+            Work::Conditional(work) => work.bodies.iter().map(|body| Plan::of(body)).collect::<Result<_, _>>()?,
+            _ => Vec::new(),
+        };
         placed.insert(local, steps.len());
         if node.dependents.is_empty() {
             exits.push(steps.len());
@@ -136,6 +150,7 @@ fn append(graph: &Graph, entry: &[usize], steps: &mut Vec<Step>) -> Result<Vec<u
             work: node.work.clone(),
             dependencies,
             inner,
+            bodies,
             lane: 0,
             waits: Vec::new(),
             marked: false,

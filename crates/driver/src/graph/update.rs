@@ -85,6 +85,13 @@ fn check_change(old: &Work, new: &Work) -> Result<(), (UpdateResult, String)> {
         (Work::Alloc(old), Work::Alloc(new)) if old.address() != new.address() => {
             return parameters("an allocation of an instance stays where it is");
         }
+        (Work::Conditional(old), Work::Conditional(new))
+            if !Arc::ptr_eq(&old.condition, &new.condition)
+                || old.kind != new.kind
+                || old.bodies.len() != new.bodies.len() =>
+        {
+            return parameters("a conditional node keeps its condition, kind and number of graphs");
+        }
         (Work::Free(old), Work::Free(new)) if old.address != new.address => {
             return parameters("an instance frees the same memory");
         }
@@ -129,6 +136,9 @@ fn check_plan(old: &Plan, first: usize, count: usize, new: &Plan) -> Result<(), 
         }
         check_change(&old_step.work, &new_step.work)
             .map_err(|(result, reason)| UpdateError::new(result, new_step.node, reason))?;
+        for (old_body, new_body) in old_step.bodies.iter().zip(&new_step.bodies) {
+            check_plan(old_body, 0, old_body.steps.len(), new_body)?;
+        }
     }
     Ok(())
 }
@@ -144,8 +154,7 @@ impl Driver {
             self.load_function(&kernel.function)?;
         }
         let mut state = exec.state.lock();
-        let index = state.plan.step_of(node).ok_or_else(not_of_the_instance)?;
-        let step = &mut state.plan.steps[index];
+        let step = state.plan.step_mut(node).ok_or_else(not_of_the_instance)?;
         check_change(&step.work, &work).map_err(|(_, reason)| DriverError::invalid_value(reason))?;
         step.work = work;
         Ok(())
@@ -165,7 +174,7 @@ impl Driver {
         check_plan(&state.plan, inner.start, inner.len(), &plan)
             .map_err(|failure| DriverError::invalid_value(failure.error.reason().to_owned()))?;
         for (step, new) in state.plan.steps[inner].iter_mut().zip(plan.steps) {
-            step.work = new.work;
+            (step.work, step.bodies) = (new.work, new.bodies);
         }
         Ok(())
     }
@@ -193,7 +202,7 @@ impl Driver {
             return Err(error);
         }
         for (step, new) in state.plan.steps.iter_mut().zip(plan.steps) {
-            step.work = new.work;
+            (step.work, step.bodies) = (new.work, new.bodies);
         }
         state.objects.absorb(objects);
         Ok(())

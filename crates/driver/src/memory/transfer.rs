@@ -100,7 +100,12 @@ pub struct Fill2d {
 }
 
 impl Fill2d {
-    fn run(&self, memory: &Memory, sticky: &Sticky) {
+    /// How long a set of `extent` bytes takes, which decides where it is done.
+    pub(crate) fn weight(extent: u64) -> Weight {
+        weight(extent)
+    }
+
+    pub(crate) fn run(&self, memory: &Memory, sticky: &Sticky) {
         for y in 0..self.height {
             if let Err(fault) = memory.fill(self.address + y * self.pitch, self.element, self.value, self.width) {
                 sticky.set_late("a set", &fault);

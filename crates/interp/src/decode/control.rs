@@ -57,6 +57,7 @@ impl Decoder<'_> {
                         Some(Builtin::Vprintf) => Callee::Builtin(builtin::Builtin::Vprintf),
                         Some(Builtin::Malloc) => Callee::Builtin(builtin::Builtin::Malloc),
                         Some(Builtin::Free) => Callee::Builtin(builtin::Builtin::Free),
+                        Some(Builtin::GraphSetConditional) => Callee::Builtin(builtin::Builtin::GraphSetConditional),
                         Some(Builtin::AssertFail) => Callee::Builtin(builtin::Builtin::AssertFail),
                         None => Callee::Function(*self.context.functions.get(id).ok_or(Refused::Unsupported)?),
                     },

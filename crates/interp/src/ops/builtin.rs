@@ -1,5 +1,5 @@
-//! Functions that the system provides to kernels: `vprintf`, `malloc`, `free`, `__assertfail` (CUDA programming guide, device-side
-//! formatted output, dynamic global memory allocation, assertion).
+//! Functions that the system provides to kernels: `vprintf`, `malloc`, `free`, `__assertfail`, `cudaGraphSetConditional` (CUDA
+//! programming guide, device-side formatted output, dynamic global memory allocation, assertion, conditional graph nodes).
 
 use warploom_exec::fault::FaultKind;
 
@@ -13,6 +13,7 @@ pub(crate) enum Builtin {
     Vprintf,
     Malloc,
     Free,
+    GraphSetConditional,
     AssertFail,
 }
 
@@ -52,6 +53,15 @@ pub(crate) fn run(machine: &mut Machine<'_>, builtin: Builtin, site: u32, mask: 
             for lane in lanes(mask).filter(|&lane| addresses[lane] != 0) {
                 if let Err(text) = machine.grid.launch.environment.heap.free(addresses[lane]) {
                     return machine.fail(1 << lane, FaultKind::IllegalInstruction(text));
+                }
+            }
+        }
+        Builtin::GraphSetConditional => {
+            // The handle is the address of the condition's value.
+            let (handles, values) = (argument(machine, 0), argument(machine, 1));
+            for lane in lanes(mask) {
+                if let Err(kind) = machine.store(StateSpace::Generic, handles[lane], 4, lane, values[lane].into()) {
+                    return machine.fail(1 << lane, kind);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Graph management. What takes and gives lists of nodes and edges is here; the groups of functions are in files of their own.
 pub(crate) mod batch;
 pub(crate) mod child;
+pub(crate) mod conditional;
 pub(crate) mod dependency;
 pub(crate) mod event;
 pub(crate) mod exec;
@@ -47,12 +48,18 @@ fn edges(data: &InArray<'_, CUgraphEdgeData>, count: usize) -> DriverResult<Vec<
     Ok(data.read("edgeData", count)?.iter().map(edge).collect())
 }
 
-/// A list of nodes with what the edges to them say.
+/// A list of nodes of a graph, with what the edges to them say. A list that is longer than the graph names a node twice, and
+/// is not read.
 pub(super) fn nodes(
+    graph: Handle,
     list: &InArray<'_, CUgraphNode>,
     data: &InArray<'_, CUgraphEdgeData>,
     count: usize,
 ) -> DriverResult<Vec<(Handle, EdgeData)>> {
+    let most = driver()?.graph(graph)?.len();
+    if count > most {
+        return Err(DriverError::invalid_value(format!("{count} nodes are named of a graph that has {most}")));
+    }
     let nodes = list.read("dependencies", count)?;
     Ok(nodes.into_iter().map(node_handle).zip(edges(data, count)?).collect())
 }
@@ -86,7 +93,8 @@ fn add(
     count: usize,
     work: impl FnOnce(&Driver) -> DriverResult<Work>,
 ) -> ApiResult {
-    add_after(place, graph, nodes(dependencies, &InArray::none(), count)?, work)
+    let after = nodes(graph_handle(graph), dependencies, &InArray::none(), count)?;
+    add_after(place, graph, after, work)
 }
 
 /// Adds a node.

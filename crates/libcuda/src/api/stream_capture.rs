@@ -30,8 +30,9 @@ pub(crate) fn cuStreamBeginCaptureToGraph(
     numDependencies: usize,
     mode: CUstreamCaptureMode,
 ) -> ApiResult {
-    let after = nodes(&dependencies, &dependencyData, numDependencies)?;
-    let into = (Handle::from_raw(hGraph.0), after.as_slice());
+    let graph = Handle::from_raw(hGraph.0);
+    let after = nodes(graph, &dependencies, &dependencyData, numDependencies)?;
+    let into = (graph, after.as_slice());
     driver()?.begin_capture(named(hStream, default), CaptureMode::from_number(mode.0)?, Some(into))
 }
 
@@ -182,6 +183,10 @@ pub(crate) fn cuStreamUpdateCaptureDependencies_v2(
     if flags > 1 {
         return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")));
     }
-    let nodes = nodes(&dependencies, &dependencyData, numDependencies)?;
-    driver()?.update_capture(named(hStream, default), &nodes, flags == 1)
+    let (driver, name) = (driver()?, named(hStream, default));
+    let (_, info) = driver.capture_info(name)?;
+    let graph = info.map(|info| info.graph);
+    // Without a capture the answer does not depend on the nodes.
+    let nodes = graph.map_or(Ok(Vec::new()), |graph| nodes(graph, &dependencies, &dependencyData, numDependencies))?;
+    driver.update_capture(name, &nodes, flags == 1)
 }

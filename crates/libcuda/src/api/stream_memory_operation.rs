@@ -139,6 +139,14 @@ fn operate(stream: CUstream, default: DefaultStream, given: MemoryOperation) -> 
     driver()?.operate_on_values(name, vec![operation(given)?], described)
 }
 
+/// A batch has fewer than 256 operations, says the manual.
+pub(super) fn check_batch(count: u32) -> ApiResult {
+    if count >= 256 {
+        return Err(DriverError::invalid_value(format!("a batch of {count} operations; 255 are possible")));
+    }
+    Ok(())
+}
+
 /// Operations one after the other. All are checked before the first is put into the stream.
 fn batch(
     default: DefaultStream,
@@ -150,6 +158,7 @@ fn batch(
     if flags != 0 {
         return Err(DriverError::invalid_value(format!("flags is {flags}, must be 0")));
     }
+    check_batch(count)?;
     let given = given.read("paramArray", count as usize)?;
     let operations = operations(&given)?;
     driver()?.operate_on_values(named(stream, default), operations, move || Box::new(given))

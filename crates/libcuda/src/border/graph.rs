@@ -2,9 +2,10 @@
 use std::ffi::c_void;
 
 use warploom_abi::{
-    CUDA_BATCH_MEM_OP_NODE_PARAMS_v1, CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_HOST_NODE_PARAMS_v2,
-    CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v2,
-    CUdeviceptr, CUevent, CUgraphNodeParams, CUgraphNodeType, CUmemAccessDesc, CUstreamBatchMemOpParams,
+    CUDA_BATCH_MEM_OP_NODE_PARAMS_v1, CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_CONDITIONAL_NODE_PARAMS,
+    CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY_NODE_PARAMS,
+    CUDA_MEMSET_NODE_PARAMS_v2, CUdeviceptr, CUevent, CUgraphNodeParams, CUgraphNodeType, CUmemAccessDesc,
+    CUstreamBatchMemOpParams,
 };
 use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
@@ -23,6 +24,7 @@ pub(crate) enum NodeParameters {
     Alloc(CUDA_MEM_ALLOC_NODE_PARAMS_v1),
     Free(CUdeviceptr),
     Batch(CUDA_BATCH_MEM_OP_NODE_PARAMS_v1),
+    Conditional(CUDA_CONDITIONAL_NODE_PARAMS),
 }
 
 /// The parameters in the structure that is common to all kinds.
@@ -82,7 +84,8 @@ pub(crate) fn node_parameters(given: &CUgraphNodeParams) -> DriverResult<NodePar
                     flags: batch.flags,
                 })
             }
-            CUgraphNodeType(8 | 9 | 13..=18) => {
+            Kind::CU_GRAPH_NODE_TYPE_CONDITIONAL => NodeParameters::Conditional(union.conditional),
+            CUgraphNodeType(8 | 9 | 14..=18) => {
                 let reason = format!("{:?} is not supported", given.r#type);
                 return Err(DriverError::new(ErrorCode::NotSupported, reason));
             }

@@ -1385,7 +1385,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuGraphExecNodeSetParams", true, PFN_cuGraphExecNodeSetParams_v12020, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuGraphConditionalHandleCreate",
-        false,
+        true,
         PFN_cuGraphConditionalHandleCreate_v12030,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),

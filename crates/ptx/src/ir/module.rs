@@ -197,6 +197,8 @@ pub enum Builtin {
     Malloc,
     /// `.func free(.param .b64 p)`
     Free,
+    /// `.func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)`
+    GraphSetConditional,
     /// `.func __assertfail(.param .b64 message, .b64 file, .b32 line, .b64 function, .b64 char_size)`
     AssertFail,
 }

@@ -197,6 +197,7 @@ fn builtin(name: &str) -> Option<Builtin> {
         "vprintf" => Some(Builtin::Vprintf),
         "malloc" => Some(Builtin::Malloc),
         "free" => Some(Builtin::Free),
+        "cudaGraphSetConditional" => Some(Builtin::GraphSetConditional),
         "__assertfail" => Some(Builtin::AssertFail),
         _ => None,
     }

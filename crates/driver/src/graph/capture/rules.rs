@@ -102,7 +102,8 @@ impl Driver {
     #[cold]
     fn fail_all(&self, wanted: impl Fn(&&Arc<Capture>) -> bool, reason: &str) -> DriverResult {
         let all = self.captures.all.lock();
-        let involved: Vec<_> = all.iter().filter(|capture| !capture.is_invalid()).filter(wanted).collect();
+        let involved: Vec<_> =
+            all.iter().filter(|capture| !capture.is_invalid() && capture.is_endable()).filter(wanted).collect();
         for capture in &involved {
             capture.invalidate();
         }

@@ -5,7 +5,7 @@ use warploom_abi::{
 use warploom_driver::graph::{BatchWork, Work};
 use warploom_driver::{Driver, DriverError, DriverResult, Handle};
 
-use super::super::stream_memory_operation::operations;
+use super::super::stream_memory_operation::{check_batch, operations};
 use super::{add, check_context, node_handle, other_kind};
 use crate::border::{ApiResult, In, InArray, Out, graph};
 use crate::process::driver;
@@ -16,6 +16,7 @@ pub(super) fn work(driver: &Driver, given: &CUDA_BATCH_MEM_OP_NODE_PARAMS) -> Dr
     if given.flags != 0 {
         return Err(DriverError::invalid_value(format!("flags is {}, must be 0", given.flags)));
     }
+    check_batch(given.count)?;
     let list = graph::operations(given.paramArray).read("paramArray", given.count as usize)?;
     driver.batch_work(operations(&list)?, Box::new(list))
 }

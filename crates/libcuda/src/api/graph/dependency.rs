@@ -120,13 +120,19 @@ pub(crate) fn cuGraphNodeGetDependentNodes_v2(
     neighbours(driver()?.dependents_of(node_handle(hNode))?, &dependentNodes, Some(&edgeData), &numDependentNodes)
 }
 
-/// Edges as pairs of nodes, with what they say.
+/// Edges as pairs of nodes, with what they say. A list that is longer than a graph can have edges is not read.
 fn given_edges(
+    graph: CUgraph,
     from: &InArray<'_, CUgraphNode>,
     to: &InArray<'_, CUgraphNode>,
     data: &InArray<'_, CUgraphEdgeData>,
     count: usize,
 ) -> DriverResult<Vec<(Handle, Handle, EdgeData)>> {
+    let nodes = driver()?.graph(graph_handle(graph))?.len();
+    if count > nodes.saturating_mul(nodes) {
+        let reason = format!("{count} dependencies are named in a graph that has {nodes} nodes");
+        return Err(DriverError::invalid_value(reason));
+    }
     let ends = from.read("from", count)?.into_iter().zip(to.read("to", count)?);
     Ok(ends.zip(edges(data, count)?).map(|((from, to), edge)| (node_handle(from), node_handle(to), edge)).collect())
 }
@@ -147,7 +153,7 @@ pub(crate) fn cuGraphAddDependencies_v2(
     edgeData: InArray<'_, CUgraphEdgeData>,
     numDependencies: usize,
 ) -> ApiResult {
-    let edges = given_edges(&from, &to, &edgeData, numDependencies)?;
+    let edges = given_edges(hGraph, &from, &to, &edgeData, numDependencies)?;
     driver()?.add_dependencies(graph_handle(hGraph), &edges)
 }
 
@@ -167,6 +173,6 @@ pub(crate) fn cuGraphRemoveDependencies_v2(
     edgeData: InArray<'_, CUgraphEdgeData>,
     numDependencies: usize,
 ) -> ApiResult {
-    let edges = given_edges(&from, &to, &edgeData, numDependencies)?;
+    let edges = given_edges(hGraph, &from, &to, &edgeData, numDependencies)?;
     driver()?.remove_dependencies(graph_handle(hGraph), &edges)
 }

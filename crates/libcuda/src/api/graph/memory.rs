@@ -30,6 +30,10 @@ pub(super) fn work(driver: &Driver, given: &CUDA_MEM_ALLOC_NODE_PARAMS) -> Drive
     if location.kind != location_kind::DEVICE {
         return Err(DriverError::invalid_value("memory of graphs is on a device"));
     }
+    // One for each device is all that there can be to say.
+    if given.accessDescCount > driver.devices().len() {
+        return Err(DriverError::invalid_value(format!("{} descriptions of access", given.accessDescCount)));
+    }
     let accesses = graph::accesses(given.accessDescs).read("accessDescs", given.accessDescCount)?;
     for access in &accesses {
         let place = members::location(access.location);

@@ -12,7 +12,7 @@ use warploom_driver::graph::{NodeKind, Work};
 use warploom_driver::{Driver, DriverError, DriverResult, Handle};
 
 use super::super::memory::copy;
-use super::{add_after, batch, graph_handle, host, kernel, memcpy, memory, memset, node_handle, nodes};
+use super::{add_after, batch, conditional, graph_handle, host, kernel, memcpy, memory, memset, node_handle, nodes};
 use crate::border::graph::{NodeParameters, node_parameters};
 use crate::border::{ApiResult, In, InArray, InOut, Out};
 use crate::process::driver;
@@ -52,6 +52,7 @@ fn work(driver: &Driver, given: &NodeParameters) -> DriverResult<(Work, Option<C
         }
         NodeParameters::Free(address) => driver.free_work(*address)?,
         NodeParameters::Batch(given) => batch::work(driver, given)?,
+        NodeParameters::Conditional(given) => conditional::work(driver, given)?,
     };
     Ok((work, None))
 }
@@ -76,11 +77,14 @@ pub(crate) fn cuGraphAddNode_v2(
 ) -> ApiResult {
     let given = nodeParams.get("nodeParams")?;
     let parameters = node_parameters(&given)?;
-    let after = nodes(&dependencies, &dependencyData, numDependencies)?;
-    let mut allocated = None;
+    let after = nodes(graph_handle(hGraph), &dependencies, &dependencyData, numDependencies)?;
+    let (mut allocated, mut conditional) = (None, None);
     let added = add_after(phGraphNode, hGraph, after, |driver| {
         let (work, address) = work(driver, &parameters)?;
         allocated = address;
+        if let Work::Conditional(work) = &work {
+            conditional = Some(conditional::described(work));
+        }
         Ok(work)
     });
     if let (Err(_), NodeParameters::Graph(given)) = (&added, &parameters)
@@ -89,6 +93,9 @@ pub(crate) fn cuGraphAddNode_v2(
         driver()?.release_moved_graph(graph_handle(given.graph));
     }
     added?;
+    if let Some(conditional) = conditional {
+        nodeParams.set(CUgraphNodeParams { anonymous0: CUgraphNodeParams_anonymous0 { conditional }, ..given });
+    }
     if let (Some(dptr), NodeParameters::Alloc(parameters)) = (allocated, &parameters) {
         let alloc = CUDA_MEM_ALLOC_NODE_PARAMS_v2 {
             poolProps: parameters.poolProps,
@@ -116,7 +123,10 @@ pub(crate) fn cuGraphAddNode_v3(
 /// The work that a change describes. A graph, an allocation or a free cannot become another one.
 fn change(driver: &Driver, given: &In<'_, CUgraphNodeParams>) -> DriverResult<Work> {
     let parameters = node_parameters(&given.required("nodeParams")?)?;
-    if matches!(parameters, NodeParameters::Graph(_) | NodeParameters::Alloc(_) | NodeParameters::Free(_)) {
+    if matches!(
+        parameters,
+        NodeParameters::Graph(_) | NodeParameters::Alloc(_) | NodeParameters::Free(_) | NodeParameters::Conditional(_)
+    ) {
         return Err(DriverError::invalid_value("nodes of this kind cannot be changed"));
     }
     Ok(work(driver, &parameters)?.0)
@@ -218,6 +228,7 @@ fn described(work: &Work) -> CUgraphNodeParams_anonymous0 {
                 },
             }
         }
+        Work::Conditional(work) => Union { conditional: conditional::described(work) },
         Work::Free(free) => Union { free: CUDA_MEM_FREE_NODE_PARAMS { dptr: free.address } },
         Work::Batch(work) => {
             let first = batch::described(work);

@@ -2416,12 +2416,27 @@ pub(crate) unsafe extern "C" fn cuGraphConditionalHandleCreate(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphConditionalHandleCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pHandle_out", pHandle_out) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("ctx", &ctx);
-        trace.arg("defaultLaunchValue", &defaultLaunchValue);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::conditional::cuGraphConditionalHandleCreate(
+                    arg(pHandle_out),
+                    arg(hGraph),
+                    arg(ctx),
+                    arg(defaultLaunchValue),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pHandle_out", pHandle_out) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("ctx", &ctx);
+            trace.arg("defaultLaunchValue", &defaultLaunchValue);
+            trace.arg("flags", &flags);
+        },
+    )
 }
