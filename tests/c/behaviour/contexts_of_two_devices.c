@@ -119,6 +119,23 @@ static void coredumps(void) {
     IS(INVALID_VALUE, cuCoredumpGetAttribute((CUcoredumpSettings)99, &off, &size));
 }
 
+static void arrays(void) {
+    CUDA_ARRAY_DESCRIPTOR shape = {.Width = 4, .Height = 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
+    CUDA_ARRAY_SPARSE_PROPERTIES sparse;
+    CUDA_ARRAY_MEMORY_REQUIREMENTS needs;
+    CUgreenCtx green = (CUgreenCtx)1;
+    CUarray array, plane;
+    OK(cuArrayCreate(&array, &shape));
+    IS(INVALID_VALUE, cuArrayGetPlane(&plane, array, 0));
+    IS(INVALID_VALUE, cuArrayGetSparseProperties(&sparse, array));
+    IS(INVALID_VALUE, cuArrayGetMemoryRequirements(&needs, array, 0));
+    IS(INVALID_DEVICE, cuArrayGetMemoryRequirements(&needs, array, 9));
+    OK(cuArrayDestroy(array));
+    IS(INVALID_HANDLE, cuArrayGetPlane(&plane, array, 0));
+    OK(cuStreamGetGreenCtx(NULL, &green));
+    HOLDS(green == NULL);
+}
+
 int main(void) {
     CUgreenCtx green = (CUgreenCtx)1;
     CUcontext owner;
@@ -131,6 +148,7 @@ int main(void) {
     coredumps();
     OK(cuStreamGetCtx_v2(NULL, &owner, &green));
     HOLDS(owner == context && green == NULL);
+    arrays();
     puts("done");
     return 0;
 }

@@ -18,7 +18,6 @@
 
 mod atomics;
 mod capacity;
-mod host;
 mod kept;
 mod registered;
 mod run;
@@ -413,7 +412,7 @@ impl Memory {
     /// The allocation that an address most probably means. For reports: takes locks.
     pub fn nearest(&self, address: u64) -> Option<Nearest> {
         if !self.in_window(address) {
-            return host::is_mapped(address).then_some(Nearest::Host);
+            return registered::is_mapped(address, 1).then_some(Nearest::Host);
         }
         let Neighbours { before, after, freed } = match self.table.slab_at(address) {
             Some(place) => self.slabs.neighbours(place, address),

@@ -43,11 +43,7 @@ impl HostRange {
     /// Whether all of the range lies in mappings of the process, if not with which access. The range is that of an address
     /// which a program gives without saying what it is, so no promise about it is to be had.
     pub fn is_mapped(&self) -> bool {
-        const PAGE: u64 = 4096;
-        let start = self.address & !(PAGE - 1);
-        let Some(len) = self.address.checked_add(self.len).map(|end| (end - start) as usize) else { return false };
-        // SAFETY: with MS_ASYNC the call looks whether the range is mapped, and does nothing else.
-        unsafe { libc::msync(std::ptr::without_provenance_mut(start as usize), len, libc::MS_ASYNC) == 0 }
+        is_mapped(self.address, self.len)
     }
 
     /// A copy of the bytes; None if they cannot be read, or are more than this process can hold: the range is one that data of
@@ -90,6 +86,15 @@ impl HostRange {
         let end = offset.checked_add(len)?;
         (end <= self.len).then(|| HostRange { address: self.address + offset, len })
     }
+}
+
+/// Whether `len` bytes at `address` lie in mappings of the process.
+pub(super) fn is_mapped(address: u64, len: u64) -> bool {
+    const PAGE: u64 = 4096;
+    let start = address & !(PAGE - 1);
+    let Some(len) = address.checked_add(len).map(|end| (end - start) as usize) else { return false };
+    // SAFETY: with MS_ASYNC the call looks whether the range is mapped, and does nothing else.
+    unsafe { libc::msync(std::ptr::without_provenance_mut(start as usize), len, libc::MS_ASYNC) == 0 }
 }
 
 /// Why pages cannot be registered or taken back.

@@ -81,6 +81,14 @@ pub(crate) fn cuStreamGetCtx_v2(
     Ok(())
 }
 
+/// No stream belongs to a green context.
+pub(crate) fn cuStreamGetGreenCtx(hStream: CUstream, phCtx: Out<'_, CUgreenCtx>) -> ApiResult {
+    let place = phCtx.required("phCtx")?;
+    driver()?.stream_facts(named(hStream, DefaultStream::Legacy))?;
+    place.set(CUgreenCtx::NULL);
+    Ok(())
+}
+
 pub(crate) fn cuStreamWaitEvent(default: DefaultStream, hStream: CUstream, hEvent: CUevent, Flags: u32) -> ApiResult {
     driver()?.wait_event(named(hStream, default), Handle::from_raw(hEvent.0), Flags)
 }

@@ -483,7 +483,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuArrayCreate_v2", true, PFN_cuArrayCreate_v3020, (zeroed(), zeroed())),
     call!("cuArrayGetDescriptor", true, PFN_cuArrayGetDescriptor_v2000, (zeroed(), zeroed())),
     call!("cuArrayGetDescriptor_v2", true, PFN_cuArrayGetDescriptor_v3020, (zeroed(), zeroed())),
-    call!("cuArrayGetSparseProperties", false, PFN_cuArrayGetSparseProperties_v11010, (zeroed(), zeroed())),
+    call!("cuArrayGetSparseProperties", true, PFN_cuArrayGetSparseProperties_v11010, (zeroed(), zeroed())),
     call!(
         "cuMipmappedArrayGetSparseProperties",
         false,
@@ -492,7 +492,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!(
         "cuArrayGetMemoryRequirements",
-        false,
+        true,
         PFN_cuArrayGetMemoryRequirements_v11060,
         (zeroed(), zeroed(), zeroed())
     ),
@@ -502,7 +502,7 @@ pub(crate) static EXPORTS: &[Export] = &[
         PFN_cuMipmappedArrayGetMemoryRequirements_v11060,
         (zeroed(), zeroed(), zeroed())
     ),
-    call!("cuArrayGetPlane", false, PFN_cuArrayGetPlane_v11020, (zeroed(), zeroed(), zeroed())),
+    call!("cuArrayGetPlane", true, PFN_cuArrayGetPlane_v11020, (zeroed(), zeroed(), zeroed())),
     call!("cuArrayDestroy", true, PFN_cuArrayDestroy_v2000, (zeroed())),
     call!("cuArray3DCreate", true, PFN_cuArray3DCreate_v2000, (zeroed(), zeroed())),
     call!("cuArray3DCreate_v2", true, PFN_cuArray3DCreate_v3020, (zeroed(), zeroed())),
@@ -1641,7 +1641,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuDevResourceGenerateDesc", false, PFN_cuDevResourceGenerateDesc_v12040, (zeroed(), zeroed(), zeroed())),
     call!("cuGreenCtxRecordEvent", false, PFN_cuGreenCtxRecordEvent_v12040, (zeroed(), zeroed())),
     call!("cuGreenCtxWaitEvent", false, PFN_cuGreenCtxWaitEvent_v12040, (zeroed(), zeroed())),
-    call!("cuStreamGetGreenCtx", false, PFN_cuStreamGetGreenCtx_v12040, (zeroed(), zeroed())),
+    call!("cuStreamGetGreenCtx", true, PFN_cuStreamGetGreenCtx_v12040, (zeroed(), zeroed())),
     call!("cuGreenCtxStreamCreate", false, PFN_cuGreenCtxStreamCreate_v12050, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!("cuGreenCtxGetId", false, PFN_cuGreenCtxGetId_v12090, (zeroed(), zeroed())),
     call!("cuStreamGetDevResource", false, PFN_cuStreamGetDevResource_v13010, (zeroed(), zeroed(), zeroed())),

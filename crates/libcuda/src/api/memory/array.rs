@@ -1,7 +1,10 @@
 //! Arrays.
-use warploom_abi::{CUDA_ARRAY_DESCRIPTOR_v2, CUDA_ARRAY3D_DESCRIPTOR_v2, CUarray, CUarray_format};
-use warploom_driver::Handle;
+use warploom_abi::{
+    CUDA_ARRAY_DESCRIPTOR_v2, CUDA_ARRAY_MEMORY_REQUIREMENTS, CUDA_ARRAY_SPARSE_PROPERTIES, CUDA_ARRAY3D_DESCRIPTOR_v2,
+    CUarray, CUarray_format, CUdevice,
+};
 use warploom_driver::array::{ArrayDescriptor, Format};
+use warploom_driver::{DriverError, Handle};
 
 use crate::border::{ApiResult, In, Out};
 use crate::process::driver;
@@ -78,4 +81,36 @@ pub(crate) fn cuArray3DGetDescriptor_v2(
 
 pub(crate) fn cuArrayDestroy(hArray: CUarray) -> ApiResult {
     driver()?.destroy_array(Handle::from_raw(hArray.0))
+}
+
+/// What arrays that the driver backs with memory at once do not have.
+fn only_of(what: &str, array: CUarray) -> ApiResult {
+    driver()?.array(Handle::from_raw(array.0))?;
+    Err(DriverError::invalid_value(format!("the array was not created as {what}")))
+}
+
+/// No format has planes here.
+pub(crate) fn cuArrayGetPlane(pPlaneArray: Out<'_, CUarray>, hArray: CUarray, _planeIdx: u32) -> ApiResult {
+    pPlaneArray.required("pPlaneArray")?;
+    only_of("one of several planes", hArray)
+}
+
+/// No array is sparse (`CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED` is 0).
+pub(crate) fn cuArrayGetSparseProperties(
+    sparseProperties: Out<'_, CUDA_ARRAY_SPARSE_PROPERTIES>,
+    array: CUarray,
+) -> ApiResult {
+    sparseProperties.required("sparseProperties")?;
+    only_of("CUDA_ARRAY3D_SPARSE", array)
+}
+
+/// No array waits for its memory (`CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED` is 0).
+pub(crate) fn cuArrayGetMemoryRequirements(
+    memoryRequirements: Out<'_, CUDA_ARRAY_MEMORY_REQUIREMENTS>,
+    array: CUarray,
+    device: CUdevice,
+) -> ApiResult {
+    memoryRequirements.required("memoryRequirements")?;
+    driver()?.device(device)?;
+    only_of("CUDA_ARRAY3D_DEFERRED_MAPPING", array)
 }

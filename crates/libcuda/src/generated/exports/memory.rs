@@ -3644,11 +3644,18 @@ pub(crate) unsafe extern "C" fn cuArrayGetSparseProperties(
     array: CUarray,
 ) -> CUresult {
     static CALL: Call = Call::new("cuArrayGetSparseProperties");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("sparseProperties", sparseProperties) };
-        trace.arg("array", &array);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::array::cuArrayGetSparseProperties(arg(sparseProperties), arg(array)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("sparseProperties", sparseProperties) };
+            trace.arg("array", &array);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3671,12 +3678,21 @@ pub(crate) unsafe extern "C" fn cuArrayGetMemoryRequirements(
     device: CUdevice,
 ) -> CUresult {
     static CALL: Call = Call::new("cuArrayGetMemoryRequirements");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("memoryRequirements", memoryRequirements) };
-        trace.arg("array", &array);
-        trace.arg("device", &device);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::array::cuArrayGetMemoryRequirements(arg(memoryRequirements), arg(array), arg(device))
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("memoryRequirements", memoryRequirements) };
+            trace.arg("array", &array);
+            trace.arg("device", &device);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3697,12 +3713,19 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayGetMemoryRequirements(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuArrayGetPlane(pPlaneArray: *mut CUarray, hArray: CUarray, planeIdx: u32) -> CUresult {
     static CALL: Call = Call::new("cuArrayGetPlane");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pPlaneArray", pPlaneArray) };
-        trace.arg("hArray", &hArray);
-        trace.arg("planeIdx", &planeIdx);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::array::cuArrayGetPlane(arg(pPlaneArray), arg(hArray), arg(planeIdx)) }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pPlaneArray", pPlaneArray) };
+            trace.arg("hArray", &hArray);
+            trace.arg("planeIdx", &planeIdx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
