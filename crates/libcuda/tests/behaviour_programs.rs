@@ -103,14 +103,6 @@ fn fat_binaries_whole_and_damaged() {
 }
 
 #[test]
-fn of_thousands_of_kernels_only_launched_ones_are_made_runnable() {
-    assert_eq!(
-        run("many_kernels.c", |command| _ = command.env_remove("CUDA_MODULE_LOADING")),
-        "5000 kernels\n0 runnable\n1 runnable after a launch that stored 1234\ndone\n"
-    );
-}
-
-#[test]
 fn linked_images_load_in_another_process() {
     let program = program::build("behaviour/images.c", "linked", &[]);
     for mode in ["save", "load"] {
