@@ -63,7 +63,7 @@ int main(void) {
     SHOW(cuStreamBeginCapture(0, CU_STREAM_CAPTURE_MODE_GLOBAL));
     SHOW(cuStreamBeginCapture(CU_STREAM_LEGACY, CU_STREAM_CAPTURE_MODE_GLOBAL));
     SHOW(cuStreamBeginCapture(stream, (CUstreamCaptureMode)3));
-    SHOW(cuStreamBeginCapture((CUstream)0x12340, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    STALE(cuStreamBeginCapture((CUstream)0x12340, CU_STREAM_CAPTURE_MODE_GLOBAL));
 
     /* Waiting for a captured stream, asking for it, or a callback in it. */
     begin(CU_STREAM_CAPTURE_MODE_GLOBAL);

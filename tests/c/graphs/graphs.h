@@ -16,8 +16,16 @@ static inline const char *name_of(CUresult result) {
 /* Prints a call and its answer. */
 #define SHOW(call) printf("%s = %s\n", #call, name_of(call))
 
+/* The same for a call with a handle that is no more or never was, or with counts that are not right: NVIDIA's driver takes it
+   as it is, and may crash. */
+#define STALE(call)                                    \
+    do {                                               \
+        if (getenv("STALE_HANDLES") != NULL) SHOW(call); \
+    } while (0)
+
 static inline void setup(void) {
     CUdevice device;
+    setvbuf(stdout, NULL, _IONBF, 0);
     CHECK(cuInit(0));
     CHECK(cuDeviceGet(&device, 0));
     CHECK(cuDevicePrimaryCtxRetain(&context, device));

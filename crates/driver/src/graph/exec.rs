@@ -210,10 +210,8 @@ impl Driver {
     pub fn launch_graph(&self, exec: Handle, stream: StreamName) -> DriverResult {
         let exec = self.graph_execs.lookup(exec)?;
         let stream = self.stream(stream)?;
-        if let Some(capture) = self.capture_of(&stream)? {
-            let graph = self.graph_from(&exec)?;
-            return self.capture(&capture, &stream, Work::Graph(graph)).map(|_| ());
-        }
+        // As recorded: a launch does not become a node.
+        self.refuse_capture(&stream)?;
         let mut state = exec.state.lock();
         if state.destroyed.load(Ordering::Acquire) {
             return Err(self.graph_execs.unknown(exec.handle));

@@ -15,17 +15,18 @@ use super::{AllocWork, Driver, DriverError, DriverResult, FreeWork, Work};
 use crate::ErrorCode;
 use crate::stream::StreamRef;
 
-/// What the graphs of a device have, in bytes (`CUgraphMem_attribute`).
+/// What belongs to the graphs of a device, in bytes (`CUgraphMem_attribute`): as recorded, all that a launch ever allocated,
+/// until it is trimmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GraphMemoryUse {
-    /// Allocated.
-    pub used: u64,
-    /// The most that ever was allocated, since it was last reset.
+    /// Now.
+    pub bytes: u64,
+    /// The most that ever belonged to graphs, since the mark for used memory was last reset.
     pub used_high: u64,
-    /// Allocated, or kept for launches to come.
-    pub reserved: u64,
-    /// The most that ever was reserved, since it was last reset.
+    /// The most that ever belonged to graphs, since the mark for reserved memory was last reset.
     pub reserved_high: u64,
+    /// Of memory that is gone already, and only still counted.
+    gone: u64,
 }
 
 /// The memory of all graphs.
@@ -51,8 +52,8 @@ pub(super) struct GraphAllocation {
     address: u64,
     size: u64,
     ordinal: u32,
-    /// Whether it is kept for launches to come.
-    reserved: AtomicBool,
+    /// Whether it counts as memory of graphs.
+    counted: AtomicBool,
 }
 
 impl GraphAllocation {
@@ -73,8 +74,8 @@ impl Drop for GraphAllocation {
     fn drop(&mut self) {
         let mut state = self.registry.state.lock();
         state.known.remove(&self.address);
-        if self.reserved.load(Ordering::Acquire) {
-            state.figures.entry(self.ordinal).or_default().reserved -= self.size;
+        if self.counted.load(Ordering::Acquire) {
+            state.figures.entry(self.ordinal).or_default().gone += self.size;
         }
         drop(state);
         // It is ours alone: nobody else frees it.
@@ -93,14 +94,13 @@ impl GraphMemory {
         let mut state = self.state.lock();
         let MemoryState { known, figures } = &mut *state;
         let figures = figures.entry(allocation.ordinal).or_default();
-        if !allocation.reserved.swap(true, Ordering::AcqRel) {
-            figures.reserved += allocation.size;
-            figures.reserved_high = figures.reserved_high.max(figures.reserved);
+        if !allocation.counted.swap(true, Ordering::AcqRel) {
+            figures.bytes += allocation.size;
+            figures.used_high = figures.used_high.max(figures.bytes);
+            figures.reserved_high = figures.reserved_high.max(figures.bytes);
         }
         if let Some((_, live @ None)) = known.get_mut(&allocation.address) {
             *live = Some(Arc::clone(allocation));
-            figures.used += allocation.size;
-            figures.used_high = figures.used_high.max(figures.used);
             self.live.fetch_add(1, Ordering::AcqRel);
         }
     }
@@ -109,7 +109,6 @@ impl GraphMemory {
     fn finish(&self, address: u64) -> bool {
         let mut state = self.state.lock();
         let Some(allocation) = state.known.get_mut(&address).and_then(|(_, live)| live.take()) else { return false };
-        state.figures.entry(allocation.ordinal).or_default().used -= allocation.size;
         self.live.fetch_sub(1, Ordering::AcqRel);
         drop(state);
         // Perhaps the last reference, whose end takes the lock.
@@ -202,7 +201,7 @@ impl Driver {
             address: info.base,
             size,
             ordinal,
-            reserved: AtomicBool::new(false),
+            counted: AtomicBool::new(false),
         });
         self.graph_memory.state.lock().known.insert(info.base, (Arc::downgrade(&allocation), None));
         Ok(Work::Alloc(Arc::new(AllocWork { allocation, given })))
@@ -247,9 +246,9 @@ impl Driver {
         let mut state = self.graph_memory.state.lock();
         let figures = state.figures.entry(ordinal).or_default();
         if reserved {
-            figures.reserved_high = figures.reserved;
+            figures.reserved_high = figures.bytes;
         } else {
-            figures.used_high = figures.used;
+            figures.used_high = figures.bytes;
         }
         Ok(())
     }
@@ -267,10 +266,11 @@ impl Driver {
         let idle: Vec<_> =
             known.values().filter(|(_, live)| live.is_none()).filter_map(|(it, _)| it.upgrade()).collect();
         for allocation in idle.iter().filter(|allocation| allocation.ordinal == ordinal) {
-            if allocation.reserved.swap(false, Ordering::AcqRel) {
-                figures.reserved -= allocation.size;
+            if allocation.counted.swap(false, Ordering::AcqRel) {
+                figures.bytes -= allocation.size;
             }
         }
+        figures.bytes -= std::mem::take(&mut figures.gone);
         drop(state);
         Ok(())
     }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::exec::not_of_the_instance;
 use super::plan::Plan;
-use super::{Driver, DriverError, DriverResult, Graph, GraphExec, Handle, Work};
+use super::{Driver, DriverError, DriverResult, Handle, Work};
 use crate::ErrorCode;
 use crate::memory::{Box3, Place, Side};
 
@@ -163,7 +163,7 @@ impl Driver {
     /// Gives the nodes of a graph inside an instance the work of another graph of the same structure.
     ///
     /// # Errors
-    /// As [`Driver::set_exec_work`].
+    /// `GraphExecUpdateFailure` for a graph of another structure, as recorded; as [`Driver::set_exec_work`].
     pub fn set_exec_graph(&self, exec: Handle, node: Handle, graph: Handle) -> DriverResult {
         let exec = self.graph_execs.lookup(exec)?;
         let plan = self.plan(&*self.graphs.lookup(graph)?).map_err(|failure| failure.error)?;
@@ -171,8 +171,7 @@ impl Driver {
         let index = state.plan.step_of(node).ok_or_else(not_of_the_instance)?;
         state.plan.steps[index].work.check_kind(super::NodeKind::Graph)?;
         let inner = state.plan.steps[index].inner.clone();
-        check_plan(&state.plan, inner.start, inner.len(), &plan)
-            .map_err(|failure| DriverError::invalid_value(failure.error.reason().to_owned()))?;
+        check_plan(&state.plan, inner.start, inner.len(), &plan).map_err(|failure| failure.error)?;
         for (step, new) in state.plan.steps[inner].iter_mut().zip(plan.steps) {
             (step.work, step.bodies) = (new.work, new.bodies);
         }
@@ -206,22 +205,5 @@ impl Driver {
         }
         state.objects.absorb(objects);
         Ok(())
-    }
-
-    /// A graph that does what an instance does, to become a node of another.
-    pub(super) fn graph_from(&self, exec: &GraphExec) -> DriverResult<Arc<Graph>> {
-        let graph = self.new_graph(true)?;
-        let state = exec.state.lock();
-        for step in &state.plan.steps {
-            let after = step.dependencies.iter().map(|index| super::Dependency {
-                node: u32::try_from(*index).unwrap_or(u32::MAX),
-                edge: super::EdgeData::default(),
-            });
-            // The nodes of a graph inside are steps of their own.
-            let work =
-                if matches!(step.work, Work::Graph(_)) || !step.enabled { Work::Empty } else { step.work.clone() };
-            self.append(&graph, after.collect(), work, Handle::NULL)?;
-        }
-        Ok(graph)
     }
 }

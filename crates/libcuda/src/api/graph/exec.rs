@@ -4,7 +4,7 @@ use warploom_abi::{
     CUgraphInstantiateResult, CUgraphNode, CUstream,
 };
 use warploom_driver::graph::{InstantiateError, UpdateError, UpdateResult, instantiate_flags};
-use warploom_driver::{DriverError, Handle};
+use warploom_driver::{DriverError, DriverResult, Handle};
 
 use super::super::stream::named;
 use super::{graph_handle, node_handle};
@@ -120,6 +120,14 @@ pub(crate) fn cuGraphExecDestroy(hGraphExec: CUgraphExec) -> ApiResult {
     driver()?.destroy_graph_exec(exec_handle(hGraphExec))
 }
 
+/// An update; nothing is told of it if there is no such instance or graph.
+fn update(exec: CUgraphExec, graph: CUgraph) -> DriverResult<Result<(), UpdateError>> {
+    let driver = driver()?;
+    driver.graph_exec(exec_handle(exec))?;
+    driver.graph(graph_handle(graph))?;
+    Ok(driver.update_exec(exec_handle(exec), graph_handle(graph)))
+}
+
 /// How an update went, as a caller is told.
 fn outcome(result: &Result<(), UpdateError>) -> CUgraphExecUpdateResultInfo {
     let (result, node, from) = match result {
@@ -140,7 +148,7 @@ pub(crate) fn cuGraphExecUpdate(
     updateResult_out: Out<'_, CUgraphExecUpdateResult>,
 ) -> ApiResult {
     let place = updateResult_out.required("updateResult_out")?;
-    let result = driver()?.update_exec(exec_handle(hGraphExec), graph_handle(hGraph));
+    let result = update(hGraphExec, hGraph)?;
     let told = outcome(&result);
     place.set(told.result);
     if let Some(node) = hErrorNode_out.optional() {
@@ -155,7 +163,7 @@ pub(crate) fn cuGraphExecUpdate_v2(
     resultInfo: Out<'_, CUgraphExecUpdateResultInfo>,
 ) -> ApiResult {
     let place = resultInfo.required("resultInfo")?;
-    let result = driver()?.update_exec(exec_handle(hGraphExec), graph_handle(hGraph));
+    let result = update(hGraphExec, hGraph)?;
     place.set(outcome(&result));
     result.map_err(|failure| failure.error)
 }

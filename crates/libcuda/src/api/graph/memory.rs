@@ -123,9 +123,9 @@ pub(crate) fn cuDeviceGraphMemTrim(device: CUdevice) -> ApiResult {
 pub(crate) fn cuDeviceGetGraphMemAttribute(device: CUdevice, attr: CUgraphMem_attribute, value: HostPtr) -> ApiResult {
     let figures = driver()?.graph_memory_use(device)?;
     let figure = match attr {
-        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => figures.used,
+        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT
+        | CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT => figures.bytes,
         CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => figures.used_high,
-        CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT => figures.reserved,
         CUgraphMem_attribute::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => figures.reserved_high,
         _ => return Err(DriverError::invalid_value(format!("{} is no attribute of graph memory", attr.0))),
     };
