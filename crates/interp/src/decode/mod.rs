@@ -12,6 +12,8 @@ mod integer;
 mod logic;
 mod memory;
 mod moves;
+mod simplify;
+mod slots;
 mod sync;
 mod video;
 
@@ -66,8 +68,8 @@ pub(crate) fn decode(context: &Context<'_>, id: FunctionId) -> Result<Function, 
     let Some(body) = &source.body else {
         return Err(LoadError::Undefined { function: source.name.clone() });
     };
-    let mut decoder = Decoder::new(context, source, body);
-    decoder.run()
+    let body = simplify::simplify(source, body);
+    Decoder::new(context, source, &body).run()
 }
 
 struct Decoder<'a> {
@@ -93,16 +95,7 @@ struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     fn new(context: &'a Context<'a>, source: &'a ir::Function, body: &'a Body) -> Self {
         let mut layout = FrameLayout::default();
-        let homes = body
-            .regs
-            .iter()
-            .map(|reg| match reg.ty.bits() {
-                _ if reg.ty == ScalarType::Pred => Home::Predicate(bump(&mut layout.predicates, 1)),
-                0..=32 => Home::Word(bump(&mut layout.rows32, 1)),
-                33..=64 => Home::Double(bump(&mut layout.rows64, 1)),
-                _ => Home::Quad(bump(&mut layout.rows64, 2)),
-            })
-            .collect();
+        let homes = slots::assign(source, body, &mut layout);
         let local = body.local_size.next_multiple_of(16);
         let params = body.param_size.saturating_sub(outside_frame(source));
         let function = Function {

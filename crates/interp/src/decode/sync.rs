@@ -106,10 +106,14 @@ impl Decoder<'_> {
             }
             BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. } => return Err(Refused::Unsupported),
         };
+        let fixed = match id {
+            Operand::Imm(id) => Some(id as u32),
+            Operand::Reg(_) => None,
+        };
         let id = self.word(id);
         let count = count.map(|count| self.word(count));
         let site = self.function.barriers.len() as u32;
-        self.function.barriers.push(BarrierSite { id, count, kind });
+        self.function.barriers.push(BarrierSite { id, fixed, count, kind });
         self.emit(Op::scalar(barrier::barrier), 0, [0; 3], site);
         Ok(())
     }

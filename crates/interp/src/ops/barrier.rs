@@ -14,6 +14,8 @@ use crate::warp::Wait;
 pub(crate) struct BarrierSite {
     /// 32-bit row of the barrier number.
     pub(crate) id: u32,
+    /// The number, where it is a constant.
+    pub(crate) fixed: Option<u32>,
     /// 32-bit row of the thread count.
     pub(crate) count: Option<u32>,
     pub(crate) kind: BarrierKind,
@@ -38,7 +40,6 @@ pub(crate) enum BarrierKind {
 pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let function = machine.function;
     let site = function.barriers[inst.imm as usize];
-    let ids = machine.frame.r32[site.id as usize];
     let set = match site.kind {
         BarrierKind::Popc { source, .. } | BarrierKind::And { source, .. } | BarrierKind::Or { source, .. } => {
             machine.predicate(source)
@@ -51,12 +52,17 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
     let mut passed = machine.active & !mask;
     while left != 0 {
         let first = left.trailing_zeros() as usize;
-        let id = ids[first];
-        let mut same = 0;
-        for (lane, &other) in ids.iter().enumerate() {
-            same |= u32::from(other == id) << lane;
-        }
-        same &= left;
+        let (id, same) = match site.fixed {
+            Some(id) => (id, left),
+            None => {
+                let ids = &machine.frame.r32[site.id as usize];
+                let mut same = 0;
+                for (lane, &other) in ids.iter().enumerate() {
+                    same |= u32::from(other == ids[first]) << lane;
+                }
+                (ids[first], same & left)
+            }
+        };
         left &= !same;
         if id as usize >= BARRIERS {
             return machine.fail(same, FaultKind::IllegalInstruction(format!("barrier {id}: there are {BARRIERS}")));

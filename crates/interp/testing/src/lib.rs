@@ -43,12 +43,16 @@ pub struct Shape {
     pub cta: [u32; 3],
     /// Dynamic shared memory of a CTA, in bytes.
     pub dynamic_shared: u32,
+    /// Whether all CTAs are resident at once, so that they may wait for each other.
+    pub cooperative: bool,
+    /// Bytes of stack of a thread.
+    pub stack_limit: u64,
 }
 
 impl Shape {
     /// A grid of one dimension.
     pub fn new(grid: u32, cta: u32) -> Shape {
-        Shape { grid: [grid, 1, 1], cta: [cta, 1, 1], dynamic_shared: 0 }
+        Shape { grid: [grid, 1, 1], cta: [cta, 1, 1], dynamic_shared: 0, cooperative: false, stack_limit: 1024 }
     }
 }
 
@@ -158,8 +162,8 @@ impl Device {
             cluster: [1, 1, 1],
             dynamic_shared: shape.dynamic_shared,
             params: params.iter().flat_map(|value| value.to_le_bytes()).collect(),
-            cooperative: false,
-            stack_limit: 1024,
+            cooperative: shape.cooperative,
+            stack_limit: shape.stack_limit,
             environment: self.environment.clone(),
         };
         self.pool.launch(launch, false, Box::new(move |fault| send.send(fault).unwrap()));

@@ -1,0 +1,159 @@
+//! What a grid promises its kernels: the order of issue, the memory of a CTA and of a thread, waiting across CTAs; and how each kind of
+//! fault ends it. The result codes are the recorded ones (`tests/c/answers/answers.golden`).
+
+use warploom_interp_testing::{Device, Shape, entry};
+
+/// Stores, by CTA, the number of CTAs that began before.
+const TICKETS: &str = ".global .u32 next;
+    .visible .entry kernel(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %d<4>;
+    ld.param.u64 %d1, [out]; mov.u32 %r1, %ctaid.x; mul.wide.u32 %d2, %r1, 4; add.u64 %d1, %d1, %d2;
+    atom.global.add.u32 %r2, [next], 1; st.global.u32 [%d1], %r2; ret; }";
+
+#[test]
+fn one_worker_runs_the_ctas_in_ascending_order() {
+    let device = Device::with_threads(1);
+    let out = device.alloc(4 * 500);
+    let kernel = device.kernel(TICKETS).unwrap();
+    device.launch(&kernel, Shape::new(500, 1), &[out]).unwrap();
+    assert_eq!(device.words(out, 500), (0..500).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_cta_finds_all_issued_before_it_begun_or_about_to_begin() {
+    // Each CTA waits for the one before it: with few workers this ends only if earlier CTAs never wait for later ones to be issued.
+    let device = Device::with_threads(3);
+    let kernel = ".global .u32 turn;
+        .visible .entry kernel(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .pred %p;
+        ld.param.u64 %d1, [out]; mov.u32 %r1, %ctaid.x; mul.wide.u32 %d2, %r1, 4; add.u64 %d1, %d1, %d2;
+        L: ld.acquire.gpu.global.u32 %r2, [turn]; setp.ne.u32 %p, %r2, %r1; @%p bra L;
+        st.global.u32 [%d1], %r2; add.u32 %r2, %r2, 1; st.release.gpu.global.u32 [turn], %r2; ret; }";
+    let kernel = device.kernel(kernel).unwrap();
+    let out = device.alloc(4 * 300);
+    device.launch(&kernel, Shape::new(300, 1), &[out]).unwrap();
+    assert_eq!(device.words(out, 300), (0..300).collect::<Vec<_>>());
+}
+
+#[test]
+fn dynamic_shared_memory_follows_the_static_part_and_ends_where_the_launch_says() {
+    let device = Device::default();
+    let body = |last: &str| {
+        format!(
+            ".extern .shared .align 16 .b8 dynamic[];\n{}",
+            entry(&format!(
+                ".shared .align 4 .b8 fixed[64]; mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 2; mov.u32 %r5, fixed; mov.u32 %r6, dynamic;
+                add.u32 %r6, %r6, %r4; st.shared.u32 [%r6], %r3; bar.sync 0; xor.b32 %r4, %r4, 124; mov.u32 %r6, dynamic;
+                add.u32 %r6, %r6, %r4; ld.shared.u32 %r1, [%r6]; mov.u32 %r7, %dynamic_smem_size; mad.lo.u32 %r1, %r7, 1000, %r1; {last}"
+            ))
+        )
+    };
+    let shape = Shape { dynamic_shared: 128, ..Shape::new(2, 32) };
+    assert_eq!(device.run(&body(""), shape), (0..64).map(|i| 128_000 + ((i % 32) ^ 31)).collect::<Vec<_>>());
+    let beyond = device.kernel(&body("st.shared.u32 [dynamic+128], %r3;")).unwrap();
+    let out = device.alloc(256);
+    let fault = device.launch(&beyond, shape, &[out]).unwrap_err();
+    assert_eq!(fault.code_name(), "CUDA_ERROR_ILLEGAL_ADDRESS");
+    assert!(fault.to_string().contains("of .shared memory"), "{fault}");
+}
+
+#[test]
+fn local_memory_belongs_to_its_thread() {
+    let device = Device::default();
+    let body = ".local .align 8 .b8 l[64]; mov.u32 %r3, 0; mov.u64 %d3, l; mul.lo.u32 %r4, %r0, 10;
+        W: mul.wide.u32 %d4, %r3, 4; add.u64 %d4, %d3, %d4; add.u32 %r5, %r4, %r3; st.local.u32 [%d4], %r5; add.u32 %r3, %r3, 1;
+        setp.lt.u32 %p1, %r3, 16; @%p1 bra W; rem.u32 %r6, %r0, 16; mul.wide.u32 %d4, %r6, 4; add.u64 %d4, %d3, %d4; bar.sync 0;
+        ld.local.u32 %r1, [%d4];";
+    assert_eq!(device.run(&entry(body), Shape::new(3, 96)), (0..288).map(|i| i * 10 + i % 16).collect::<Vec<_>>());
+}
+
+/// A function that calls itself `n` times, with 64 bytes of variables in each call.
+const NESTED: &str = ".func (.param .b32 result) nested(.param .b32 n) { .reg .b32 %r<4>; .reg .b64 %d<2>; .reg .pred %p; .local .align 4 .b8 l[64];
+    ld.param.b32 %r1, [n]; st.local.u32 [l+60], %r1; setp.eq.u32 %p, %r1, 0; mov.u32 %r2, 0; @%p bra END; sub.u32 %r1, %r1, 1;
+    { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call (b), nested, (a); ld.param.b32 %r2, [b]; }
+    END: ld.local.u32 %r3, [l+60]; add.u32 %r2, %r2, %r3; st.param.b32 [result], %r2; ret; }\n";
+
+#[test]
+fn the_stack_limit_is_the_launch_s() {
+    let device = Device::default();
+    let body = "mov.u32 %r3, 20; { .param .b32 a; .param .b32 b; st.param.b32 [a], %r3; call (b), nested, (a); ld.param.b32 %r1, [b]; }";
+    let kernel = device.kernel(&format!("{NESTED}{}", entry(body))).unwrap();
+    let out = device.alloc(256);
+    let enough = Shape { stack_limit: 4096, ..Shape::new(1, 64) };
+    device.launch(&kernel, enough, &[out]).unwrap();
+    assert_eq!(device.words(out, 64), [210; 64]);
+    let fault = device.launch(&kernel, Shape { stack_limit: 1024, ..enough }, &[out]).unwrap_err();
+    assert_eq!(fault.code_name(), "CUDA_ERROR_ILLEGAL_ADDRESS");
+    assert!(fault.to_string().contains("stack overflow: a thread needs more than its 1024 bytes"), "{fault}");
+    assert_eq!(fault.place.function.as_deref(), Some("nested"));
+}
+
+#[test]
+fn a_cooperative_grid_meets_at_barriers_of_its_own() {
+    // Sixteen rounds: each CTA adds what its neighbour wrote in the round before, then all wait for all.
+    let device = Device::with_threads(2);
+    let kernel = ".global .u32 arrived; .global .align 4 .b8 cells[1024];
+        .visible .entry kernel(.param .u64 out) { .reg .b32 %r<12>; .reg .b64 %d<8>; .reg .pred %p<3>;
+        mov.u32 %r1, %ctaid.x; mov.u32 %r2, %nctaid.x; mov.u32 %r3, %tid.x; setp.ne.u32 %p1, %r3, 0; mov.u32 %r4, 0; mov.u64 %d1, cells;
+        mul.wide.u32 %d2, %r1, 4; add.u64 %d2, %d1, %d2; add.u32 %r5, %r1, 1; rem.u32 %r5, %r5, %r2; mul.wide.u32 %d3, %r5, 4;
+        add.u64 %d3, %d1, %d3; mov.u32 %r9, 0;
+        ROUND: @%p1 bra MET; ld.volatile.global.u32 %r6, [%d3]; call_barrier:
+        membar.gl; atom.global.add.u32 %r7, [arrived], 1; mul.lo.u32 %r8, %r2, 2; mul.lo.u32 %r8, %r8, %r4; add.u32 %r8, %r8, %r2;
+        A: ld.acquire.gpu.global.u32 %r7, [arrived]; setp.lt.u32 %p2, %r7, %r8; @%p2 bra A;
+        add.u32 %r6, %r6, 1; st.global.u32 [%d2], %r6; membar.gl; atom.global.add.u32 %r7, [arrived], 1; add.u32 %r8, %r8, %r2;
+        B: ld.acquire.gpu.global.u32 %r7, [arrived]; setp.lt.u32 %p2, %r7, %r8; @%p2 bra B;
+        MET: bar.sync 0; add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 16; @%p2 bra ROUND;
+        ld.param.u64 %d4, [out]; mul.wide.u32 %d5, %r1, 4; add.u64 %d4, %d4, %d5; ld.volatile.global.u32 %r10, [%d2]; st.global.u32 [%d4], %r10; ret; }";
+    let kernel = device.kernel(kernel).unwrap();
+    let out = device.alloc(4 * 40);
+    device.launch(&kernel, Shape { cooperative: true, ..Shape::new(40, 96) }, &[out]).unwrap();
+    assert_eq!(device.words(out, 40), [16; 40]);
+}
+
+#[test]
+fn every_kind_of_fault_has_its_code_and_a_report() {
+    let device = Device::default();
+    let recursion = ".func endless(.param .b32 n) { .reg .b32 %r1; ld.param.b32 %r1, [n];
+        { .param .b32 a; st.param.b32 [a], %r1; call endless, (a); } ret; }\n";
+    let assertion =
+        ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);
+        .global .align 1 .b8 text[2] = {120, 0};\n";
+    let assert_call = "mov.u64 %d3, text; mov.u32 %r3, 7; mov.u64 %d4, 1; { .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;
+        st.param.b64 [a], %d3; st.param.b64 [b], %d3; st.param.b32 [c], %r3; st.param.b64 [d], %d3; st.param.b64 [e], %d4;
+        call __assertfail, (a, b, c, d, e); }";
+    for (before, body, code, text) in [
+        ("", "ld.global.u32 %r1, [%d1+4194304];", "CUDA_ERROR_ILLEGAL_ADDRESS", "which is not in device memory"),
+        ("", "mov.u64 %d3, 0; ld.u32 %r1, [%d3];", "CUDA_ERROR_ILLEGAL_ADDRESS", "a null pointer"),
+        ("", "atom.global.add.u32 %r1, [%d1+4194304], 1;", "CUDA_ERROR_ILLEGAL_ADDRESS", "atomic access of 4 bytes"),
+        ("", "ld.global.u32 %r1, [%d1+1];", "CUDA_ERROR_MISALIGNED_ADDRESS", "not a multiple of 4"),
+        (
+            "",
+            "mov.u32 %r3, 2; .shared .align 4 .b8 s[64]; ld.shared.u32 %r1, [%r3];",
+            "CUDA_ERROR_MISALIGNED_ADDRESS",
+            ".shared address 0x2",
+        ),
+        ("", "trap;", "CUDA_ERROR_LAUNCH_FAILED", "error: trap"),
+        (
+            assertion,
+            assert_call,
+            "CUDA_ERROR_ASSERT",
+            "assertion failed: x:7: x: block: [0,0,0], thread: [0,0,0] Assertion `x` failed.",
+        ),
+        (
+            recursion,
+            "{ .param .b32 a; st.param.b32 [a], %r0; call endless, (a); }",
+            "CUDA_ERROR_ILLEGAL_ADDRESS",
+            "stack overflow",
+        ),
+        ("", "mov.u64 %d3, 64; P: .callprototype _ (); call %d3, (), P;", "CUDA_ERROR_INVALID_PC", "call of 0x40"),
+    ] {
+        let kernel =
+            device.kernel(&format!("{before}{}", entry(body))).unwrap_or_else(|error| panic!("{body}: {error}"));
+        let out = device.alloc(256);
+        let fault = device.launch(&kernel, Shape::new(1, 32), &[out]).unwrap_err();
+        assert_eq!(fault.code_name(), code, "{body}: {fault}");
+        let report = fault.to_string();
+        assert!(report.contains(text), "{body}: {report}");
+        for part in ["kernel kernel", "CTA (0, 0, 0)", "thread (0, 0, 0)", "PTX line"] {
+            assert!(report.contains(part), "{body}: no {part} in {report}");
+        }
+    }
+}
