@@ -259,3 +259,46 @@ fn an_instruction_that_is_missing_fails_the_load_with_its_line() {
     let line = ptx.lines().position(|line| line.contains("tensormap")).unwrap() + 1;
     assert!(error.contains("tensormap") && error.contains(&format!("line {line}")), "{error}");
 }
+
+#[test]
+fn copies_that_a_loop_reads_late_keep_their_value() {
+    let device = Device::default();
+    // %r5 and %r7 are copies made once in the text; what is read of them is from the round before.
+    let body = "mov.u32 %r1, 0; mov.u32 %r3, 0; mov.u32 %r5, 0; mov.u32 %r7, 0; bra L;
+        L: add.u32 %r1, %r1, %r5; mul.lo.u32 %r4, %r3, 10; add.u32 %r4, %r4, %r0; mov.u32 %r6, %r4; add.u32 %r1, %r1, %r7; mov.u32 %r5, %r4;
+        mov.u32 %r7, %r6; add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 5; @%p1 bra L;";
+    let words = device.run(&entry(body), Shape::new(1, 32));
+    // Rounds 1 to 4 add twice what the round before made: 10 * k + thread.
+    assert_eq!(words, (0..32).map(|i| 2 * (10 * 6 + 4 * i)).collect::<Vec<_>>());
+    let undefined_at_first = "mov.u32 %r1, 0; mov.u32 %r3, 0; bra L;
+        L: setp.ne.u32 %p2, %r3, 0; mul.lo.u32 %r4, %r3, 10; @%p2 add.u32 %r1, %r1, %r5; mov.u32 %r5, %r4; add.u32 %r3, %r3, 1;
+        setp.lt.u32 %p1, %r3, 5; @%p1 bra L;";
+    assert_eq!(device.run(&entry(undefined_at_first), Shape::new(1, 32)), [60; 32]);
+}
+
+#[test]
+fn products_are_of_what_their_operands_were() {
+    let device = Device::default();
+    let body = "mov.u32 %r3, %r0; mov.u32 %r6, 7; mul.lo.u32 %r4, %r3, %r6; mov.u32 %r3, 1000; add.u32 %r1, %r4, %r3;
+        mul.wide.u32 %d3, %r1, %r6; mov.u32 %r6, 0; add.u64 %d4, %d3, 5; cvt.u32.u64 %r1, %d4; mul.lo.u32 %r8, %r0, 3; add.u32 %r9, %r8, %r8;
+        add.u32 %r1, %r1, %r9;";
+    let words = device.run(&entry(body), Shape::new(1, 64));
+    assert_eq!(words, (0..64).map(|i| (7 * i + 1000) * 7 + 5 + 6 * i).collect::<Vec<_>>());
+}
+
+#[test]
+fn registers_that_share_rows_do_not_meet() {
+    let device = Device::default();
+    // Two hundred registers of which three live at once, in both branches of a condition and around a loop.
+    let chain =
+        |start: u32| (start..start + 90).map(|r| format!("add.u32 %x{}, %x{r}, %r3;", r + 1)).collect::<String>();
+    let body = format!(
+        ".reg .b32 %x<200>; mov.u32 %r3, 1; mov.u32 %r4, 0; mov.u32 %r1, 0; and.b32 %r5, %r0, 1; setp.eq.u32 %p1, %r5, 0; L: @%p1 bra EVEN;
+        mov.u32 %x0, %r0; {} add.u32 %r1, %r1, %x90; bra MET; EVEN: mov.u32 %x100, 1000; {} add.u32 %r1, %r1, %x190;
+        MET: add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 3; @%p2 bra L;",
+        chain(0),
+        chain(100)
+    );
+    let words = device.run(&entry(&body), Shape::new(1, 64));
+    assert_eq!(words, (0..64).map(|i| if i % 2 == 0 { 3 * 1090 } else { 3 * (i + 90) }).collect::<Vec<_>>());
+}
