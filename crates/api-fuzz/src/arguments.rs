@@ -256,10 +256,12 @@ impl<'a> Arguments<'a> {
     /// What a number of this name may be.
     fn number(&mut self, name: &str) -> u64 {
         let lower = name.to_ascii_lowercase();
-        let launch = ["griddim", "grid_", "blockdim", "clusterdim"].iter().any(|start| lower.starts_with(start));
-        if launch || matches!(name, "x" | "y" | "z") {
-            // Small enough that a launch which succeeds ends soon.
-            return [1, 1, 1, 2, 3, 8, 32, 33, 64, 0, 1025, 65_536 * 65_536, 0xffff_ffff][self.rng.usize(..13)];
+        // Small enough that a launch which succeeds ends soon.
+        if lower.starts_with("grid") || lower.starts_with("clusterdim") {
+            return [1, 1, 1, 2, 2, 3, 8, 0, 0xffff_ffff][self.rng.usize(..9)];
+        }
+        if lower.starts_with("blockdim") || matches!(name, "x" | "y" | "z") {
+            return [1, 1, 1, 2, 3, 32, 33, 64, 0, 1025, 0xffff_ffff][self.rng.usize(..11)];
         }
         if name == "size" && matches!(self.function.symbol, "cuLinkAddData" | "cuLinkAddData_v2") {
             return if self.rng.u8(..4) == 0 { self.rng.usize(..=self.image.len) } else { self.image.len } as u64;
@@ -278,7 +280,7 @@ impl<'a> Arguments<'a> {
         }
         let shaped = ["pitch", "height", "width", "depth", "xinbytes", "srcy", "dsty", "srcz", "dstz"];
         if shaped.iter().any(|part| lower.contains(part)) && !self.hostile {
-            return [0, 1, 2, 4, 8, 16, 16, 64][self.rng.usize(..8)];
+            return [0, 1, 2, 4, 8, 16, 16, 32][self.rng.usize(..8)];
         }
         let virtual_range = ["cuMemAddress", "cuMemCreate", "cuMemMap", "cuMemUnmap", "cuMemSetAccess"];
         if name == "size" && virtual_range.iter().any(|start| self.function.symbol.starts_with(start)) {

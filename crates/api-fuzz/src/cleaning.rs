@@ -31,6 +31,9 @@ const DESTROYERS: [(&str, &str); 21] = [
     ("CUexternalSemaphore", "cuDestroyExternalSemaphore"),
 ];
 
+/// Devices that there may be.
+const DEVICES: u64 = 2;
+
 /// Sizes that ranges of virtual addresses have.
 const RANGES: [u64; 3] = [2 << 20, 4 << 20, 8 << 20];
 
@@ -55,7 +58,15 @@ pub(crate) fn destroy_everything(driver: &Driver, pool: &mut Pool, scene: &Scene
     for page in (scene.host.address()..scene.host.address() + scene.host.size()).step_by(4096) {
         driver.call("cuMemHostUnregister", &[page as u64]);
     }
-    while driver.call("cuDevicePrimaryCtxRelease_v2", &[0]) == CUresult::CUDA_SUCCESS {}
+    for device in 0..DEVICES {
+        while driver.call("cuDevicePrimaryCtxRelease_v2", &[device]) == CUresult::CUDA_SUCCESS {}
+        // What pools keep for their next use.
+        if let Some(pool) = driver.ask("cuDeviceGetDefaultMemPool", |output| vec![output, device]) {
+            driver.call("cuDeviceSetMemPool", &[device, pool]);
+            driver.call("cuMemPoolTrimTo", &[pool, 0]);
+        }
+        driver.call("cuDeviceGraphMemTrim", &[device]);
+    }
     while driver.ask("cuCtxPopCurrent_v2", |output| vec![output]).is_some() {}
     pool.clear();
     scene.forget_kept();
@@ -70,7 +81,8 @@ fn destroy_objects(driver: &Driver, pool: &Pool) {
     }
     for (kind, symbol) in DESTROYERS {
         for value in pool.all(kind) {
-            driver.call(symbol, &[*value, 1]);
+            // What is counted is released as often as it was retained.
+            while driver.call(symbol, &[*value, 1]) == CUresult::CUDA_SUCCESS && symbol.ends_with("Release") {}
         }
     }
 }

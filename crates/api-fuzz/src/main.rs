@@ -14,6 +14,7 @@ mod generated;
 mod pool;
 mod progress;
 mod scene;
+mod seeding;
 mod supervisor;
 mod worker;
 
@@ -37,6 +38,9 @@ struct Options {
     /// Runs one seed, and prints each call before it is made.
     #[arg(long)]
     replay: Option<u64>,
+    /// Names the functions that never succeeded.
+    #[arg(long)]
+    list: bool,
     /// A folder whose files may be overwritten; a temporary one if none is given.
     #[arg(long)]
     folder: Option<PathBuf>,

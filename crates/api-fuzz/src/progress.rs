@@ -17,8 +17,16 @@ pub(crate) struct Progress {
     pub(crate) calls: AtomicU64,
     /// By thread: the index of the function that it calls, plus one; zero between calls.
     pub(crate) current: [AtomicU32; MOST_THREADS],
-    /// By function: calls made, and calls that succeeded.
-    pub(crate) by_function: [(AtomicU32, AtomicU32); FUNCTIONS.len()],
+    pub(crate) by_function: [Counts; FUNCTIONS.len()],
+}
+
+/// What became of the calls of one function.
+#[repr(C)]
+pub(crate) struct Counts {
+    pub(crate) calls: AtomicU32,
+    pub(crate) successes: AtomicU32,
+    /// Calls that were answered with `CUDA_ERROR_NOT_SUPPORTED`.
+    pub(crate) unsupported: AtomicU32,
 }
 
 /// Maps the file, which becomes large enough.

@@ -6,7 +6,7 @@ use std::io::{Read, Seek};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -99,6 +99,8 @@ impl Supervisor<'_> {
             .env("WARPLOOM_MEMORY", "256M")
             .env("WARPLOOM_THREADS", "2")
             .env("WARPLOOM_LAUNCH_TIMEOUT", "20");
+        // One device or two.
+        command.env("WARPLOOM_DEVICE_COUNT", (1 + seed % 2).to_string());
         if trace {
             command.arg("--trace");
         }
@@ -108,16 +110,25 @@ impl Supervisor<'_> {
     }
 
     fn summary(&self, findings: u64) {
-        let count = |number: fn(u32, u32) -> bool| {
-            let counts = self.progress.by_function.iter();
-            counts.filter(|(calls, good)| number(calls.load(Ordering::Relaxed), good.load(Ordering::Relaxed))).count()
+        let counts = || {
+            let load = |counter: &AtomicU32| counter.load(Ordering::Relaxed);
+            let all = FUNCTIONS.iter().zip(&self.progress.by_function);
+            all.map(move |(function, counts)| {
+                (function.symbol, load(&counts.calls), load(&counts.successes), load(&counts.unsupported))
+            })
         };
+        if self.options.list {
+            let fruitless = counts().filter(|(_, calls, successes, other)| *successes == 0 && other < calls);
+            let names: Vec<&str> = fruitless.map(|(name, ..)| name).collect();
+            println!("never succeeded, though supported: {}", names.join(" "));
+        }
         println!(
-            "{} calls; of {} functions {} were called, {} succeeded at least once; {findings} findings",
+            "{} calls; of {} functions {} were called, {} succeeded at least once, {} are not supported; {findings} findings",
             self.progress.calls.load(Ordering::Relaxed),
             FUNCTIONS.len(),
-            count(|calls, _| calls > 0),
-            count(|_, successes| successes > 0),
+            counts().filter(|(_, calls, ..)| *calls > 0).count(),
+            counts().filter(|(_, _, successes, _)| *successes > 0).count(),
+            counts().filter(|(_, calls, _, unsupported)| *calls > 0 && unsupported == calls).count(),
         );
     }
 }

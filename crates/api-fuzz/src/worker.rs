@@ -20,6 +20,7 @@ use crate::generated::FUNCTIONS;
 use crate::pool::Pool;
 use crate::progress::{self, MOST_THREADS, Progress};
 use crate::scene::Scene;
+use crate::seeding::Seeding;
 
 /// Ends of a worker that are no finding.
 pub(crate) const DONE: u8 = 0;
@@ -244,10 +245,13 @@ impl Worker {
         Ok(faulted)
     }
 
-    /// Most functions want a current context: after a while without one, there is one again, and memory.
+    /// Most functions want a current context: after a while without one, there is one again, and something in it.
     fn have_a_context(&self, rng: &mut Rng) {
         let current = self.driver.ask("cuCtxGetCurrent", |output| vec![output]);
         if current.is_some_and(|context| context != 0) {
+            if rng.u8(..8) == 0 {
+                self.seed(rng);
+            }
             return;
         }
         let context = if rng.bool() {
@@ -257,13 +261,13 @@ impl Worker {
         };
         let Some(context) = context else { return };
         self.driver.call("cuCtxSetCurrent", &[context]);
+        lock(&self.shared.pool).add("CUcontext", context);
+        self.seed(rng);
+    }
+
+    fn seed(&self, rng: &mut Rng) {
         let mut pool = lock(&self.shared.pool);
-        pool.add("CUcontext", context);
-        for size in [256, 4096, 1 << 20] {
-            if let Some(address) = self.driver.ask("cuMemAlloc_v2", |output| vec![output, size]) {
-                pool.add("CUdeviceptr_v2", address);
-            }
-        }
+        Seeding { driver: &self.driver, pool: &mut pool, scene: &self.shared.scene }.some(rng);
     }
 
     fn one_call(&self, thread: usize, index: usize, rng: &mut Rng, arena: &mut Arena) -> Result<CUresult> {
@@ -285,11 +289,15 @@ impl Worker {
             eprintln!(" = {result:?}");
         }
         self.progress.calls.fetch_add(1, Ordering::Relaxed);
-        let (calls, successes) = &self.progress.by_function[index];
-        calls.fetch_add(1, Ordering::Relaxed);
-        if result == CUresult::CUDA_SUCCESS {
-            successes.fetch_add(1, Ordering::Relaxed);
-            self.harvest(&harvest, arena);
+        let counts = &self.progress.by_function[index];
+        counts.calls.fetch_add(1, Ordering::Relaxed);
+        match result {
+            CUresult::CUDA_SUCCESS => {
+                counts.successes.fetch_add(1, Ordering::Relaxed);
+                self.harvest(&harvest, arena);
+            }
+            CUresult::CUDA_ERROR_NOT_SUPPORTED => _ = counts.unsupported.fetch_add(1, Ordering::Relaxed),
+            _ => {}
         }
         arena.take_back().map_err(|damage| anyhow::anyhow!("{} {damage}", function.symbol))?;
         if result == CUresult::CUDA_ERROR_UNKNOWN {
