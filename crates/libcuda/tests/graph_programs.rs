@@ -55,4 +55,4 @@ macro_rules! programs {
     };
 }
 
-programs! { structure nodes any_node launches updates memory capture capture_errors conditions dot }
+programs! { structure nodes any_node launches updates memory capture capture_errors conditions threads dot }
