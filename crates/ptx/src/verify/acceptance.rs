@@ -28,6 +28,14 @@ pub const fn newest_version(driver_version: u32) -> (u32, u32) {
     }
 }
 
+/// The last minor version of each major one (PTX ISA, "PTX Release History").
+const LAST_MINORS: [u32; 9] = [5, 3, 2, 3, 1, 5, 8, 8, u32::MAX];
+
+fn exists((major, minor): (u32, u32)) -> bool {
+    let last = (major as usize).checked_sub(1).and_then(|index| LAST_MINORS.get(index));
+    last.is_some_and(|last| minor <= *last)
+}
+
 /// Architectures and the PTX version that introduced each; those with specific features apart.
 const ARCHITECTURES: &[(&str, (u32, u32))] = &[
     ("10", (1, 0)),
@@ -64,6 +72,9 @@ const ARCHITECTURES: &[(&str, (u32, u32))] = &[
     ("103", (8, 8)),
     ("103a", (8, 8)),
     ("103f", (8, 8)),
+    ("107", (9, 4)),
+    ("107a", (9, 4)),
+    ("107f", (9, 4)),
     ("110", (9, 0)),
     ("110a", (9, 0)),
     ("110f", (9, 0)),
@@ -79,19 +90,26 @@ const ARCHITECTURES: &[(&str, (u32, u32))] = &[
 pub(super) fn check(module: &ast::Module, options: &Options) -> Option<(FailureClass, Diagnostic)> {
     let invalid =
         |code, span, message: String| Some((FailureClass::InvalidPtx, Diagnostic::error(code, span, message)));
+    // What leaves open how to go on reading.
+    let fatal = |code, span, message: String| Some((FailureClass::InvalidPtx, Diagnostic::fatal(code, span, message)));
     let start = Span::new(0, 0);
     let Some(version) = module.version else {
-        return invalid(Code::Version, start, "Missing .version directive at start of file".to_owned());
+        return fatal(Code::Version, start, "Missing .version directive at start of file".to_owned());
     };
     let newest = newest_version(options.driver_version);
     let asked = (version.value.major, version.value.minor);
-    if asked > newest {
+    if asked > newest || !exists(asked) {
         let message =
             format!("Unsupported .version {}.{}; current version is '{}.{}'", asked.0, asked.1, newest.0, newest.1);
-        return Some((FailureClass::UnsupportedPtxVersion, Diagnostic::error(Code::Version, version.span, message)));
+        return Some((FailureClass::UnsupportedPtxVersion, Diagnostic::fatal(Code::Version, version.span, message)));
     }
     if module.targets.is_empty() {
-        return invalid(Code::Target, version.span, "Missing .target directive".to_owned());
+        return fatal(Code::Target, version.span, "Missing .target directive at start of file".to_owned());
+    }
+    let lists = |option: &str| module[module.targets].iter().find(|ident| module.name(ident.name) == option);
+    if let (Some(_), Some(second)) = (lists("texmode_unified"), lists("texmode_independent")) {
+        let message = "Conflicting .target option 'texmode_independent'".to_owned();
+        return invalid(Code::Target, second.span, message);
     }
     let mut has_architecture = false;
     for ident in &module[module.targets] {
@@ -102,13 +120,13 @@ pub(super) fn check(module: &ast::Module, options: &Options) -> Option<(FailureC
                 return invalid(Code::Target, ident.span, message);
             }
             if !matches!(text, "debug" | "texmode_unified" | "texmode_independent" | "map_f64_to_f32") {
-                return invalid(Code::Target, ident.span, format!("Unknown .target option '{text}'"));
+                return fatal(Code::Target, ident.span, format!("Unsupported .target '{text}'"));
             }
             continue;
         };
         has_architecture = true;
         let Some((_, since)) = ARCHITECTURES.iter().find(|(name, _)| *name == architecture) else {
-            return invalid(Code::Target, ident.span, format!("Unsupported .target '{text}'"));
+            return fatal(Code::Target, ident.span, format!("Unsupported .target '{text}'"));
         };
         if asked < *since {
             let message = format!("PTX .version {}.{} does not support .target {text}", asked.0, asked.1);
@@ -122,7 +140,12 @@ pub(super) fn check(module: &ast::Module, options: &Options) -> Option<(FailureC
         }
     }
     if !has_architecture {
-        return invalid(Code::Target, version.span, "No architecture in .target directive".to_owned());
+        let message = "Target architecture not defined at start of file".to_owned();
+        return fatal(Code::Target, version.span, message);
+    }
+    if let Some(size) = module.address_size.filter(|size| !matches!(size.value, 32 | 64)) {
+        let message = "Illegal value for .address_size directive (must be 32 or 64)".to_owned();
+        return invalid(Code::AddressSize, size.span, message);
     }
     if let Some(size) = module.address_size.filter(|size| size.value != 64) {
         let message = format!("{}-bit addressing is not supported, .address_size 64 expected", size.value);

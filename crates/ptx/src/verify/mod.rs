@@ -95,13 +95,15 @@ pub fn compile(text: &[u8], options: &Options) -> Result<Input, Failure> {
     if let Some((class, diagnostic)) = acceptance::check(&parsed.module, options) {
         return Err(fail(class, vec![diagnostic]));
     }
-    // What follows a mistake in the grammar would mostly be its echo.
-    if parsed.diagnostics.iter().any(|d| d.is_error() && matches!(d.code, Code::Syntax | Code::Limit)) {
-        return Err(fail(FailureClass::InvalidPtx, parsed.diagnostics));
-    }
+    let broken = parsed.diagnostics.iter().filter(|d| d.is_error() && matches!(d.code, Code::Syntax | Code::Limit));
+    let broken = broken.map(|diagnostic| diagnostic.span().start).min();
     let mut lowered = lower(&parsed.module);
+    match broken {
+        // What follows a mistake in the grammar would mostly be its echo.
+        Some(first) => lowered.diagnostics.retain(|diagnostic| diagnostic.span().start < first),
+        None => resources::check(&mut lowered, options),
+    }
     lowered.diagnostics.splice(0..0, parsed.diagnostics);
-    resources::check(&mut lowered, options);
     lowered.diagnostics.sort_by_key(|diagnostic| diagnostic.span().start);
     if lowered.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(fail(FailureClass::InvalidPtx, lowered.diagnostics));
