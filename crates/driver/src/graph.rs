@@ -1,7 +1,7 @@
 //! Graphs: work that is described once, as nodes and what each comes after, and launched often.
 //!
 //! A [`Graph`] is the description. [`exec`](GraphExec) is what is launched: the nodes in an order that keeps all dependencies,
-//! dealt out to streams. [`capture`] makes a description of what a program puts into its streams.
+//! dealt out to streams. `capture` makes a description of what a program puts into its streams.
 mod capture;
 mod clone;
 mod conditional;
