@@ -172,3 +172,92 @@ fn append(graph: &Graph, entry: &[usize], steps: &mut Vec<Step>) -> Result<Vec<u
         None => Ok(exits),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Weak;
+    use std::sync::atomic::AtomicBool;
+
+    use parking_lot::Mutex;
+
+    use super::super::dependency::{Dependency, EdgeData};
+    use super::super::{Node, State};
+    use super::*;
+
+    /// A graph of empty nodes with these edges.
+    fn graph(nodes: u32, edges: &[(u32, u32)]) -> Graph {
+        let mut state = State { next_node: nodes, instance: Weak::new(), ..State::default() };
+        for local in 0..nodes {
+            let before = edges.iter().filter(|(_, to)| *to == local);
+            let dependencies = before.map(|(from, _)| Dependency { node: *from, edge: EdgeData::default() }).collect();
+            let dependents = edges.iter().filter(|(from, _)| *from == local).map(|(_, to)| *to).collect();
+            let handle = Handle::from_raw(0x10000 + 16 * local as usize);
+            let node = Node { handle, work: Work::Empty, dependencies, dependents, original: Handle::NULL };
+            state.nodes.insert(local, node);
+        }
+        Graph { handle: Handle::NULL, id: 1, embedded: AtomicBool::new(false), state: Mutex::new(state) }
+    }
+
+    /// Whether what is put into the lanes keeps all dependencies, and the end of the launch waits for all lanes.
+    fn check(plan: &Plan, nodes: u32, edges: &[(u32, u32)]) {
+        assert_eq!(plan.steps.len(), nodes as usize);
+        let place = |local: u32| plan.step_of(Handle::from_raw(0x10000 + 16 * local as usize)).unwrap();
+        for (from, to) in edges {
+            let (from, to) = (place(*from), place(*to));
+            assert!(from < to);
+            let (first, second) = (&plan.steps[from], &plan.steps[to]);
+            let waits = |wait: &usize| {
+                plan.steps[*wait].lane == first.lane && *wait >= from && *wait < to && plan.steps[*wait].marked
+            };
+            assert!(first.lane == second.lane || second.waits.iter().any(waits), "{from} before {to}");
+        }
+        for lane in 1..plan.lanes {
+            let last = plan.steps.iter().rposition(|step| step.lane == lane).unwrap();
+            assert!(plan.ends.contains(&last) && plan.steps[last].marked);
+        }
+    }
+
+    #[test]
+    fn a_row_stays_in_one_lane_without_waits() {
+        let edges: Vec<(u32, u32)> = (1..10).map(|node| (node - 1, node)).collect();
+        let plan = Plan::of(&graph(10, &edges)).ok().unwrap();
+        check(&plan, 10, &edges);
+        assert_eq!((plan.lanes, plan.ends.len()), (1, 0));
+        assert!(plan.steps.iter().all(|step| step.waits.is_empty() && !step.marked));
+    }
+
+    #[test]
+    fn branches_get_lanes_of_their_own_up_to_the_limit() {
+        let diamond = [(0, 1), (0, 2), (1, 3), (2, 3)];
+        let plan = Plan::of(&graph(4, &diamond)).ok().unwrap();
+        check(&plan, 4, &diamond);
+        assert_eq!(plan.lanes, 2);
+        let fan: Vec<(u32, u32)> = (1..100).map(|node| (0, node)).collect();
+        let plan = Plan::of(&graph(100, &fan)).ok().unwrap();
+        check(&plan, 100, &fan);
+        assert_eq!(plan.lanes, MOST_LANES);
+    }
+
+    #[test]
+    fn any_graph_keeps_its_order() {
+        let mut seed = 1u64;
+        let mut random = |below: u32| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as u32 % below
+        };
+        for _ in 0..200 {
+            let nodes = 2 + random(60);
+            let mut edges: Vec<(u32, u32)> = (0..random(150)).map(|_| (random(nodes), random(nodes))).collect();
+            edges.retain(|(from, to)| from < to);
+            edges.sort_unstable();
+            edges.dedup();
+            check(&Plan::of(&graph(nodes, &edges)).ok().unwrap(), nodes, &edges);
+        }
+    }
+
+    #[test]
+    fn a_node_that_comes_after_itself_is_named() {
+        let cycle = Plan::of(&graph(4, &[(0, 1), (1, 2), (2, 3), (3, 1)])).err().unwrap();
+        assert_eq!(cycle.node, Handle::from_raw(0x10010));
+    }
+}
