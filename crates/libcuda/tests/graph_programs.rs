@@ -55,4 +55,4 @@ macro_rules! programs {
     };
 }
 
-programs! { structure nodes any_node launches updates memory capture capture_errors conditions threads dot }
+programs! { structure nodes any_node launches updates memory capture capture_errors capture_calls conditions threads dot }

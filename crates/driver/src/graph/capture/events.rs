@@ -51,10 +51,10 @@ impl Driver {
             let reason = "a captured stream would wait for work that is not captured";
             return Err(DriverError::new(ErrorCode::StreamCaptureIsolation, reason));
         };
-        place.capture.check()?;
         if place.capture.ended.load(Ordering::Acquire) {
             return Err(place.refuse());
         }
+        place.capture.check()?;
         match capture {
             None if stream.is_legacy() => {
                 place.capture.invalidate();
