@@ -18,9 +18,12 @@ fn every_form_lowers() {
         for (version, target, sm) in
             [("9.2", "sm_90a", 90), ("9.2", "sm_100a", 100), ("9.2", "sm_120a", 120), ("6.3", "sm_60", 60)]
         {
+            // 128-bit registers came later than the oldest of them.
+            let wide = " .reg .b128 %b128x<8>;";
+            let declarations = if sm < 70 { DECLARATIONS.replace(wide, "") } else { DECLARATIONS.to_owned() };
             for text in &texts {
                 let module = format!(
-                    ".version {version}\n.target {target}\n.address_size 64\n.entry k()\n{{{DECLARATIONS}\n{text}\nret;\n}}\n"
+                    ".version {version}\n.target {target}\n.address_size 64\n.entry k()\n{{{declarations}\n{text}\nret;\n}}\n"
                 );
                 match load(module.as_bytes(), &Options { driver_version: 13020, sm }) {
                     Ok(_) => loads = true,

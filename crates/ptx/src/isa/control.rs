@@ -15,5 +15,6 @@ pub(super) const FORMS: &[&str] = &[
     "pmevent.mask # ; 3.0 20",
     "trap",
     "setmaxnreg.(inc|dec).sync.aligned.u32 # ; 8.0 90a",
+    "setmaxnreg.(inc|dec).sync.aligned.u32 # ; 8.6 100a",
     "griddepcontrol.(launch_dependents|wait) ; 7.8 90",
 ];

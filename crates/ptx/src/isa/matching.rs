@@ -177,12 +177,18 @@ fn match_in_order(form: &Form, modifiers: &[&str]) -> Option<Assignment> {
 
 fn match_any_order(form: &Form, modifiers: &[&str]) -> Option<Assignment> {
     let mut out: Assignment = vec![None; form.slots.len()];
+    // Types keep their sequence.
+    let mut first_type = 0;
     for (index, word) in modifiers.iter().enumerate() {
         let free = (0..out.len()).find_map(|at| {
-            let needs = accepts(&form.slots[at], word).filter(|_| out[at].is_none())?;
+            let in_sequence = !form.slots[at].is_type || at >= first_type;
+            let needs = accepts(&form.slots[at], word).filter(|_| in_sequence && out[at].is_none())?;
             Some((at, needs))
         });
         if let Some((at, needs)) = free {
+            if form.slots[at].is_type {
+                first_type = at + 1;
+            }
             out[at] = Some((index, needs));
         } else {
             let is_repeated = modifiers[..index].contains(word) && REPEATABLE.contains(word);

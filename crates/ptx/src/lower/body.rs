@@ -236,6 +236,8 @@ impl<'a> BodyLowering<'_, 'a> {
         let vector = variable.vector.unwrap_or(1);
         let ast = self.l.ast;
         let name = variable.name;
+        // The registers are declared all the same: their uses are not what is wrong.
+        let _: Option<()> = self.l.check_type(variable);
         if !variable.dims.is_empty() {
             self.l.error(Code::Declaration, variable.span, "Registers cannot be declared as arrays");
             return;

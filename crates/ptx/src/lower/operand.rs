@@ -440,6 +440,15 @@ impl<'a> BodyLowering<'_, 'a> {
         Ok(Operand::Reg(dst))
     }
 
+    fn constant_predicate(&mut self, operand: &ast::Operand) -> Lower<Option<ast::Literal>> {
+        Ok(match operand.kind {
+            OperandKind::Literal(literal) => Some(literal),
+            OperandKind::Expr(expr) => Some(self.fold(expr)?).filter(|f| f.symbol.is_none()).map(|f| f.value),
+            OperandKind::Name(name) if self.l.text(name) == "WARP_SZ" => Some(ast::Literal::Int(32)),
+            _ => None,
+        })
+    }
+
     /// `p` or `!p`.
     pub(super) fn predicate(&mut self, operand: &ast::Operand) -> Lower<Predicate> {
         let (inner, negated) = match operand.kind {
@@ -450,7 +459,7 @@ impl<'a> BodyLowering<'_, 'a> {
             if self.body.regs[reg.0 as usize].ty == ScalarType::Pred {
                 return Ok(Predicate { reg, negated });
             }
-        } else if let OperandKind::Literal(literal) = inner.kind {
+        } else if let Some(literal) = self.constant_predicate(&inner)? {
             // A constant predicate: put it into a register.
             let src = self.immediate(literal, ScalarType::Pred, inner.span)?;
             let reg = self.fresh(ScalarType::Pred);

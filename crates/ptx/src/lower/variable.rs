@@ -11,6 +11,7 @@ use crate::syntax::ast::{self, Attribute, ExprKind, Literal, StateSpace};
 impl Lowering<'_> {
     /// Checks what holds for variables of every state space but registers.
     pub(super) fn check_variable(&mut self, variable: &ast::Variable) -> Option<()> {
+        self.check_type(variable)?;
         let name = self.text(variable.name.name);
         let is_extern = variable.linkage == Some(ast::Linkage::Extern);
         let has_storage = matches!(variable.space, StateSpace::Global | StateSpace::Const);
@@ -39,6 +40,22 @@ impl Lowering<'_> {
             return Some(());
         };
         self.error(Code::Declaration, variable.span, message);
+        None
+    }
+
+    /// Checks that the module's version and target have the type (PTX ISA 5.2.1).
+    pub(super) fn check_type(&mut self, variable: &ast::Variable) -> Option<()> {
+        let lacking = if variable.ty.value != ast::ScalarType::B128 {
+            None
+        } else if self.module.version < (8, 3) {
+            Some("PTX ISA .version 8.3 or later")
+        } else if self.module.target.sm < 70 {
+            Some(".target sm_70 or higher")
+        } else {
+            None
+        };
+        let Some(lacking) = lacking else { return Some(()) };
+        self.error(Code::Requirement, variable.ty.span, format!("Feature 'Type .b128' requires {lacking}"));
         None
     }
 

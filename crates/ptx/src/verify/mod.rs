@@ -99,8 +99,11 @@ pub fn compile(text: &[u8], options: &Options) -> Result<Input, Failure> {
     let broken = broken.map(|diagnostic| diagnostic.span().start).min();
     let mut lowered = lower(&parsed.module);
     match broken {
-        // What follows a mistake in the grammar would mostly be its echo.
-        Some(first) => lowered.diagnostics.retain(|diagnostic| diagnostic.span().start < first),
+        // From the line of a mistake in the grammar on, most would be its echo.
+        Some(first) => {
+            let line = source[..first as usize].rfind('\n').map_or(0, |end| end as u32 + 1);
+            lowered.diagnostics.retain(|diagnostic| diagnostic.span().start < line);
+        }
         None => resources::check(&mut lowered, options),
     }
     lowered.diagnostics.splice(0..0, parsed.diagnostics);
