@@ -109,3 +109,18 @@ fn linked_images_load_in_another_process() {
         assert_eq!(program.run(|command| _ = command.args([mode, "linked.cubin"])), "done\n");
     }
 }
+
+#[test]
+fn traced_addresses_read_as_in_the_reports_of_faults() {
+    let program = program::build("behaviour/fault_report.c", "traced", &[]);
+    let (_, errors) = program.run_and_report(|command| _ = command.arg("beyond").env("WARPLOOM_LOG", "calls"));
+    let call = errors.lines().find(|line| line.contains("cuMemAlloc_v2(")).expect("the call is traced");
+    let (_, address) = call.split_once("-> ").expect("its output is traced");
+    let (address, _) = address.split_once(',').expect("there is another argument");
+    assert!(errors.contains(&format!("device allocation at {address}, made by cuMemAlloc\n")), "{errors}");
+    let failed = errors.lines().find(|line| line.contains("cuStreamSynchronize(")).expect("the call is traced");
+    assert!(
+        failed.contains("= CUDA_ERROR_ILLEGAL_ADDRESS: kernel scale faulted: illegal address: load of 4 bytes"),
+        "{failed}"
+    );
+}

@@ -25,7 +25,15 @@ macro_rules! trace_through_debug {
 }
 pub(crate) use trace_through_debug;
 
-trace_through_debug!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, f32, f64);
+trace_through_debug!(u8, i8, u16, i16, u32, i32, i64, usize, isize, f32, f64);
+
+/// Sizes are `usize`. What else is 64 bits wide and that large is an address, a texture object or the like, and reads as in the
+/// reports of faults.
+impl TraceArg for u64 {
+    fn print(&self, line: &mut String) -> fmt::Result {
+        if *self > u64::from(u32::MAX) { write!(line, "{self:#x}") } else { write!(line, "{self}") }
+    }
+}
 
 impl<T> TraceArg for *mut T {
     fn print(&self, line: &mut String) -> fmt::Result {
