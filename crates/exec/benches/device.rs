@@ -48,13 +48,13 @@ fn device(c: &mut Criterion) {
     let mut out = [0u32; 32];
     for (name, addresses) in [("gather 32 x u32, consecutive", consecutive), ("gather 32 x u32, strided", strided)] {
         c.bench_function(name, |b| {
-            b.iter(|| view.gather(Lanes::new(black_box(&addresses), u32::MAX), black_box(&mut out)).unwrap());
+            b.iter(|| view.gather(Lanes::new(black_box(&addresses), u32::MAX, 4), black_box(&mut out)).unwrap());
         });
     }
     let vectors: [u64; 32] = std::array::from_fn(|lane| base + 16 * lane as u64);
     let mut rows = [[0u32; 32]; 4];
     c.bench_function("gather_vector 32 x 4 x u32, consecutive", |b| {
-        b.iter(|| view.gather_vector(Lanes::new(black_box(&vectors), u32::MAX), black_box(&mut rows)).unwrap());
+        b.iter(|| view.gather_vector(Lanes::new(black_box(&vectors), u32::MAX, 16), black_box(&mut rows)).unwrap());
     });
     c.bench_function("load_run 32 x u32", |b| {
         b.iter(|| view.load_run(black_box(base), black_box(&mut out)).unwrap());

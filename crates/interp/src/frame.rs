@@ -3,6 +3,8 @@
 //! Three files by width: 32-bit rows (also 8 and 16-bit registers, zero-extended), 64-bit rows (128-bit registers take two, low half
 //! first) and predicates as lane masks. Constants are rows of their own, filled when the frame is made and never written again.
 
+use warploom_exec::memory::Spread;
+
 use crate::program::Program;
 
 /// A 32-bit register: one value for each lane.
@@ -19,6 +21,7 @@ pub(crate) struct FrameLayout {
     pub(crate) rows32: usize,
     pub(crate) rows64: usize,
     pub(crate) predicates: usize,
+    pub(crate) spreads: usize,
     pub(crate) constants32: Vec<(u32, u32)>,
     pub(crate) constants64: Vec<(u32, u64)>,
     pub(crate) constant_predicates: Vec<(u32, u32)>,
@@ -30,6 +33,8 @@ pub(crate) struct Frame {
     pub(crate) r32: Vec<Row32>,
     pub(crate) r64: Vec<Row64>,
     pub(crate) p: Vec<u32>,
+    /// How addresses lie that several instructions of a basic block use.
+    pub(crate) spreads: Vec<Spread>,
 }
 
 impl Frame {
@@ -41,6 +46,8 @@ impl Frame {
         self.r64.resize(layout.rows64, [0; 32]);
         self.p.clear();
         self.p.resize(layout.predicates, 0);
+        self.spreads.clear();
+        self.spreads.resize(layout.spreads, Spread::Other);
         for &(slot, value) in &layout.constants32 {
             self.r32[slot as usize] = [value; 32];
         }

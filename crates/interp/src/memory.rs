@@ -5,9 +5,11 @@
 
 use warploom_exec::address::{Space, classify, split_shared};
 use warploom_exec::fault::{AccessKind, FaultKind};
+use warploom_exec::memory::{Spread, spread};
 
-use crate::frame::Row64;
+use crate::frame::{FULL, Row64, Word};
 use crate::machine::Machine;
+use crate::program::Inst;
 
 /// The state space of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +73,29 @@ impl Access {
     }
 }
 
+/// Set in the number of a remembered spread by the instruction that finds it out for those behind it.
+pub(crate) const FRESH: u32 = 1 << 31;
+/// No spread is remembered.
+pub(crate) const FORGOTTEN: u32 = u32::MAX;
+
 impl<'a> Machine<'a> {
+    /// How the addresses in row `a` of width `B` lie for accesses of `size` bytes. Slot `c` remembers it for the instructions of the
+    /// basic block that use the same addresses: whoever comes there with all lanes has come through the block with all lanes.
+    #[inline(always)]
+    pub(crate) fn spread<B: Word + Into<u64>>(&mut self, inst: &Inst, mask: u32, size: u64) -> Spread {
+        if mask == FULL && inst.c & FRESH == 0 {
+            return self.frame.spreads[inst.c as usize];
+        }
+        let found = if mask == FULL { spread(B::row(&self.frame, inst.a), size) } else { Spread::Other };
+        if inst.c != FORGOTTEN
+            && inst.c & FRESH != 0
+            && let Some(remembered) = self.frame.spreads.get_mut((inst.c & !FRESH) as usize)
+        {
+            *remembered = found;
+        }
+        found
+    }
+
     /// The addresses of an access, in its state space.
     #[inline(always)]
     pub(crate) fn addresses(&self, base: Base, offset: i64) -> Row64 {

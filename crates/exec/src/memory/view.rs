@@ -83,14 +83,17 @@ pub struct Lanes<'a> {
     pub offset: u64,
     /// The lanes that access at all.
     pub mask: u32,
+    /// How `bases` lie for accesses of this size, from [`spread`]; `Other` where not all lanes access.
+    pub spread: Spread,
     /// Any number, best the same for accesses that hit the same allocation.
     pub site: u32,
 }
 
 impl<'a> Lanes<'a> {
-    /// The lanes of `mask` at these addresses.
-    pub fn new(bases: &'a [u64; LANES], mask: u32) -> Lanes<'a> {
-        Lanes { bases, offset: 0, mask, site: 0 }
+    /// The lanes of `mask` at these addresses, for accesses of `size` bytes.
+    pub fn new(bases: &'a [u64; LANES], mask: u32, size: u64) -> Lanes<'a> {
+        let spread = if mask == u32::MAX { spread(bases, size) } else { Spread::Other };
+        Lanes { bases, offset: 0, mask, spread, site: 0 }
     }
 
     #[inline(always)]
@@ -163,13 +166,11 @@ impl<'m> View<'m> {
         outside == 0
     }
 
-    /// Whether the lanes of each half warp access consecutive elements that may be accessed.
+    /// Whether the `len` bytes from each half warp's first address on may be accessed, and are aligned to `size`.
     #[inline(always)]
-    fn two_runs(&mut self, at: &Lanes<'_>, size: u64, kind: AccessKind) -> bool {
+    fn both_halves(&mut self, at: &Lanes<'_>, len: u64, size: u64, kind: AccessKind) -> bool {
         let (low, high) = (at.address(0), at.address(HALF));
-        let half = size * HALF as u64;
-        (low | high) & (size - 1) == 0
-            && self.find(at.site, low, half, kind).is_ok_and(|extent| extent.holds(high, half))
+        (low | high) & (size - 1) == 0 && self.find(at.site, low, len, kind).is_ok_and(|extent| extent.holds(high, len))
     }
 
     #[inline(always)]
@@ -236,7 +237,7 @@ impl<'m> View<'m> {
             unsafe { copy_out(address, as_bytes_mut(out)) };
             return Ok(());
         }
-        self.gather(Lanes::new(&consecutive(address, T::SIZE), u32::MAX), out)
+        self.gather(Lanes::new(&consecutive(address, T::SIZE), u32::MAX, T::SIZE), out)
     }
 
     /// Writes 32 consecutive values, lane 0's at `address`.
@@ -248,7 +249,7 @@ impl<'m> View<'m> {
             unsafe { copy_in(address, as_bytes(values)) };
             return Ok(());
         }
-        self.scatter(Lanes::new(&consecutive(address, T::SIZE), u32::MAX), values)
+        self.scatter(Lanes::new(&consecutive(address, T::SIZE), u32::MAX, T::SIZE), values)
     }
 
     /// Loads one value for each lane in the mask; other lanes of `out` keep theirs. On a fault nothing is promised about
@@ -256,8 +257,8 @@ impl<'m> View<'m> {
     #[inline(always)]
     pub fn gather<T: Scalar>(&mut self, at: Lanes<'_>, out: &mut [T; LANES]) -> Result<(), Box<AccessFault>> {
         if at.mask == u32::MAX {
-            match spread(at.bases, T::SIZE) {
-                Spread::Consecutive if self.two_runs(&at, T::SIZE, AccessKind::Load) => {
+            match at.spread {
+                Spread::Consecutive if self.both_halves(&at, T::SIZE * HALF as u64, T::SIZE, AccessKind::Load) => {
                     self.recent.walks[at.site as usize % SITES].note(at.address(0), T::SIZE * LANES as u64);
                     let (low, high) = out.split_at_mut(HALF);
                     // SAFETY: checked for all lanes, mapped as in `load`.
@@ -267,7 +268,7 @@ impl<'m> View<'m> {
                     }
                     return Ok(());
                 }
-                Spread::Same if self.one_extent(&at, T::SIZE, AccessKind::Load) => {
+                Spread::Same if self.both_halves(&at, T::SIZE, T::SIZE, AccessKind::Load) => {
                     let (low, high) = out.split_at_mut(HALF);
                     // SAFETY: checked for all lanes, mapped as in `load`.
                     unsafe {
@@ -303,8 +304,8 @@ impl<'m> View<'m> {
     #[inline(always)]
     pub fn scatter<T: Scalar>(&mut self, at: Lanes<'_>, values: &[T; LANES]) -> Result<(), Box<AccessFault>> {
         if at.mask == u32::MAX
-            && spread(at.bases, T::SIZE) == Spread::Consecutive
-            && self.two_runs(&at, T::SIZE, AccessKind::Store)
+            && at.spread == Spread::Consecutive
+            && self.both_halves(&at, T::SIZE * HALF as u64, T::SIZE, AccessKind::Store)
         {
             let (low, high) = values.split_at(HALF);
             // SAFETY: checked for all lanes, mapped as in `load`, writable.
@@ -336,8 +337,7 @@ impl<'m> View<'m> {
         out: &mut [[T; LANES]; N],
     ) -> Result<(), Box<AccessFault>> {
         let size = T::SIZE * N as u64;
-        let whole = self.one_extent(&at, size, AccessKind::Load);
-        if whole && at.mask == u32::MAX && spread(at.bases, size) == Spread::Same {
+        if at.mask == u32::MAX && at.spread == Spread::Same && self.both_halves(&at, size, size, AccessKind::Load) {
             for (i, out) in out.iter_mut().enumerate() {
                 let (low, high) = out.split_at_mut(HALF);
                 // SAFETY: checked for all lanes, mapped as in `load`.
@@ -348,6 +348,7 @@ impl<'m> View<'m> {
             }
             return Ok(());
         }
+        let whole = self.one_extent(&at, size, AccessKind::Load);
         for lane in lanes(at.mask) {
             let address = at.address(lane);
             if !whole {
@@ -384,14 +385,16 @@ impl<'m> View<'m> {
     }
 }
 
-/// How the addresses of a warp lie, looked at in halves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How the addresses of a warp lie, looked at in halves. A wrong one makes an access go to wrong places, but never outside memory that
+/// may be accessed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
     /// In each half each lane's element follows that of the lane before.
     Consecutive,
     /// In each half all lanes name the same address.
     Same,
     /// Neither.
+    #[default]
     Other,
 }
 

@@ -141,46 +141,49 @@ fn warps_read_and_write_in_every_pattern() {
     let mut view = memory.view();
     let values: [u32; 32] = std::array::from_fn(|lane| lane as u32 * 3 + 1);
     let consecutive: [u64; 32] = std::array::from_fn(|lane| base + lane as u64 * 4);
-    view.scatter(Lanes::new(&consecutive, u32::MAX), &values).unwrap();
+    view.scatter(Lanes::new(&consecutive, u32::MAX, 4), &values).unwrap();
     let mut out = [0u32; 32];
-    view.gather(Lanes::new(&consecutive, u32::MAX), &mut out).unwrap();
+    view.gather(Lanes::new(&consecutive, u32::MAX, 4), &mut out).unwrap();
     assert_eq!(out, values);
     view.load_run(base, &mut out).unwrap();
     assert_eq!(out, values);
 
     let reversed: [u64; 32] = std::array::from_fn(|lane| base + (31 - lane as u64) * 4);
-    view.gather(Lanes::new(&reversed, u32::MAX), &mut out).unwrap();
+    view.gather(Lanes::new(&reversed, u32::MAX, 4), &mut out).unwrap();
     assert!((0..32).all(|lane| out[lane] == values[31 - lane]));
-    view.gather(Lanes::new(&[base + 8; 32], u32::MAX), &mut out).unwrap();
+    view.gather(Lanes::new(&[base + 8; 32], u32::MAX, 4), &mut out).unwrap();
     assert_eq!(out, [values[2]; 32]);
 
     // Lanes outside the mask touch nothing, whatever their addresses are.
     let mut wild = reversed;
     wild[5] = 3;
     out = [9; 32];
-    view.gather(Lanes::new(&wild, !(1 << 5)), &mut out).unwrap();
+    view.gather(Lanes::new(&wild, !(1 << 5), 4), &mut out).unwrap();
     assert_eq!((out[5], out[6]), (9, values[25]));
-    let fault = view.gather(Lanes::new(&wild, u32::MAX), &mut out).unwrap_err();
+    let fault = view.gather(Lanes::new(&wild, u32::MAX, 4), &mut out).unwrap_err();
     assert_eq!((fault.lane, fault.address, fault.refusal), (5, 3, Refusal::Misaligned));
 
     // The last lane wins where several write one address.
-    view.scatter(Lanes::new(&[base; 32], u32::MAX), &values).unwrap();
+    view.scatter(Lanes::new(&[base; 32], u32::MAX, 4), &values).unwrap();
     assert_eq!(view.load::<u32>(base).unwrap(), values[31]);
 
     // A run that leaves the allocation names the first lane outside.
     let tail: [u64; 32] = std::array::from_fn(|lane| base + 4096 - 64 + lane as u64 * 4);
-    assert_eq!(view.gather(Lanes::new(&tail, u32::MAX), &mut out).unwrap_err().lane, 16);
+    assert_eq!(view.gather(Lanes::new(&tail, u32::MAX, 4), &mut out).unwrap_err().lane, 16);
     assert_eq!(view.store_run(base + 4096 - 64, &values).unwrap_err().lane, 16);
 
     let vectors: [u64; 32] = std::array::from_fn(|lane| base + lane as u64 * 16);
     let rows: [[u32; 32]; 4] = std::array::from_fn(|i| std::array::from_fn(|lane| (lane * 4 + i) as u32));
-    view.scatter_vector(Lanes::new(&vectors, u32::MAX), &rows).unwrap();
+    view.scatter_vector(Lanes::new(&vectors, u32::MAX, 16), &rows).unwrap();
     view.load_run(base, &mut out).unwrap();
     assert_eq!(out, std::array::from_fn::<u32, 32, _>(|lane| lane as u32));
     let mut back = [[0u32; 32]; 4];
-    view.gather_vector(Lanes::new(&vectors, u32::MAX), &mut back).unwrap();
+    view.gather_vector(Lanes::new(&vectors, u32::MAX, 16), &mut back).unwrap();
     assert_eq!(back, rows);
-    assert_eq!(view.gather_vector(Lanes::new(&consecutive, 2), &mut back).unwrap_err().refusal, Refusal::Misaligned);
+    assert_eq!(
+        view.gather_vector(Lanes::new(&consecutive, 2, 16), &mut back).unwrap_err().refusal,
+        Refusal::Misaligned
+    );
 }
 
 #[test]

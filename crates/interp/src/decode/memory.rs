@@ -1,12 +1,13 @@
 //! Loads, stores, cache hints (PTX ISA 9.7.9.8 to 9.7.9.18) and atomics (9.7.13.5 to 9.7.13.7).
 
 use warploom_exec::memory::Order;
-use warploom_ptx::ir::{self, Address, FunctionKind, Op as Ir, Operand, ScalarType, Semantics, Space};
+use warploom_ptx::ir::{self, Address, FunctionKind, Op as Ir, Operand, Reg, ScalarType, Semantics, Space};
 
-use super::{Decoded, Decoder, Home, Refused};
+use super::{Decoded, Decoder, Home, Refused, bump};
 use crate::frame::Word;
 use crate::isa::Op;
-use crate::memory::{Access, Base, Extend, Slot, StateSpace};
+use crate::machine::NO_GUARD;
+use crate::memory::{Access, Base, Extend, FORGOTTEN, FRESH, Slot, StateSpace};
 use crate::ops::atomic::{self, AtomicSite};
 use crate::ops::global::{
     LoadGlobal, LoadGlobalVector, LoadNarrow, LoadParam, LoadVariable, StoreGlobal, StoreGlobalVector, StoreNarrow,
@@ -142,6 +143,32 @@ impl Decoder<'_> {
         index
     }
 
+    /// The slot in which instructions of a basic block with the same addresses remember how these lie. An instruction that has a guard
+    /// may not run: it looks, but nothing relies on it.
+    fn remembered(&mut self, row: Base, size: u32) -> u32 {
+        if let Some(&(.., slot)) = self.spreads.iter().find(|&&(base, bytes, _)| base == row && bytes == size) {
+            return slot;
+        }
+        if self.guard != NO_GUARD {
+            return FORGOTTEN;
+        }
+        let slot = bump(&mut self.function.layout.spreads, 1);
+        self.spreads.push((row, size, slot));
+        slot | FRESH
+    }
+
+    /// Forgets how the addresses in registers lay that an instruction has written.
+    pub(super) fn forget(&mut self, written: &[Reg]) {
+        for &reg in written {
+            let home = self.home(reg);
+            self.spreads.retain(|&(base, ..)| match (base, home) {
+                (Base::Word(row), Home::Word(slot)) | (Base::Double(row), Home::Double(slot)) => row != slot,
+                (Base::Double(row), Home::Quad(slot)) => row != slot && row != slot + 1,
+                _ => true,
+            });
+        }
+    }
+
     fn load(&mut self, place: Place, ty: ScalarType, semantics: Semantics, slots: Vec<Slot>, extend: Extend) {
         let words = slots.iter().all(|slot| matches!(slot, Slot::Word(_)));
         let doubles = slots.iter().all(|slot| matches!(slot, Slot::Double(_)));
@@ -149,6 +176,7 @@ impl Decoder<'_> {
         let whole = ty.bytes() >= 4 && slots.iter().all(|slot| width(*slot) == ty.bytes());
         let count = slots.len();
         let first = slots.first().copied();
+        let bytes = ty.bytes() * count as u32;
         let access = self.access(&place, ty, slots, extend);
         if semantics != Semantics::Weak {
             self.emit(Op::scalar(load_store::load_strong), 0, [0; 3], access);
@@ -182,7 +210,8 @@ impl Decoder<'_> {
                     (_, true) => Op::lanes::<LoadGlobal<u64, true>>(),
                 };
                 let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = slot;
-                self.emit(op, d, [a, access, 0], offset as u32);
+                let spread = self.remembered(place.base, bytes);
+                self.emit(op, d, [a, access, spread], offset as u32);
             }
             (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 2 | 4, _) if fits => {
                 let op = match (words, count, generic) {
@@ -195,7 +224,8 @@ impl Decoder<'_> {
                     (false, _, false) => Op::lanes::<LoadGlobalVector<u64, 4, false>>(),
                     (false, _, true) => Op::lanes::<LoadGlobalVector<u64, 4, true>>(),
                 };
-                self.emit(op, 0, [a, access, 0], offset as u32);
+                let spread = self.remembered(place.base, bytes);
+                self.emit(op, 0, [a, access, spread], offset as u32);
             }
             (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 1, Some(Slot::Word(d)))
                 if ty.bytes() < 4 && extend == Extend::Zero =>
@@ -206,7 +236,8 @@ impl Decoder<'_> {
                     (_, false) => Op::lanes::<LoadNarrow<u16, false>>(),
                     (_, true) => Op::lanes::<LoadNarrow<u16, true>>(),
                 };
-                self.emit(op, d, [a, access, 0], offset as u32);
+                let spread = self.remembered(place.base, bytes);
+                self.emit(op, d, [a, access, spread], offset as u32);
             }
             (StateSpace::Shared, Base::Word(a) | Base::Double(a), Ok(offset), 1 | 2 | 4, Some(first)) if fits => {
                 let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = first;
@@ -214,7 +245,8 @@ impl Decoder<'_> {
                     Base::Word(_) => load_shared::<u32>(words, count),
                     _ => load_shared::<u64>(words, count),
                 };
-                self.emit(op, d, [a, access, 0], offset as u32);
+                let spread = self.remembered(place.base, bytes);
+                self.emit(op, d, [a, access, spread], offset as u32);
             }
             _ => self.emit(Op::scalar(load_store::load_any), 0, [0; 3], access),
         }
@@ -227,6 +259,7 @@ impl Decoder<'_> {
         let whole = ty.bytes() >= 4 && slots.iter().all(|slot| width(*slot) == ty.bytes());
         let count = slots.len();
         let first = slots.first().copied();
+        let bytes = ty.bytes() * count as u32;
         let access = self.access(&place, ty, slots, Extend::Zero);
         if semantics != Semantics::Weak {
             self.emit(Op::scalar(load_store::store_strong), 0, [0; 3], access);
@@ -245,7 +278,8 @@ impl Decoder<'_> {
                     (_, true) => Op::lanes::<StoreGlobal<u64, true>>(),
                 };
                 let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = slot;
-                self.emit(op, d, [a, access, 0], offset as u32);
+                let spread = self.remembered(place.base, bytes);
+                self.emit(op, d, [a, access, spread], offset as u32);
             }
             (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 2 | 4, _) if fits => {
                 let op = match (words, count, generic) {
@@ -258,7 +292,8 @@ impl Decoder<'_> {
                     (false, _, false) => Op::lanes::<StoreGlobalVector<u64, 4, false>>(),
                     (false, _, true) => Op::lanes::<StoreGlobalVector<u64, 4, true>>(),
                 };
-                self.emit(op, 0, [a, access, 0], offset as u32);
+                let spread = self.remembered(place.base, bytes);
+                self.emit(op, 0, [a, access, spread], offset as u32);
             }
             (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 1, Some(Slot::Word(d)))
                 if ty.bytes() < 4 =>
@@ -269,7 +304,8 @@ impl Decoder<'_> {
                     (_, false) => Op::lanes::<StoreNarrow<u16, false>>(),
                     (_, true) => Op::lanes::<StoreNarrow<u16, true>>(),
                 };
-                self.emit(op, d, [a, access, 0], offset as u32);
+                let spread = self.remembered(place.base, bytes);
+                self.emit(op, d, [a, access, spread], offset as u32);
             }
             (StateSpace::Shared, Base::Word(a) | Base::Double(a), Ok(offset), 1 | 2 | 4, Some(first)) if fits => {
                 let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = first;
@@ -277,7 +313,8 @@ impl Decoder<'_> {
                     Base::Word(_) => store_shared::<u32>(words, count),
                     _ => store_shared::<u64>(words, count),
                 };
-                self.emit(op, d, [a, access, 0], offset as u32);
+                let spread = self.remembered(place.base, bytes);
+                self.emit(op, d, [a, access, spread], offset as u32);
             }
             _ => self.emit(Op::scalar(load_store::store_any), 0, [0; 3], access),
         }

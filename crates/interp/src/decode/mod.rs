@@ -28,7 +28,7 @@ use crate::error::LoadError;
 use crate::frame::FrameLayout;
 use crate::isa::{Isa, Op};
 use crate::machine::{INVERT, NO_GUARD};
-use crate::memory::Slot;
+use crate::memory::{Base, Slot};
 use crate::ops::moves as rows;
 use crate::program::{Function, Inst, Line, Place};
 
@@ -85,6 +85,8 @@ struct Decoder<'a> {
     carry: Option<u32>,
     guard: u32,
     line: Line,
+    /// Addresses whose spread is remembered at this point of the basic block: their row, the bytes accessed, where it is remembered.
+    spreads: Vec<(Base, u32, u32)>,
     /// Instructions that follow the one being decoded, to widen its result.
     after: Vec<(Inst, Line)>,
     starts: Vec<u32>,
@@ -128,6 +130,7 @@ impl<'a> Decoder<'a> {
             carry: None,
             guard: NO_GUARD,
             line: Line::default(),
+            spreads: Vec::new(),
             after: Vec::new(),
             starts: Vec::new(),
             fixups: Vec::new(),
@@ -143,9 +146,11 @@ impl<'a> Decoder<'a> {
     fn run(&mut self) -> Result<Function, LoadError> {
         for block in &self.body.blocks {
             self.starts.push(self.function.code.len() as u32);
+            self.spreads.clear();
             for inst in &self.body.insts[block.insts.start as usize..block.insts.end as usize] {
                 self.place(inst.line, inst.loc, inst.guard);
                 self.inst(inst).map_err(|refused| self.refuse(refused, inst))?;
+                self.forget(&simplify::Touched::by(inst).writes);
                 for (inst, line) in std::mem::take(&mut self.after) {
                     self.function.code.push(inst);
                     self.function.lines.push(line);

@@ -15,11 +15,12 @@ use crate::program::Inst;
 
 /// Where the instruction accesses memory. A macro, because a function would borrow the whole machine.
 macro_rules! places {
-    ($machine:ident, $inst:ident, $mask:ident) => {
+    ($machine:ident, $inst:ident, $mask:ident, $spread:ident) => {
         Lanes {
             bases: &$machine.frame.r64[$inst.a as usize],
             offset: $inst.imm as i32 as u64,
             mask: $mask,
+            spread: $spread,
             site: $inst.b,
         }
     };
@@ -32,8 +33,9 @@ pub(crate) struct LoadGlobal<T, const GENERIC: bool>(PhantomData<T>);
 impl<T: Word + Scalar, const GENERIC: bool> LaneOp for LoadGlobal<T, GENERIC> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64);
         let mut out = [T::default(); 32];
-        match machine.view.gather(places!(machine, inst, mask), &mut out) {
+        match machine.view.gather(places!(machine, inst, mask, spread), &mut out) {
             Ok(()) => {
                 machine.put(inst.d, mask, &out);
                 Flow::Next
@@ -50,7 +52,8 @@ pub(crate) struct StoreGlobal<T, const GENERIC: bool>(PhantomData<T>);
 impl<T: Word + Scalar, const GENERIC: bool> LaneOp for StoreGlobal<T, GENERIC> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let done = machine.view.scatter(places!(machine, inst, mask), T::row(&machine.frame, inst.d));
+        let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64);
+        let done = machine.view.scatter(places!(machine, inst, mask, spread), T::row(&machine.frame, inst.d));
         match done {
             Ok(()) => {
                 machine.stores += 1;
@@ -100,8 +103,9 @@ pub(crate) struct LoadNarrow<T, const GENERIC: bool>(PhantomData<T>);
 impl<T: Narrow, const GENERIC: bool> LaneOp for LoadNarrow<T, GENERIC> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64);
         let mut out = [T::default(); 32];
-        match machine.view.gather(places!(machine, inst, mask), &mut out) {
+        match machine.view.gather(places!(machine, inst, mask, spread), &mut out) {
             Ok(()) => {
                 let mut wide = [0; 32];
                 for lane in 0..32 {
@@ -122,11 +126,12 @@ pub(crate) struct StoreNarrow<T, const GENERIC: bool>(PhantomData<T>);
 impl<T: Narrow, const GENERIC: bool> LaneOp for StoreNarrow<T, GENERIC> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64);
         let mut values = [T::default(); 32];
         for (value, &word) in values.iter_mut().zip(&machine.frame.r32[inst.d as usize]) {
             *value = T::narrow(word);
         }
-        match machine.view.scatter(places!(machine, inst, mask), &values) {
+        match machine.view.scatter(places!(machine, inst, mask, spread), &values) {
             Ok(()) => {
                 machine.stores += 1;
                 Flow::Next
@@ -148,8 +153,9 @@ pub(crate) struct LoadGlobalVector<T, const N: usize, const GENERIC: bool>(Phant
 impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for LoadGlobalVector<T, N, GENERIC> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64 * N as u64);
         let mut out = [[T::default(); 32]; N];
-        match machine.view.gather_vector(places!(machine, inst, mask), &mut out) {
+        match machine.view.gather_vector(places!(machine, inst, mask, spread), &mut out) {
             Ok(()) => {
                 let function = machine.function;
                 for (row, slot) in out.iter().zip(&function.accesses[inst.b as usize].slots) {
@@ -171,6 +177,7 @@ pub(crate) struct StoreGlobalVector<T, const N: usize, const GENERIC: bool>(Phan
 impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for StoreGlobalVector<T, N, GENERIC> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64 * N as u64);
         let mut rows = [[T::default(); 32]; N];
         let function = machine.function;
         for (row, slot) in rows.iter_mut().zip(&function.accesses[inst.b as usize].slots) {
@@ -178,7 +185,7 @@ impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for StoreGlob
                 *row = *T::row(&machine.frame, slot);
             }
         }
-        match machine.view.scatter_vector(places!(machine, inst, mask), &rows) {
+        match machine.view.scatter_vector(places!(machine, inst, mask, spread), &rows) {
             Ok(()) => {
                 machine.stores += 1;
                 Flow::Next

@@ -6,9 +6,9 @@
 
 use std::marker::PhantomData;
 
-use warploom_exec::memory::{Spread, spread};
+use warploom_exec::memory::Spread;
 
-use crate::frame::{FULL, Word};
+use crate::frame::Word;
 use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::Slot;
@@ -38,11 +38,11 @@ pub(crate) struct LoadShared<B, T, const N: usize>(PhantomData<(B, T)>);
 impl<B: Word + Into<u64>, T: Word, const N: usize> LaneOp for LoadShared<B, T, N> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let size = T::BYTES * N;
+        let pattern = machine.spread::<B>(inst, mask, size as u64);
         let bases = B::row(&machine.frame, inst.a);
         let shared = &machine.cta.shared[..];
-        let size = T::BYTES * N;
         let mut out = [[T::default(); 32]; N];
-        let pattern = if mask == FULL { spread(bases, size as u64) } else { Spread::Other };
         let mut served = false;
         if pattern != Spread::Other {
             let len = if pattern == Spread::Same { size } else { size * HALF };
@@ -95,6 +95,7 @@ impl<B: Word + Into<u64>, T: Word, const N: usize> LaneOp for StoreShared<B, T, 
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let size = T::BYTES * N;
+        let pattern = machine.spread::<B>(inst, mask, size as u64);
         let function = machine.function;
         let mut rows = [T::row(&machine.frame, inst.d); N];
         if N > 1 {
@@ -106,7 +107,7 @@ impl<B: Word + Into<u64>, T: Word, const N: usize> LaneOp for StoreShared<B, T, 
         machine.stores += 1;
         let bases = B::row(&machine.frame, inst.a);
         let shared = &mut machine.cta.shared[..];
-        if mask == FULL && spread(bases, size as u64) == Spread::Consecutive {
+        if pattern == Spread::Consecutive {
             let mut served = true;
             for half in [0, HALF] {
                 match range_mut(shared, bases[half].address(inst.imm), size * HALF, size) {
