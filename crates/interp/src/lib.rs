@@ -1,6 +1,7 @@
 //! The warp interpreter: the reference for what PTX means, and the executor that runs everything with no compile time.
 //!
-//! - [`load`] decodes a kernel (`decode`) into dense instructions (`program`) and gives it to `exec` as a `LoadedKernel`.
+//! - [`load`] decodes a kernel (`decode`) into dense instructions (`program`) and gives it to `exec` as a `LoadedKernel`. Before that the
+//!   typed form is simplified (`decode::simplify`), and registers get the rows that they live in (`decode::slots`).
 //! - A warp of 32 lanes executes one instruction at a time (`machine`, `warp`); what instructions do is in `ops`, one family
 //!   per file in the order of the PTX manual. Every access to memory goes through `memory`.
 //! - The lane loops exist for several host instruction sets (`isa`).

@@ -302,3 +302,22 @@ fn registers_that_share_rows_do_not_meet() {
     let words = device.run(&entry(&body), Shape::new(1, 64));
     assert_eq!(words, (0..64).map(|i| if i % 2 == 0 { 3 * 1090 } else { 3 * (i + 90) }).collect::<Vec<_>>());
 }
+
+#[test]
+fn addresses_that_change_within_a_block_are_looked_at_again() {
+    let device = Device::default();
+    // The same register holds consecutive addresses, then others; the first access has a guard that may keep it from running.
+    for space in ["global", "shared"] {
+        for guard in ["", "setp.lt.u32 %p1, %r0, 40; @%p1", "setp.gt.u32 %p1, %r0, 1000; @%p1"] {
+            let body = format!(
+                ".{space} .align 4 .b8 data[1024]; mov.u32 %r1, 0; mov.u64 %d3, data; mul.wide.u32 %d4, %r0, 4; add.u64 %d4, %d3, %d4;
+                st.{space}.u32 [%d4], %r0; bar.sync 0; {guard} ld.{space}.u32 %r1, [%d4]; ld.{space}.u32 %r3, [%d4+0]; xor.b32 %r4, %r0, 5;
+                mul.wide.u32 %d4, %r4, 4; add.u64 %d4, %d3, %d4; ld.{space}.u32 %r5, [%d4]; ld.{space}.u32 %r6, [%d4+0]; mov.u64 %d4, %d3;
+                ld.{space}.u32 %r7, [%d4+12]; ld.{space}.u32 %r8, [%d4+16]; mad.lo.u32 %r1, %r3, 1000, %r5; mad.lo.u32 %r1, %r7, 1000000, %r1;
+                mad.lo.u32 %r1, %r8, 10000000, %r1; sub.u32 %r6, %r6, %r5; add.u32 %r1, %r1, %r6;"
+            );
+            let words = device.run(&entry(&body), Shape::new(1, 64));
+            assert_eq!(words, (0..64).map(|i| 43_000_000 + i * 1000 + (i ^ 5)).collect::<Vec<_>>(), "{space} {guard}");
+        }
+    }
+}

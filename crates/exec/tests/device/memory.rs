@@ -187,6 +187,43 @@ fn warps_read_and_write_in_every_pattern() {
 }
 
 #[test]
+fn half_warps_have_patterns_of_their_own() {
+    let memory = memory(1 << 30);
+    let base = alloc(&memory, 4096);
+    let mut view = memory.view();
+    let values: [u32; 32] = std::array::from_fn(|lane| 100 + lane as u32);
+    let rows: [u64; 32] = std::array::from_fn(|lane| base + (lane as u64 / 16) * 1024 + (lane as u64 % 16) * 4);
+    view.scatter(Lanes::new(&rows, u32::MAX, 4), &values).unwrap();
+    let mut out = [0; 32];
+    view.gather(Lanes::new(&rows, u32::MAX, 4), &mut out).unwrap();
+    assert_eq!(out, values);
+    assert_eq!(view.load::<u32>(base + 1024).unwrap(), 116);
+    let two: [u64; 32] = std::array::from_fn(|lane| base + (lane as u64 / 16) * 1024);
+    view.gather(Lanes::new(&two, u32::MAX, 4), &mut out).unwrap();
+    assert_eq!(out, std::array::from_fn::<u32, 32, _>(|lane| 100 + lane as u32 / 16 * 16));
+    let mut pairs = [[0_u32; 32]; 2];
+    view.gather_vector(Lanes::new(&two, u32::MAX, 8), &mut pairs).unwrap();
+    assert_eq!((pairs[0][3], pairs[1][3], pairs[0][20], pairs[1][20]), (100, 101, 116, 117));
+    // The upper half runs over the end: the fault names its first lane there.
+    let over: [u64; 32] = std::array::from_fn(|lane| base + (lane as u64 / 16) * (4096 - 32) + (lane as u64 % 16) * 4);
+    assert_eq!(view.gather(Lanes::new(&over, u32::MAX, 4), &mut out).unwrap_err().lane, 24);
+    assert_eq!(view.scatter(Lanes::new(&over, u32::MAX, 4), &values).unwrap_err().lane, 24);
+    let far: [u64; 32] = std::array::from_fn(|lane| base + (lane as u64 / 16) * (1 << 20));
+    assert_eq!(view.gather(Lanes::new(&far, u32::MAX, 4), &mut out).unwrap_err().lane, 16);
+}
+
+#[test]
+fn what_one_memory_has_met_says_nothing_about_another() {
+    let (first, second) = (memory(1 << 30), memory(1 << 30));
+    let base = alloc(&first, 256);
+    let mut view = first.view();
+    view.store(base, 5_u32).unwrap();
+    let recent = view.into_recent();
+    assert!(second.view_with(recent.clone()).load::<u32>(base).is_err());
+    assert_eq!(first.view_with(recent).load::<u32>(base).unwrap(), 5);
+}
+
+#[test]
 fn atomics_of_all_widths() {
     let memory = memory(1 << 30);
     let base = alloc(&memory, 256);
