@@ -145,7 +145,7 @@ impl Driver {
         }
         let info = self.freeable_at(address, "cuMemFree")?;
         self.finish_users_of(&context, &info)?;
-        if pool::pool_of(&info).is_null() { self.give_back(address) } else { self.give_back_to_pool(address) }
+        if pool::pool_of(&info).is_null() { self.give_back(address) } else { self.give_back_to_pool(&info) }
     }
 
     /// The allocation that starts at `address`, if its kind is right.

@@ -237,10 +237,15 @@ impl MemoryPool {
         Ok(info.base)
     }
 
-    /// Counts memory that has come back, and keeps its pages.
+    /// Counts memory that the program has freed, as recorded: before the stream gets there.
+    fn was_freed(&self, info: &AllocationInfo) {
+        let figures = &mut self.store.lock().figures;
+        figures.used = figures.used.saturating_sub(info.size);
+    }
+
+    /// Takes memory back that no stream uses any more, and keeps its pages.
     fn came_back(&self, memory: &Memory, info: &AllocationInfo, kept: Option<Kept>) {
         let mut store = self.store.lock();
-        store.figures.used = store.figures.used.saturating_sub(info.size);
         match kept {
             None => store.figures.reserved = store.figures.reserved.saturating_sub(info.size),
             Some(kept) if store.closed => memory.give_back_kept(kept),
@@ -304,7 +309,14 @@ impl Pools {
         Ok(answer)
     }
 
-    /// Counts memory that has been freed to the pool it came from.
+    /// Counts memory that the program has freed.
+    pub(super) fn was_freed(&self, info: &AllocationInfo) {
+        if let Some(pool) = self.table.get(pool_of(info)) {
+            pool.was_freed(info);
+        }
+    }
+
+    /// Gives memory to the pool it came from.
     pub(super) fn came_back(&self, memory: &Memory, info: &AllocationInfo, kept: Option<Kept>) {
         match self.table.get(pool_of(info)) {
             Some(pool) => {

@@ -50,12 +50,9 @@ fn freed_already(address: u64) -> DriverError {
     DriverError::invalid_value(format!("{address:#x} has already been freed, by cuMemFreeAsync"))
 }
 
-/// Frees pooled memory now.
-fn free_to_pool(memory: &Memory, pools: &Pools, address: u64) {
-    // Its context or another thread may have been faster: then it is gone, which is what is wanted.
-    if let Ok((info, kept)) = memory.free_keeping(address) {
-        pools.came_back(memory, &info, kept);
-    }
+/// Frees pooled memory now, and says whether it was there: its context or another thread may have been faster.
+fn free_to_pool(memory: &Memory, pools: &Pools, address: u64) -> bool {
+    memory.free_keeping(address).map(|(info, kept)| pools.came_back(memory, &info, kept)).is_ok()
 }
 
 impl Driver {
@@ -94,8 +91,10 @@ impl Driver {
     }
 
     /// Frees memory that may be of a pool now.
-    pub(in crate::memory) fn give_back_to_pool(&self, address: u64) -> DriverResult {
-        free_to_pool(self.memory(), &self.pools, address);
+    pub(in crate::memory) fn give_back_to_pool(&self, info: &AllocationInfo) -> DriverResult {
+        if free_to_pool(self.memory(), &self.pools, info.base) {
+            self.pools.was_freed(info);
+        }
         Ok(())
     }
 
@@ -115,11 +114,12 @@ impl Driver {
         if self.graph_memory.free(address) {
             return Ok(());
         }
-        self.freeable_at(address, "cuMemFreeAsync")?;
+        let info = self.freeable_at(address, "cuMemFreeAsync")?;
         if stream.stream.is_idle() {
-            return self.give_back_to_pool(address);
+            return self.give_back_to_pool(&info);
         }
         self.frees.enter(address)?;
+        self.pools.was_freed(&info);
         let (memory, pools, frees) = (Arc::clone(self.memory()), Arc::clone(&self.pools), Arc::clone(&self.frees));
         stream.stream.run(Weight::Light, move || {
             frees.leave(address);
