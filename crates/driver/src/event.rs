@@ -149,7 +149,7 @@ impl Driver {
         if flags == EXTERNAL
             && let Some(place) = self.captured_place(&stream)?
         {
-            return self.capture_at(&place, &stream, Work::WaitEvent(event));
+            return self.capture_wait(&place, &stream, event);
         }
         if !self.wait_captured(&stream, &event)?
             && let Some(marker) = event.marker()

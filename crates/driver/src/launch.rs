@@ -62,7 +62,9 @@ impl Driver {
             return Err(DriverError::invalid_handle("function and stream belong to different contexts"));
         }
         if let Some(capture) = self.capture_of(&stream)? {
-            let work = self.kernel_work(function, Handle::NULL, *shape, parameters, BTreeMap::new())?;
+            let work = self.kernel_work(function, Handle::NULL, *shape, parameters, BTreeMap::new());
+            // As recorded, a launch that is refused ends the capture; other calls do not.
+            let work = work.inspect_err(|_| capture.invalidate())?;
             return self.capture(&capture, &stream, work).map(|_| ());
         }
         stream.stream.launch(self.prepare_launch(function, shape, parameters)?);

@@ -121,6 +121,7 @@ impl Driver {
     /// # Errors
     /// `InvalidHandle` for NULL, stale and foreign handles and modules of libraries; the sticky error.
     pub fn unload_module(&self, module: Handle) -> DriverResult {
+        self.refuse_unsafe_in_capture()?;
         let module = self.module(module)?;
         if module.of_library {
             return Err(DriverError::invalid_handle("the module belongs to a library, which unloads it"));

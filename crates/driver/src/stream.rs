@@ -311,6 +311,7 @@ impl Driver {
     pub fn synchronize_stream(&self, name: StreamName) -> DriverResult {
         let stream = self.stream(name)?;
         self.refuse_capture(&stream)?;
+        self.refuse_unsafe_in_capture()?;
         self.finish(&stream)?;
         self.release_pools();
         self.flush_output();
@@ -324,6 +325,7 @@ impl Driver {
     pub fn query_stream(&self, name: StreamName) -> DriverResult {
         let stream = self.stream(name)?;
         self.refuse_capture(&stream)?;
+        self.refuse_unsafe_in_capture()?;
         if !stream.stream.has_ended() {
             return Err(DriverError::new(ErrorCode::NotReady, "work of the stream has not ended"));
         }

@@ -34,7 +34,7 @@ fn the_first_program() {
 #[test]
 fn contexts_float_and_are_counted() {
     let expected = "without a context: 1\nafter the library's start: none\nthe library's own: 1\nthe application's again: 1\n\
-                    popped: none\nattached: 1\nstill there: 1\ndestroyed: 1\n";
+                    popped: none\nattached: 1\nstill there: 1\ndestroyed: none\n";
     assert_eq!(build("contexts.c", &[]).run(|_| {}), expected);
 }
 

@@ -46,7 +46,8 @@ int main(void) {
     CHECK(cuCtxGetCurrent(&current));
     printf("still there: %d\n", current == application);
     CHECK(cuCtxDetach(application));
-    printf("destroyed: %d\n", cuCtxPushCurrent(application) != CUDA_SUCCESS);
+    CHECK(cuCtxGetCurrent(&current));
+    printf("destroyed: %s\n", current == NULL ? "none" : "some");
     CHECK(cuCtxDestroy(own));
     return 0;
 }

@@ -100,6 +100,8 @@ int main(void) {
 
     /* External records and waits are nodes. */
     CHECK(cuMemsetD32(place, 0, 8));
+    CHECK(cuEventRecord(fork, other));
+    CHECK(cuEventRecord(join, other));
     CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     SHOW(cuStreamWaitEvent(stream, fork, CU_EVENT_WAIT_EXTERNAL));
     stream_digit(stream, place, 2);

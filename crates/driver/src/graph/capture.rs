@@ -83,6 +83,8 @@ pub(crate) struct Capture {
     invalid: AtomicBool,
     ended: AtomicBool,
     members: Mutex<Vec<Weak<CaptureSlot>>>,
+    /// The last nodes of streams that were destroyed meanwhile.
+    left_behind: Mutex<Vec<u32>>,
 }
 
 /// A stream's part in a capture.
@@ -132,7 +134,7 @@ impl Capture {
         self.origin.strong_count() != 0
     }
 
-    fn invalidate(&self) {
+    pub(crate) fn invalidate(&self) {
         self.invalid.store(true, Ordering::Release);
     }
 
@@ -204,6 +206,7 @@ impl Driver {
             invalid: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             members: Mutex::default(),
+            left_behind: Mutex::default(),
         });
         stream.capture.join(&capture, dependencies);
         self.captures.all.lock().push(capture);
@@ -225,7 +228,7 @@ impl Driver {
     /// # Errors
     /// `IllegalState` if the stream is not captured; `StreamCaptureWrongThread`; `StreamCaptureUnmatched` in another stream than it
     /// began in; `StreamCaptureInvalidated` if it has failed; `StreamCaptureUnjoined` if work of other streams was not
-    /// waited for. In the last two cases the capture has ended without a graph.
+    /// waited for. But for `StreamCaptureUnmatched` the capture has ended, without a graph.
     pub fn end_capture(&self, name: StreamName) -> DriverResult<Handle> {
         let stream = self.stream(name)?;
         let Some(capture) = stream.capture.capture() else {
@@ -236,13 +239,14 @@ impl Driver {
             let reason = "the capture began in another stream";
             return Err(DriverError::new(ErrorCode::StreamCaptureUnmatched, reason));
         }
-        if capture.mode != CaptureMode::Relaxed && capture.thread != std::thread::current().id() {
-            let reason = "the capture was begun by another thread";
-            return Err(DriverError::new(ErrorCode::StreamCaptureWrongThread, reason));
-        }
+        let wrong_thread = capture.mode != CaptureMode::Relaxed && capture.thread != std::thread::current().id();
         let joined = is_joined(&capture, &stream.capture);
         self.leave_capture(&capture);
         let outcome = match capture.check() {
+            // As recorded, the capture has ended all the same.
+            _ if wrong_thread => {
+                Err(DriverError::new(ErrorCode::StreamCaptureWrongThread, "the capture was begun by another thread"))
+            }
             Ok(()) if !joined => Err(DriverError::new(
                 ErrorCode::StreamCaptureUnjoined,
                 "work of another stream is captured that this stream does not wait for",
@@ -267,13 +271,15 @@ impl Driver {
         self.captures.count.fetch_sub(before - all.len(), Ordering::AcqRel);
     }
 
-    /// What a stream that goes away leaves behind: a capture that has failed, or none if it began there.
+    /// What a stream that goes away leaves behind: work that nobody waits for any more, or no capture if it began there.
     pub(crate) fn abandon_capture(&self, slot: &Arc<CaptureSlot>) {
         let Some(capture) = slot.capture() else { return };
-        capture.invalidate();
         if capture.origin.ptr_eq(&Arc::downgrade(slot)) {
+            capture.invalidate();
             self.leave_capture(&capture);
             self.discard_captured(&capture);
+        } else if let Some(member) = slot.member.lock().take() {
+            capture.left_behind.lock().extend(member.dependencies.iter().map(|dependency| dependency.node));
         }
     }
 
@@ -386,7 +392,9 @@ fn is_joined(capture: &Capture, origin: &CaptureSlot) -> bool {
         }
     }
     drop(state);
-    capture.slots().iter().flat_map(|slot| tails(slot)).all(|tail| reached.contains(&tail))
+    let left_behind = capture.left_behind.lock().clone();
+    let tails = capture.slots().iter().flat_map(|slot| tails(slot)).chain(left_behind).collect::<Vec<_>>();
+    tails.iter().all(|tail| reached.contains(tail))
 }
 
 #[cold]

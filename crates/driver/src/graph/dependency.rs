@@ -37,7 +37,8 @@ impl Dependency {
 }
 
 impl Driver {
-    /// All edges of a graph: the node that comes first, the one that comes later, and what the edge says.
+    /// All edges of a graph: the node that comes first, the one that comes later, and what the edge says; in the order of the
+    /// nodes that come first, as recorded.
     ///
     /// # Errors
     /// `InvalidValue` for NULL, stale and foreign handles.
@@ -45,9 +46,11 @@ impl Driver {
         let graph = self.graphs.lookup(graph)?;
         let state = graph.state.lock();
         let mut edges = Vec::new();
-        for node in state.nodes.values() {
-            for dependency in &node.dependencies {
-                edges.push((state.node(dependency.node)?.handle, node.handle, dependency.edge));
+        for (local, node) in &state.nodes {
+            for later in &node.dependents {
+                let later = state.node(*later)?;
+                let between = later.dependencies.iter().filter(|dependency| dependency.node == *local);
+                edges.extend(between.map(|dependency| (node.handle, later.handle, dependency.edge)));
             }
         }
         Ok(edges)

@@ -98,6 +98,7 @@ impl Driver {
             return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")).into());
         }
         let graph = self.graphs.lookup(graph)?;
+        self.refuse_unsafe_in_capture()?;
         if flags & known::DEVICE_LAUNCH != 0 {
             if flags & known::AUTO_FREE_ON_LAUNCH != 0 {
                 let reason = "a graph that the device launches cannot free its memory at launches";

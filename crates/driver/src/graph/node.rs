@@ -320,8 +320,11 @@ impl Driver {
     /// The work of a node that records or waits for an event.
     ///
     /// # Errors
-    /// `InvalidHandle` for NULL, stale and foreign handles.
+    /// `InvalidValue` for NULL, as recorded; `InvalidHandle` for stale and foreign handles.
     pub fn event_work(&self, event: Handle, kind: NodeKind) -> DriverResult<Work> {
+        if event.is_null() {
+            return Err(DriverError::invalid_value("the event is NULL"));
+        }
         let event = self.event(event)?;
         Ok(if kind == NodeKind::EventRecord { Work::RecordEvent(event) } else { Work::WaitEvent(event) })
     }

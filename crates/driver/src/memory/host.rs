@@ -37,6 +37,7 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for unknown flags; otherwise as [`Driver::alloc`].
     pub fn alloc_host(&self, size: u64, flags: u32) -> DriverResult<u64> {
+        self.refuse_unsafe_in_capture()?;
         let context = self.current()?;
         if flags & !(host_flags::PORTABLE | host_flags::DEVICE_MAP | host_flags::WRITE_COMBINED) != 0 {
             return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")));
@@ -54,6 +55,7 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for an address at which no such allocation starts, and those of [`Driver::current`].
     pub fn free_host(&self, address: u64) -> DriverResult {
+        self.refuse_unsafe_in_capture()?;
         let context = self.current()?;
         if address == 0 {
             return Ok(());
@@ -91,6 +93,7 @@ impl Driver {
     /// `InvalidValue` for an empty range, device memory and unknown flags; `HostMemoryAlreadyRegistered`; those of
     /// [`Driver::current`].
     pub fn register_host(&self, range: HostRange, flags: u32) -> DriverResult {
+        self.refuse_unsafe_in_capture()?;
         let context = self.current()?;
         let known = host_flags::PORTABLE | host_flags::DEVICE_MAP | host_flags::IO_MEMORY | host_flags::READ_ONLY;
         if flags & !known != 0 {
@@ -124,6 +127,7 @@ impl Driver {
     /// # Errors
     /// `HostMemoryNotRegistered`; `InvalidValue` for NULL and inside a registered range; those of [`Driver::current`].
     pub fn unregister_host(&self, address: u64) -> DriverResult {
+        self.refuse_unsafe_in_capture()?;
         let context = self.current()?;
         if address == 0 {
             return Err(DriverError::invalid_value("the address is NULL"));

@@ -36,7 +36,7 @@ pub(crate) fn cuStreamBeginCaptureToGraph(
     driver()?.begin_capture(named(hStream, default), CaptureMode::from_number(mode.0)?, Some(into))
 }
 
-/// A capture that ended without a graph gives NULL.
+/// Without a graph it gives NULL, as recorded.
 pub(crate) fn cuStreamEndCapture(default: DefaultStream, hStream: CUstream, phGraph: Out<'_, CUgraph>) -> ApiResult {
     let place = phGraph.required("phGraph")?;
     match driver()?.end_capture(named(hStream, default)) {
@@ -45,18 +45,16 @@ pub(crate) fn cuStreamEndCapture(default: DefaultStream, hStream: CUstream, phGr
             Ok(())
         }
         Err(error) => {
-            if matches!(error.code(), ErrorCode::StreamCaptureInvalidated | ErrorCode::StreamCaptureUnjoined) {
-                place.set(CUgraph::NULL);
-            }
+            place.set(CUgraph::NULL);
             Err(error)
         }
     }
 }
 
 pub(crate) fn cuThreadExchangeStreamCaptureMode(mode: InOut<'_, CUstreamCaptureMode>) -> ApiResult {
-    let wanted = CaptureMode::from_number(mode.get("mode")?.0)?;
+    let wanted = mode.get("mode")?;
     driver()?;
-    mode.set(CUstreamCaptureMode(exchange_capture_mode(wanted) as u32));
+    mode.set(CUstreamCaptureMode(exchange_capture_mode(wanted.0)));
     Ok(())
 }
 

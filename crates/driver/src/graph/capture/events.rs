@@ -7,11 +7,20 @@ use crate::event::{Event, Record};
 use crate::stream::StreamRef;
 
 impl CapturedPlace {
-    /// What asking an event for its work answers while that is only captured; the capture fails.
+    /// What asking an event for its work answers while that is only captured; the capture fails. As recorded, the event is of
+    /// no use any more when the capture has ended.
     #[cold]
     pub(crate) fn refuse(&self) -> DriverError {
+        if self.capture.ended.load(Ordering::Acquire) {
+            return DriverError::invalid_value("the event was last recorded in a capture that has ended");
+        }
         self.capture.invalidate();
-        DriverError::new(ErrorCode::CapturedEvent, "the event was last recorded in a stream that was captured")
+        DriverError::new(ErrorCode::CapturedEvent, "the event was last recorded in a stream that is captured")
+    }
+
+    /// Whether the capture has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.capture.ended.load(Ordering::Acquire)
     }
 }
 
@@ -27,6 +36,24 @@ impl Driver {
         Ok(Some(CapturedPlace { capture, dependencies }))
     }
 
+    /// Adds a node that waits for an event at a place in a capture.
+    ///
+    /// # Errors
+    /// `InvalidValue` for an event whose capture has ended: this one fails then; as [`Driver::capture_at`].
+    pub(crate) fn capture_wait(&self, place: &CapturedPlace, stream: &StreamRef, event: Arc<Event>) -> DriverResult {
+        let refused = match &*event.record() {
+            Record::Captured(past) if past.has_ended() => Some(past.refuse()),
+            _ => None,
+        };
+        match refused {
+            Some(error) => {
+                place.capture.invalidate();
+                Err(error)
+            }
+            None => self.capture_at(place, stream, Work::WaitEvent(event)),
+        }
+    }
+
     /// Adds a node at a place in a capture.
     ///
     /// # Errors
@@ -40,20 +67,27 @@ impl Driver {
     ///
     /// # Errors
     /// `StreamCaptureIsolation` for an event that is not captured in a stream that is; `StreamCaptureMerge` for different captures;
-    /// `StreamCaptureImplicit` for the legacy stream; `CapturedEvent` if the event's capture has ended. All captures that are
+    /// `StreamCaptureImplicit` for the legacy stream; `InvalidValue` if the event's capture has ended. All captures that are
     /// concerned fail.
     pub(crate) fn wait_captured(&self, stream: &StreamRef, event: &Event) -> DriverResult<bool> {
         let capture = self.capture_of(stream)?;
         let record = event.record();
-        let Record::Captured(place) = &*record else {
-            let Some(capture) = capture else { return Ok(false) };
-            capture.invalidate();
-            let reason = "a captured stream would wait for work that is not captured";
-            return Err(DriverError::new(ErrorCode::StreamCaptureIsolation, reason));
+        let place = match (&*record, &capture) {
+            // As recorded, an event that was never recorded holds nothing up here either.
+            (Record::Never, _) | (Record::Marked(_), None) => return Ok(false),
+            (Record::Marked(_), Some(capture)) => {
+                capture.invalidate();
+                let reason = "a captured stream would wait for work that is not captured";
+                return Err(DriverError::new(ErrorCode::StreamCaptureIsolation, reason));
+            }
+            (Record::Captured(place), capture) => {
+                if place.has_ended() {
+                    capture.iter().for_each(|capture| capture.invalidate());
+                    return Err(place.refuse());
+                }
+                place
+            }
         };
-        if place.capture.ended.load(Ordering::Acquire) {
-            return Err(place.refuse());
-        }
         place.capture.check()?;
         match capture {
             None if stream.is_legacy() => {

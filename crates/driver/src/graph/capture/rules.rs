@@ -7,12 +7,13 @@ use crate::context::Context;
 use crate::stream::StreamRef;
 
 thread_local! {
-    static MODE: Cell<CaptureMode> = const { Cell::new(CaptureMode::Global) };
+    static MODE: Cell<u32> = const { Cell::new(CaptureMode::Global as u32) };
 }
 
 /// Changes the calling thread's mode, and gives the one before: whether the captures of other threads forbid this one
-/// unsafe calls (only with [`CaptureMode::Global`]), or not even its own do ([`CaptureMode::Relaxed`]).
-pub fn exchange_capture_mode(mode: CaptureMode) -> CaptureMode {
+/// unsafe calls (only with [`CaptureMode::Global`]), or not even its own do ([`CaptureMode::Relaxed`]). As recorded, any number
+/// is taken; one that is no mode forbids what the first one does.
+pub fn exchange_capture_mode(mode: u32) -> u32 {
     MODE.replace(mode)
 }
 
@@ -89,7 +90,8 @@ impl Driver {
         if self.captures.is_empty() {
             return Ok(());
         }
-        let (thread, mode) = (std::thread::current().id(), MODE.get());
+        let thread = std::thread::current().id();
+        let mode = CaptureMode::from_number(MODE.get()).unwrap_or(CaptureMode::Global);
         let forbids = |capture: &&Arc<Capture>| match mode {
             CaptureMode::Relaxed => false,
             _ if capture.mode == CaptureMode::Relaxed => false,

@@ -66,6 +66,7 @@ impl Driver {
         if let Some(capture) = self.capture_of(&stream)? {
             return self.capture_alloc(&capture, &stream, size);
         }
+        self.refuse_unsafe_in_capture()?;
         let pool = match pool {
             Some(pool) => self.pool(pool)?,
             None => {
@@ -111,6 +112,7 @@ impl Driver {
         if let Some(capture) = self.capture_of(&stream)? {
             return self.capture(&capture, &stream, self.free_work(address)?).map(|_| ());
         }
+        self.refuse_unsafe_in_capture()?;
         if self.graph_memory.free(address) {
             return Ok(());
         }
