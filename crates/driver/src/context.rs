@@ -16,12 +16,12 @@ use limits::Limits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use warploom_exec::grid::Environment;
 
 use crate::handle::Handle;
 use crate::stream::Streams;
-use crate::{DriverError, DriverResult};
+use crate::{DriverError, DriverResult, ErrorCode};
 
 /// The flags of `cuCtxCreate` and `cuDevicePrimaryCtxSetFlags` (`CUctx_flags`).
 #[expect(missing_docs, reason = "the names of CUctx_flags say it")]
@@ -45,6 +45,8 @@ pub struct Context {
     /// `cuCtxAttach` and `cuCtxDetach`; `cuCtxDestroy` does not ask.
     usage: AtomicU32,
     destroyed: AtomicBool,
+    /// Held for reading while something is added that the context takes with it, and for writing when its end begins.
+    additions: RwLock<()>,
     limits: Mutex<Limits>,
     streams: Streams,
     environment: Arc<Environment>,
@@ -98,6 +100,25 @@ impl Context {
     #[inline]
     pub fn is_destroyed(&self) -> bool {
         self.destroyed.load(Ordering::Acquire)
+    }
+
+    /// Adds something that the context will take with it. `add` must not wait for anything.
+    ///
+    /// # Errors
+    /// `ContextIsDestroyed` if another thread has destroyed it since the call began.
+    pub(crate) fn while_alive<T>(&self, add: impl FnOnce() -> DriverResult<T>) -> DriverResult<T> {
+        let _alive = self.additions.read();
+        if self.is_destroyed() {
+            let reason = "another thread has just destroyed the context";
+            return Err(DriverError::new(ErrorCode::ContextIsDestroyed, reason));
+        }
+        add()
+    }
+
+    /// From here on nothing is added.
+    fn begin_end(&self) {
+        let _nobody_adds = self.additions.write();
+        self.destroyed.store(true, Ordering::Release);
     }
 
     /// The preferred split of cache and shared memory (`CUfunc_cache`): kept, without effect on a CPU.

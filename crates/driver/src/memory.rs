@@ -58,11 +58,11 @@ impl Driver {
         origin: &'static str,
     ) -> DriverResult<u64> {
         let spec = AllocSpec { size, kind, device: context.ordinal(), owner: context.id(), tag, origin };
-        match self.memory().alloc(spec) {
+        context.while_alive(|| match self.memory().alloc(spec) {
             Ok(info) => Ok(info.base),
             Err(AllocError::Empty) => Err(DriverError::invalid_value("an allocation of 0 bytes")),
             Err(AllocError::OutOfMemory) => Err(self.out_of_memory(size)),
-        }
+        })
     }
 
     #[cold]

@@ -87,15 +87,17 @@ impl Driver {
         code: &Arc<Code>,
         of_library: bool,
     ) -> DriverResult<Arc<Module>> {
-        let variables = self.place_variables(context, code)?;
-        let module = self.modules.insert(|handle| Module {
-            handle,
-            context: Arc::clone(context),
-            code: Arc::clone(code),
-            variables,
-            functions: Mutex::new(vec![Handle::NULL; code.module().functions.len()]),
-            references: Mutex::default(),
-            of_library,
+        let module = context.while_alive(|| {
+            let variables = self.place_variables(context, code)?;
+            self.modules.insert(|handle| Module {
+                handle,
+                context: Arc::clone(context),
+                code: Arc::clone(code),
+                variables,
+                functions: Mutex::new(vec![Handle::NULL; code.module().functions.len()]),
+                references: Mutex::default(),
+                of_library,
+            })
         })?;
         if self.options().eager_loading {
             for function in self.functions_of(&module, usize::MAX)? {

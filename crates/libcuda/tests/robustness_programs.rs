@@ -37,6 +37,11 @@ fn nothing_is_left_of_what_is_destroyed() {
 }
 
 #[test]
+fn a_context_takes_everything_with_it_whatever_other_threads_do() {
+    assert_eq!(run(&build("destroyed_meanwhile.c"), &[]), "done\n");
+}
+
+#[test]
 fn a_program_keeps_its_own_fault_handler() {
     assert_eq!(run(&build("fault_handler.c"), &[]), "done\n");
 }

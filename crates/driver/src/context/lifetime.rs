@@ -2,7 +2,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use warploom_exec::grid::Environment;
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::memory::AllocationInfo;
@@ -42,6 +42,7 @@ impl Driver {
             flags: AtomicU32::new(flags),
             usage: AtomicU32::new(1),
             destroyed: AtomicBool::new(false),
+            additions: RwLock::default(),
             limits: Mutex::new(Limits::new(shared_size)),
             streams: Streams::new(self, id),
             environment: Arc::new(Environment {
@@ -73,7 +74,7 @@ impl Driver {
 
     /// Takes everything that belongs to a context. Its handle is no longer found.
     pub(super) fn end(&self, context: &Arc<Context>) {
-        context.destroyed.store(true, Ordering::Release);
+        context.begin_end();
         self.abandon_captures_of(context);
         context.streams().synchronize();
         self.flush_output();
