@@ -16,6 +16,11 @@ fn memory_pools() {
 }
 
 #[test]
+fn memory_pools_of_many_threads() {
+    assert_eq!(run("pool_threads.c", |_| {}), "done\n");
+}
+
+#[test]
 fn batches_of_copies() {
     assert_eq!(run("batches.c", |_| {}), "done\n");
 }
