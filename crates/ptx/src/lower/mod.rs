@@ -3,6 +3,7 @@
 //! Everything that is wrong with an instruction or a declaration by itself is found here, where its place in the text is known;
 //! what concerns a module as a whole is the business of [`crate::verify`].
 
+mod address;
 mod body;
 mod call;
 mod constant;

@@ -1,7 +1,7 @@
 //! Loads, stores, atomics and address conversion (PTX ISA 9.7.9.8 to 9.7.9.24, 9.7.13.5).
 
+use super::super::address::Place;
 use super::super::body::{BodyLowering, Lower, ParamRole};
-use super::super::operand::Place;
 use super::super::scope::Symbol;
 use super::{Args, scope, semantics, space, ty};
 use crate::diagnostic::Code;

@@ -11,8 +11,9 @@ mod synchronization;
 mod texture;
 mod video;
 
+use super::address::Place;
 use super::body::{BodyLowering, Lower};
-use super::operand::{Place, Value, Values};
+use super::operand::{Value, Values};
 use crate::diagnostic::Code;
 use crate::ir::{HintOp, Op, Operand, Operands, Predicate, Reg, Regs, Rounding, ScalarType, Scope, Semantics, Space};
 use crate::isa::{Modifiers, Opcode};

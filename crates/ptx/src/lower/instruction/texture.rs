@@ -1,7 +1,7 @@
 //! Textures and surfaces (PTX ISA 9.7.10, 9.7.11).
 
+use super::super::address::Place;
 use super::super::body::{BodyLowering, Lower};
-use super::super::operand::Place;
 use super::super::scope::Symbol;
 use super::{Args, ty};
 use crate::diagnostic::Code;
