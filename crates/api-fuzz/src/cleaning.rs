@@ -34,19 +34,27 @@ const DESTROYERS: [(&str, &str); 21] = [
 /// Devices that there may be.
 const DEVICES: u64 = 2;
 
+/// The handles of the legacy stream and of a thread's own.
+const DEFAULT_STREAMS: [u64; 2] = [1, 2];
+
 /// Sizes that ranges of virtual addresses have.
 const RANGES: [u64; 3] = [2 << 20, 4 << 20, 8 << 20];
 
 /// See the head of the file. What is destroyed already answers with an error, which is of no interest here.
 pub(crate) fn destroy_everything(driver: &Driver, pool: &mut Pool, scene: &Scene) {
-    for stream in pool.all("CUstream").to_vec() {
-        if let Some(graph) = driver.ask("cuStreamEndCapture", |output| vec![stream, output]) {
-            pool.add("CUgraph", graph);
-        }
-    }
     // Most objects can be destroyed only while their own context is current, and a context may be current on the stack only.
     let primary = driver.ask("cuDevicePrimaryCtxRetain", |output| vec![output, 0]);
-    for context in pool.all("CUcontext").iter().copied().chain(primary) {
+    let contexts: Vec<u64> = pool.all("CUcontext").iter().copied().chain(primary).collect();
+    // A capture anywhere keeps memory from being freed.
+    for context in &contexts {
+        driver.call("cuCtxSetCurrent", &[*context]);
+        for stream in pool.all("CUstream").iter().copied().chain(DEFAULT_STREAMS).collect::<Vec<u64>>() {
+            if let Some(graph) = driver.ask("cuStreamEndCapture", |output| vec![stream, output]) {
+                pool.add("CUgraph", graph);
+            }
+        }
+    }
+    for context in contexts {
         if driver.call("cuCtxSetCurrent", &[context]) == CUresult::CUDA_SUCCESS {
             driver.call("cuCtxSynchronize", &[]);
             destroy_objects(driver, pool);

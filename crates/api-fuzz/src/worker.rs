@@ -187,6 +187,7 @@ impl Worker {
             if self.round(seed, threads)? {
                 return Ok(FAULTED);
             }
+            let addresses = lock(&self.shared.pool).all("CUdeviceptr_v2").to_vec();
             destroy_everything(&self.driver, &mut lock(&self.shared.pool), &self.shared.scene);
             if !self.shared.scene.source_is_unchanged() {
                 bail!("memory that calls may only read was written");
@@ -194,7 +195,9 @@ impl Worker {
             let Some(memory) = self.free_memory()? else { return Ok(FAULTED) };
             let before = *memory_at_start.get_or_insert(memory);
             if memory < before {
-                bail!("{} bytes of device memory are gone after round {round}", before - memory);
+                let left: Vec<u64> = addresses.into_iter().filter(|address| self.is_allocated(*address)).collect();
+                let lost = before - memory;
+                bail!("{lost} bytes of device memory are gone after round {round}; still allocated: {left:#x?}");
             }
             let resident = resident()?;
             if round == WARM_UP {
@@ -314,9 +317,18 @@ impl Worker {
                 let word = value.iter().rev().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
                 if word != UNTOUCHED && *size == 8 {
                     pool.add(kind, word);
+                    if self.trace {
+                        eprintln!("  {kind} {word:#x}");
+                    }
                 }
             }
         }
+    }
+
+    /// Whether an address lies in an allocation.
+    fn is_allocated(&self, address: u64) -> bool {
+        const MEMORY_TYPE: u64 = 2;
+        self.driver.ask("cuPointerGetAttribute", |output| vec![output, MEMORY_TYPE, address]).is_some()
     }
 
     /// As the driver counts it, in a context that is gone afterwards; None if a kernel has faulted meanwhile.

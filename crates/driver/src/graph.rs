@@ -87,6 +87,16 @@ fn next_id() -> u32 {
 }
 
 impl Graph {
+    /// Whether `other` is this graph, or belongs to a node in it, however deep.
+    fn reaches(self: &Arc<Graph>, other: &Arc<Graph>) -> bool {
+        if Arc::ptr_eq(self, other) {
+            return true;
+        }
+        let inside: Vec<Arc<Graph>> =
+            self.state.lock().nodes.values().flat_map(|node| node.work.graphs().to_vec()).collect();
+        inside.iter().any(|graph| graph.reaches(other))
+    }
+
     /// Its handle.
     pub fn handle(&self) -> Handle {
         self.handle
@@ -228,6 +238,9 @@ impl Driver {
         if graph.is_embedded() && matches!(work, Work::Alloc(_) | Work::Free(_)) {
             let reason = "a graph that belongs to a node can neither allocate nor free memory";
             return Err(DriverError::new(ErrorCode::NotSupported, reason));
+        }
+        if work.graphs().iter().any(|inner| inner.reaches(&graph)) {
+            return Err(DriverError::invalid_value("a graph cannot belong to a node of its own"));
         }
         self.append(&graph, dependencies, work, Handle::NULL)
     }
