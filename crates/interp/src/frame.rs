@@ -135,11 +135,10 @@ impl Word for u32 {
 
     #[inline(always)]
     fn blend(old: &mut [Self; 32], new: &[Self; 32], mask: u32) {
-        // Bits of a half never reach the sign, for which compilers have another form that keeps the loop from being one of vectors.
-        let (low, high) = (mask & 0xffff, mask >> 16);
-        for lane in 0..16 {
-            old[lane] = if low & (1 << lane) != 0 { new[lane] } else { old[lane] };
-            old[16 + lane] = if high & (1 << lane) != 0 { new[16 + lane] } else { old[16 + lane] };
+        // In this form the rows of lane operations stay in vector registers where all lanes are active.
+        for lane in 0..32 {
+            let keep = ((mask >> lane) & 1).wrapping_neg();
+            old[lane] = (new[lane] & keep) | (old[lane] & !keep);
         }
     }
 }
@@ -174,9 +173,9 @@ impl Word for u64 {
 
     #[inline(always)]
     fn blend(old: &mut [Self; 32], new: &[Self; 32], mask: u32) {
-        let mask = u64::from(mask);
         for lane in 0..32 {
-            old[lane] = if mask & (1 << lane) != 0 { new[lane] } else { old[lane] };
+            let keep = u64::from((mask >> lane) & 1).wrapping_neg();
+            old[lane] = (new[lane] & keep) | (old[lane] & !keep);
         }
     }
 }
