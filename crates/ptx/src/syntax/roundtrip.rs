@@ -412,7 +412,7 @@ fn numbers() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn printed_trees_parse_to_themselves(choices in prop::collection::vec(numbers(), 1..400)) {
