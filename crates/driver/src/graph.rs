@@ -44,6 +44,8 @@ pub struct Graph {
     id: u32,
     /// Whether it belongs to a node, which keeps and destroys it.
     embedded: AtomicBool,
+    /// Whether it was made for a node: the program did not have it before.
+    made_for_node: bool,
     state: Mutex<State>,
 }
 
@@ -167,6 +169,7 @@ impl Driver {
             handle,
             id: next_id(),
             embedded: AtomicBool::new(embedded),
+            made_for_node: embedded,
             state: Mutex::default(),
         })
     }

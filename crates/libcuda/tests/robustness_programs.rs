@@ -42,6 +42,11 @@ fn a_context_takes_everything_with_it_whatever_other_threads_do() {
 }
 
 #[test]
+fn a_graph_that_cannot_be_moved_is_as_it_was() {
+    assert_eq!(run(&build("moved_graphs.c"), &[]), "done\n");
+}
+
+#[test]
 fn a_program_keeps_its_own_fault_handler() {
     assert_eq!(run(&build("fault_handler.c"), &[]), "done\n");
 }

@@ -94,17 +94,12 @@ impl Driver {
         Ok(Work::Graph(graph))
     }
 
-    /// Gives a graph back to the program that found no node after all.
-    pub fn release_moved_graph(&self, graph: Handle) {
-        if let Ok(graph) = self.graphs.lookup(graph) {
-            graph.embedded.store(false, Ordering::Release);
-        }
-    }
-
-    /// Ends work that found no node after all.
+    /// Ends work that found no node after all. A graph that was to be moved is the program's again.
     pub fn discard_work(&self, work: Work) {
         for graph in work.graphs() {
-            if self.graphs.remove(graph.handle).is_ok() {
+            if !graph.made_for_node {
+                graph.embedded.store(false, Ordering::Release);
+            } else if self.graphs.remove(graph.handle).is_ok() {
                 self.dissolve(graph);
             }
         }

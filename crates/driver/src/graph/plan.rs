@@ -195,7 +195,13 @@ mod tests {
             let node = Node { handle, work: Work::Empty, dependencies, dependents, original: Handle::NULL };
             state.nodes.insert(local, node);
         }
-        Graph { handle: Handle::NULL, id: 1, embedded: AtomicBool::new(false), state: Mutex::new(state) }
+        Graph {
+            handle: Handle::NULL,
+            id: 1,
+            embedded: AtomicBool::new(false),
+            made_for_node: false,
+            state: Mutex::new(state),
+        }
     }
 
     /// Whether what is put into the lanes keeps all dependencies, and the end of the launch waits for all lanes.

@@ -79,20 +79,14 @@ pub(crate) fn cuGraphAddNode_v2(
     let parameters = node_parameters(&given)?;
     let after = nodes(graph_handle(hGraph), &dependencies, &dependencyData, numDependencies)?;
     let (mut allocated, mut conditional) = (None, None);
-    let added = add_after(phGraphNode, hGraph, after, |driver| {
+    add_after(phGraphNode, hGraph, after, |driver| {
         let (work, address) = work(driver, &parameters)?;
         allocated = address;
         if let Work::Conditional(work) = &work {
             conditional = Some(conditional::described(work));
         }
         Ok(work)
-    });
-    if let (Err(_), NodeParameters::Graph(given)) = (&added, &parameters)
-        && given.ownership == Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
-    {
-        driver()?.release_moved_graph(graph_handle(given.graph));
-    }
-    added?;
+    })?;
     if let Some(conditional) = conditional {
         nodeParams.set(CUgraphNodeParams { anonymous0: CUgraphNodeParams_anonymous0 { conditional }, ..given });
     }
