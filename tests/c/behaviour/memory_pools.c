@@ -35,6 +35,7 @@ static void freed_in_order(CUstream stream) {
     HOLDS(USED(pool) == 0 && RESERVED(pool) >= 4 * MIB);
     IS(INVALID_VALUE, cuMemFreeAsync(a, stream));
     IS(INVALID_VALUE, cuMemFree(a));
+    IS(INVALID_VALUE, cuMemsetD8Async(a + 8, 1, 4, stream));
     OK(cuMemAllocFromPoolAsync(&b, 4 * MIB, pool, stream));
     HOLDS(a != b);
     release();
@@ -133,7 +134,9 @@ static void access_and_sharing(void) {
     OK(cuMemPoolSetAccess(pool, &other, 1));
     OK(cuMemPoolGetAccess(&flags, pool, &there));
     HOLDS(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    IS(INVALID_VALUE, cuMemPoolSetAccess(pool, &own, 1));
+    IS(INVALID_DEVICE, cuMemPoolSetAccess(pool, &own, 1));
+    own.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+    IS(NOT_SUPPORTED, cuMemPoolSetAccess(pool, &own, 1));
     there.id = 9;
     IS(INVALID_DEVICE, cuMemPoolGetAccess(&flags, pool, &there));
     IS(NOT_SUPPORTED, cuMemPoolCreate(&none, &shared));

@@ -420,21 +420,22 @@ impl Driver {
     /// Sets what a device may do with a pool's memory. All devices share one memory, so it is only told back.
     ///
     /// # Errors
-    /// `InvalidValue` for another kind of place, and for taking access from the device that the pool was made for;
-    /// `InvalidDevice`.
+    /// `InvalidValue` for another kind of place; `NotSupported` for reading alone; `InvalidDevice` for a device that is not
+    /// there, and for taking access from the device that the pool was made for: recorded on hardware.
     pub fn set_pool_access(&self, handle: Handle, location: Location, access: MapAccess) -> DriverResult {
         let pool = self.pool(handle)?;
         self.check_location(location)?;
         if location.kind != location_kind::DEVICE {
             return Err(DriverError::invalid_value("access to memory pools is set for devices"));
         }
-        if pool.is_home(location) {
-            return match access {
-                MapAccess::ReadWrite => Ok(()),
-                MapAccess::None | MapAccess::Read => {
-                    Err(DriverError::invalid_value(format!("device {} has full access to its own pool", location.id)))
-                }
-            };
+        match access {
+            MapAccess::Read => return Err(DriverError::new(ErrorCode::NotSupported, "pools cannot be read-only")),
+            MapAccess::None if pool.is_home(location) => {
+                let reason = format!("device {} has full access to its own pool", location.id);
+                return Err(DriverError::new(ErrorCode::InvalidDevice, reason));
+            }
+            MapAccess::ReadWrite if pool.is_home(location) => return Ok(()),
+            MapAccess::None | MapAccess::ReadWrite => {}
         }
         pool.access.lock().insert(location.id, access);
         Ok(())

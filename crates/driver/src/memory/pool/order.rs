@@ -31,6 +31,15 @@ impl Frees {
         Ok(())
     }
 
+    /// Fails if a stream will free the allocation that `address` lies in: no later call may name it, whatever its stream.
+    #[inline]
+    pub(in crate::memory) fn check_inside(&self, memory: &Memory, address: u64) -> DriverResult {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return Ok(());
+        }
+        memory.lookup(address).map_or(Ok(()), |info| self.check(info.base))
+    }
+
     fn enter(&self, address: u64) -> DriverResult {
         if !self.addresses.lock().insert(address) {
             return Err(freed_already(address));
