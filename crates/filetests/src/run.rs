@@ -79,10 +79,7 @@ pub fn run(test: &FileTest, library: &Path, bless: bool) -> Result<Outcome> {
 fn difference(buffer: &Buffer, got: &[u64]) -> Option<String> {
     let wrong: Vec<usize> = (0..got.len()).filter(|&i| !buffer.ty.agrees(buffer.after[i], got[i])).collect();
     let &first = wrong.first()?;
-    let want = match buffer.after[first] {
-        crate::Element::Bits(bits) => buffer.ty.print(bits),
-        crate::Element::AnyNan => "nan".to_owned(),
-    };
+    let want = buffer.ty.print_element(buffer.after[first]);
     Some(format!(
         "{}[{first}] is {}, expected {want}; {} of {} elements differ",
         buffer.name,

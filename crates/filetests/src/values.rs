@@ -31,6 +31,14 @@ pub enum Element {
     Bits(u64),
     /// Any NaN: PTX leaves the payload open.
     AnyNan,
+    /// A number that differs from that of these bits by no more than `error` (bits of an `f64`): the result of an approximate
+    /// function, whose documented error differs from device to device.
+    Near {
+        /// The exact value, in the type of the element.
+        bits: u64,
+        /// The largest distance from it.
+        error: u64,
+    },
 }
 
 impl ElementType {
@@ -63,9 +71,19 @@ impl ElementType {
         }
     }
 
-    /// The element that `text` writes: a number, `0f`/`0d` bits, `inf`, `-inf`, `nan` (any NaN).
+    /// The element that `text` writes: a number, `0f`/`0d` bits, `inf`, `-inf`, `nan` (any NaN), a float and its error
+    /// (`1.5~1e-7`).
     pub fn element(self, text: &str) -> Result<Element, FormatError> {
         let bad = || FormatError(format!("'{text}' is not an element of this type"));
+        if let Some((exact, error)) = text.split_once('~') {
+            let error: f64 = error.parse().map_err(|_| bad())?;
+            return match (self, self.element(exact)?) {
+                (ElementType::F32 | ElementType::F64, Element::Bits(bits)) => {
+                    Ok(Element::Near { bits, error: error.to_bits() })
+                }
+                _ => Err(bad()),
+            };
+        }
         let bits = match self {
             ElementType::F32 if text == "nan" => return Ok(Element::AnyNan),
             ElementType::F64 if text == "nan" => return Ok(Element::AnyNan),
@@ -105,6 +123,23 @@ impl ElementType {
                 ElementType::F64 => f64::from_bits(got).is_nan(),
                 _ => false,
             },
+            Element::Near { bits, error } => {
+                let distance = match self {
+                    ElementType::F32 => f64::from(f32::from_bits(got as u32)) - f64::from(f32::from_bits(bits as u32)),
+                    ElementType::F64 => f64::from_bits(got) - f64::from_bits(bits),
+                    _ => return false,
+                };
+                distance.abs() <= f64::from_bits(error)
+            }
+        }
+    }
+
+    /// The way the files write an element.
+    pub fn print_element(self, element: Element) -> String {
+        match element {
+            Element::Bits(bits) => self.print(bits),
+            Element::AnyNan => "nan".to_owned(),
+            Element::Near { bits, error } => format!("{}~{:e}", self.print(bits), f64::from_bits(error)),
         }
     }
 
@@ -125,7 +160,7 @@ impl ElementType {
     /// Little-endian bytes of `element`; an unnamed NaN becomes the canonical one.
     pub fn bytes(self, element: Element) -> Vec<u8> {
         let bits = match (element, self) {
-            (Element::Bits(bits), _) => bits,
+            (Element::Bits(bits) | Element::Near { bits, .. }, _) => bits,
             (Element::AnyNan, ElementType::F64) => f64::NAN.to_bits(),
             (Element::AnyNan, _) => u64::from(f32::NAN.to_bits()),
         };
@@ -177,6 +212,18 @@ mod tests {
         for (name, text) in [("u8", "256"), ("s8", "-129"), ("u16", "x"), ("f32", "0fzz")] {
             assert!(ElementType::named(name).unwrap().element(text).is_err(), "{name} {text}");
         }
+    }
+
+    #[test]
+    fn approximate_values_agree_within_their_error() {
+        let near = ElementType::F32.element("-1.0~2.4e-7").unwrap();
+        for (got, agrees) in
+            [(-1.0, true), (-0.999_999_9_f32, true), (-0.999_999, false), (1.0, false), (f32::NAN, false)]
+        {
+            assert_eq!(ElementType::F32.agrees(near, got.to_bits().into()), agrees, "{got}");
+        }
+        assert_eq!(ElementType::F32.print_element(near), "-1.0~2.4e-7");
+        assert!(ElementType::named("u32").unwrap().element("1~1").is_err());
     }
 
     #[test]
