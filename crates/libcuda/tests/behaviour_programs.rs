@@ -129,3 +129,10 @@ fn traced_addresses_read_as_in_the_reports_of_faults() {
         "{failed}"
     );
 }
+
+#[test]
+fn programs_with_the_runtime_of_another_driver_are_told_once() {
+    let (printed, report) = program::build("behaviour/private_tables.c", "", &[]).run_and_report(|_| {});
+    assert_eq!(printed, "done\n");
+    assert_eq!(report.matches("NVIDIA's CUDA runtime library").count(), 1, "{report}");
+}

@@ -1,4 +1,6 @@
 //! Driver entry point access: `cuGetProcAddress`, and export tables.
+use std::sync::Once;
+
 use warploom_abi::{CUdriverProcAddressQueryResult, CUuuid};
 use warploom_driver::{DriverError, ErrorCode};
 
@@ -62,9 +64,24 @@ pub(crate) fn cuGetProcAddress_v2(
 pub(crate) fn cuGetExportTable(ppExportTable: Out<'_, HostPtr>, pExportTableId: In<'_, CUuuid>) -> ApiResult {
     let place = ppExportTable.required("ppExportTable")?;
     let id = pExportTableId.required("pExportTableId")?;
-    if id.bytes.map(|byte| byte as u8) != IDENTITY_TABLE {
-        return Err(DriverError::invalid_value("this driver has no such export table"));
+    match id.bytes.map(|byte| byte as u8) {
+        IDENTITY_TABLE => {
+            place.set(identity_table());
+            Ok(())
+        }
+        AUTHENTICATION_TABLE => {
+            static HINT: Once = Once::new();
+            HINT.call_once(|| eprintln!("warploom: {RUNTIME_HINT}"));
+            Err(DriverError::invalid_value(RUNTIME_HINT))
+        }
+        _ => Err(DriverError::invalid_value("this driver has no such export table")),
     }
-    place.set(identity_table());
-    Ok(())
 }
+
+/// By the question for this table NVIDIA's runtime library finds out whether the driver is NVIDIA's.
+const AUTHENTICATION_TABLE: [u8; 16] =
+    [0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1, 0xf2];
+
+const RUNTIME_HINT: &str = "this program contains NVIDIA's CUDA runtime library (nvcc links it in statically unless told otherwise), \
+    which runs on NVIDIA's driver only: it asks for a private table and gives up without it. Programs that use the driver API \
+    directly run; see \"Run a program\" in the user guide";
