@@ -152,6 +152,17 @@ pub enum FaultKind {
         /// Bytes accessed.
         size: u64,
     },
+    /// A surface access in mode `.trap` outside the surface (PTX ISA 9.7.11).
+    OutsideSurface {
+        /// Name of the first dimension in which it is outside.
+        dimension: &'static str,
+        /// The coordinate there: bytes in x, rows and slices in y and z.
+        coordinate: i64,
+        /// Bytes accessed.
+        size: u64,
+        /// Load or store.
+        kind: AccessKind,
+    },
     /// `trap` (PTX ISA 9.7.19.4) or `brkpt` without a debugger.
     Trap,
     /// `__assertfail`: the text is the whole message, as printed.
@@ -221,7 +232,9 @@ impl Fault {
     pub fn code_name(&self) -> &'static str {
         match &self.kind {
             FaultKind::Access(a) if a.refusal == Refusal::Misaligned => "CUDA_ERROR_MISALIGNED_ADDRESS",
-            FaultKind::Access(_) | FaultKind::OutsideSpace { .. } => "CUDA_ERROR_ILLEGAL_ADDRESS",
+            FaultKind::Access(_) | FaultKind::OutsideSpace { .. } | FaultKind::OutsideSurface { .. } => {
+                "CUDA_ERROR_ILLEGAL_ADDRESS"
+            }
             FaultKind::NoSuchCta { .. } | FaultKind::IllegalInstruction(_) => "CUDA_ERROR_ILLEGAL_INSTRUCTION",
             FaultKind::MisalignedInSpace { .. } => "CUDA_ERROR_MISALIGNED_ADDRESS",
             FaultKind::Assert(_) => "CUDA_ERROR_ASSERT",
@@ -260,6 +273,9 @@ impl fmt::Display for FaultKind {
                     f,
                     "misaligned address: access of {size} bytes at {space} address {address:#x}, which is not a multiple of {size}"
                 )
+            }
+            FaultKind::OutsideSurface { dimension, coordinate, size, kind } => {
+                write!(f, "illegal address: {kind} of {size} bytes outside a surface, at {coordinate} in {dimension}")
             }
             FaultKind::Trap => f.write_str("trap"),
             FaultKind::Assert(message) => write!(f, "assertion failed: {message}"),

@@ -57,6 +57,9 @@ pub(crate) struct Function {
     pub(crate) barriers: Vec<crate::ops::barrier::BarrierSite>,
     pub(crate) exchanges: Vec<crate::ops::warp::Exchange>,
     pub(crate) atomics: Vec<crate::ops::atomic::AtomicSite>,
+    pub(crate) textures: Vec<crate::ops::texture::TextureSite>,
+    pub(crate) queries: Vec<(crate::ops::texture::Extent, crate::ops::texture::Object)>,
+    pub(crate) surfaces: Vec<crate::ops::texture::SurfaceSite>,
 }
 
 /// Where a value that crosses a call lies.

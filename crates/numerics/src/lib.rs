@@ -24,6 +24,7 @@ pub mod half;
 pub mod integer;
 pub mod logic;
 pub mod rounding;
+pub mod texture;
 pub mod video;
 
 pub use rounding::Rounding;

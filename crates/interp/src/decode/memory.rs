@@ -74,7 +74,7 @@ impl Decoder<'_> {
     }
 
     /// A stored value: constants become rows.
-    fn value(&mut self, ty: ScalarType, operand: Operand) -> Decoded<Slot> {
+    pub(super) fn value(&mut self, ty: ScalarType, operand: Operand) -> Decoded<Slot> {
         match operand {
             Operand::Reg(reg) => match self.home(reg) {
                 Home::Predicate(_) => Err(Refused::Unsupported),

@@ -15,6 +15,7 @@ mod moves;
 mod simplify;
 mod slots;
 mod sync;
+mod texture;
 mod video;
 
 use std::collections::HashMap;
@@ -117,6 +118,9 @@ impl<'a> Decoder<'a> {
             barriers: Vec::new(),
             exchanges: Vec::new(),
             atomics: Vec::new(),
+            textures: Vec::new(),
+            queries: Vec::new(),
+            surfaces: Vec::new(),
         };
         let mut decoder = Self {
             context,
@@ -250,7 +254,8 @@ impl<'a> Decoder<'a> {
             | Op::Elect { .. }
             | Op::Mbarrier(_) => self.sync(&inst.op),
             Op::Video(op) => self.video(op),
-            Op::Async(_) | Op::Texture(_) | Op::Matrix(_) | Op::Unsupported => Err(Refused::Unsupported),
+            Op::Texture(op) => self.texture(op),
+            Op::Async(_) | Op::Matrix(_) | Op::Unsupported => Err(Refused::Unsupported),
         }
     }
 
@@ -492,5 +497,8 @@ fn empty() -> Function {
         barriers: Vec::new(),
         exchanges: Vec::new(),
         atomics: Vec::new(),
+        textures: Vec::new(),
+        queries: Vec::new(),
+        surfaces: Vec::new(),
     }
 }

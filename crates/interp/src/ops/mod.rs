@@ -18,5 +18,6 @@ pub(crate) mod modes;
 pub(crate) mod moves;
 pub(crate) mod shared;
 pub(crate) mod special;
+pub(crate) mod texture;
 pub(crate) mod video;
 pub(crate) mod warp;

@@ -11,7 +11,7 @@ use warploom_exec::kernel::LoadedKernel;
 use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options};
 use warploom_exec::output::DeviceOutput;
 use warploom_exec::pool::{Pool, PoolOptions};
-use warploom_exec::texture::NoObjects;
+use warploom_exec::texture::{NoObjects, Objects};
 use warploom_interp::{LoadError, function_address, load};
 use warploom_ptx::ir::{GlobalId, Module, RelocationTarget, Space};
 
@@ -66,13 +66,22 @@ impl Default for Device {
 impl Device {
     /// With that many workers.
     pub fn with_threads(threads: u32) -> Device {
+        Device::new(threads, Arc::new(NoObjects))
+    }
+
+    /// With two workers, and textures and surfaces.
+    pub fn with_objects(objects: Arc<dyn Objects>) -> Device {
+        Device::new(2, objects)
+    }
+
+    fn new(threads: u32, objects: Arc<dyn Objects>) -> Device {
         let memory = Arc::new(Memory::new(Options { window: 1 << 36, capacity: 1 << 30 }).unwrap());
         let printed = Arc::new(Printed::default());
         let environment = Arc::new(Environment {
             memory: memory.clone(),
             heap: DeviceHeap::new(memory.clone(), 0, 1),
             output: printed.clone(),
-            objects: Arc::new(NoObjects),
+            objects,
         });
         let pool = Pool::new(PoolOptions { threads, ..PoolOptions::default() });
         Device { memory, environment, printed, pool }

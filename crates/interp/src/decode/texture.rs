@@ -1,0 +1,122 @@
+//! Texture and surface instructions (PTX ISA 9.7.10, 9.7.11) of one, two and three dimensions, without layers, mip levels, offsets
+//! and comparison of depths.
+
+use warploom_ptx::ir::{FunctionKind, Geometry, MipLevel, OpaqueRef, Operand, Query, Reg, ScalarType, TextureOp};
+
+use super::{Decoded, Decoder, Refused};
+use crate::isa::Op;
+use crate::memory::Slot;
+use crate::ops::texture::{self, Coordinates, Extent, Object, Results, SurfaceSite, TextureSite};
+
+impl Decoder<'_> {
+    pub(super) fn texture(&mut self, op: &TextureOp) -> Decoded {
+        match op {
+            TextureOp::Tex {
+                geometry,
+                gather,
+                dst_ty,
+                coord_ty,
+                dst,
+                resident: None,
+                texture,
+                sampler: None,
+                coords,
+                level: MipLevel::Base,
+                offset: None,
+                depth_compare: None,
+            } => {
+                let results = match dst_ty {
+                    ScalarType::F32 | ScalarType::U32 | ScalarType::S32 => Results::Words,
+                    ScalarType::F16 => Results::Halves,
+                    ScalarType::F16x2 => Results::Pairs,
+                    _ => return Err(Refused::Unsupported),
+                };
+                let rows = self.coordinates(*geometry, coords)?;
+                let coordinates = match coord_ty {
+                    ScalarType::F32 => Coordinates::Float(rows),
+                    ScalarType::S32 => Coordinates::Integer(rows),
+                    _ => return Err(Refused::Unsupported),
+                };
+                let site = TextureSite {
+                    texture: self.object(*texture)?,
+                    coordinates,
+                    gather: *gather,
+                    results,
+                    slots: self.slots(dst)?,
+                };
+                let index = self.function.textures.len() as u32;
+                self.function.textures.push(site);
+                self.emit(Op::scalar(texture::sample), 0, [0; 3], index);
+            }
+            TextureOp::Query { query, dst, object, level: None } => {
+                let extent = match query {
+                    Query::Width => Extent::Width,
+                    Query::Height => Extent::Height,
+                    Query::Depth => Extent::Depth,
+                    _ => return Err(Refused::Unsupported),
+                };
+                let object = self.object(*object)?;
+                let index = self.function.queries.len() as u32;
+                self.function.queries.push((extent, object));
+                let d = self.word_out(*dst, false);
+                self.emit(Op::scalar(texture::query), d, [0; 3], index);
+            }
+            TextureOp::Load { geometry, clamp, ty, dst, surface, coords } => {
+                let slots = self.slots(dst)?;
+                let site = SurfaceSite {
+                    surface: self.object(*surface)?,
+                    coordinates: self.coordinates(*geometry, coords)?,
+                    clamp: *clamp,
+                    size: ty.bytes(),
+                    slots,
+                };
+                let index = self.surface_site(site)?;
+                self.emit(Op::scalar(texture::load), 0, [0; 3], index);
+            }
+            TextureOp::Store { formatted: false, geometry, clamp, ty, src, surface, coords } => {
+                let slots = src.iter().map(|&value| self.value(*ty, value)).collect::<Decoded<Vec<_>>>()?;
+                let site = SurfaceSite {
+                    surface: self.object(*surface)?,
+                    coordinates: self.coordinates(*geometry, coords)?,
+                    clamp: *clamp,
+                    size: ty.bytes(),
+                    slots,
+                };
+                let index = self.surface_site(site)?;
+                self.emit(Op::scalar(texture::store), 0, [0; 3], index);
+            }
+            _ => return Err(Refused::Unsupported),
+        }
+        Ok(())
+    }
+
+    fn surface_site(&mut self, site: SurfaceSite) -> Decoded<u32> {
+        if site.bytes() > 16 {
+            return Err(Refused::Unsupported);
+        }
+        self.function.surfaces.push(site);
+        Ok(self.function.surfaces.len() as u32 - 1)
+    }
+
+    /// Where the handle of a texture or surface is found.
+    fn object(&mut self, object: OpaqueRef) -> Decoded<Object> {
+        Ok(match object {
+            OpaqueRef::Handle(reg) => Object::Row(self.double(Operand::Reg(reg))),
+            OpaqueRef::Global(id) => Object::Variable(self.variable(id)?),
+            OpaqueRef::Param(offset) if self.source.kind == FunctionKind::Kernel => Object::Param(offset),
+            OpaqueRef::Param(_) => return Err(Refused::Unsupported),
+        })
+    }
+
+    /// The rows of x, y and z, as many as there are.
+    fn coordinates(&mut self, geometry: Geometry, coords: &[Operand]) -> Decoded<Vec<u32>> {
+        match geometry {
+            Geometry::D1 | Geometry::D2 | Geometry::D3 => Ok(coords.iter().map(|&coord| self.word(coord)).collect()),
+            _ => Err(Refused::Unsupported),
+        }
+    }
+
+    fn slots(&self, regs: &[Reg]) -> Decoded<Vec<Slot>> {
+        regs.iter().map(|&reg| self.slot(reg)).collect()
+    }
+}
