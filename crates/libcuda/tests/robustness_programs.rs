@@ -47,6 +47,11 @@ fn a_graph_that_cannot_be_moved_is_as_it_was() {
 }
 
 #[test]
+fn an_instance_that_cannot_be_uploaded_is_gone() {
+    assert_eq!(run(&build("failed_upload.c"), &[]), "done\n");
+}
+
+#[test]
 fn a_program_keeps_its_own_fault_handler() {
     assert_eq!(run(&build("fault_handler.c"), &[]), "done\n");
 }

@@ -80,14 +80,20 @@ pub(crate) fn cuGraphInstantiateWithParams(
     let place = phGraphExec.required("phGraphExec")?;
     let mut parameters = instantiateParams.get("instantiateParams")?;
     let driver = driver()?;
-    let made = driver.instantiate(graph_handle(hGraph), parameters.flags);
+    let made = driver.instantiate(graph_handle(hGraph), parameters.flags).and_then(|exec| {
+        if parameters.flags & instantiate_flags::UPLOAD != 0
+            && let Err(error) = driver.upload_graph(exec, named(parameters.hUploadStream, default))
+        {
+            // The program never learns the handle: nobody else can destroy the instance, and it is there still.
+            let _ = driver.destroy_graph_exec(exec);
+            return Err(error.into());
+        }
+        Ok(exec)
+    });
     parameters.hErrNode_out = CUgraphNode(made.as_ref().err().map_or(0, |failure| failure.node.raw()));
     parameters.result_out = CUgraphInstantiateResult(made.as_ref().err().map_or(0, |failure| failure.result as u32));
     instantiateParams.set(parameters);
     let exec = made.map_err(|failure| failure.error)?;
-    if parameters.flags & instantiate_flags::UPLOAD != 0 {
-        driver.upload_graph(exec, named(parameters.hUploadStream, default))?;
-    }
     place.set(CUgraphExec(exec.raw()));
     Ok(())
 }
