@@ -49,6 +49,17 @@ fn fault(body: &str) -> (&'static str, String) {
 }
 
 #[test]
+fn an_element_of_an_array_of_references_is_its_own() {
+    let kernel = entry(
+        "mov.u64 %d3, images; mov.u64 %d4, 0x70; st.global.u64 [%d3 + 8], %d4;
+         and.b32 %r5, %r0, 3; mov.u32 %r6, 1;
+         tex.2d.v4.u32.s32 {%r1, %r7, %r8, %r9}, [images + 8, {%r5, %r6}];",
+    );
+    let words = device().run(&format!(".visible .global .texref images[2];\n{kernel}"), Shape::new(1, 4));
+    assert_eq!(words, [14, 15, 16, 17]);
+}
+
+#[test]
 fn a_reference_of_the_module_holds_the_handle() {
     let kernel = entry(
         "mov.u64 %d3, image; mov.u64 %d4, 0x70; st.global.u64 [%d3], %d4;

@@ -102,7 +102,7 @@ impl Decoder<'_> {
     fn object(&mut self, object: OpaqueRef) -> Decoded<Object> {
         Ok(match object {
             OpaqueRef::Handle(reg) => Object::Row(self.double(Operand::Reg(reg))),
-            OpaqueRef::Global(id) => Object::Variable(self.variable(id)?),
+            OpaqueRef::Global { id, offset } => Object::Variable(self.variable(id)? + u64::from(offset)),
             OpaqueRef::Param(offset) if self.source.kind == FunctionKind::Kernel => Object::Param(offset),
             OpaqueRef::Param(_) => return Err(Refused::Unsupported),
         })

@@ -20,8 +20,13 @@ keywords! {
 pub enum OpaqueRef {
     /// A 64-bit handle (`.u64` register), as from `cuTexObjectCreate`.
     Handle(Reg),
-    /// A module variable of an opaque type, or an element of an array of them.
-    Global(super::GlobalId),
+    /// A module variable of an opaque type, or the element of an array of them at this byte.
+    Global {
+        /// The variable.
+        id: super::GlobalId,
+        /// Of the element, in bytes.
+        offset: u32,
+    },
     /// A kernel parameter of an opaque type, by its offset.
     Param(u32),
 }

@@ -81,7 +81,7 @@ impl Visitor for Renaming {
     }
 
     fn opaque(&mut self, object: &mut OpaqueRef) {
-        if let OpaqueRef::Global(id) = object {
+        if let OpaqueRef::Global { id, .. } = object {
             *id = self.globals[id.0 as usize];
         }
     }

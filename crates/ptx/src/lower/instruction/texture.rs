@@ -66,7 +66,7 @@ impl BodyLowering<'_, '_> {
     fn opaque(&mut self, place: &Place) -> Lower<OpaqueRef> {
         match place.address.base {
             Base::Reg(reg) if self.body.regs[reg.0 as usize].ty.bits() == 64 => Ok(OpaqueRef::Handle(reg)),
-            Base::Global(id) => Ok(OpaqueRef::Global(id)),
+            Base::Global(id) => Ok(OpaqueRef::Global { id, offset: place.address.offset as u32 }),
             Base::ParamFrame => Ok(OpaqueRef::Param(place.address.offset as u32)),
             _ => self.mismatch(place.span, "a texture, surface or sampler expected: a variable or a .u64 register"),
         }
@@ -78,7 +78,7 @@ impl BodyLowering<'_, '_> {
                 Some(Symbol::Reg(reg)) if self.body.regs[reg.0 as usize].ty.bits() == 64 => {
                     return Ok(OpaqueRef::Handle(reg));
                 }
-                Some(Symbol::Global(id)) => return Ok(OpaqueRef::Global(self.use_global(id))),
+                Some(Symbol::Global(id)) => return Ok(OpaqueRef::Global { id: self.use_global(id), offset: 0 }),
                 Some(Symbol::Param(index)) => return Ok(OpaqueRef::Param(self.params[index as usize].offset)),
                 _ => {}
             }
