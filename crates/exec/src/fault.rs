@@ -163,6 +163,13 @@ pub enum FaultKind {
         /// Load or store.
         kind: AccessKind,
     },
+    /// A texture or surface instruction with a number that is no handle.
+    NoObject {
+        /// What there should be.
+        kind: &'static str,
+        /// The number.
+        handle: u64,
+    },
     /// `trap` (PTX ISA 9.7.19.4) or `brkpt` without a debugger.
     Trap,
     /// `__assertfail`: the text is the whole message, as printed.
@@ -232,9 +239,10 @@ impl Fault {
     pub fn code_name(&self) -> &'static str {
         match &self.kind {
             FaultKind::Access(a) if a.refusal == Refusal::Misaligned => "CUDA_ERROR_MISALIGNED_ADDRESS",
-            FaultKind::Access(_) | FaultKind::OutsideSpace { .. } | FaultKind::OutsideSurface { .. } => {
-                "CUDA_ERROR_ILLEGAL_ADDRESS"
-            }
+            FaultKind::Access(_)
+            | FaultKind::OutsideSpace { .. }
+            | FaultKind::OutsideSurface { .. }
+            | FaultKind::NoObject { .. } => "CUDA_ERROR_ILLEGAL_ADDRESS",
             FaultKind::NoSuchCta { .. } | FaultKind::IllegalInstruction(_) => "CUDA_ERROR_ILLEGAL_INSTRUCTION",
             FaultKind::MisalignedInSpace { .. } => "CUDA_ERROR_MISALIGNED_ADDRESS",
             FaultKind::Assert(_) => "CUDA_ERROR_ASSERT",
@@ -276,6 +284,9 @@ impl fmt::Display for FaultKind {
             }
             FaultKind::OutsideSurface { dimension, coordinate, size, kind } => {
                 write!(f, "illegal address: {kind} of {size} bytes outside a surface, at {coordinate} in {dimension}")
+            }
+            FaultKind::NoObject { kind, handle } => {
+                write!(f, "illegal address: {handle:#x} is not the handle of a {kind}")
             }
             FaultKind::Trap => f.write_str("trap"),
             FaultKind::Assert(message) => write!(f, "assertion failed: {message}"),

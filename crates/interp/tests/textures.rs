@@ -93,14 +93,14 @@ fn outside_a_surface_is_an_illegal_address() {
 }
 
 #[test]
-fn a_handle_of_nothing_is_an_illegal_instruction() {
+fn a_handle_of_nothing_is_an_illegal_address() {
     for body in [
         "mov.u64 %d3, 0x71; tex.1d.v4.u32.s32 {%r1, %r7, %r8, %r9}, [%d3, {%r0}];",
         "mov.u64 %d3, 0x71; suld.b.1d.b32.zero %r1, [%d3, {%r0}];",
         "mov.u64 %d3, 0x71; txq.width.b32 %r1, [%d3];",
     ] {
         let (code, text) = fault(body);
-        assert_eq!(code, "CUDA_ERROR_ILLEGAL_INSTRUCTION");
+        assert_eq!(code, "CUDA_ERROR_ILLEGAL_ADDRESS");
         assert!(text.contains("0x71"), "{text}");
     }
 }

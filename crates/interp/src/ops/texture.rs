@@ -126,9 +126,9 @@ pub(crate) fn query(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let size = machine.handle(object, lane).and_then(|handle| {
             // Both instructions take handles of both kinds.
             let objects = &machine.grid.launch.environment.objects;
-            let surface = || objects.surface(handle).map(|texels| texels.size);
-            let size = objects.texture(handle).map(|texture| texture.texels.size).or_else(surface);
-            size.ok_or_else(|| no_object("texture or surface", handle))
+            let surface = || objects.surface(handle).map(|texels| *texels);
+            let texels = objects.texture(handle).map(|texture| texture.texels).or_else(surface);
+            texels.map(extents).ok_or_else(|| no_object("texture or surface", handle))
         });
         match (size, extent) {
             (Ok([width, ..]), Extent::Width) => machine.frame.r32[inst.d as usize][lane] = width,
@@ -182,13 +182,19 @@ pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     Flow::Next
 }
 
+/// Width, height and depth as queries tell them: what is flat has no depth.
+fn extents(texels: Texels) -> [u32; 3] {
+    let [width, height, depth] = texels.size;
+    [width, height, if texels.dimensions < 3 { 0 } else { depth }]
+}
+
 /// The bits of the low `bytes`.
 fn low(bytes: u32) -> u128 {
     u128::MAX >> (128 - 8 * bytes)
 }
 
-fn no_object(kind: &str, handle: u64) -> FaultKind {
-    FaultKind::IllegalInstruction(format!("{handle:#x} is not the handle of a {kind}"))
+fn no_object(kind: &'static str, handle: u64) -> FaultKind {
+    FaultKind::NoObject { kind, handle }
 }
 
 impl Machine<'_> {
