@@ -37,6 +37,7 @@ pub(crate) struct Line {
 }
 
 /// A function in executable form.
+#[derive(Default)]
 pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) layout: FrameLayout,

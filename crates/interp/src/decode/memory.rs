@@ -157,6 +157,12 @@ impl Decoder<'_> {
         slot | FRESH
     }
 
+    /// Emits an access at `offset` from row `a`, of which is remembered how its addresses lie.
+    fn emit_remembered(&mut self, op: Op, d: u32, (base, a): (Base, u32), access: u32, bytes: u32, offset: i32) {
+        let spread = self.remembered(base, bytes);
+        self.emit(op, d, [a, access, spread], offset as u32);
+    }
+
     /// Forgets how the addresses in registers lay that an instruction has written.
     pub(super) fn forget(&mut self, written: &[Reg]) {
         for &reg in written {
@@ -210,8 +216,7 @@ impl Decoder<'_> {
                     (_, true) => Op::lanes::<LoadGlobal<u64, true>>(),
                 };
                 let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = slot;
-                let spread = self.remembered(place.base, bytes);
-                self.emit(op, d, [a, access, spread], offset as u32);
+                self.emit_remembered(op, d, (place.base, a), access, bytes, offset);
             }
             (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 2 | 4, _) if fits => {
                 let op = match (words, count, generic) {
@@ -224,8 +229,7 @@ impl Decoder<'_> {
                     (false, _, false) => Op::lanes::<LoadGlobalVector<u64, 4, false>>(),
                     (false, _, true) => Op::lanes::<LoadGlobalVector<u64, 4, true>>(),
                 };
-                let spread = self.remembered(place.base, bytes);
-                self.emit(op, 0, [a, access, spread], offset as u32);
+                self.emit_remembered(op, 0, (place.base, a), access, bytes, offset);
             }
             (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 1, Some(Slot::Word(d)))
                 if ty.bytes() < 4 && extend == Extend::Zero =>
@@ -236,8 +240,7 @@ impl Decoder<'_> {
                     (_, false) => Op::lanes::<LoadNarrow<u16, false>>(),
                     (_, true) => Op::lanes::<LoadNarrow<u16, true>>(),
                 };
-                let spread = self.remembered(place.base, bytes);
-                self.emit(op, d, [a, access, spread], offset as u32);
+                self.emit_remembered(op, d, (place.base, a), access, bytes, offset);
             }
             (StateSpace::Shared, Base::Word(a) | Base::Double(a), Ok(offset), 1 | 2 | 4, Some(first)) if fits => {
                 let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = first;
@@ -245,8 +248,7 @@ impl Decoder<'_> {
                     Base::Word(_) => load_shared::<u32>(words, count),
                     _ => load_shared::<u64>(words, count),
                 };
-                let spread = self.remembered(place.base, bytes);
-                self.emit(op, d, [a, access, spread], offset as u32);
+                self.emit_remembered(op, d, (place.base, a), access, bytes, offset);
             }
             _ => self.emit(Op::scalar(load_store::load_any), 0, [0; 3], access),
         }
@@ -278,8 +280,7 @@ impl Decoder<'_> {
                     (_, true) => Op::lanes::<StoreGlobal<u64, true>>(),
                 };
                 let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = slot;
-                let spread = self.remembered(place.base, bytes);
-                self.emit(op, d, [a, access, spread], offset as u32);
+                self.emit_remembered(op, d, (place.base, a), access, bytes, offset);
             }
             (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 2 | 4, _) if fits => {
                 let op = match (words, count, generic) {
@@ -292,8 +293,7 @@ impl Decoder<'_> {
                     (false, _, false) => Op::lanes::<StoreGlobalVector<u64, 4, false>>(),
                     (false, _, true) => Op::lanes::<StoreGlobalVector<u64, 4, true>>(),
                 };
-                let spread = self.remembered(place.base, bytes);
-                self.emit(op, 0, [a, access, spread], offset as u32);
+                self.emit_remembered(op, 0, (place.base, a), access, bytes, offset);
             }
             (StateSpace::Global | StateSpace::Generic, Base::Double(a), Ok(offset), 1, Some(Slot::Word(d)))
                 if ty.bytes() < 4 =>
@@ -304,8 +304,7 @@ impl Decoder<'_> {
                     (_, false) => Op::lanes::<StoreNarrow<u16, false>>(),
                     (_, true) => Op::lanes::<StoreNarrow<u16, true>>(),
                 };
-                let spread = self.remembered(place.base, bytes);
-                self.emit(op, d, [a, access, spread], offset as u32);
+                self.emit_remembered(op, d, (place.base, a), access, bytes, offset);
             }
             (StateSpace::Shared, Base::Word(a) | Base::Double(a), Ok(offset), 1 | 2 | 4, Some(first)) if fits => {
                 let (Slot::Word(d) | Slot::Double(d) | Slot::Quad(d)) = first;
@@ -313,8 +312,7 @@ impl Decoder<'_> {
                     Base::Word(_) => store_shared::<u32>(words, count),
                     _ => store_shared::<u64>(words, count),
                 };
-                let spread = self.remembered(place.base, bytes);
-                self.emit(op, d, [a, access, spread], offset as u32);
+                self.emit_remembered(op, d, (place.base, a), access, bytes, offset);
             }
             _ => self.emit(Op::scalar(load_store::store_any), 0, [0; 3], access),
         }

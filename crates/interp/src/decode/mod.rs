@@ -104,23 +104,9 @@ impl<'a> Decoder<'a> {
         let function = Function {
             name: source.name.clone(),
             layout,
-            code: Vec::new(),
-            lines: Vec::new(),
             stack_bytes: body.local_size,
             local_bytes: (local + params).next_multiple_of(16),
-            parameters: Vec::new(),
-            results: Vec::new(),
-            accesses: Vec::new(),
-            calls: Vec::new(),
-            branches: Vec::new(),
-            finishes: Vec::new(),
-            videos: Vec::new(),
-            barriers: Vec::new(),
-            exchanges: Vec::new(),
-            atomics: Vec::new(),
-            textures: Vec::new(),
-            queries: Vec::new(),
-            surfaces: Vec::new(),
+            ..Function::default()
         };
         let mut decoder = Self {
             context,
@@ -175,7 +161,7 @@ impl<'a> Decoder<'a> {
             let targets = targets.iter().map(|target| self.starts[target.0 as usize]).collect();
             self.function.branches.push(targets);
         }
-        Ok(std::mem::replace(&mut self.function, empty()))
+        Ok(std::mem::take(&mut self.function))
     }
 
     fn refuse(&self, refused: Refused, inst: &ir::Inst) -> LoadError {
@@ -477,28 +463,4 @@ fn bump(count: &mut usize, rows: usize) -> u32 {
     let slot = *count as u32;
     *count += rows;
     slot
-}
-
-fn empty() -> Function {
-    Function {
-        name: String::new(),
-        layout: FrameLayout::default(),
-        code: Vec::new(),
-        lines: Vec::new(),
-        stack_bytes: 0,
-        local_bytes: 0,
-        parameters: Vec::new(),
-        results: Vec::new(),
-        accesses: Vec::new(),
-        calls: Vec::new(),
-        branches: Vec::new(),
-        finishes: Vec::new(),
-        videos: Vec::new(),
-        barriers: Vec::new(),
-        exchanges: Vec::new(),
-        atomics: Vec::new(),
-        textures: Vec::new(),
-        queries: Vec::new(),
-        surfaces: Vec::new(),
-    }
 }

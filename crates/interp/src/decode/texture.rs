@@ -1,7 +1,9 @@
 //! Texture and surface instructions (PTX ISA 9.7.10, 9.7.11) of one, two and three dimensions, without layers, mip levels, offsets
 //! and comparison of depths.
 
-use warploom_ptx::ir::{FunctionKind, Geometry, MipLevel, OpaqueRef, Operand, Query, Reg, ScalarType, TextureOp};
+use warploom_ptx::ir::{
+    FunctionKind, Geometry, MipLevel, OpaqueRef, Operand, Query, Reg, ScalarType, SurfaceClamp, TextureOp,
+};
 
 use super::{Decoded, Decoder, Refused};
 use crate::isa::Op;
@@ -63,26 +65,12 @@ impl Decoder<'_> {
             }
             TextureOp::Load { geometry, clamp, ty, dst, surface, coords } => {
                 let slots = self.slots(dst)?;
-                let site = SurfaceSite {
-                    surface: self.object(*surface)?,
-                    coordinates: self.coordinates(*geometry, coords)?,
-                    clamp: *clamp,
-                    size: ty.bytes(),
-                    slots,
-                };
-                let index = self.surface_site(site)?;
+                let index = self.surface_site(*surface, *geometry, coords, *clamp, ty.bytes(), slots)?;
                 self.emit(Op::scalar(texture::load), 0, [0; 3], index);
             }
             TextureOp::Store { formatted: false, geometry, clamp, ty, src, surface, coords } => {
                 let slots = src.iter().map(|&value| self.value(*ty, value)).collect::<Decoded<Vec<_>>>()?;
-                let site = SurfaceSite {
-                    surface: self.object(*surface)?,
-                    coordinates: self.coordinates(*geometry, coords)?,
-                    clamp: *clamp,
-                    size: ty.bytes(),
-                    slots,
-                };
-                let index = self.surface_site(site)?;
+                let index = self.surface_site(*surface, *geometry, coords, *clamp, ty.bytes(), slots)?;
                 self.emit(Op::scalar(texture::store), 0, [0; 3], index);
             }
             _ => return Err(Refused::Unsupported),
@@ -90,7 +78,17 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    fn surface_site(&mut self, site: SurfaceSite) -> Decoded<u32> {
+    fn surface_site(
+        &mut self,
+        surface: OpaqueRef,
+        geometry: Geometry,
+        coords: &[Operand],
+        clamp: SurfaceClamp,
+        size: u32,
+        slots: Vec<Slot>,
+    ) -> Decoded<u32> {
+        let coordinates = self.coordinates(geometry, coords)?;
+        let site = SurfaceSite { surface: self.object(surface)?, coordinates, clamp, size, slots };
         if site.bytes() > 16 {
             return Err(Refused::Unsupported);
         }

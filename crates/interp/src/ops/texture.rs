@@ -91,13 +91,13 @@ pub(crate) fn sample(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
     let mut known: Option<(u64, Arc<Texture>)> = None;
     for lane in lanes(mask) {
         let sampled = machine.handle(site.texture, lane).and_then(|handle| {
-            let texture = match &known {
-                Some((same, texture)) if *same == handle => Arc::clone(texture),
+            let texture = match known.take() {
+                Some((same, texture)) if same == handle => texture,
                 _ => machine.texture(handle)?,
             };
-            let sampled = machine.sampled(&texture, site, lane)?;
+            let sampled = machine.sampled(&texture, site, lane);
             known = Some((handle, texture));
-            Ok(sampled)
+            sampled
         });
         let words = match sampled {
             Ok(words) => words,
