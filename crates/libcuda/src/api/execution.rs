@@ -6,6 +6,7 @@ use warploom_abi::{
 };
 use warploom_driver::launch::LaunchShape;
 use warploom_driver::module::{Function, FunctionAttribute};
+use warploom_driver::stream::StreamName;
 use warploom_driver::{DriverError, DriverResult, Handle};
 
 use super::stream::named;
@@ -177,8 +178,6 @@ pub(crate) fn cuLaunchKernel(
     kernelParams: InArray<'_, HostPtr>,
     extra: InArray<'_, HostPtr>,
 ) -> ApiResult {
-    let driver = driver()?;
-    let function = driver.launchable(Handle::from_raw(f.0))?;
     let shape = LaunchShape {
         grid: [gridDimX, gridDimY, gridDimZ],
         cta: [blockDimX, blockDimY, blockDimZ],
@@ -186,8 +185,20 @@ pub(crate) fn cuLaunchKernel(
         dynamic_shared: sharedMemBytes,
         cooperative: false,
     };
-    let parameters = parameters(&function, &kernelParams, &extra)?;
-    driver.launch(&function, &shape, named(hStream, default), parameters)
+    launch(f, &shape, named(hStream, default), &kernelParams, &extra)
+}
+
+fn launch(
+    function: CUfunction,
+    shape: &LaunchShape,
+    stream: StreamName,
+    kernel_params: &InArray<'_, HostPtr>,
+    extra: &InArray<'_, HostPtr>,
+) -> ApiResult {
+    let driver = driver()?;
+    let function = driver.launchable(Handle::from_raw(function.0))?;
+    let parameters = parameters(&function, kernel_params, extra)?;
+    driver.launch(&function, shape, stream, parameters)
 }
 
 /// What the attributes of a launch ask for.
@@ -221,14 +232,17 @@ fn extras(config: &CUlaunchConfig) -> DriverResult<Extras> {
 }
 
 pub(super) fn shape_of(config: &CUlaunchConfig) -> DriverResult<LaunchShape> {
-    let extras = extras(config)?;
-    Ok(LaunchShape {
+    Ok(shape_with(config, &extras(config)?))
+}
+
+fn shape_with(config: &CUlaunchConfig, extras: &Extras) -> LaunchShape {
+    LaunchShape {
         grid: [config.gridDimX, config.gridDimY, config.gridDimZ],
         cta: [config.blockDimX, config.blockDimY, config.blockDimZ],
         cluster: extras.cluster,
         dynamic_shared: config.sharedMemBytes,
         cooperative: extras.cooperative,
-    })
+    }
 }
 
 pub(crate) fn cuLaunchKernelEx(
@@ -241,11 +255,12 @@ pub(crate) fn cuLaunchKernelEx(
     let config = config.required("config")?;
     let driver = driver()?;
     let function = driver.launchable(Handle::from_raw(f.0))?;
-    let shape = shape_of(&config)?;
+    let extras = extras(&config)?;
+    let shape = shape_with(&config, &extras);
     let parameters = parameters(&function, &kernelParams, &extra)?;
     let stream = named(config.hStream, default);
     driver.launch(&function, &shape, stream, parameters)?;
-    for event in extras(&config)?.events {
+    for event in extras.events {
         driver.record_event(Handle::from_raw(event.0), stream, 0)?;
     }
     Ok(())
@@ -264,8 +279,6 @@ pub(crate) fn cuLaunchCooperativeKernel(
     hStream: CUstream,
     kernelParams: InArray<'_, HostPtr>,
 ) -> ApiResult {
-    let driver = driver()?;
-    let function = driver.launchable(Handle::from_raw(f.0))?;
     let shape = LaunchShape {
         grid: [gridDimX, gridDimY, gridDimZ],
         cta: [blockDimX, blockDimY, blockDimZ],
@@ -273,8 +286,7 @@ pub(crate) fn cuLaunchCooperativeKernel(
         dynamic_shared: sharedMemBytes,
         cooperative: true,
     };
-    let parameters = parameters(&function, &kernelParams, &InArray::none())?;
-    driver.launch(&function, &shape, named(hStream, default), parameters)
+    launch(f, &shape, named(hStream, default), &kernelParams, &InArray::none())
 }
 
 pub(crate) fn cuLaunchHostFunc(
