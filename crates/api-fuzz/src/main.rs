@@ -44,7 +44,7 @@ struct Options {
     /// A folder whose files may be overwritten; a temporary one if none is given.
     #[arg(long)]
     folder: Option<PathBuf>,
-    /// Runs as a worker: the file in which progress is kept.
+    /// Runs as a worker: the file in which progress is kept. Calls write files into its folder.
     #[arg(long, hide = true)]
     worker: Option<PathBuf>,
     /// Rounds of a worker.

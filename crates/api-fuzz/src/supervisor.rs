@@ -35,11 +35,10 @@ struct Supervisor<'a> {
 
 /// Runs workers for as long as the options say. Fails the process if one found something.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
-    let folder = match &options.folder {
-        Some(folder) => folder.clone(),
-        None => std::env::temp_dir().join(format!("api-fuzz-{}", std::process::id())),
-    };
-    fs::create_dir_all(&folder)?;
+    // Removed with all that is in it, whatever the end.
+    let temporary = tempfile::Builder::new().prefix("api-fuzz-").tempdir()?;
+    let folder = options.folder.as_deref().unwrap_or(temporary.path());
+    fs::create_dir_all(folder)?;
     let folder = folder.canonicalize()?;
     let progress_file = folder.join("progress");
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&progress_file)?;
@@ -58,9 +57,6 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     }
     let findings = supervisor.all()?;
     supervisor.summary(findings);
-    if options.folder.is_none() {
-        fs::remove_dir_all(&supervisor.folder)?;
-    }
     Ok(if findings == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -91,7 +87,7 @@ impl Supervisor<'_> {
     fn worker(&self, seed: u64, trace: bool) -> Result<(ExitStatus, VecDeque<String>)> {
         let log = self.folder.join(LOG);
         let mut command = Command::new(std::env::current_exe()?);
-        command.current_dir(&self.folder).arg("--libcuda").arg(&self.libcuda);
+        command.arg("--libcuda").arg(&self.libcuda);
         command.args(["--seed", &seed.to_string(), "--rounds", &self.options.rounds.to_string()]);
         command.arg("--worker").arg(&self.progress_file);
         command

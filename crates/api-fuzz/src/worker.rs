@@ -58,8 +58,12 @@ struct Worker {
 /// Runs as a worker.
 pub(crate) fn run(options: &Options, progress: &Path) -> Result<ExitCode> {
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(progress)?;
+    let libcuda = options.libcuda.canonicalize()?;
+    // Calls are given names of files, relative ones too, some of which they write.
+    let folder = progress.parent().filter(|folder| !folder.as_os_str().is_empty());
+    std::env::set_current_dir(folder.context("the file of the progress stands in no folder")?)?;
     let mut rng = Rng::with_seed(options.seed);
-    let driver = Driver::load(&options.libcuda)?;
+    let driver = Driver::load(&libcuda)?;
     let started = driver.call("cuInit", &[0]);
     if started != CUresult::CUDA_SUCCESS {
         bail!("cuInit answers {started:?}");
