@@ -4,7 +4,28 @@
 mod instances;
 
 use instances::{DECLARATIONS, instances};
+use warploom_ptx::ir::{Module, PlaceMut};
 use warploom_ptx::{Options, isa, load};
+
+/// The operands of every instruction, as values and as places, are the same.
+fn check_operands(module: &Module) {
+    for inst in module.functions.iter().filter_map(|function| function.body.as_ref()).flat_map(|body| &body.insts) {
+        let mut copy = inst.clone();
+        let places: Vec<_> = copy
+            .operands_mut()
+            .into_iter()
+            .map(|operand| {
+                let value = match operand.place {
+                    PlaceMut::Reg(reg) => warploom_ptx::ir::Operand::Reg(*reg),
+                    PlaceMut::Value(value) => *value,
+                };
+                (operand.role, operand.ty, value)
+            })
+            .collect();
+        let values: Vec<_> = inst.operands().iter().map(|operand| (operand.role, operand.ty, operand.value)).collect();
+        assert_eq!(values, places, "{inst:?}");
+    }
+}
 
 /// No form makes the lowering panic, and each whose operands the tables describe has an instance that loads.
 #[test]
@@ -26,7 +47,10 @@ fn every_form_lowers() {
                     ".version {version}\n.target {target}\n.address_size 64\n.entry k()\n{{{declarations}\n{text}\nret;\n}}\n"
                 );
                 match load(module.as_bytes(), &Options { driver_version: 13020, sm }) {
-                    Ok(_) => loads = true,
+                    Ok(module) => {
+                        check_operands(&module);
+                        loads = true;
+                    }
                     Err(failure) => messages.push(format!("{text}: {}", failure.diagnostics[0].message)),
                 }
             }

@@ -78,8 +78,8 @@ impl Decoder<'_> {
     fn argument(&mut self, arg: &CallArg) -> Decoded<Place> {
         Ok(match *arg {
             CallArg::Param { offset, size } => Place::Bytes(offset.wrapping_add(self.param_base()), size),
-            CallArg::Operand(Operand::Reg(reg)) => self.register_place(reg),
-            CallArg::Operand(Operand::Imm(value)) => Place::Constant(value),
+            CallArg::Value { value: Operand::Reg(reg), .. } => self.register_place(reg),
+            CallArg::Value { value: Operand::Imm(value), .. } => Place::Constant(value),
         })
     }
 }

@@ -163,16 +163,14 @@ impl Decoder<'_> {
         self.emit(op, d, [a, access, spread], offset as u32);
     }
 
-    /// Forgets how the addresses in registers lay that an instruction has written.
-    pub(super) fn forget(&mut self, written: &[Reg]) {
-        for &reg in written {
-            let home = self.home(reg);
-            self.spreads.retain(|&(base, ..)| match (base, home) {
-                (Base::Word(row), Home::Word(slot)) | (Base::Double(row), Home::Double(slot)) => row != slot,
-                (Base::Double(row), Home::Quad(slot)) => row != slot && row != slot + 1,
-                _ => true,
-            });
-        }
+    /// Forgets how the addresses in a register lay that an instruction has written.
+    pub(super) fn forget(&mut self, written: Reg) {
+        let home = self.home(written);
+        self.spreads.retain(|&(base, ..)| match (base, home) {
+            (Base::Word(row), Home::Word(slot)) | (Base::Double(row), Home::Double(slot)) => row != slot,
+            (Base::Double(row), Home::Quad(slot)) => row != slot && row != slot + 1,
+            _ => true,
+        });
     }
 
     fn load(&mut self, place: Place, ty: ScalarType, semantics: Semantics, slots: Vec<Slot>, extend: Extend) {

@@ -140,7 +140,7 @@ impl<'a> Decoder<'a> {
             for inst in &self.body.insts[block.insts.start as usize..block.insts.end as usize] {
                 self.place(inst.line, inst.loc, inst.guard);
                 self.inst(inst).map_err(|refused| self.refuse(refused, inst))?;
-                self.forget(&simplify::Touched::by(inst).writes);
+                inst.operands().iter().filter_map(|operand| operand.def()).for_each(|reg| self.forget(reg));
                 for (inst, line) in std::mem::take(&mut self.after) {
                     self.function.code.push(inst);
                     self.function.lines.push(line);

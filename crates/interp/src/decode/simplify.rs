@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 
 use warploom_ptx::ir::{
-    self, Address, Base, Body, CallTarget, Cfg, FunctionKind, Inst, IntBinaryOp, MulMode, Op, OpaqueRef, Operand,
-    Predicate, Reg, ScalarType, Space, Storage, TerminatorKind, Visitor,
+    self, Body, Cfg, FunctionKind, Inst, IntBinaryOp, MulMode, Op, Operand, Reg, Role, ScalarType, Space, Storage,
 };
 
 /// How far behind a product its sum is looked for.
@@ -22,57 +21,6 @@ pub(super) fn simplify(source: &ir::Function, body: &Body) -> Body {
     body
 }
 
-/// The registers that an instruction touches.
-#[derive(Default)]
-pub(super) struct Touched {
-    pub(super) reads: Vec<Reg>,
-    pub(super) writes: Vec<Reg>,
-}
-
-impl Touched {
-    /// What `inst` touches, its guard included.
-    pub(super) fn by(inst: &Inst) -> Touched {
-        let mut touched = Touched::default();
-        inst.op.clone().visit(&mut touched);
-        touched.reads.extend(inst.guard.map(|guard| guard.reg));
-        touched
-    }
-}
-
-impl Visitor for Touched {
-    fn write(&mut self, reg: &mut Reg) {
-        self.writes.push(*reg);
-    }
-
-    fn read(&mut self, operand: &mut Operand) {
-        if let Operand::Reg(reg) = operand {
-            self.reads.push(*reg);
-        }
-    }
-
-    fn predicate(&mut self, predicate: &mut Predicate) {
-        self.reads.push(predicate.reg);
-    }
-
-    fn address(&mut self, address: &mut Address) {
-        if let Base::Reg(reg) = address.base {
-            self.reads.push(reg);
-        }
-    }
-
-    fn callee(&mut self, target: &mut CallTarget) {
-        if let CallTarget::Indirect { address, .. } = target {
-            self.reads.push(*address);
-        }
-    }
-
-    fn opaque(&mut self, object: &mut OpaqueRef) {
-        if let OpaqueRef::Handle(reg) = object {
-            self.reads.push(*reg);
-        }
-    }
-}
-
 /// How often each register is written and read in the text.
 struct Counts {
     writes: Vec<u32>,
@@ -82,18 +30,11 @@ struct Counts {
 impl Counts {
     fn of(source: &ir::Function, body: &Body) -> Counts {
         let mut counts = Counts { writes: vec![0; body.regs.len()], reads: vec![0; body.regs.len()] };
-        for inst in &body.insts {
-            let touched = Touched::by(inst);
-            touched.reads.iter().for_each(|reg| counts.reads[reg.0 as usize] += 1);
-            touched.writes.iter().for_each(|reg| counts.writes[reg.0 as usize] += 1);
-        }
-        for block in &body.blocks {
-            let index = match &block.terminator.kind {
-                TerminatorKind::BrxIdx { index: Operand::Reg(reg), .. } => Some(*reg),
-                _ => None,
-            };
-            let guard = block.terminator.guard.map(|guard| guard.reg);
-            index.into_iter().chain(guard).for_each(|reg| counts.reads[reg.0 as usize] += 1);
+        let ends = body.blocks.iter().flat_map(|block| block.terminator.operands());
+        for operand in body.insts.iter().flat_map(Inst::operands).chain(ends) {
+            let Some(reg) = operand.value.reg() else { continue };
+            let count = if operand.role == Role::Def { &mut counts.writes } else { &mut counts.reads };
+            count[reg.0 as usize] += 1;
         }
         if source.kind == FunctionKind::Device {
             // Parameters are written by the caller, results read by it: more than the text shows.
@@ -127,6 +68,7 @@ fn copies(source: &ir::Function, body: &Body) -> HashMap<Reg, Reg> {
     let counts = Counts::of(source, body);
     let entered_once = Cfg::new(body).predecessors.first().is_some_and(Vec::is_empty);
     let mut written: HashMap<Reg, (usize, usize)> = HashMap::new();
+    let mut last_read: Vec<Option<usize>> = vec![None; body.regs.len()];
     let mut copies = HashMap::new();
     for (number, block) in body.blocks.iter().enumerate() {
         for index in block.insts.start as usize..block.insts.end as usize {
@@ -138,15 +80,16 @@ fn copies(source: &ir::Function, body: &Body) -> HashMap<Reg, Reg> {
                 && body.regs[dst.0 as usize].ty.bits() == body.regs[src.0 as usize].ty.bits()
                 && let Some(&(home, place)) = written.get(&src)
                 && ((home == 0 && entered_once)
-                    || (home == number
-                        && !body.insts[place..index].iter().any(|inst| Touched::by(inst).reads.contains(&dst))))
+                    || (home == number && last_read[dst.0 as usize].is_none_or(|read| read < place)))
             {
                 copies.insert(dst, src);
             }
-            if inst.guard.is_none() {
-                Touched::by(inst).writes.iter().for_each(|&reg| {
-                    written.insert(reg, (number, index));
-                });
+            for operand in inst.operands() {
+                match (operand.def(), operand.read()) {
+                    (Some(reg), _) if inst.guard.is_none() => _ = written.insert(reg, (number, index)),
+                    (_, Some(reg)) => last_read[reg.0 as usize] = Some(index),
+                    _ => {}
+                }
             }
         }
     }
@@ -155,51 +98,17 @@ fn copies(source: &ir::Function, body: &Body) -> HashMap<Reg, Reg> {
 
 /// Reads the originals in place of the copies, and leaves the copying out.
 fn replace(body: &mut Body, copies: &HashMap<Reg, Reg>) {
-    struct Renamed<'a>(&'a HashMap<Reg, Reg>);
-
-    impl Renamed<'_> {
-        fn rename(&self, reg: &mut Reg) {
-            if let Some(&original) = self.0.get(reg) {
-                *reg = original;
-            }
-        }
-    }
-
-    impl Visitor for Renamed<'_> {
-        fn read(&mut self, operand: &mut Operand) {
-            if let Operand::Reg(reg) = operand {
-                self.rename(reg);
-            }
-        }
-
-        fn address(&mut self, address: &mut Address) {
-            if let Base::Reg(reg) = &mut address.base {
-                self.rename(reg);
-            }
-        }
-
-        fn callee(&mut self, target: &mut CallTarget) {
-            if let CallTarget::Indirect { address, .. } = target {
-                self.rename(address);
-            }
-        }
-
-        fn opaque(&mut self, object: &mut OpaqueRef) {
-            if let OpaqueRef::Handle(reg) = object {
-                self.rename(reg);
-            }
-        }
-    }
-
-    let mut renamed = Renamed(copies);
-    for block in &mut body.blocks {
-        if let TerminatorKind::BrxIdx { index: Operand::Reg(reg), .. } = &mut block.terminator.kind {
-            renamed.rename(reg);
-        }
-    }
     let made: Vec<bool> =
         body.insts.iter().map(|inst| copied(inst).is_none_or(|(dst, _)| !copies.contains_key(&dst))).collect();
-    body.insts.iter_mut().for_each(|inst| inst.op.visit(&mut renamed));
+    let insts = body.insts.iter_mut().flat_map(Inst::operands_mut);
+    let ends = body.blocks.iter_mut().flat_map(|block| block.terminator.operands_mut());
+    for mut operand in insts.chain(ends).filter(|operand| operand.role.reads()) {
+        if let Some(reg) = operand.reg()
+            && let Some(&original) = copies.get(reg)
+        {
+            *reg = original;
+        }
+    }
     keep(body, &made);
 }
 
@@ -235,15 +144,17 @@ fn merge_products(source: &ir::Function, body: &mut Body) {
             }
             let end = (block.insts.end as usize).min(index + 1 + NEAR);
             for place in index + 1..end {
-                let touched = Touched::by(&body.insts[place]);
-                if touched.reads.contains(&product) {
+                let operands = body.insts[place].operands();
+                if operands.iter().any(|operand| operand.read() == Some(product)) {
                     if let Some((dst, c)) = sum(&body.insts[place], product, width) {
                         body.insts[place].op = Op::Mad { mode, ty, sat: false, dst, a, b, c };
                         merged.push(index);
                     }
                     break;
                 }
-                let lost = |operand: Operand| matches!(operand, Operand::Reg(reg) if touched.writes.contains(&reg));
+                let lost = |factor: Operand| {
+                    factor.reg().is_some_and(|reg| operands.iter().any(|operand| operand.def() == Some(reg)))
+                };
                 if lost(a) || lost(b) {
                     break;
                 }

@@ -5,9 +5,8 @@
 //! runs the code as one thread, so what holds for a thread holds for each lane, whatever the others do meanwhile. No register shares
 //! with one that is read or written by the same instruction: how an instruction orders its reads and writes does not matter.
 
-use warploom_ptx::ir::{self, Body, Cfg, FunctionKind, Operand, Reg, ScalarType, TerminatorKind};
+use warploom_ptx::ir::{self, Body, Cfg, FunctionKind, OperandRef, OperandRefs, Reg, ScalarType, TerminatorKind};
 
-use super::simplify::Touched;
 use super::{Home, bump};
 use crate::frame::FrameLayout;
 
@@ -75,9 +74,18 @@ fn extend(life: &mut Option<Life>, at: u32) {
 }
 
 /// One instruction or terminator: what it touches, and whether it writes in every lane that comes by.
+#[derive(Default)]
 struct Step {
-    touched: Touched,
+    reads: Vec<Reg>,
+    writes: Vec<Reg>,
     guarded: bool,
+}
+
+impl Step {
+    fn new(operands: OperandRefs, guarded: bool) -> Self {
+        let reads = operands.iter().filter_map(OperandRef::read).collect();
+        Step { reads, writes: operands.iter().filter_map(OperandRef::def).collect(), guarded }
+    }
 }
 
 /// The steps of each block.
@@ -91,15 +99,12 @@ fn steps(source: &ir::Function, body: &Body) -> Vec<Vec<Step>> {
         .map(|block| {
             let insts = &body.insts[block.insts.start as usize..block.insts.end as usize];
             let mut steps: Vec<Step> =
-                insts.iter().map(|inst| Step { touched: Touched::by(inst), guarded: inst.guard.is_some() }).collect();
-            let mut touched = Touched::default();
-            touched.reads.extend(block.terminator.guard.map(|guard| guard.reg));
-            match &block.terminator.kind {
-                TerminatorKind::BrxIdx { index: Operand::Reg(reg), .. } => touched.reads.push(*reg),
-                TerminatorKind::Ret { .. } => touched.reads.extend(&results),
-                _ => {}
+                insts.iter().map(|inst| Step::new(inst.operands(), inst.guard.is_some())).collect();
+            let mut end = Step::new(block.terminator.operands(), false);
+            if let TerminatorKind::Ret { .. } = block.terminator.kind {
+                end.reads.extend(&results);
             }
-            steps.push(Step { touched, guarded: false });
+            steps.push(end);
             steps
         })
         .collect()
@@ -164,9 +169,9 @@ fn lives(source: &ir::Function, body: &Body) -> Vec<Option<Life>> {
         for step in steps[block].iter().rev() {
             // A guarded write leaves the old value in other lanes.
             if !step.guarded {
-                step.touched.writes.iter().for_each(|&reg| alive.remove(reg));
+                step.writes.iter().for_each(|&reg| alive.remove(reg));
             }
-            step.touched.reads.iter().for_each(|&reg| alive.insert(reg));
+            step.reads.iter().for_each(|&reg| alive.insert(reg));
         }
         if alive_in[block].unite(&alive) {
             pending.extend(cfg.predecessors[block].iter().map(|predecessor| predecessor.0 as usize));
@@ -182,11 +187,7 @@ fn lives(source: &ir::Function, body: &Body) -> Vec<Option<Life>> {
         alive_in[block].members().for_each(|reg| extend(&mut lives[reg], at));
         for step in steps {
             at += 1;
-            step.touched
-                .reads
-                .iter()
-                .chain(&step.touched.writes)
-                .for_each(|reg| extend(&mut lives[reg.0 as usize], at));
+            step.reads.iter().chain(&step.writes).for_each(|reg| extend(&mut lives[reg.0 as usize], at));
         }
         alive_out[block].members().for_each(|reg| extend(&mut lives[reg], at));
     }

@@ -9,12 +9,12 @@ mod matrix;
 mod module;
 mod op;
 mod operand;
+mod operands;
 mod print;
 mod sync;
 mod texture;
 mod types;
 mod video;
-mod visit;
 
 pub use cfg::Cfg;
 pub use matrix::{BitOp, Fragment, Layout, MatrixOp, Product, Shape};
@@ -28,6 +28,7 @@ pub use operand::{
     Address, AddressTarget, Base, BlockId, CallArg, CallTarget, FunctionId, GlobalId, Operand, Operands, Predicate,
     Reg, Regs,
 };
+pub use operands::{OperandMut, OperandRef, OperandRefs, PlaceMut, Role, Symbol, SymbolMut};
 pub use sync::{AsyncOp, BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp};
 pub use texture::{Geometry, MipLevel, OpaqueRef, Query, SurfaceClamp, TextureOp};
 pub(crate) use types::keywords;
@@ -36,4 +37,3 @@ pub use types::{
     ShflMode, Space, SpecialReg, TestpOp, TypeClass, VoteMode,
 };
 pub use video::{Selector, VideoKind, VideoOp, VideoSecond};
-pub use visit::Visitor;

@@ -437,8 +437,10 @@ pub enum Op {
     CreatePolicy {
         dst: Reg,
     },
+    /// `ty` is `u32` or `u64`, as the register that holds the address.
     Isspacep {
         space: Space,
+        ty: ScalarType,
         dst: Reg,
         a: Operand,
     },

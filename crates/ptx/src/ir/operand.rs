@@ -96,8 +96,13 @@ pub enum AddressTarget {
 /// An argument, or the place of a result, at a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CallArg {
-    /// A value (arguments only) or register.
-    Operand(Operand),
+    /// A value (arguments only) or register, passed as the parameter's type.
+    Value {
+        /// Of the parameter.
+        ty: super::ScalarType,
+        /// The register may be wider where `ty` has fewer than 32 bits.
+        value: Operand,
+    },
     /// A `.param` variable of the caller.
     Param {
         /// Offset in the caller's parameter frame, in bytes.

@@ -68,7 +68,7 @@ impl Debug for AddressTarget {
 impl Debug for CallArg {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            CallArg::Operand(operand) => operand.fmt(f),
+            CallArg::Value { ty, value } => write!(f, "{value:?}.{ty}"),
             CallArg::Param { offset, size } => write!(f, "param+{offset}..{}", offset + size),
         }
     }

@@ -10,6 +10,17 @@ keywords! {
     }
 }
 
+impl Geometry {
+    /// How many of the coordinates in front are unsigned whole numbers: the layer of an array, the sample of a multisampled image.
+    pub const fn leading(self) -> usize {
+        match self {
+            Geometry::A1 | Geometry::A2 | Geometry::ACube | Geometry::D2ms => 1,
+            Geometry::A2ms => 2,
+            Geometry::D1 | Geometry::D2 | Geometry::D3 | Geometry::Cube => 0,
+        }
+    }
+}
+
 keywords! {
     /// What a surface access outside the bounds does.
     SurfaceClamp { Trap = "trap", Clamp = "clamp", Zero = "zero", }

@@ -112,6 +112,38 @@ impl ScalarType {
         matches!(self.class(), TypeClass::Float)
     }
 
+    /// The type of the same class and twice the width: of the product of `mul.wide`. Types that have none stay what they are.
+    pub const fn doubled(self) -> ScalarType {
+        use ScalarType::*;
+        match self {
+            U16 => U32,
+            S16 => S32,
+            U32 => U64,
+            S32 => S64,
+            other => other,
+        }
+    }
+
+    /// The type of one of `count` elements that a value of this type is packed from.
+    pub const fn element(self, count: usize) -> ScalarType {
+        match self.bits() as usize / if count == 0 { 1 } else { count } {
+            8 => ScalarType::B8,
+            16 => ScalarType::B16,
+            32 => ScalarType::B32,
+            64 => ScalarType::B64,
+            _ => ScalarType::B128,
+        }
+    }
+
+    /// The type of the registers that hold elements of this type in the fragment of a matrix (PTX ISA 9.7.14.2, 9.7.14.5).
+    pub const fn fragment_register(self) -> ScalarType {
+        use ScalarType::{B32, F32, F64, S32};
+        match self {
+            F32 | F64 | S32 => self,
+            _ => B32,
+        }
+    }
+
     /// The untyped type of the same size, as used for registers.
     pub const fn to_bits(self) -> ScalarType {
         match self.bits() {

@@ -167,7 +167,7 @@ impl BodyLowering<'_, '_> {
         } else {
             self.source(operand, formal.ty, relaxed)
         };
-        passed.map(CallArg::Operand)
+        passed.map(|value| CallArg::Value { ty: formal.ty, value })
     }
 
     fn formal_mismatch<T>(&mut self, span: Span, what: &str, formal: &Param) -> Lower<T> {

@@ -1,10 +1,7 @@
 //! Linking: inputs become one module, `.extern` finds `.visible`, `.weak` and `.common` (PTX ISA 11.6).
 
 use super::{Input, VerifiedModule};
-use crate::ir::{
-    Address, AddressTarget, Base, CallTarget, Function, FunctionId, Global, GlobalId, Linkage, Module, OpaqueRef,
-    PrototypeId, RelocationTarget, Space, Visitor,
-};
+use crate::ir::{Function, FunctionId, Global, GlobalId, Linkage, Module, RelocationTarget, Space, SymbolMut};
 use std::collections::HashMap;
 
 /// What a symbol of the linked module is, and where it came from.
@@ -55,34 +52,12 @@ struct Renaming {
     mnemonics: u32,
 }
 
-impl Visitor for Renaming {
-    fn address(&mut self, address: &mut Address) {
-        if let Base::Global(id) = &mut address.base {
-            *id = self.globals[id.0 as usize];
-        }
-    }
-
-    fn target(&mut self, target: &mut AddressTarget) {
-        match target {
-            AddressTarget::Global(id) => *id = self.globals[id.0 as usize],
-            AddressTarget::Function(id) => *id = self.functions[id.0 as usize],
-            AddressTarget::LocalFrame | AddressTarget::ParamFrame => {}
-        }
-    }
-
-    fn callee(&mut self, target: &mut CallTarget) {
-        match target {
-            CallTarget::Direct(id) => *id = self.functions[id.0 as usize],
-            CallTarget::Indirect { prototype, candidates, .. } => {
-                *prototype = PrototypeId(prototype.0 + self.prototypes);
-                candidates.iter_mut().for_each(|id| *id = self.functions[id.0 as usize]);
-            }
-        }
-    }
-
-    fn opaque(&mut self, object: &mut OpaqueRef) {
-        if let OpaqueRef::Global { id, .. } = object {
-            *id = self.globals[id.0 as usize];
+impl Renaming {
+    fn rename(&self, symbol: SymbolMut<'_>) {
+        match symbol {
+            SymbolMut::Global(id) => *id = self.globals[id.0 as usize],
+            SymbolMut::Function(id) => *id = self.functions[id.0 as usize],
+            SymbolMut::Prototype(id) => id.0 += self.prototypes,
         }
     }
 }
@@ -116,7 +91,7 @@ impl Linker {
         }
         let (globals, new_globals) = self.place_globals(&module.globals, globals, index);
         let (functions, new_functions) = self.place_functions(&module.functions, functions, index);
-        let mut renaming = Renaming {
+        let renaming = Renaming {
             globals,
             functions,
             prototypes: self.module.prototypes.len() as u32,
@@ -126,7 +101,7 @@ impl Linker {
         self.module.prototypes.append(&mut module.prototypes);
         self.rename_relocations(&new_globals, &renaming);
         for old in new_functions {
-            self.take_body(&mut module.functions[old], old, &mut renaming, index);
+            self.take_body(&mut module.functions[old], old, &renaming, index);
         }
         Ok(())
     }
@@ -254,10 +229,10 @@ impl Linker {
     }
 
     /// Moves the body of function `old` of an input over, under its new ids.
-    fn take_body(&mut self, function: &mut Function, old: usize, renaming: &mut Renaming, input: usize) {
+    fn take_body(&mut self, function: &mut Function, old: usize, renaming: &Renaming, input: usize) {
         let Some(mut body) = function.body.take() else { return };
         for inst in &mut body.insts {
-            inst.op.visit(renaming);
+            inst.symbols_mut().into_iter().for_each(|symbol| renaming.rename(symbol));
             inst.mnemonic.0 += renaming.mnemonics;
         }
         for found in &mut body.unsupported {

@@ -23,18 +23,9 @@ fn tile(word: &str) -> Option<(u16, u16)> {
     Some((m.parse().ok()?, n.parse().ok()?))
 }
 
-/// The register type that holds elements of a matrix type (PTX ISA 9.7.14.2, 9.7.14.5).
-fn register_type(ty: ScalarType) -> ScalarType {
-    use ScalarType::{B32, F32, F64, S32};
-    match ty {
-        F32 | F64 | S32 => ty,
-        _ => B32,
-    }
-}
-
 /// How many registers of a lane hold its part of `elements` elements spread over a warp.
 fn registers(elements: u32, ty: ScalarType) -> usize {
-    let held = register_type(ty);
+    let held = ty.fragment_register();
     let per_register = held.bits() / ty.bits().min(held.bits());
     (elements / 32 / per_register).max(1) as usize
 }
@@ -82,7 +73,7 @@ impl BodyLowering<'_, '_> {
         span: Span,
     ) -> Lower<Operands> {
         match operand.copied() {
-            Some(operand) => self.sources(&operand, register_type(ty), count, false),
+            Some(operand) => self.sources(&operand, ty.fragment_register(), count, false),
             None => self.mismatch(span, "a fragment in braces is missing"),
         }
     }
@@ -95,7 +86,7 @@ impl BodyLowering<'_, '_> {
         span: Span,
     ) -> Lower<Regs> {
         match operand.copied() {
-            Some(operand) => self.destinations(&operand, register_type(ty), count, false),
+            Some(operand) => self.destinations(&operand, ty.fragment_register(), count, false),
             None => self.mismatch(span, "a fragment in braces is missing"),
         }
     }

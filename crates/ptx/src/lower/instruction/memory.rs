@@ -55,11 +55,11 @@ impl BodyLowering<'_, '_> {
                 let Some(operand) = args.raw(1).copied() else {
                     return self.refuse(Code::Operand, span, "Arguments mismatch for instruction 'isspacep'");
                 };
-                let wide = matches!(operand.kind, OperandKind::Name(name)
+                let narrow = matches!(operand.kind, OperandKind::Name(name)
                     if matches!(self.symbol(name), Some(Symbol::Reg(reg)) if self.body.regs[reg.0 as usize].ty.bits() == 32));
-                let a_ty = if wide { ScalarType::U32 } else { ScalarType::U64 };
-                let a = self.source(&operand, a_ty, false)?;
-                Op::Isspacep { space: space(m), dst: args.dst(0), a }
+                let ty = if narrow { ScalarType::U32 } else { ScalarType::U64 };
+                let a = self.source(&operand, ty, false)?;
+                Op::Isspacep { space: space(m), ty, dst: args.dst(0), a }
             }
             Opcode::Cvta => {
                 let (to_generic, space, ty) = (!m.has("to"), space(m), ty(m));

@@ -98,11 +98,6 @@ impl BodyLowering<'_, '_> {
     /// `{x, y}`; arrays and multisampled images have an unsigned layer or sample number in front.
     fn coords(&mut self, operand: &ast::Operand, geometry: Geometry, ty: ScalarType) -> Lower<Operands> {
         let (used, written) = coordinates(geometry);
-        let leading = match geometry {
-            Geometry::A1 | Geometry::A2 | Geometry::ACube | Geometry::D2ms => 1,
-            Geometry::A2ms => 2,
-            _ => 0,
-        };
         let ast = self.l.ast;
         let elements = match operand.kind {
             OperandKind::Vector(list) => &ast[list],
@@ -115,7 +110,7 @@ impl BodyLowering<'_, '_> {
         }
         let mut coords = Operands::new();
         for (index, element) in elements[..used].iter().enumerate() {
-            let ty = if index < leading { ScalarType::U32 } else { ty };
+            let ty = if index < geometry.leading() { ScalarType::U32 } else { ty };
             coords.push(self.source(element, ty, false)?);
         }
         Ok(coords)
