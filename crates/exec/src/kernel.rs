@@ -65,6 +65,11 @@ pub enum CtaExit {
         /// slow down when nothing but waiting is left.
         progressed: bool,
     },
+    /// Nothing has happened since the last call, and nothing will until then: all threads sleep, or wait for ones that do.
+    Asleep {
+        /// When to call again.
+        until: Instant,
+    },
     /// The kernel is at an end: no further CTA of the grid runs.
     Fault(Box<Fault>),
 }

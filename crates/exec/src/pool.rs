@@ -30,6 +30,8 @@ const SPIN: Duration = Duration::from_micros(40);
 /// long wait costs little.
 const SHORTEST_REST: Duration = Duration::from_micros(20);
 const LONGEST_REST: Duration = Duration::from_millis(1);
+/// How late the system may wake a thread: the last part of a kernel's sleep is waited for awake.
+const WAKING: Duration = Duration::from_micros(60);
 /// Looks at waiting work before the first rest.
 const EAGER_ROUNDS: u32 = 200;
 
@@ -99,6 +101,16 @@ enum Entry {
     Task(Box<dyn FnOnce() + Send>),
     /// Looked at until it is true.
     Condition(Box<dyn FnMut() -> bool + Send>, Box<dyn FnOnce() + Send>),
+}
+
+/// What came of an entry's turn.
+enum Served {
+    /// Something moved.
+    Progressed,
+    /// All of it waits.
+    Waits,
+    /// All of it sleeps until then.
+    Sleeps(Instant),
 }
 
 /// A grid in flight.
@@ -220,8 +232,10 @@ impl Pool {
         let _mode = DefaultMode::set();
         let lent = shared.helpers().pop();
         let mut worker = lent.unwrap_or_else(|| Worker::new(0));
-        if !shared.take().is_some_and(|entry| shared.serve(entry, &mut worker)) {
-            std::thread::yield_now();
+        match shared.take().map(|entry| shared.serve(entry, &mut worker)) {
+            Some(Served::Progressed) => {}
+            Some(Served::Sleeps(until)) => shared.sleep_until(until),
+            Some(Served::Waits) | None => std::thread::yield_now(),
         }
         shared.helpers().push(worker);
         true
@@ -321,41 +335,42 @@ impl Shared {
                 }
                 continue;
             };
-            let progressed = self.serve(entry, &mut worker);
-            if progressed {
-                fruitless = 0;
-            } else {
-                fruitless += 1;
-                self.rest(fruitless);
+            match self.serve(entry, &mut worker) {
+                Served::Progressed => fruitless = 0,
+                Served::Waits => {
+                    fruitless += 1;
+                    self.rest(fruitless);
+                }
+                Served::Sleeps(until) => self.sleep_until(until),
             }
         }
     }
 
-    /// Does a piece of an entry's work; whether anything moved.
-    fn serve(&self, entry: Entry, worker: &mut Worker) -> bool {
+    /// Does a piece of an entry's work.
+    fn serve(&self, entry: Entry, worker: &mut Worker) -> Served {
         match entry {
             Entry::Grid(run) => self.work_on(&run, worker),
             Entry::Task(task) => {
                 self.wake_another();
                 task();
-                true
+                Served::Progressed
             }
             Entry::Condition(mut condition, then) => {
                 let met = condition();
                 if met {
                     then();
-                } else {
-                    let mut queue = self.queue();
-                    queue.entries.push_back(Entry::Condition(condition, then));
-                    self.count(&queue);
+                    return Served::Progressed;
                 }
-                met
+                let mut queue = self.queue();
+                queue.entries.push_back(Entry::Condition(condition, then));
+                self.count(&queue);
+                Served::Waits
             }
         }
     }
 
-    /// Works on a grid for a while; whether anything moved.
-    fn work_on(&self, run: &Arc<Run>, worker: &mut Worker) -> bool {
+    /// Works on a grid for a while.
+    fn work_on(&self, run: &Arc<Run>, worker: &mut Worker) -> Served {
         if run.has_work_for_more() {
             // Two wake for each that wakes: the whole pool is up after a few rounds.
             self.offer(run);
@@ -367,10 +382,22 @@ impl Shared {
         let others_wait = |worker: &Worker| self.waiting.load(Ordering::Relaxed) != 0 && worker.slice_is_over();
         let stay = run.work(worker, others_wait);
         self.offer(run);
-        if stay == Stay::Waiting {
-            self.watch(run);
+        let Stay::Waiting(until) = stay else { return Served::Progressed };
+        self.watch(run);
+        // Others that wait for this worker may have something to do before that.
+        let alone = self.waiting.load(Ordering::Relaxed) <= 1;
+        until.filter(|_| alone).map_or(Served::Waits, Served::Sleeps)
+    }
+
+    /// Waits until a kernel's threads wake, or new work comes.
+    fn sleep_until(&self, until: Instant) {
+        let epoch = self.work.epoch();
+        let left = until.saturating_duration_since(Instant::now());
+        if left > WAKING {
+            self.work.sleep(epoch, Some(left - WAKING));
+        } else {
+            std::thread::yield_now();
         }
-        stay != Stay::Waiting
     }
 
     /// If there is more to do than this worker takes, another one should wake.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 
 use crate::fault::{Fault, FaultKind};
 use crate::grid::Grid;
@@ -46,6 +47,36 @@ enum Parked {
     Units(u64, u64),
 }
 
+/// When CTAs that got nowhere should be asked again.
+#[derive(Clone, Copy, Default)]
+enum Wakes {
+    /// None was asked.
+    #[default]
+    Nobody,
+    /// All of them sleep, the first one until then.
+    At(Instant),
+    /// One waits for what may happen any time.
+    AtOnce,
+}
+
+impl Wakes {
+    /// With one more that sleeps.
+    fn or(self, until: Instant) -> Wakes {
+        match self {
+            Wakes::Nobody => Wakes::At(until),
+            Wakes::At(other) => Wakes::At(other.min(until)),
+            Wakes::AtOnce => Wakes::AtOnce,
+        }
+    }
+
+    fn time(self) -> Option<Instant> {
+        match self {
+            Wakes::At(until) => Some(until),
+            Wakes::Nobody | Wakes::AtOnce => None,
+        }
+    }
+}
+
 /// What a stay in [`Run::work`] came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stay {
@@ -53,8 +84,8 @@ pub(crate) enum Stay {
     Exhausted,
     /// Work is left and something else should run first.
     Interrupted,
-    /// Work is left, but all of it waits.
-    Waiting,
+    /// Work is left, but all of it waits: until this time if all of it sleeps.
+    Waiting(Option<Instant>),
 }
 
 impl Run {
@@ -142,6 +173,7 @@ impl Run {
         // Fresh CTAs and parked ones take turns, so that neither starves the other.
         let mut resume_next = false;
         let mut fruitless = 0;
+        let mut wakes = Wakes::default();
         loop {
             let work = if resume_next {
                 self.unpark().or_else(|| self.claim().map(|(first, end)| Parked::Units(first, end)))
@@ -153,13 +185,14 @@ impl Run {
             let mut ended = 0;
             let progressed = match work {
                 None => return Stay::Exhausted,
-                Some(Parked::Cta(cta)) => self.step(cta, worker, &mut ended),
+                Some(Parked::Cta(cta)) => self.step(cta, worker, &mut ended, &mut wakes),
                 Some(Parked::Units(first, end)) => {
                     let mut progressed = false;
                     let mut id = self.grid.unit_start(first);
                     for unit in first..end {
                         let state = worker.spare.take();
-                        progressed |= self.step(Cta { id, linear: unit, started: false, state }, worker, &mut ended);
+                        let cta = Cta { id, linear: unit, started: false, state };
+                        progressed |= self.step(cta, worker, &mut ended, &mut wakes);
                         if unit + 1 < end && interrupt(worker) {
                             self.park(Parked::Units(unit + 1, end));
                             break;
@@ -174,11 +207,12 @@ impl Run {
             }
             if progressed {
                 fruitless = 0;
+                wakes = Wakes::default();
             } else {
                 fruitless += 1;
                 // Everything parked has been asked once, and nothing can be issued: it all waits.
                 if fruitless > self.parked_count.load(Ordering::Relaxed) && !self.can_issue() {
-                    return if self.has_work() { Stay::Waiting } else { Stay::Exhausted };
+                    return if self.has_work() { Stay::Waiting(wakes.time()) } else { Stay::Exhausted };
                 }
             }
             if interrupt(worker) {
@@ -187,8 +221,9 @@ impl Run {
         }
     }
 
-    /// Runs one CTA once; whether it got on. Adds 1 to `ended` if it has ended: the caller owes that to [`Run::finish`].
-    fn step(&self, mut cta: Cta, worker: &mut Worker, ended: &mut u64) -> bool {
+    /// Runs one CTA once; whether it got on. Adds 1 to `ended` if it has ended: the caller owes that to [`Run::finish`]. One that
+    /// waits adds to `wakes` when it should be asked again.
+    fn step(&self, mut cta: Cta, worker: &mut Worker, ended: &mut u64, wakes: &mut Wakes) -> bool {
         let kernel = &*self.grid.launch.kernel;
         let exit = if self.grid.cancelled.load(Ordering::Relaxed) {
             CtaExit::Finished
@@ -216,10 +251,18 @@ impl Run {
             CtaExit::Yielded { progressed } => {
                 if progressed {
                     self.note_progress();
+                } else {
+                    *wakes = Wakes::AtOnce;
                 }
                 cta.started = true;
                 self.park(Parked::Cta(cta));
                 progressed
+            }
+            CtaExit::Asleep { until } => {
+                *wakes = wakes.or(until);
+                cta.started = true;
+                self.park(Parked::Cta(cta));
+                false
             }
             CtaExit::Fault(fault) => {
                 self.cancel(Some(Arc::from(fault)));

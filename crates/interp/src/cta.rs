@@ -17,25 +17,25 @@ pub(crate) struct Reduction {
     pub(crate) set: u32,
 }
 
-/// A completed phase, as one waiting group is told of it.
+/// What a completed phase of `barrier.red` came to, for the groups that have not taken it yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Released {
-    pub(crate) id: u32,
-    pub(crate) ticket: u64,
-    pub(crate) reduction: Reduction,
+struct Outcome {
+    ticket: u64,
+    reduction: Reduction,
+    takers: u32,
 }
 
 #[derive(Debug, Default)]
 struct Barrier {
-    phase: u64,
     /// Lanes of each warp that have arrived in this phase.
     arrived: Vec<u32>,
     /// Threads that arrived more than once in this phase.
     repeated: u32,
     /// The thread count that the instruction named.
     expected: Option<u32>,
-    /// Warp of each group that waits.
-    waiting: Vec<u32>,
+    /// Groups that wait for the phase's reduction.
+    takers: u32,
+    outcomes: Vec<Outcome>,
     reduction: Reduction,
     pending: bool,
 }
@@ -50,15 +50,15 @@ pub(crate) struct Arrival {
     pub(crate) set: u32,
     /// Thread count operand.
     pub(crate) expected: Option<u32>,
-    /// False for `barrier.arrive`.
-    pub(crate) waits: bool,
+    /// Whether [`CtaShared::take_outcome`] will be asked for the phase's reduction.
+    pub(crate) reduces: bool,
 }
 
 /// The state that warps of a CTA share.
 #[derive(Debug, Default)]
 pub(crate) struct CtaShared {
     /// What accesses to global memory have met so far.
-    pub(crate) recent: Recent,
+    pub(crate) recent: Option<Box<Recent>>,
     /// Registers that no activation uses.
     pub(crate) frames: Frames,
     /// `%ctaid`.
@@ -72,7 +72,8 @@ pub(crate) struct CtaShared {
     alive_threads: u32,
     /// Barriers at which threads have arrived.
     pending: u32,
-    released: Vec<Vec<Released>>,
+    /// The phase of each barrier that is not complete yet: who waits for an earlier one goes on.
+    phases: [u64; BARRIERS],
     barriers: [Barrier; BARRIERS],
 }
 
@@ -85,13 +86,12 @@ impl CtaShared {
         self.alive.extend_from_slice(warps);
         self.alive_threads = warps.iter().map(|mask| mask.count_ones()).sum();
         self.pending = 0;
-        self.released.iter_mut().for_each(Vec::clear);
-        self.released.resize_with(warps.len(), Vec::new);
+        self.phases = [0; BARRIERS];
         for barrier in &mut self.barriers {
             if barrier.pending {
-                barrier.clear(0);
+                barrier.clear();
             }
-            barrier.phase = 0;
+            barrier.outcomes.clear();
         }
     }
 
@@ -112,10 +112,8 @@ impl CtaShared {
         barrier.expected = barrier.expected.or(arrival.expected);
         barrier.reduction.arrived += arrival.mask.count_ones();
         barrier.reduction.set += (arrival.mask & arrival.set).count_ones();
-        if arrival.waits {
-            barrier.waiting.push(arrival.warp);
-        }
-        let ticket = barrier.phase;
+        barrier.takers += u32::from(arrival.reduces);
+        let ticket = self.phases[arrival.id as usize];
         self.complete(arrival.id as usize);
         ticket
     }
@@ -134,16 +132,25 @@ impl CtaShared {
         }
     }
 
-    /// True if `warp` has been released from a barrier and does not know yet.
-    pub(crate) fn has_released(&self, warp: u32) -> bool {
-        !self.released[warp as usize].is_empty()
+    /// True if phase `ticket` of barrier `id` is complete.
+    #[inline(always)]
+    pub(crate) fn passed(&self, id: u32, ticket: u64) -> bool {
+        self.phases[id as usize % BARRIERS] > ticket
     }
 
-    /// Takes the news of a completed phase, if it is complete.
-    pub(crate) fn take_released(&mut self, warp: u32, id: u32, ticket: u64) -> Option<Reduction> {
-        let released = &mut self.released[warp as usize];
-        let index = released.iter().position(|entry| entry.id == id && entry.ticket == ticket)?;
-        Some(released.swap_remove(index).reduction)
+    /// What a completed phase came to. To be asked once by each group that said it would.
+    pub(crate) fn take_outcome(&mut self, id: u32, ticket: u64) -> Reduction {
+        let outcomes = &mut self.barriers[id as usize].outcomes;
+        let Some(index) = outcomes.iter().position(|outcome| outcome.ticket == ticket) else {
+            return Reduction::default();
+        };
+        let outcome = &mut outcomes[index];
+        outcome.takers -= 1;
+        let reduction = outcome.reduction;
+        if outcome.takers == 0 {
+            outcomes.swap_remove(index);
+        }
+        reduction
     }
 
     /// Threads that arrived at barrier `id`, and how many it waits for.
@@ -176,22 +183,23 @@ impl CtaShared {
         if !full {
             return;
         }
-        let phase = barrier.phase;
-        for &warp in &barrier.waiting {
-            self.released[warp as usize].push(Released { id: id as u32, ticket: phase, reduction: barrier.reduction });
+        if barrier.takers != 0 {
+            let (reduction, takers) = (barrier.reduction, barrier.takers);
+            barrier.outcomes.push(Outcome { ticket: self.phases[id], reduction, takers });
         }
-        barrier.clear(phase + 1);
+        barrier.clear();
+        self.phases[id] += 1;
         self.pending -= 1;
     }
 }
 
 impl Barrier {
-    fn clear(&mut self, phase: u64) {
-        self.phase = phase;
+    /// Ready for the next phase.
+    fn clear(&mut self) {
         self.arrived.clear();
         self.repeated = 0;
         self.expected = None;
-        self.waiting.clear();
+        self.takers = 0;
         self.reduction = Reduction::default();
         self.pending = false;
     }

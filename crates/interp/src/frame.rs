@@ -6,6 +6,7 @@
 use warploom_exec::memory::Spread;
 
 use crate::program::Program;
+use crate::waiting::fingerprint;
 
 /// A 32-bit register: one value for each lane.
 pub(crate) type Row32 = [u32; 32];
@@ -57,6 +58,14 @@ impl Frame {
         for &(slot, value) in &layout.constant_predicates {
             self.p[slot as usize] = value;
         }
+    }
+}
+
+impl Frame {
+    /// A hash of all registers.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let words = self.r32.iter().flatten().chain(&self.p).map(|&word| u64::from(word));
+        fingerprint(self.r64.iter().flatten().copied().chain(words))
     }
 }
 

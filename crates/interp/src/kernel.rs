@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use warploom_exec::fault::{Fault, FaultKind, Place};
 use warploom_exec::grid::{Grid, Poll};
@@ -20,12 +21,11 @@ use crate::frame::Frame;
 use crate::isa::Isa;
 use crate::machine::{Flow, Machine, lanes};
 use crate::program::Program;
+use crate::waiting::Outcome;
 use crate::warp::{NO_PARENT, Wait, Warp};
 
-/// Backward branches of a warp until the next one gets its turn.
-const SLICE: u32 = 1 << 14;
-/// Rounds over the warps of a CTA after which it gives way if something else waits for the worker.
-const ROUNDS: u32 = 64;
+/// Instructions of a warp until the next one gets its turn: about a millisecond.
+const SLICE: i32 = 1 << 16;
 
 /// Makes `kernel` ready to run. `addresses` knows where the module's `.global` and `.const` variables are.
 ///
@@ -108,6 +108,8 @@ struct State {
 struct CtaState {
     shared: CtaShared,
     warps: Vec<Warp>,
+    /// The warp that the next round begins with.
+    first: usize,
 }
 
 impl LoadedKernel for InterpretedKernel {
@@ -152,13 +154,18 @@ impl InterpretedKernel {
         let warps: Vec<u32> = (0..threads.div_ceil(32))
             .map(|warp| if threads - warp * 32 >= 32 { u32::MAX } else { (1 << (threads - warp * 32)) - 1 })
             .collect();
-        state.ctas.resize_with(size as usize, || CtaState { shared: CtaShared::default(), warps: Vec::new() });
+        state.ctas.resize_with(size as usize, || CtaState {
+            shared: CtaShared::default(),
+            warps: Vec::new(),
+            first: 0,
+        });
         for (rank, entry) in state.ctas.iter_mut().enumerate() {
             let rank = rank as u32;
             let [cx, cy, _] = launch.cluster;
             let place = [rank % cx, rank / cx % cy, rank / (cx * cy)];
             entry.shared.id = [0, 1, 2].map(|axis| cta.id[axis] + place[axis]);
             entry.shared.worker = worker.index;
+            entry.first = 0;
             entry.shared.start(&warps, (self.resources.static_shared + launch.dynamic_shared) as usize);
             entry.warps.resize_with(warps.len(), Warp::default);
             for (index, (warp, &lanes)) in entry.warps.iter_mut().zip(&warps).enumerate() {
@@ -172,43 +179,47 @@ impl InterpretedKernel {
 
     /// Lets the warps take turns until all have ended, or none can go on.
     fn rounds(&self, state: &mut State, grid: &Grid, worker: &Worker) -> CtaExit {
-        for round in 0.. {
-            let mut finished = true;
-            let mut moved = false;
-            let mut progressed = false;
+        loop {
+            let mut round = Round { finished: true, outcome: None, poll: Poll::Continue };
             for cta in &mut state.ctas {
-                match self.round(cta, grid) {
-                    Ok(Round::Finished) => {}
-                    Ok(Round::Waited) => finished = false,
-                    Ok(Round::Polled) => (finished, moved) = (false, true),
-                    Ok(Round::Progressed) => (finished, moved, progressed) = (false, true, true),
-                    Err(fault) => return CtaExit::Fault(fault),
+                if let Err(fault) = self.round(cta, grid, worker, &mut round) {
+                    return CtaExit::Fault(fault);
                 }
             }
-            if finished {
+            if round.finished {
                 return CtaExit::Finished;
             }
-            if !moved {
+            let poll = if round.poll == Poll::Continue { grid.poll(worker) } else { round.poll };
+            if poll == Poll::Cancel {
+                return CtaExit::Finished;
+            }
+            let Some(outcome) = round.outcome else {
+                if let Some(until) = state.wakes() {
+                    return CtaExit::Asleep { until };
+                }
                 let text: String = state.ctas.iter().map(|cta| self.waiting(cta)).collect();
                 let mut fault = Fault::new(FaultKind::Stuck(text), &self.name);
                 fault.cta = state.ctas.first().map(|cta| cta.shared.id);
                 return CtaExit::Fault(Box::new(fault));
-            }
-            match grid.poll(worker) {
-                Poll::Cancel => return CtaExit::Finished,
-                _ if !progressed => return CtaExit::Yielded { progressed: false },
-                Poll::Yield if round >= ROUNDS => return CtaExit::Yielded { progressed: true },
-                _ => {}
+            };
+            match outcome {
+                Outcome::Waited => {
+                    return match state.wakes() {
+                        Some(until) if !state.looks() => CtaExit::Asleep { until },
+                        _ => CtaExit::Yielded { progressed: false },
+                    };
+                }
+                Outcome::Lingered => return CtaExit::Yielded { progressed: true },
+                Outcome::Progressed if poll == Poll::Yield => return CtaExit::Yielded { progressed: true },
+                Outcome::Progressed => {}
             }
         }
-        CtaExit::Finished
     }
 
-    /// One time slice for each warp of a CTA that can run.
-    fn round(&self, cta: &mut CtaState, grid: &Grid) -> Result<Round, Box<Fault>> {
-        let mut result = Round::Finished;
+    /// One time slice for each warp of a CTA that can run, or until something else waits for the worker.
+    fn round(&self, cta: &mut CtaState, grid: &Grid, worker: &Worker, round: &mut Round) -> Result<(), Box<Fault>> {
         let function = &self.program.functions[self.program.kernel as usize];
-        let CtaState { shared, warps } = cta;
+        let CtaState { shared, warps, first } = cta;
         let mut nobody = Warp::default();
         let mut machine = Machine {
             frame: Frame::default(),
@@ -218,37 +229,48 @@ impl InterpretedKernel {
             fuel: SLICE,
             polls: 0,
             stores: 0,
+            looks: 0,
             activation: NO_PARENT,
             isa: self.isa,
             function,
             program: &self.program,
             grid,
-            view: grid.memory().view_with(std::mem::take(&mut shared.recent)),
+            view: grid.memory().view_with(shared.recent.take()),
             cta: shared,
             warp: &mut nobody,
             fault: None,
         };
-        for warp in warps {
+        let count = warps.len();
+        let (before, after) = warps.split_at_mut(*first);
+        *first = 0;
+        for warp in after.iter_mut().chain(before) {
             if warp.finished() {
                 continue;
             }
-            result = result.max(Round::Waited);
-            if !warp.runnable() && !machine.cta.has_released(warp.index) {
+            round.finished = false;
+            if !warp.runnable(machine.cta) {
                 continue;
             }
             machine.fuel = SLICE;
             machine.polls = 0;
             machine.stores = 0;
+            machine.looks = 0;
             machine.warp = warp;
             let flow = machine.run();
             if flow == Flow::Fault {
                 return Err(self.fault(&mut machine));
             }
-            let polled = flow == Flow::Slice && machine.polls > 0 && machine.stores == 0;
-            result = result.max(if polled { Round::Polled } else { Round::Progressed });
+            round.outcome = round.outcome.max(Some(machine.outcome()));
+            if flow == Flow::Slice && machine.fuel <= 0 {
+                round.poll = grid.poll(worker);
+                if round.poll != Poll::Continue {
+                    *first = (machine.warp.index as usize + 1) % count;
+                    break;
+                }
+            }
         }
-        machine.cta.recent = machine.view.into_recent();
-        Ok(result)
+        machine.cta.recent = Some(machine.view.into_recent());
+        Ok(())
     }
 
     /// The report of the fault that the machine has run into.
@@ -285,6 +307,7 @@ impl InterpretedKernel {
                 let place = self.place(function, group.pc);
                 let what = match group.wait {
                     Wait::Ready => "runs".to_owned(),
+                    Wait::Sleep { .. } => "sleeps".to_owned(),
                     Wait::Barrier { id, .. } => {
                         let (arrived, expected) = cta.shared.barrier_counts(id);
                         format!("waits at barrier {id}, to which {arrived} of {expected} threads have come,")
@@ -307,13 +330,26 @@ impl InterpretedKernel {
     }
 }
 
-/// How far a CTA came in one round; later ones hide earlier ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Round {
-    Finished,
-    Waited,
-    Polled,
-    Progressed,
+impl State {
+    /// When the first thread that sleeps wakes.
+    fn wakes(&self) -> Option<Instant> {
+        self.ctas.iter().flat_map(|cta| &cta.warps).filter_map(Warp::wakes).min()
+    }
+
+    /// Whether a thread neither sleeps nor waits for ones that do.
+    fn looks(&self) -> bool {
+        self.ctas.iter().any(|cta| cta.warps.iter().any(|warp| warp.is_ready(&cta.shared)))
+    }
+}
+
+/// How far the CTAs came in one round.
+struct Round {
+    /// All threads have exited.
+    finished: bool,
+    /// The best that a warp came to; none if none could run.
+    outcome: Option<Outcome>,
+    /// What the grid said to a warp that had used its time slice.
+    poll: Poll,
 }
 
 /// `%tid` of the lanes of a warp: x fastest.

@@ -22,6 +22,7 @@ mod memory;
 mod ops;
 mod printf;
 mod program;
+mod waiting;
 mod warp;
 
 pub use error::LoadError;

@@ -43,12 +43,14 @@ pub(crate) struct Machine<'a> {
     pub(crate) active: u32,
     /// The next pc at which another group of this activation waits.
     pub(crate) limit: u32,
-    /// Backward branches left in this time slice.
-    pub(crate) fuel: u32,
-    /// Polls (volatile and atomic accesses, sleeps) in this time slice: a warp that only polls waits for somebody else.
+    /// Instructions left in this time slice, counted where code repeats: at backward branches and calls.
+    pub(crate) fuel: i32,
+    /// Polls since something was new (see [`crate::waiting`]).
     pub(crate) polls: u32,
-    /// Plain stores and updates in this time slice.
+    /// Stores and updates since the last poll.
     pub(crate) stores: u32,
+    /// Accesses with which a thread may wait for another one, since the last turn.
+    pub(crate) looks: u32,
     /// The running activation.
     pub(crate) activation: u32,
     pub(crate) isa: Isa,

@@ -5,18 +5,19 @@
 //! that polls in a loop gives way to the others in turn, so that a lane that waits for another lane of its warp does not starve it.
 
 use std::cmp::Reverse;
+use std::time::Instant;
 
+use crate::cta::CtaShared;
 use crate::frame::{FULL, Frame, Frames, Row32};
 use crate::machine::{Flow, Machine};
 use crate::program::Program;
+use crate::waiting::Watch;
 
-/// Backward branches with polls after which another group of the warp gets its turn.
-const POLLING_TURN: u32 = 32;
-/// The same without polls: only code that waits for another lane by plain accesses needs it.
+/// Backward branches with accesses that may wait for another lane after which another group of the warp gets its turn, if no poll is
+/// recognised before.
+const LOOKING_TURN: u32 = 32;
+/// The same without such accesses: only code that waits for another lane by plain accesses needs it.
 const SILENT_TURN: u32 = 1 << 16;
-
-/// Polls without a store after which a warp gives way to the others of its CTA.
-pub(crate) const POLLS: u32 = 64;
 
 /// No activation.
 pub(crate) const NO_PARENT: u32 = u32::MAX;
@@ -28,8 +29,21 @@ pub(crate) enum Wait {
     Ready,
     /// At a warp-wide operation until all of `members` have come; `key` tells operations apart.
     Rendezvous { members: u32, key: u32 },
-    /// At barrier `id` of the CTA, `ticket` is the phase it waits for.
-    Barrier { id: u32, ticket: u64 },
+    /// At barrier `id` of the CTA, `ticket` is the phase it waits for; whether it will take the phase's reduction.
+    Barrier { id: u32, ticket: u64, reduces: bool },
+    /// In a `nanosleep`, until then.
+    Sleep { until: Instant },
+}
+
+/// Who goes on after a backward branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// The same group.
+    Stay,
+    /// Another group of the warp.
+    GiveWay,
+    /// Another warp: the time slice is over.
+    End,
 }
 
 /// Lanes of one activation at the same pc.
@@ -80,6 +94,8 @@ pub(crate) struct Warp {
     pub(crate) groups: Vec<Group>,
     /// Local memory: word `w` of all lanes is one row.
     pub(crate) local: Vec<Row32>,
+    /// Whether it waits, and for what it has seen.
+    pub(crate) watch: Watch,
     stamp: u64,
     turn: u32,
     /// The next choice goes to the group that has waited longest.
@@ -93,6 +109,7 @@ impl Warp {
         self.lanes = lanes;
         self.exited = 0;
         self.groups.clear();
+        self.watch.start();
         self.stamp = 0;
         self.turn = 0;
         self.rotate = false;
@@ -143,9 +160,40 @@ impl Warp {
         self.alive() == 0
     }
 
-    /// Some group can run, or finds out whether it can when it is looked at.
-    pub(crate) fn runnable(&self) -> bool {
-        self.groups.iter().any(|group| group.wait == Wait::Ready)
+    /// Some group can run now, and has not slept.
+    pub(crate) fn is_ready(&self, cta: &CtaShared) -> bool {
+        self.groups.iter().any(|group| match group.wait {
+            Wait::Ready => true,
+            Wait::Barrier { id, ticket, .. } => cta.passed(id, ticket),
+            Wait::Rendezvous { .. } | Wait::Sleep { .. } => false,
+        })
+    }
+
+    /// Some group can run now.
+    pub(crate) fn runnable(&self, cta: &CtaShared) -> bool {
+        self.is_ready(cta) || self.wakes().is_some_and(|until| until <= Instant::now())
+    }
+
+    /// When the first group that sleeps wakes.
+    pub(crate) fn wakes(&self) -> Option<Instant> {
+        let times = self.groups.iter().filter_map(|group| match group.wait {
+            Wait::Sleep { until } => Some(until),
+            _ => None,
+        });
+        times.min()
+    }
+
+    /// Lets the groups go on that have slept long enough.
+    fn wake(&mut self) {
+        if self.wakes().is_none() {
+            return;
+        }
+        let now = Instant::now();
+        for group in &mut self.groups {
+            if matches!(group.wait, Wait::Sleep { until } if until <= now) {
+                group.wait = Wait::Ready;
+            }
+        }
     }
 
     /// Takes `lanes` out of `activation` and the ones that called it; frees those that are empty.
@@ -180,6 +228,27 @@ impl Warp {
 impl Machine<'_> {
     /// Chooses the group that runs next and makes its activation the running one. False if all groups wait.
     pub(crate) fn resume(&mut self) -> bool {
+        if let [group] = self.warp.groups[..] {
+            // A warp that has not diverged, between two barriers: nothing to choose.
+            let pc = match group.wait {
+                Wait::Ready => Some(group.pc),
+                Wait::Barrier { id, ticket, reduces: false } => {
+                    if !self.cta.passed(id, ticket) {
+                        return false;
+                    }
+                    Some(group.pc + 1)
+                }
+                _ => None,
+            };
+            if let Some(pc) = pc {
+                self.warp.groups.clear();
+                self.warp.rotate = false;
+                (self.pc, self.active, self.limit) = (pc, group.mask, u32::MAX);
+                self.switch_to(group.activation);
+                return true;
+            }
+        }
+        self.warp.wake();
         self.complete_barriers();
         self.complete_rendezvous();
         let warp = &mut self.warp;
@@ -254,6 +323,7 @@ impl Machine<'_> {
     #[inline(always)]
     pub(crate) fn branch(&mut self, taken: u32, target: u32) -> Flow {
         let backward = target <= self.pc;
+        let length = self.pc.wrapping_sub(target).wrapping_add(1);
         if taken != self.active {
             let (low, low_mask, high, high_mask) = if backward {
                 (target, taken, self.pc + 1, self.active & !taken)
@@ -275,27 +345,36 @@ impl Machine<'_> {
                 self.absorb();
             }
         }
-        if backward { self.account_for_loop() } else { Flow::Jump }
+        if !backward {
+            return Flow::Jump;
+        }
+        match self.account_for_loop(length) {
+            Turn::Stay => Flow::Jump,
+            Turn::GiveWay => {
+                self.warp.park(self.activation, self.pc, self.active, Wait::Ready);
+                Flow::Switch
+            }
+            Turn::End => Flow::Slice,
+        }
     }
 
-    /// A backward branch was taken: time slices and turns are counted here.
+    /// A branch back over `length` instructions was taken: time slices and turns are counted here.
     #[inline(always)]
-    fn account_for_loop(&mut self) -> Flow {
-        self.fuel -= 1;
-        if self.fuel == 0 || (self.polls >= POLLS && self.stores == 0) {
-            return Flow::Slice;
-        }
+    pub(crate) fn account_for_loop(&mut self, length: u32) -> Turn {
+        self.fuel = self.fuel.wrapping_sub(length as i32);
+        let mut turn = Turn::Stay;
         if self.active != FULL && !self.warp.groups.is_empty() {
-            let warp = &mut self.warp;
-            warp.turn += 1;
-            if warp.turn >= SILENT_TURN || (warp.turn >= POLLING_TURN && self.polls > 0) {
-                warp.turn = 0;
-                warp.rotate = true;
-                warp.park(self.activation, self.pc, self.active, Wait::Ready);
-                return Flow::Switch;
+            self.warp.turn += 1;
+            // A poll that finds what it found before will find it again if the lanes behind the loop never come to change it.
+            let passes = self.polls > 0 || (self.looks > 0 && self.warp.turn >= LOOKING_TURN);
+            if passes || self.warp.turn >= SILENT_TURN {
+                self.warp.turn = 0;
+                self.looks = 0;
+                self.warp.rotate = true;
+                turn = Turn::GiveWay;
             }
         }
-        Flow::Jump
+        if self.fuel <= 0 || self.only_polls() { Turn::End } else { turn }
     }
 
     /// Runs until the warp ends, waits, has used its time slice, or fails.

@@ -482,11 +482,11 @@ impl Memory {
 
     /// A view for one executor thread.
     pub fn view(&self) -> View<'_> {
-        self.view_with(Recent::default())
+        self.view_with(None)
     }
 
     /// A view that begins with what an earlier one has met ([`View::into_recent`]), of this memory or another.
-    pub fn view_with(&self, recent: Recent) -> View<'_> {
+    pub fn view_with(&self, recent: Option<Box<Recent>>) -> View<'_> {
         View::new(self, recent)
     }
 }

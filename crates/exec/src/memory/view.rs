@@ -105,13 +105,15 @@ impl<'a> Lanes<'a> {
 /// One executor thread's access to memory. Make one for each run of a CTA: [`Memory::view`].
 pub struct View<'m> {
     memory: &'m Memory,
-    recent: Recent,
+    /// Views are made for each round over the warps of a CTA and move about: what they know stays where it is.
+    recent: Box<Recent>,
 }
 
 impl<'m> View<'m> {
-    pub(super) fn new(memory: &'m Memory, recent: Recent) -> View<'m> {
-        let recent =
-            if recent.memory == memory.number { recent } else { Recent { memory: memory.number, ..Recent::default() } };
+    pub(super) fn new(memory: &'m Memory, recent: Option<Box<Recent>>) -> View<'m> {
+        let recent = recent
+            .filter(|recent| recent.memory == memory.number)
+            .unwrap_or_else(|| Box::new(Recent { memory: memory.number, ..Recent::default() }));
         View { memory, recent }
     }
 
@@ -121,7 +123,7 @@ impl<'m> View<'m> {
     }
 
     /// What the view has met, for the next one.
-    pub fn into_recent(self) -> Recent {
+    pub fn into_recent(self) -> Box<Recent> {
         self.recent
     }
 

@@ -219,8 +219,8 @@ fn what_one_memory_has_met_says_nothing_about_another() {
     let mut view = first.view();
     view.store(base, 5_u32).unwrap();
     let recent = view.into_recent();
-    assert!(second.view_with(recent.clone()).load::<u32>(base).is_err());
-    assert_eq!(first.view_with(recent).load::<u32>(base).unwrap(), 5);
+    assert!(second.view_with(Some(recent.clone())).load::<u32>(base).is_err());
+    assert_eq!(first.view_with(Some(recent)).load::<u32>(base).unwrap(), 5);
 }
 
 #[test]

@@ -67,7 +67,10 @@ impl Decoder<'_> {
                 self.emit(Op::scalar(call::call), 0, [0; 3], site);
             }
             Ir::Brkpt => self.emit(Op::scalar(control::trap), 0, [0; 3], 0),
-            Ir::Nanosleep { .. } => self.emit(Op::scalar(control::nanosleep), 0, [0; 3], 0),
+            Ir::Nanosleep { duration } => {
+                let a = self.word(*duration);
+                self.emit(Op::scalar(control::nanosleep), 0, [a, 0, 0], 0);
+            }
             // No effect on results: nothing is left of them.
             Ir::Hint(_) => {}
             _ => return Err(Refused::Unsupported),

@@ -7,9 +7,11 @@ use warploom_exec::fault::{AccessKind, FaultKind};
 use warploom_exec::memory::{AtomicOp as HostOp, Order};
 use warploom_ptx::ir::{AtomicOp, ScalarType};
 
+use crate::frame::Row64;
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::{Base, Slot, StateSpace};
 use crate::program::Inst;
+use crate::waiting::{Look, mix};
 
 /// The operands of an atomic.
 #[derive(Clone, Debug)]
@@ -32,9 +34,10 @@ pub(crate) struct AtomicSite {
 pub(crate) fn atomic(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let function = machine.function;
     let site = &function.atomics[inst.imm as usize];
-    machine.count(site);
     let addresses = machine.addresses(site.base, site.offset);
     let size = site.ty.bytes();
+    let mut found = [0; 32];
+    let mut changed = false;
     for lane in lanes(mask) {
         for (index, &operand) in site.operands.iter().enumerate() {
             let address = addresses[lane].wrapping_add(index as u64 * u64::from(size));
@@ -44,14 +47,15 @@ pub(crate) fn atomic(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
                 Ok(old) => old,
                 Err(kind) => return machine.fail(1 << lane, kind),
             };
-            if site.op == AtomicOp::Cas && old == b & width_mask(size) {
-                machine.stores += 1;
-            }
+            let width = width_mask(size);
+            changed |= updated(site.op, site.ty, old, b, c) & width != old & width;
+            found[lane] = mix(mix(found[lane], old as u64), (old >> 64) as u64);
             if let Some(&slot) = site.results.get(index) {
                 machine.set_lane(slot, lane, old);
             }
         }
     }
+    machine.note_atomic(inst.imm, mask, changed, &addresses, || found);
     Flow::Next
 }
 
@@ -66,19 +70,22 @@ pub(crate) fn global32(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
         [Slot::Word(slot)] => Some(*slot),
         _ => None,
     };
-    machine.count(site);
     let addresses = machine.addresses(site.base, site.offset);
+    let operand = machine.frame.r32[*operand as usize];
     let mut old = [0; 32];
     for lane in lanes(mask) {
-        let b = machine.frame.r32[*operand as usize][lane];
-        match machine.view.atomic_u32(inst.imm, addresses[lane], host, b, site.order) {
+        match machine.view.atomic_u32(inst.imm, addresses[lane], host, operand[lane], site.order) {
             Ok(value) => old[lane] = value,
             Err(fault) => return machine.fail(1 << lane, FaultKind::Access(*fault)),
         }
     }
+    let (op, ty) = (site.op, site.ty);
+    let changes = |lane: usize| updated(op, ty, old[lane].into(), operand[lane].into(), 0) as u32 != old[lane];
+    let changed = lanes(mask).any(changes);
     if let Some(slot) = result {
         machine.put(slot, mask, &old);
     }
+    machine.note_atomic(inst.imm, mask, changed, &addresses, || old.map(u64::from));
     Flow::Next
 }
 
@@ -102,9 +109,9 @@ fn shared32_by(machine: &mut Machine<'_>, inst: &Inst, mask: u32, update: impl F
         [Slot::Word(slot)] => Some(*slot),
         _ => None,
     };
-    machine.count(site);
     let addresses = machine.addresses(site.base, site.offset);
     let mut old = [0; 32];
+    let mut changed = false;
     for lane in lanes(mask) {
         let place = match machine.shared_place(addresses[lane], 4, AccessKind::Atomic) {
             Ok(place) => place,
@@ -113,12 +120,15 @@ fn shared32_by(machine: &mut Machine<'_>, inst: &Inst, mask: u32, update: impl F
         let b = machine.frame.r32[*operand as usize][lane];
         if let Some(cell) = machine.cta.shared.get_mut(place..).and_then(|bytes| bytes.first_chunk_mut::<4>()) {
             old[lane] = u32::from_le_bytes(*cell);
-            *cell = update(old[lane], b).to_le_bytes();
+            let new = update(old[lane], b);
+            changed |= new != old[lane];
+            *cell = new.to_le_bytes();
         }
     }
     if let Some(slot) = result {
         machine.put(slot, mask, &old);
     }
+    machine.note_atomic(inst.imm, mask, changed, &addresses, || old.map(u64::from));
     Flow::Next
 }
 
@@ -127,11 +137,15 @@ fn width_mask(size: u32) -> u128 {
 }
 
 impl Machine<'_> {
-    /// Notes what the operation may mean for waiting threads.
-    fn count(&mut self, site: &AtomicSite) {
-        // A thread that wants to know what was there may be waiting for a change, and one that exchanges may try to take a lock.
-        self.polls += u32::from(!site.results.is_empty());
-        self.stores += u32::from(!matches!(site.op, AtomicOp::Cas | AtomicOp::Exch));
+    /// Notes what site `index` has done: an atomic that leaves memory as it was is a load.
+    #[inline(always)]
+    fn note_atomic(&mut self, index: u32, mask: u32, changed: bool, addresses: &Row64, old: impl FnOnce() -> Row64) {
+        if changed {
+            self.stores += 1;
+            self.looks += 1;
+        } else if !self.function.atomics[index as usize].results.is_empty() {
+            self.note_look(Look::Atomic(index), mask, addresses, &old());
+        }
     }
 
     /// Carries out one update and returns the value before it.

@@ -47,6 +47,7 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
         BarrierKind::Arrive | BarrierKind::Sync => 0,
     };
     let waits = !matches!(site.kind, BarrierKind::Arrive);
+    let reduces = waits && !matches!(site.kind, BarrierKind::Sync);
     let mut left = mask;
     let mut waiting = false;
     let mut passed = machine.active & !mask;
@@ -69,14 +70,17 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
         }
         let expected = site.count.map(|row| machine.frame.r32[row as usize][first]);
         let warp = machine.warp.index;
-        let ticket = machine.cta.arrive(Arrival { id, warp, mask: same, set, expected, waits });
+        let ticket = machine.cta.arrive(Arrival { id, warp, mask: same, set, expected, reduces });
         if !waits {
             passed |= same;
-        } else if let Some(reduction) = machine.cta.take_released(warp, id, ticket) {
-            finish(machine, site.kind, same, reduction);
+        } else if machine.cta.passed(id, ticket) {
+            if reduces {
+                let reduction = machine.cta.take_outcome(id, ticket);
+                finish(machine, site.kind, same, reduction);
+            }
             passed |= same;
         } else {
-            machine.warp.park(machine.activation, machine.pc, same, Wait::Barrier { id, ticket });
+            machine.warp.park(machine.activation, machine.pc, same, Wait::Barrier { id, ticket, reduces });
             waiting = true;
         }
     }
@@ -103,17 +107,19 @@ fn finish(machine: &mut Machine<'_>, kind: BarrierKind, mask: u32, reduction: Re
 impl Machine<'_> {
     /// Lets the groups go on whose barriers have completed meanwhile.
     pub(crate) fn complete_barriers(&mut self) {
-        if !self.cta.has_released(self.warp.index) {
-            return;
-        }
         for index in 0..self.warp.groups.len() {
             let group = self.warp.groups[index];
-            let Wait::Barrier { id, ticket } = group.wait else { continue };
-            let Some(reduction) = self.cta.take_released(self.warp.index, id, ticket) else { continue };
-            self.switch_to(group.activation);
-            let function = self.function;
-            let site = function.barriers[function.code[group.pc as usize].imm as usize];
-            finish(self, site.kind, group.mask, reduction);
+            let Wait::Barrier { id, ticket, reduces } = group.wait else { continue };
+            if !self.cta.passed(id, ticket) {
+                continue;
+            }
+            if reduces {
+                let reduction = self.cta.take_outcome(id, ticket);
+                self.switch_to(group.activation);
+                let function = self.function;
+                let site = function.barriers[function.code[group.pc as usize].imm as usize];
+                finish(self, site.kind, group.mask, reduction);
+            }
             let group = &mut self.warp.groups[index];
             group.wait = Wait::Ready;
             group.pc += 1;

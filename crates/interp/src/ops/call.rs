@@ -29,7 +29,7 @@ pub(crate) fn call(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
                     machine.pc = 0;
                     machine.active = mask;
                     machine.limit = u32::MAX;
-                    Flow::Jump
+                    machine.account_for_call(Flow::Jump)
                 }
                 Err(kind) => machine.fail(mask, kind),
             }
@@ -54,13 +54,16 @@ pub(crate) fn call(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
                     Err(kind) => return machine.fail(same, kind),
                 }
             }
-            Flow::Switch
+            machine.active = 0;
+            machine.account_for_call(Flow::Switch)
         }
     }
 }
 
 /// `ret` of a device function.
 pub(crate) fn ret(machine: &mut Machine<'_>, _: &Inst, mask: u32) -> Flow {
+    // What the call ran, as far as it did not repeat.
+    machine.fuel -= machine.pc as i32;
     let index = machine.activation;
     let callee = machine.function;
     let (parent, return_pc, site, base) = {
@@ -82,7 +85,16 @@ pub(crate) fn ret(machine: &mut Machine<'_>, _: &Inst, mask: u32) -> Flow {
     if machine.active == 0 { Flow::Switch } else { Flow::Next }
 }
 
+/// What a call costs at least, in instructions of a time slice.
+const CALL_COST: i32 = 16;
+
 impl Machine<'_> {
+    /// A call was made: recursion must not keep other work from running any more than a loop.
+    fn account_for_call(&mut self, flow: Flow) -> Flow {
+        self.fuel -= CALL_COST;
+        if self.fuel <= 0 { Flow::Slice } else { flow }
+    }
+
     /// Makes an activation of `callee` for the lanes of `mask` and hands over the arguments.
     fn enter(&mut self, callee: u32, site: u32, mask: u32) -> Result<u32, FaultKind> {
         let target = &self.program.functions[callee as usize];

@@ -3,12 +3,14 @@
 //! The common shapes of global and shared accesses have files of their own (`global`, `shared`); everything else goes lane by lane
 //! through [`load_any`] and [`store_any`], which mean the same.
 
+use warploom_exec::address::{Space, classify};
 use warploom_exec::fault::{AccessFault, AccessKind, FaultKind, Refusal};
 
 use crate::frame::Word;
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::{Extend, Slot, StateSpace};
 use crate::program::Inst;
+use crate::waiting::{Look, mix};
 
 /// A load at an address known when the kernel was decoded (kernel parameters, variables): one read for all lanes. Access `imm`.
 pub(crate) fn load_uniform(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
@@ -118,9 +120,22 @@ pub(crate) fn store_any(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Fl
 
 /// A volatile, relaxed or acquiring load (PTX ISA 8.4): what a waiting thread polls with.
 pub(crate) fn load_strong(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-    machine.polls += 1;
+    let function = machine.function;
+    let access = &function.accesses[inst.imm as usize];
+    // The load may write the row that it takes its addresses from.
+    let addresses = machine.addresses(access.base, access.offset);
     let flow = load_access(machine, inst.imm, mask);
     std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
+    if flow == Flow::Next {
+        let mut found = [0; 32];
+        for lane in lanes(mask) {
+            for &slot in &access.slots {
+                let value = machine.lane(slot, lane);
+                found[lane] = mix(mix(found[lane], value as u64), (value >> 64) as u64);
+            }
+        }
+        machine.note_look(Look::Load(inst.imm), mask, &addresses, &found);
+    }
     flow
 }
 
@@ -152,7 +167,6 @@ pub(crate) fn load_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> F
 }
 
 pub(crate) fn store_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> Flow {
-    machine.stores += 1;
     let function = machine.function;
     let access = &function.accesses[index as usize];
     let addresses = machine.addresses(access.base, access.offset);
@@ -161,6 +175,7 @@ pub(crate) fn store_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> 
         if let Err(kind) = aligned(access.space, address, access.bytes(), AccessKind::Store) {
             return machine.fail(1 << lane, kind);
         }
+        machine.stores += u32::from(seen_by_others(access.space, address));
         for (index, slot) in access.slots.iter().enumerate() {
             let place = address.wrapping_add(index as u64 * u64::from(access.size));
             let value = machine.lane(*slot, lane);
@@ -170,6 +185,15 @@ pub(crate) fn store_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> 
         }
     }
     Flow::Next
+}
+
+/// Local memory is the thread's own: code that was not optimised keeps in it what a loop that waits works with.
+fn seen_by_others(space: StateSpace, address: u64) -> bool {
+    match space {
+        StateSpace::Local => false,
+        StateSpace::Generic => !matches!(classify(address), Space::Local(_)),
+        _ => true,
+    }
 }
 
 /// A vector access must be aligned to its whole size; that of one element is checked where it lands.

@@ -66,15 +66,20 @@ impl Default for Device {
 impl Device {
     /// With that many workers.
     pub fn with_threads(threads: u32) -> Device {
-        Device::new(threads, Arc::new(NoObjects))
+        Device::with_pool(PoolOptions { threads, ..PoolOptions::default() })
+    }
+
+    /// With a pool of this kind.
+    pub fn with_pool(options: PoolOptions) -> Device {
+        Device::new(options, Arc::new(NoObjects))
     }
 
     /// With two workers, and textures and surfaces.
     pub fn with_objects(objects: Arc<dyn Objects>) -> Device {
-        Device::new(2, objects)
+        Device::new(PoolOptions { threads: 2, ..PoolOptions::default() }, objects)
     }
 
-    fn new(threads: u32, objects: Arc<dyn Objects>) -> Device {
+    fn new(options: PoolOptions, objects: Arc<dyn Objects>) -> Device {
         let memory = Arc::new(Memory::new(Options { window: 1 << 36, capacity: 1 << 30 }).unwrap());
         let printed = Arc::new(Printed::default());
         let environment = Arc::new(Environment {
@@ -83,8 +88,7 @@ impl Device {
             output: printed.clone(),
             objects,
         });
-        let pool = Pool::new(PoolOptions { threads, ..PoolOptions::default() });
-        Device { memory, environment, printed, pool }
+        Device { memory, environment, printed, pool: Pool::new(options) }
     }
 
     /// Parses, lowers, verifies; places the variables; loads the one kernel of the text.
