@@ -1,10 +1,13 @@
 //! Typed IR: what executors read.
 //!
-//! Registers are virtual and typed, control flow is basic blocks in reverse post order, names are resolved, modifiers are enums,
+//! Registers are virtual and typed, control flow is basic blocks in a weak topological order with the loops kept ([`Loop`]), names are resolved, modifiers are enums,
 //! constants are bit patterns of the operand's type. The IR owns all it needs; it does not refer to the source text.
-//! Computed facts (uniformity, strides, decoded code) live with their consumers, not here.
+//! What an instruction reads and writes is in one typed list ([`Inst::operands`]), where registers are
+//! alive and how many a thread needs in [`Liveness`]. Facts that only one executor asks for (uniformity, strides, decoded code) live there, not here.
 
 mod cfg;
+mod liveness;
+mod loops;
 mod matrix;
 mod module;
 mod op;
@@ -17,6 +20,8 @@ mod types;
 mod video;
 
 pub use cfg::Cfg;
+pub use liveness::{Liveness, Pressure};
+pub use loops::{Arrangement, Loop, arrange};
 pub use matrix::{BitOp, Fragment, Layout, MatrixOp, Product, Shape};
 pub use module::{
     Block, Body, Builtin, Directives, Formal, Function, FunctionKind, Global, Inst, Linkage, LocId, MnemonicId, Module,

@@ -1,6 +1,6 @@
 //! Modules, functions, variables.
 
-use super::{AddressTarget, BlockId, FunctionId, GlobalId, Op, Predicate, Reg, ScalarType, Space};
+use super::{AddressTarget, BlockId, FunctionId, GlobalId, Loop, Op, Predicate, Reg, ScalarType, Space};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -244,8 +244,10 @@ pub struct Body {
     pub regs: Vec<RegDecl>,
     /// Instructions of all blocks, block after block.
     pub insts: Vec<Inst>,
-    /// Basic blocks in reverse post order, entry first; blocks that nothing reaches are left out.
+    /// Basic blocks, entry first, in the order that [`super::arrange`] gives; blocks that nothing reaches are left out.
     pub blocks: Vec<Block>,
+    /// The loops of that order: by header, outer loops first.
+    pub loops: Vec<Loop>,
     /// Bytes of `.local` variables of one activation.
     pub local_size: u32,
     /// Alignment of that frame.
@@ -260,6 +262,26 @@ pub struct Body {
     pub globals: Vec<GlobalId>,
     /// Instructions that the executors lack.
     pub unsupported: Vec<UnsupportedUse>,
+}
+
+impl Body {
+    /// By block: the innermost loop around it, as an index into [`Body::loops`].
+    pub fn innermost_loops(&self) -> Vec<Option<u32>> {
+        let mut innermost = vec![None; self.blocks.len()];
+        let mut open: Vec<u32> = Vec::new();
+        let mut next = 0;
+        for (block, place) in innermost.iter_mut().enumerate() {
+            while open.last().is_some_and(|index| self.loops[*index as usize].blocks.end <= block as u32) {
+                open.pop();
+            }
+            while self.loops.get(next).is_some_and(|inner| inner.blocks.start == block as u32) {
+                open.push(next as u32);
+                next += 1;
+            }
+            *place = open.last().copied();
+        }
+        innermost
+    }
 }
 
 /// An instruction that no executor runs.

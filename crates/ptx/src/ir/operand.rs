@@ -14,7 +14,7 @@ pub struct GlobalId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionId(pub u32);
 
-/// A basic block: index into [`super::Body::blocks`], in reverse post order.
+/// A basic block: index into [`super::Body::blocks`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
 

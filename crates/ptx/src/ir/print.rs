@@ -157,8 +157,15 @@ impl Display for Body {
         if self.param_size > 0 {
             writeln!(f, "  param frame: {} bytes", self.param_size)?;
         }
+        let mut loops = self.loops.iter().peekable();
         for (index, block) in self.blocks.iter().enumerate() {
             write!(f, "b{index}:")?;
+            if let Some(inside) = loops.next_if(|inside| inside.blocks.start as usize == index) {
+                write!(f, " loop to b{}", inside.blocks.end - 1)?;
+                if inside.irreducible {
+                    f.write_str(" irreducible")?;
+                }
+            }
             if let Some(label) = &block.label {
                 write!(f, " // {label}")?;
             }

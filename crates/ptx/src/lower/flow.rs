@@ -4,7 +4,7 @@ use super::body::{BodyLowering, Lower, Reported};
 use super::operand::{Value, Values};
 use super::scope::Symbol;
 use crate::diagnostic::Code;
-use crate::ir::{Block, BlockId, Body, Inst, Operand, Terminator, TerminatorKind};
+use crate::ir::{Arrangement, Block, BlockId, Body, Inst, Terminator, TerminatorKind, arrange};
 use crate::isa::{Modifiers, Opcode};
 use crate::syntax::ast::OperandKind;
 use crate::syntax::{Name, Span};
@@ -84,7 +84,7 @@ impl BodyLowering<'_, '_> {
         Ok(())
     }
 
-    /// Resolves labels and puts the blocks that the entry reaches into reverse post order.
+    /// Resolves labels and puts the blocks that the entry reaches into their order.
     pub(super) fn seal(&mut self) {
         let protos = std::mem::take(&mut self.blocks);
         let count = protos.len();
@@ -110,18 +110,20 @@ impl BodyLowering<'_, '_> {
             }
             ends.push(end);
         }
-        let order = reverse_post_order(&ends);
+        let successors: Vec<Vec<u32>> = ends.iter().map(|end| targets(end).collect()).collect();
+        let Arrangement { order, loops } = arrange(&successors);
         let mut place = vec![BlockId(u32::MAX); count];
         for (new, old) in order.iter().enumerate() {
-            place[*old] = BlockId(new as u32);
+            place[*old as usize] = BlockId(new as u32);
         }
         let mut protos: Vec<Option<ProtoBlock>> = protos.into_iter().map(Some).collect();
         let body: &mut Body = &mut self.body;
+        body.loops = loops;
         for old in order {
-            let Some(proto) = protos[old].take() else { continue };
+            let Some(proto) = protos[old as usize].take() else { continue };
             let start = body.insts.len() as u32;
             body.insts.extend(proto.insts);
-            let mut terminator = ends[old].clone();
+            let mut terminator = ends[old as usize].clone();
             match &mut terminator.kind {
                 TerminatorKind::Bra { target, .. } => *target = place[target.0 as usize],
                 TerminatorKind::BrxIdx { targets, .. } => {
@@ -135,47 +137,12 @@ impl BodyLowering<'_, '_> {
     }
 }
 
-fn targets(end: &Terminator) -> impl Iterator<Item = usize> + '_ {
+/// Where control goes from the end of a block; the fall-through is last, because the block is to be followed by that.
+fn targets(end: &Terminator) -> impl Iterator<Item = u32> + '_ {
     let listed: &[BlockId] = match &end.kind {
         TerminatorKind::Bra { target, .. } => std::slice::from_ref(target),
         TerminatorKind::BrxIdx { targets, .. } => targets,
         _ => &[],
     };
-    listed.iter().chain(&end.next).map(|block| block.0 as usize).filter(|block| *block != u32::MAX as usize)
-}
-
-/// Reverse post order of a depth-first walk from block 0 that takes the fall-through first, so that a loop's body gets lower numbers
-/// than what follows it.
-fn reverse_post_order(ends: &[Terminator]) -> Vec<usize> {
-    let mut seen = vec![false; ends.len()];
-    let mut order = Vec::with_capacity(ends.len());
-    let mut stack = vec![(0usize, targets(&ends[0]).collect::<Vec<_>>())];
-    seen[0] = true;
-    while let Some((block, pending)) = stack.last_mut() {
-        // Targets are taken in the order branch, fall-through: the last one visited comes first in the result.
-        let next = (!pending.is_empty()).then(|| pending.remove(0));
-        match next {
-            Some(next) if !seen[next] => {
-                seen[next] = true;
-                stack.push((next, targets(&ends[next]).collect()));
-            }
-            Some(_) => {}
-            None => {
-                order.push(*block);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
-}
-
-impl Terminator {
-    /// The operand that the terminator reads besides its guard.
-    pub fn operand(&self) -> Option<Operand> {
-        match self.kind {
-            TerminatorKind::BrxIdx { index, .. } => Some(index),
-            _ => None,
-        }
-    }
+    listed.iter().chain(&end.next).map(|block| block.0).filter(|block| *block != u32::MAX)
 }
