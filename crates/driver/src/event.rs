@@ -168,7 +168,7 @@ impl Driver {
         let marker = event.asked()?;
         self.refuse_unsafe_in_capture()?;
         match marker {
-            Some(marker) if !marker.is_done() => {
+            Some(marker) if !marker.has_been_reached() => {
                 Err(DriverError::new(ErrorCode::NotReady, "the work before the event has not ended"))
             }
             _ => Ok(()),

@@ -1,9 +1,10 @@
 //! Launches: what a kernel is started with, and the grid that executors see.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::attention::Watch;
 use crate::heap::DeviceHeap;
 use crate::kernel::{LoadedKernel, Worker};
 use crate::memory::Memory;
@@ -53,15 +54,24 @@ pub struct Grid {
     pub id: u64,
     /// `%nsmid`: workers of the pool.
     pub sm_count: u32,
+    /// Work of this grid waits in the pool's queue.
+    pub(crate) queued: AtomicBool,
+    /// Its stream is urgent.
+    pub(crate) urgent: bool,
     pub(crate) cancelled: AtomicBool,
     pub(crate) started: Instant,
     /// When the grid has run too long.
     pub(crate) deadline: Option<Instant>,
     /// An executor has been told that it has.
     pub(crate) late: AtomicBool,
-    /// Entries of the pool's queue: work that waits for a worker.
-    pub(crate) waiting: Arc<AtomicU32>,
+    /// Everything else that wants the threads that run this grid.
+    pub(crate) watch: Arc<Watch>,
 }
+
+/// How long one entry of the queue may keep a worker while others wait.
+pub(crate) const SLICE: Duration = Duration::from_millis(2);
+/// How long one CTA may keep a thread from the other CTAs of its grid, which it may be waiting for in a way that looks like work.
+const TURN: Duration = Duration::from_millis(50);
 
 /// What an executor should do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,33 +80,64 @@ pub enum Poll {
     Continue,
     /// Something else waits for this worker: come back with [`crate::kernel::CtaExit::Yielded`] soon.
     Yield,
-    /// The grid has faulted, is abandoned or has run too long: come back at once with `Finished`.
+    /// The grid has faulted, is abandoned or has run too long: come back at once with
+    /// [`crate::kernel::CtaExit::Cancelled`].
     Cancel,
 }
 
 impl Grid {
-    pub(crate) fn new(launch: Launch, sm_count: u32, waiting: Arc<AtomicU32>, limit: Option<Duration>) -> Grid {
+    pub(crate) fn new(launch: Launch, sm_count: u32, urgent: bool, watch: Arc<Watch>, limit: Option<Duration>) -> Grid {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let started = Instant::now();
         let deadline = limit.and_then(|limit| started.checked_add(limit));
-        let (cancelled, late) = (AtomicBool::new(false), AtomicBool::new(false));
-        Grid { launch, id, sm_count, cancelled, started, deadline, late, waiting }
+        let [queued, cancelled, late] = [const { AtomicBool::new(false) }; 3];
+        Grid { launch, id, sm_count, queued, urgent, cancelled, started, deadline, late, watch }
     }
 
-    /// Whether to go on. Mostly two loads: for every few thousand instructions of a CTA, at backward branches.
-    #[inline]
+    /// Whether to go on: a load of the thread's own attention word, for backward branches and between CTAs.
+    #[inline(always)]
     pub fn poll(&self, worker: &Worker) -> Poll {
-        if self.cancelled.load(Ordering::Relaxed) {
+        if worker.attention.is_raised() { self.look(worker) } else { Poll::Continue }
+    }
+
+    /// Finds out why the word is raised. It stays so if the executor is to come back.
+    #[cold]
+    fn look(&self, worker: &Worker) -> Poll {
+        worker.attention.lower();
+        let poll = if self.cancelled.load(Ordering::SeqCst) {
             Poll::Cancel
-        } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            self.late.store(true, Ordering::Relaxed);
-            Poll::Cancel
-        } else if self.waiting.load(Ordering::Relaxed) != 0 && worker.slice_is_over() {
-            Poll::Yield
         } else {
-            Poll::Continue
+            let now = Instant::now();
+            if self.deadline.is_some_and(|deadline| now >= deadline) {
+                self.late.store(true, Ordering::Relaxed);
+                Poll::Cancel
+            } else if self.is_over(worker, now) {
+                Poll::Yield
+            } else {
+                Poll::Continue
+            }
+        };
+        if poll != Poll::Continue {
+            worker.attention.raise();
         }
+        poll
+    }
+
+    /// Whether the thread should do something else.
+    fn is_over(&self, worker: &Worker, now: Instant) -> bool {
+        if worker.turn_is_over(now, TURN) {
+            return true;
+        }
+        let sliced = worker.slice_is_over(now);
+        if worker.helps {
+            // More threads than there are workers do not make a grid faster.
+            return sliced && self.watch.busy(true) >= self.sm_count as usize;
+        }
+        // Its own entry means that it could use more workers, not that somebody else waits for this one.
+        let waiting = self.watch.waiting();
+        let own = u32::from(self.queued.load(Ordering::Acquire));
+        (sliced && waiting > own) || (!self.urgent && self.watch.urgent_waiting() != 0)
     }
 
     /// Device memory.

@@ -1,15 +1,22 @@
 //! The seam between executors and grids.
 //!
-//! An executor (the warp interpreter, the vector compiler) implements [`LoadedKernel`]. A grid calls it for one CTA at a
-//! time, or for one cluster at a time: all CTAs of a cluster run on one OS thread and share one [`Cta`]. A CTA runs until
-//! it ends, faults or cannot go on; then it yields, and is called again later with the state that it left in
-//! [`Cta::state`], perhaps on another thread.
+//! An executor (the warp interpreter, the vector compiler) implements [`LoadedKernel`]. A grid calls it for a batch of CTAs that
+//! nobody has begun, or of clusters: all CTAs of a cluster run on one OS thread and share one [`Cta`]. A CTA runs until it ends,
+//! faults or cannot go on; then it yields, and is called again later, alone, with the state that it left in [`Cta::state`], perhaps
+//! on another thread.
 
-use std::any::Any;
-use std::time::Instant;
+use std::any::{Any, TypeId};
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::time::{Duration, Instant};
 
+use crossbeam_utils::CachePadded;
+
+use crate::attention::{Attention, Watch};
 use crate::fault::Fault;
-use crate::grid::Grid;
+use crate::grid::{Grid, Poll, SLICE};
 
 /// What a kernel needs of the device, known when it is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +46,38 @@ pub trait LoadedKernel: Send + Sync {
 
     /// What it needs.
     fn resources(&self) -> &Resources;
+
+    /// Bytes of stack that [`LoadedKernel::run_ctas`] may need: threads of the program with less room do not help with its grids.
+    fn stack_need(&self) -> usize {
+        256 << 10
+    }
+
+    /// The type that it keeps in [`Cta::state`]; `()` for one that keeps nothing. What a finished CTA has left in it is lent to the
+    /// next one on the same thread whose kernel names the same type.
+    fn state_type(&self) -> TypeId {
+        TypeId::of::<()>()
+    }
+
+    /// Runs CTAs, or clusters, that nobody has begun: those with the numbers `units`, which are not empty, in ascending order. It comes
+    /// back before the end of the batch where [`Grid::poll`] says so, and with the first CTA that does not finish.
+    fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
+        let mut id = grid.unit_start(units.start);
+        let mut done = 0;
+        for linear in units {
+            let mut cta = Cta { id, linear, started: false, state: worker.take_spare(self.state_type()) };
+            worker.note_start(linear);
+            match self.run_cta(grid, &mut cta, worker) {
+                CtaExit::Finished => worker.keep_spare(cta.state),
+                exit => return Batch { done, stopped: Some((cta, exit)) },
+            }
+            done += 1;
+            if grid.poll(worker) != Poll::Continue {
+                break;
+            }
+            grid.advance(&mut id);
+        }
+        Batch { done, stopped: None }
+    }
 
     /// Runs one CTA, or all CTAs of one cluster, from where it stopped.
     ///
@@ -70,8 +109,18 @@ pub enum CtaExit {
         /// When to call again.
         until: Instant,
     },
+    /// [`Grid::poll`] said that the grid is at an end. What the CTA left half done is not used again.
+    Cancelled,
     /// The kernel is at an end: no further CTA of the grid runs.
     Fault(Box<Fault>),
+}
+
+/// How [`LoadedKernel::run_ctas`] came back.
+pub struct Batch {
+    /// CTAs at the start of the batch that have finished.
+    pub done: u64,
+    /// The CTA after these, if it has begun and not finished, and how it came back.
+    pub stopped: Option<(Cta, CtaExit)>,
 }
 
 /// One CTA (or cluster) of a grid.
@@ -88,25 +137,75 @@ pub struct Cta {
 }
 
 /// What the calling OS thread lends to executors.
-#[derive(Default)]
 pub struct Worker {
     /// Which worker it is, from 0: `%smid`.
     pub index: u32,
-    /// Whatever an executor wants to keep on this thread between CTAs.
-    pub scratch: Option<Box<dyn Any + Send>>,
-    /// State of a CTA that finished on this thread, for the next one that starts.
-    pub(crate) spare: Option<Box<dyn Any + Send>>,
+    pub(crate) attention: Arc<CachePadded<Attention>>,
+    /// It is a thread of the program that waits for the grid.
+    pub(crate) helps: bool,
+    /// The unit that runs, for reports of panics.
+    pub(crate) unit: u64,
+    /// State of CTAs that finished on this thread, for the next ones that start: one of each type.
+    spares: Vec<(TypeId, Box<dyn Any + Send>)>,
     /// When other work may have this thread.
-    pub(crate) slice_end: Option<Instant>,
+    slice_end: Instant,
+    /// When the CTA that runs was first seen to run.
+    turn: Cell<Option<Instant>>,
 }
 
 impl Worker {
-    pub(crate) fn new(index: u32) -> Worker {
-        Worker { index, ..Worker::default() }
+    pub(crate) fn new(index: u32, helps: bool, watch: &Watch) -> Worker {
+        let attention = watch.enroll(!helps);
+        let slice_end = Instant::now();
+        Worker { index, attention, helps, unit: 0, spares: Vec::new(), slice_end, turn: Cell::new(None) }
+    }
+
+    /// The attention word, for compiled code: as long as it reads 0, [`Grid::poll`] says [`Poll::Continue`]. It stays at its address
+    /// during a call.
+    pub fn attention(&self) -> &AtomicU32 {
+        self.attention.word()
+    }
+
+    /// What a finished CTA left for the next with the same type of state.
+    pub fn take_spare(&mut self, state: TypeId) -> Option<Box<dyn Any + Send>> {
+        let index = self.spares.iter().position(|(of, _)| *of == state)?;
+        Some(self.spares.swap_remove(index).1)
+    }
+
+    /// Keeps what a finished CTA has left.
+    pub fn keep_spare(&mut self, state: Option<Box<dyn Any + Send>>) {
+        let Some(state) = state else { return };
+        let of = (*state).type_id();
+        match self.spares.iter_mut().find(|(other, _)| *other == of) {
+            Some((_, older)) => *older = state,
+            None => self.spares.push((of, state)),
+        }
+    }
+
+    /// A CTA starts or goes on: its number in the order of issue.
+    #[inline]
+    pub fn note_start(&mut self, linear: u64) {
+        self.unit = linear;
+        self.turn.set(None);
+    }
+
+    pub(crate) fn start_slice(&mut self) {
+        self.slice_end = Instant::now() + SLICE;
     }
 
     /// Whether the thread's present work has had its share of time.
-    pub(crate) fn slice_is_over(&self) -> bool {
-        self.slice_end.is_some_and(|end| Instant::now() >= end)
+    pub(crate) fn slice_is_over(&self, now: Instant) -> bool {
+        now >= self.slice_end
+    }
+
+    /// Whether the CTA that runs has been seen to run for so long.
+    pub(crate) fn turn_is_over(&self, now: Instant, limit: Duration) -> bool {
+        match self.turn.get() {
+            Some(seen) => now.duration_since(seen) >= limit,
+            None => {
+                self.turn.set(Some(now));
+                false
+            }
+        }
     }
 }

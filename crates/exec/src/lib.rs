@@ -14,6 +14,7 @@
 //! Nothing here knows PTX or CUDA's API.
 
 pub mod address;
+mod attention;
 mod callback;
 pub mod copy;
 pub mod fault;
@@ -24,6 +25,7 @@ pub mod kernel;
 pub mod memory;
 pub mod output;
 pub mod pool;
+mod queue;
 mod run;
 mod signal;
 mod stack;

@@ -1,29 +1,29 @@
 //! Worker threads, and the queue of work that they share.
 //!
 //! The queue holds grids in flight, single tasks (copies) and conditions that someone waits for. A worker takes the entry
-//! at the front; a grid goes to the back of the queue again as long as it has work for others, so grids of several
-//! streams run at once, and one whose CTAs only wait does not keep the others from running. A worker stays with a grid
-//! for a time slice if anything else waits, and to its end otherwise.
+//! at the front, urgent ones first; a grid goes to the back of the queue again as long as it has work for others, so grids of
+//! several streams run at once, and one whose CTAs only wait does not keep the others from running. A worker stays with a grid
+//! for a time slice if anything else waits, and to its end otherwise; it leaves for urgent work at once.
 //!
 //! Threads start with the first work: a process that forks before has none. They block all signals, which belong to the
 //! program's own threads.
 
-use std::collections::VecDeque;
+use std::cell::Cell;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::attention::Watch;
 use crate::fault::Fault;
 use crate::float::DefaultMode;
 use crate::grid::{Grid, Launch};
 use crate::kernel::Worker;
-use crate::run::{Done, Run, Stay};
+use crate::queue::{Entry, Queue};
+use crate::run::{Done, Run, Stay, UNLISTED};
 use crate::signal::Signal;
 use crate::stack;
 
-/// How long one entry of the queue may keep a worker while others wait.
-const SLICE: Duration = Duration::from_millis(2);
 /// How long an idle worker looks for work before it sleeps: launches often follow each other closely.
 const SPIN: Duration = Duration::from_micros(40);
 /// Rests of a worker that finds only waiting work: from short to long, so that a flag set by the host is seen soon and a
@@ -81,26 +81,19 @@ struct Shared {
     /// Not one worker could start.
     alone: AtomicBool,
     queue: Mutex<Queue>,
-    /// Entries in the queue.
-    waiting: Arc<AtomicU32>,
+    watch: Arc<Watch>,
     work: Signal,
     /// Lent to host threads that help.
     helpers: Mutex<Vec<Worker>>,
 }
 
-#[derive(Default)]
-struct Queue {
-    entries: VecDeque<Entry>,
-    /// Grids in flight, queued or not.
-    runs: Vec<Arc<Run>>,
-    shutdown: bool,
+thread_local! {
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
 }
 
-enum Entry {
-    Grid(Arc<Run>),
-    Task(Box<dyn FnOnce() + Send>),
-    /// Looked at until it is true.
-    Condition(Box<dyn FnMut() -> bool + Send>, Box<dyn FnOnce() + Send>),
+/// Whether the calling thread is a worker of a pool.
+pub(crate) fn is_worker() -> bool {
+    IS_WORKER.get()
 }
 
 /// What came of an entry's turn.
@@ -138,7 +131,7 @@ impl Pool {
                 started: AtomicBool::new(false),
                 alone: AtomicBool::new(false),
                 queue: Mutex::default(),
-                waiting: Arc::new(AtomicU32::new(0)),
+                watch: Arc::default(),
                 work: Signal::default(),
                 helpers: Mutex::default(),
             }),
@@ -154,49 +147,46 @@ impl Pool {
     pub fn launch(&self, launch: Launch, urgent: bool, done: Done) -> RunningGrid {
         let shared = &self.shared;
         let threads = self.threads();
-        let grid = Grid::new(launch, threads, shared.waiting.clone(), shared.options.launch_timeout);
+        let grid = Grid::new(launch, threads, urgent, shared.watch.clone(), shared.options.launch_timeout);
         assert!(grid.units() != 0, "a grid has CTAs");
         let run = Arc::new(Run::new(grid, threads, done));
-        run.queued.store(true, Ordering::Relaxed);
         {
             let mut queue = shared.queue();
-            queue.runs.push(run.clone());
-            let entry = Entry::Grid(run.clone());
-            if urgent {
-                queue.entries.push_front(entry);
-            } else {
-                queue.entries.push_back(entry);
-            }
-            shared.count(&queue);
+            queue.list(&run);
+            queue.push(Entry::Grid(run.clone()), urgent, &shared.watch);
         }
-        self.wake();
+        self.wake(urgent);
         RunningGrid(run)
     }
 
     /// Runs a task on a worker. It must not wait for other work of the pool.
-    pub fn spawn(&self, task: Box<dyn FnOnce() + Send>) {
-        self.enqueue(Entry::Task(task));
+    pub fn spawn(&self, urgent: bool, task: Box<dyn FnOnce() + Send>) {
+        self.enqueue(Entry::Task(task), urgent);
     }
 
     /// Calls `then` on a worker once `condition` is true; it is looked at again and again, by one thread at a time.
     pub fn when(&self, condition: Box<dyn FnMut() -> bool + Send>, then: Box<dyn FnOnce() + Send>) {
-        self.enqueue(Entry::Condition(condition, then));
+        self.enqueue(Entry::Condition(condition, then), false);
     }
 
-    fn enqueue(&self, entry: Entry) {
-        {
-            let mut queue = self.shared.queue();
-            queue.entries.push_back(entry);
-            self.shared.count(&queue);
-        }
-        self.wake();
+    /// Whether nothing waits for a worker.
+    pub(crate) fn has_no_queue(&self) -> bool {
+        self.shared.watch.waiting() == 0
     }
 
-    fn wake(&self) {
+    fn enqueue(&self, entry: Entry, urgent: bool) {
+        self.shared.queue().push(entry, urgent, &self.shared.watch);
+        self.wake(urgent);
+    }
+
+    fn wake(&self, urgent: bool) {
         if !self.shared.started.load(Ordering::Acquire) {
             self.start();
         }
         self.shared.work.notify_one();
+        if urgent {
+            self.shared.watch.raise_all();
+        }
     }
 
     #[cold]
@@ -219,6 +209,11 @@ impl Pool {
             }
             workers += 1;
         }
+        let watch = self.shared.watch.clone();
+        let clock = std::thread::Builder::new().name("warploom-clock".to_owned()).stack_size(64 << 10);
+        if workers == 0 || clock.spawn(move || watch.clock()).is_err() {
+            self.shared.watch.go_without_clock();
+        }
         self.shared.alone.store(workers == 0, Ordering::Release);
     }
 
@@ -230,8 +225,8 @@ impl Pool {
             return false;
         }
         let _mode = DefaultMode::set();
-        let lent = shared.helpers().pop();
-        let mut worker = lent.unwrap_or_else(|| Worker::new(0));
+        let mut worker = shared.lend();
+        worker.helps = false;
         match shared.take().map(|entry| shared.serve(entry, &mut worker)) {
             Some(Served::Progressed) => {}
             Some(Served::Sleeps(until)) => shared.sleep_until(until),
@@ -241,24 +236,24 @@ impl Pool {
         true
     }
 
-    /// Lets the calling thread work on a grid until nothing is left that it could do.
+    /// Lets the calling thread work on a grid until nothing is left that it could do, or all workers are at work.
     pub(crate) fn help(&self, grid: &RunningGrid) {
-        if grid.0.is_done() || !grid.0.has_work() || stack::room() < stack::ROOM_TO_HELP {
+        let shared = &self.shared;
+        let run = &grid.0;
+        if run.is_done() || !run.has_work() || stack::room() < run.grid.launch.kernel.stack_need() {
             return;
         }
         let _mode = DefaultMode::set();
-        let lent = self.shared.helpers().pop();
-        // A helper is the first multiprocessor to `%smid`: which one is not promised.
-        let mut worker = lent.unwrap_or_else(|| Worker::new(0));
-        worker.slice_end = Some(Instant::now() + SLICE);
-        grid.0.work(&mut worker, |worker| worker.slice_is_over());
-        self.shared.offer(&grid.0);
-        self.shared.helpers().push(worker);
+        let mut worker = shared.lend();
+        worker.helps = true;
+        shared.stay(run, &mut worker);
+        shared.offer(run);
+        shared.helpers().push(worker);
     }
 
     /// Ends all grids in flight early, with this fault for those that have none.
     pub(crate) fn cancel_all(&self, fault: &Arc<Fault>) {
-        let runs = self.shared.queue().runs.clone();
+        let runs = self.shared.queue().runs().to_vec();
         for run in runs {
             run.cancel(Some(fault.clone()));
         }
@@ -269,6 +264,7 @@ impl Drop for Pool {
     fn drop(&mut self) {
         self.shared.queue().shutdown = true;
         self.shared.work.notify_all();
+        self.shared.watch.stop();
     }
 }
 
@@ -281,46 +277,45 @@ impl Shared {
         self.helpers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn count(&self, queue: &Queue) {
-        self.waiting.store(queue.entries.len() as u32, Ordering::Release);
+    /// For a thread of the program that runs CTAs: it is the first multiprocessor to `%smid`; which one is not promised.
+    fn lend(&self) -> Worker {
+        let lent = self.helpers().pop();
+        lent.unwrap_or_else(|| Worker::new(0, true, &self.watch))
     }
 
     fn take(&self) -> Option<Entry> {
-        if self.waiting.load(Ordering::Acquire) == 0 {
+        if self.watch.waiting() == 0 {
             return None;
         }
-        let mut queue = self.queue();
-        let entry = queue.entries.pop_front();
-        if let Some(Entry::Grid(run)) = &entry {
-            run.queued.store(false, Ordering::Relaxed);
-        }
-        self.count(&queue);
-        entry
+        self.queue().pop(&self.watch)
     }
 
-    /// Puts a grid that has work into the queue, unless it is there.
+    /// Puts a grid that has work into the queue, unless it is there. One that was found to wait goes behind all others, so that an
+    /// urgent grid does not keep out what it waits for.
     fn offer(&self, run: &Arc<Run>) {
         if run.is_done() {
-            self.queue().runs.retain(|other| !Arc::ptr_eq(other, run));
+            if run.listed.load(Ordering::Relaxed) != UNLISTED {
+                self.queue().unlist(run);
+            }
             return;
         }
-        if !run.has_work() || run.queued.load(Ordering::Relaxed) {
+        if !run.has_work() || run.grid.queued.load(Ordering::Relaxed) {
             return;
         }
         {
             let mut queue = self.queue();
-            if run.queued.swap(true, Ordering::Relaxed) {
+            if run.grid.queued.load(Ordering::Relaxed) {
                 return;
             }
-            queue.entries.push_back(Entry::Grid(run.clone()));
-            self.count(&queue);
+            queue.push(Entry::Grid(run.clone()), run.grid.urgent && !run.waits.load(Ordering::Relaxed), &self.watch);
         }
         self.work.notify_one();
     }
 
     fn worker(&self, index: u32) {
         let _mode = DefaultMode::set();
-        let mut worker = Worker::new(index);
+        IS_WORKER.set(true);
+        let mut worker = Worker::new(index, false, &self.watch);
         // Takes in a row that found only waiting work.
         let mut fruitless = 0u32;
         loop {
@@ -361,9 +356,7 @@ impl Shared {
                     then();
                     return Served::Progressed;
                 }
-                let mut queue = self.queue();
-                queue.entries.push_back(Entry::Condition(condition, then));
-                self.count(&queue);
+                self.queue().push(Entry::Condition(condition, then), false, &self.watch);
                 Served::Waits
             }
         }
@@ -378,14 +371,13 @@ impl Shared {
         } else {
             self.wake_another();
         }
-        worker.slice_end = Some(Instant::now() + SLICE);
-        let others_wait = |worker: &Worker| self.waiting.load(Ordering::Relaxed) != 0 && worker.slice_is_over();
-        let stay = run.work(worker, others_wait);
+        let stay = self.stay(run, worker);
+        run.waits.store(matches!(stay, Stay::Waiting(_)), Ordering::Relaxed);
         self.offer(run);
         let Stay::Waiting(until) = stay else { return Served::Progressed };
         self.watch(run);
         // Others that wait for this worker may have something to do before that.
-        let alone = self.waiting.load(Ordering::Relaxed) <= 1;
+        let alone = self.watch.waiting() <= 1;
         until.filter(|_| alone).map_or(Served::Waits, Served::Sleeps)
     }
 
@@ -400,9 +392,18 @@ impl Shared {
         }
     }
 
+    /// Runs CTAs of a grid on this thread.
+    fn stay(&self, run: &Run, worker: &mut Worker) -> Stay {
+        worker.start_slice();
+        self.watch.begin(&worker.attention);
+        let stay = run.work(worker);
+        self.watch.end(&worker.attention);
+        stay
+    }
+
     /// If there is more to do than this worker takes, another one should wake.
     fn wake_another(&self) {
-        if self.waiting.load(Ordering::Relaxed) != 0 {
+        if self.watch.waiting() != 0 {
             self.work.notify_one();
         }
     }

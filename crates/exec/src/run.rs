@@ -7,14 +7,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
+use crossbeam_utils::CachePadded;
+
 use crate::fault::{Fault, FaultKind};
-use crate::grid::Grid;
+use crate::grid::{Grid, Poll};
 use crate::kernel::{Cta, CtaExit, Worker};
 
 /// CTAs that one worker may hold unfinished, as on a GPU: a grid that does not exceed it can wait for itself.
 pub(crate) const RESIDENT_PER_WORKER: u64 = 32;
 /// Most units that are claimed at once.
 const LARGEST_CHUNK: u64 = 64;
+/// [`Run::listed`] of a run that the queue does not list.
+pub(crate) const UNLISTED: usize = usize::MAX;
 
 /// Called once, with the first fault if there was one.
 pub(crate) type Done = Box<dyn FnOnce(Option<Arc<Fault>>) + Send>;
@@ -24,15 +28,18 @@ pub(crate) struct Run {
     units: u64,
     chunk: u64,
     most_resident: u64,
+    // What workers write stands apart from what all of them read for each CTA, and from each other.
     /// The next unit to issue; units are issued in ascending order.
-    next: AtomicU64,
+    next: CachePadded<AtomicU64>,
     /// Units issued and not finished.
-    resident: AtomicU64,
-    finished: AtomicU64,
-    parked: Mutex<VecDeque<Parked>>,
-    parked_count: AtomicUsize,
-    /// Whether the pool's queue holds this run; changed under the queue's lock.
-    pub(crate) queued: AtomicBool,
+    resident: CachePadded<AtomicU64>,
+    finished: CachePadded<AtomicU64>,
+    parked: CachePadded<Mutex<VecDeque<Parked>>>,
+    parked_count: CachePadded<AtomicUsize>,
+    /// Index among the runs in flight, [`UNLISTED`] when it is none any more; changed under the lock of the pool's queue.
+    pub(crate) listed: AtomicUsize,
+    /// The thread that worked on it last found only CTAs that wait.
+    pub(crate) waits: AtomicBool,
     fault: OnceLock<Arc<Fault>>,
     done: Mutex<Option<Done>>,
     /// Microseconds after the start when progress was seen last.
@@ -77,6 +84,14 @@ impl Wakes {
     }
 }
 
+/// What one call for a CTA came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Settled {
+    Ended,
+    Progressed,
+    Waits,
+}
+
 /// What a stay in [`Run::work`] came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stay {
@@ -97,12 +112,13 @@ impl Run {
             units,
             chunk: if cooperative { 1 } else { (units / (8 * workers)).clamp(1, LARGEST_CHUNK) },
             most_resident: if cooperative { u64::MAX } else { workers * RESIDENT_PER_WORKER },
-            next: AtomicU64::new(0),
-            resident: AtomicU64::new(0),
-            finished: AtomicU64::new(0),
-            parked: Mutex::default(),
-            parked_count: AtomicUsize::new(0),
-            queued: AtomicBool::new(false),
+            next: CachePadded::default(),
+            resident: CachePadded::default(),
+            finished: CachePadded::default(),
+            parked: CachePadded::default(),
+            parked_count: CachePadded::default(),
+            listed: AtomicUsize::new(UNLISTED),
+            waits: AtomicBool::new(false),
             fault: OnceLock::new(),
             done: Mutex::new(Some(done)),
             last_progress: AtomicU64::new(0),
@@ -163,48 +179,26 @@ impl Run {
             parked.push_back(work);
             self.parked_count.store(parked.len(), Ordering::SeqCst);
         }
-        if self.grid.cancelled.load(Ordering::SeqCst) {
+        if self.is_cancelled() {
             self.drop_parked();
         }
     }
 
-    /// Runs CTAs until nothing is left, all wait, or `interrupt` says so (asked between CTAs).
-    pub(crate) fn work(&self, worker: &mut Worker, interrupt: impl Fn(&Worker) -> bool) -> Stay {
+    /// Runs CTAs until nothing is left, all wait, or the thread is wanted elsewhere.
+    pub(crate) fn work(&self, worker: &mut Worker) -> Stay {
         // Fresh CTAs and parked ones take turns, so that neither starves the other.
         let mut resume_next = false;
         let mut fruitless = 0;
         let mut wakes = Wakes::default();
         loop {
-            let work = if resume_next {
-                self.unpark().or_else(|| self.claim().map(|(first, end)| Parked::Units(first, end)))
-            } else {
-                self.claim().map(|(first, end)| Parked::Units(first, end)).or_else(|| self.unpark())
-            };
+            let fresh = || self.claim().map(|(first, end)| Parked::Units(first, end));
+            let work = if resume_next { self.unpark().or_else(fresh) } else { fresh().or_else(|| self.unpark()) };
             resume_next = !resume_next;
-            // Counted once for a chunk: workers share the counters.
-            let mut ended = 0;
             let progressed = match work {
                 None => return Stay::Exhausted,
-                Some(Parked::Cta(cta)) => self.step(cta, worker, &mut ended, &mut wakes),
-                Some(Parked::Units(first, end)) => {
-                    let mut progressed = false;
-                    let mut id = self.grid.unit_start(first);
-                    for unit in first..end {
-                        let state = worker.spare.take();
-                        let cta = Cta { id, linear: unit, started: false, state };
-                        progressed |= self.step(cta, worker, &mut ended, &mut wakes);
-                        if unit + 1 < end && interrupt(worker) {
-                            self.park(Parked::Units(unit + 1, end));
-                            break;
-                        }
-                        self.grid.advance(&mut id);
-                    }
-                    progressed
-                }
+                Some(Parked::Cta(cta)) => self.resume(cta, worker, &mut wakes),
+                Some(Parked::Units(first, end)) => self.issue(first, end, worker, &mut wakes),
             };
-            if ended != 0 {
-                self.finish(ended);
-            }
             if progressed {
                 fruitless = 0;
                 wakes = Wakes::default();
@@ -215,59 +209,142 @@ impl Run {
                     return if self.has_work() { Stay::Waiting(wakes.time()) } else { Stay::Exhausted };
                 }
             }
-            if interrupt(worker) {
+            if self.poll(worker) == Poll::Yield {
                 return if self.has_work() { Stay::Interrupted } else { Stay::Exhausted };
             }
         }
     }
 
-    /// Runs one CTA once; whether it got on. Adds 1 to `ended` if it has ended: the caller owes that to [`Run::finish`]. One that
-    /// waits adds to `wakes` when it should be asked again.
-    fn step(&self, mut cta: Cta, worker: &mut Worker, ended: &mut u64, wakes: &mut Wakes) -> bool {
+    /// Asks the grid whether to go on, and ends one that has run too long.
+    fn poll(&self, worker: &Worker) -> Poll {
+        let poll = self.grid.poll(worker);
+        if poll == Poll::Cancel && !self.is_cancelled() {
+            self.time_out();
+        }
+        poll
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.grid.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// Runs units that were claimed; whether any got on.
+    fn issue(&self, first: u64, end: u64, worker: &mut Worker, wakes: &mut Wakes) -> bool {
         let kernel = &*self.grid.launch.kernel;
-        let exit = if self.grid.cancelled.load(Ordering::Relaxed) {
-            CtaExit::Finished
-        } else {
-            catch_unwind(AssertUnwindSafe(|| kernel.run_cta(&self.grid, &mut cta, worker))).unwrap_or_else(|panic| {
-                // What the panic left half done is not used again.
-                cta.state = None;
-                worker.scratch = None;
-                let fault = Fault::new(FaultKind::Internal(panic_text(&*panic)), kernel.name());
-                CtaExit::Fault(Box::new(Fault { cta: Some(cta.id), ..fault }))
-            })
-        };
-        match exit {
-            CtaExit::Finished if self.grid.late.load(Ordering::Relaxed) => {
-                self.time_out();
-                *ended += 1;
-                true
+        let mut next = first;
+        let mut progressed = false;
+        // Counted once for a claim: workers share the counters.
+        let mut ended = 0;
+        while next < end {
+            if self.is_cancelled() {
+                ended += end - next;
+                break;
             }
+            match self.guard(|| kernel.run_ctas(&self.grid, next..end, worker)) {
+                Ok(batch) => {
+                    next += batch.done;
+                    ended += batch.done;
+                    if batch.done != 0 {
+                        self.note_progress();
+                        progressed = true;
+                    }
+                    if let Some((cta, exit)) = batch.stopped {
+                        next += 1;
+                        match self.settle(cta, exit, worker, wakes) {
+                            Settled::Ended => (ended, progressed) = (ended + 1, true),
+                            Settled::Progressed => progressed = true,
+                            Settled::Waits => {}
+                        }
+                    }
+                }
+                Err(panic) => {
+                    self.fail_at(self.grid.unit_start(worker.unit), panic);
+                    ended += end - next;
+                    break;
+                }
+            }
+            if next < end && self.poll(worker) == Poll::Yield {
+                self.park(Parked::Units(next, end));
+                break;
+            }
+        }
+        if ended != 0 {
+            self.finish(ended);
+        }
+        progressed
+    }
+
+    /// Runs a CTA that was begun; whether it got on.
+    fn resume(&self, mut cta: Cta, worker: &mut Worker, wakes: &mut Wakes) -> bool {
+        let kernel = &*self.grid.launch.kernel;
+        worker.note_start(cta.linear);
+        let exit = match self.is_cancelled() {
+            true => Ok(CtaExit::Cancelled),
+            false => self.guard(|| kernel.run_cta(&self.grid, &mut cta, worker)),
+        };
+        let settled = match exit {
+            Ok(exit) => self.settle(cta, exit, worker, wakes),
+            Err(panic) => {
+                self.fail_at(cta.id, panic);
+                Settled::Ended
+            }
+        };
+        if settled == Settled::Ended {
+            self.finish(1);
+        }
+        settled != Settled::Waits
+    }
+
+    /// Calls the executor. A panic of it comes back as its text.
+    fn guard<R>(&self, call: impl FnOnce() -> R) -> Result<R, String> {
+        catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_text(&*panic))
+    }
+
+    /// Ends the grid because of a defect of its executor.
+    fn fail_at(&self, cta: [u32; 3], what: String) {
+        let fault = Fault::new(FaultKind::Internal(what), self.grid.launch.kernel.name());
+        self.cancel(Some(Arc::new(Fault { cta: Some(cta), ..fault })));
+    }
+
+    /// Does what an exit of one CTA asks for. The caller owes one that has ended to [`Run::finish`]. One that waits adds to `wakes` when
+    /// it should be asked again.
+    fn settle(&self, mut cta: Cta, exit: CtaExit, worker: &mut Worker, wakes: &mut Wakes) -> Settled {
+        match exit {
             CtaExit::Finished => {
-                worker.spare = cta.state.take();
+                worker.keep_spare(cta.state.take());
                 self.note_progress();
-                *ended += 1;
-                true
+                Settled::Ended
             }
             CtaExit::Yielded { progressed } => {
-                if progressed {
+                let settled = if progressed {
                     self.note_progress();
+                    Settled::Progressed
                 } else {
                     *wakes = Wakes::AtOnce;
-                }
+                    Settled::Waits
+                };
                 cta.started = true;
                 self.park(Parked::Cta(cta));
-                progressed
+                settled
             }
             CtaExit::Asleep { until } => {
                 *wakes = wakes.or(until);
                 cta.started = true;
                 self.park(Parked::Cta(cta));
-                false
+                Settled::Waits
+            }
+            CtaExit::Cancelled => {
+                if !self.is_cancelled() {
+                    match self.grid.late.load(Ordering::Relaxed) {
+                        true => self.time_out(),
+                        false => self.fail_at(cta.id, "a CTA was given up that nobody had cancelled".to_owned()),
+                    }
+                }
+                Settled::Ended
             }
             CtaExit::Fault(fault) => {
                 self.cancel(Some(Arc::from(fault)));
-                *ended += 1;
-                true
+                Settled::Ended
             }
         }
     }
@@ -279,6 +356,7 @@ impl Run {
             let _ = self.fault.set(fault);
         }
         self.grid.cancelled.store(true, Ordering::SeqCst);
+        self.grid.watch.raise_all();
         let issued = self.next.swap(self.units, Ordering::SeqCst).min(self.units);
         if issued < self.units {
             self.resident.fetch_add(self.units - issued, Ordering::Relaxed);

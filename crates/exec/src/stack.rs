@@ -1,38 +1,39 @@
 //! How much stack the calling thread has left.
 
 use std::cell::Cell;
-
-/// What an executor may need: threads of the program with less do not help with grids.
-pub(crate) const ROOM_TO_HELP: usize = 256 << 10;
+use std::ops::Range;
 
 thread_local! {
-    /// Lowest address of the thread's stack; 0 until asked, `usize::MAX` if unknown.
-    static LOWEST: Cell<usize> = const { Cell::new(0) };
+    /// Addresses of the thread's stack; empty if unknown.
+    static STACK: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
 }
 
-/// Bytes between here and the end of the stack, 0 if the host does not say.
+/// Bytes between here and the end of the thread's stack; 0 if the host does not say, and on a stack of the program's own making (a
+/// fibre, a signal stack), of which nobody knows the end.
 pub(crate) fn room() -> usize {
     let local = 0u8;
     let here = &raw const local as usize;
-    let lowest = LOWEST.get();
-    let lowest = if lowest == 0 { ask() } else { lowest };
-    LOWEST.set(lowest);
-    here.saturating_sub(lowest)
+    let (lowest, end) = STACK.get().unwrap_or_else(|| {
+        let Range { start, end } = ask();
+        STACK.set(Some((start, end)));
+        (start, end)
+    });
+    if here < end { here.saturating_sub(lowest) } else { 0 }
 }
 
 /// Asks the C library once for each thread: for the first one of a process that means reading a file.
 #[cold]
-fn ask() -> usize {
+fn ask() -> Range<usize> {
     // SAFETY: the attributes are initialised by `pthread_getattr_np`, used only if it succeeds, and destroyed once.
     unsafe {
         let mut attributes = std::mem::zeroed();
         if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
-            return usize::MAX;
+            return 0..0;
         }
         let (mut lowest, mut size) = (std::ptr::null_mut(), 0);
         let known = libc::pthread_attr_getstack(&attributes, &mut lowest, &mut size) == 0;
         libc::pthread_attr_destroy(&mut attributes);
-        if known { lowest as usize } else { usize::MAX }
+        if known { lowest as usize..lowest as usize + size } else { 0..0 }
     }
 }
 
@@ -54,6 +55,34 @@ mod tests {
             let (here, deeper) = thread.join().unwrap();
             assert!(here > size / 2, "{here} of {size}");
             assert!(deeper + (32 << 10) <= here, "{deeper} below {here}");
+        }
+    }
+
+    #[test]
+    fn a_stack_that_the_program_made_has_no_known_room() {
+        extern "C" fn on_own_stack() {
+            SEEN.set(room());
+        }
+        thread_local! {
+            static SEEN: Cell<usize> = const { Cell::new(usize::MAX) };
+        }
+        assert!(room() > 0);
+        // Both below and above the thread's own stack: the address space above a thread's stack holds the older threads' ones.
+        let mut stacks = [vec![0u8; 256 << 10], vec![0u8; 64 << 20]];
+        for stack in &mut stacks {
+            // SAFETY: the context is initialised by `getcontext` before use; the stack outlives the switch; the function returns to
+            // `back` and does not unwind.
+            unsafe {
+                let mut back: libc::ucontext_t = std::mem::zeroed();
+                let mut fibre: libc::ucontext_t = std::mem::zeroed();
+                assert_eq!(libc::getcontext(&mut fibre), 0);
+                fibre.uc_stack.ss_sp = stack.as_mut_ptr().cast();
+                fibre.uc_stack.ss_size = stack.len();
+                fibre.uc_link = &raw mut back;
+                libc::makecontext(&mut fibre, on_own_stack, 0);
+                assert_eq!(libc::swapcontext(&mut back, &fibre), 0);
+            }
+            assert_eq!(SEEN.get(), 0);
         }
     }
 }

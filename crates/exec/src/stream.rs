@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use crate::callback::CallbackThreads;
 use crate::fault::{Fault, FaultKind};
 use crate::grid::Launch;
-use crate::pool::{Pool, PoolOptions, RunningGrid};
+use crate::pool::{Pool, PoolOptions, RunningGrid, is_worker};
 use crate::run::panic_text;
 use crate::signal::{Signal, spin_until};
 
@@ -169,15 +169,6 @@ enum Step {
     Finish(Arc<Shared>),
 }
 
-/// On which thread operations are started.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// A thread of the program: it should get back soon.
-    Caller,
-    /// A worker or a callback thread.
-    Own,
-}
-
 impl Stream {
     /// A new, idle stream. `urgent` ones get workers before others.
     pub fn new(engine: &Arc<Engine>, group: &Arc<Group>, kind: StreamKind, urgent: bool) -> Stream {
@@ -305,6 +296,16 @@ impl Marker {
         self.mark.time.load(Ordering::Acquire) != 0
     }
 
+    /// The same for who asks until it is so (`cuEventQuery`): where no worker could start, the calling thread does a part of the work.
+    pub fn has_been_reached(&self) -> bool {
+        if !self.is_done()
+            && let Some(stream) = self.mark.stream.upgrade()
+        {
+            stream.engine.pool.stand_in();
+        }
+        self.is_done()
+    }
+
     /// Waits until the work before it has ended.
     pub fn wait(&self) {
         if !self.is_done()
@@ -370,11 +371,11 @@ impl Shared {
             }
             state.busy = true;
         }
-        drive(Step::Start(self.clone(), operation), Place::Caller);
+        drive(Step::Start(self.clone(), operation));
     }
 
-    /// Starts an operation; true if it has ended already.
-    fn start(self: &Arc<Self>, operation: Operation, place: Place) -> bool {
+    /// Starts an operation; true if it has ended already. `alone` says that the calling thread has nothing else to start.
+    fn start(self: &Arc<Self>, operation: Operation, alone: bool) -> bool {
         let engine = &self.engine;
         let failed = engine.fault.get();
         match operation {
@@ -386,7 +387,7 @@ impl Shared {
                 let stream = self.clone();
                 engine.callbacks.run(Box::new(move || {
                     stream.engine.guard("a callback", || callback(stream.engine.fault.get()));
-                    drive(Step::Finish(stream), Place::Own);
+                    drive(Step::Finish(stream));
                 }));
                 false
             }
@@ -398,7 +399,7 @@ impl Shared {
                         stream.engine.fail(fault);
                     }
                     stream.state().grid = None;
-                    drive(Step::Finish(stream), Place::Own);
+                    drive(Step::Finish(stream));
                 });
                 let grid = {
                     // Under the lock, so that the end of the grid finds it entered.
@@ -414,15 +415,19 @@ impl Shared {
                 false
             }
             Operation::Task(weight, task) => {
-                if weight == Weight::Light || place == Place::Own {
+                // A worker goes on with it if nothing waits for a worker; threads of the program should get back soon.
+                if weight == Weight::Light || (alone && is_worker() && engine.pool.has_no_queue()) {
                     engine.guard("a stream's task", task);
                     return true;
                 }
                 let stream = self.clone();
-                engine.pool.spawn(Box::new(move || {
-                    stream.engine.guard("a stream's task", task);
-                    drive(Step::Finish(stream), Place::Own);
-                }));
+                engine.pool.spawn(
+                    self.urgent,
+                    Box::new(move || {
+                        stream.engine.guard("a stream's task", task);
+                        drive(Step::Finish(stream));
+                    }),
+                );
                 false
             }
             Operation::Wait(other, number) => {
@@ -443,14 +448,14 @@ impl Shared {
                 if met() {
                     return true;
                 }
-                engine.pool.when(Box::new(met), Box::new(move || drive(Step::Finish(stream), Place::Own)));
+                engine.pool.when(Box::new(met), Box::new(move || drive(Step::Finish(stream))));
                 false
             }
         }
     }
 
     /// Notes that the operation in flight has ended, and says what comes next.
-    fn finish(self: &Arc<Self>, next: &mut Vec<Step>) {
+    fn finish(self: &Arc<Self>, next: &mut VecDeque<Step>) {
         {
             let mut state = self.state();
             let completed = self.completed.load(Ordering::Relaxed) + 1;
@@ -459,7 +464,7 @@ impl Shared {
                 let mut kept = Vec::new();
                 for (number, stream) in std::mem::take(&mut state.waiters) {
                     if number <= completed {
-                        next.push(Step::Finish(stream));
+                        next.push_back(Step::Finish(stream));
                     } else {
                         kept.push((number, stream));
                     }
@@ -467,7 +472,7 @@ impl Shared {
                 state.waiters = kept;
             }
             match state.queue.pop_front() {
-                Some(operation) => next.push(Step::Start(self.clone(), operation)),
+                Some(operation) => next.push_back(Step::Start(self.clone(), operation)),
                 None => state.busy = false,
             }
         }
@@ -494,17 +499,20 @@ impl Shared {
     }
 }
 
-/// Starts and finishes operations until nothing can be started any more.
-fn drive(first: Step, place: Place) {
-    let mut steps = vec![first];
-    while let Some(step) = steps.pop() {
-        match step {
+/// Starts and finishes operations until nothing can be started any more, in the order in which they became ready: those who wait for
+/// a stream start before what follows in it.
+fn drive(first: Step) {
+    let mut steps = VecDeque::new();
+    let mut step = Some(first);
+    while let Some(present) = step {
+        match present {
             Step::Start(stream, operation) => {
-                if stream.start(operation, place) {
+                if stream.start(operation, steps.is_empty()) {
                     stream.finish(&mut steps);
                 }
             }
             Step::Finish(stream) => stream.finish(&mut steps),
         }
+        step = steps.pop_front();
     }
 }

@@ -3,6 +3,7 @@
 //! The warps of a CTA take turns on the calling thread. A CTA whose warps all wait or poll comes back, so that others can run; one
 //! in which nothing can ever go on is reported with what each warp waits for.
 
+use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -121,6 +122,10 @@ impl LoadedKernel for InterpretedKernel {
         &self.resources
     }
 
+    fn state_type(&self) -> TypeId {
+        TypeId::of::<State>()
+    }
+
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
         let kept = cta.state.take().and_then(|state| state.downcast::<State>().ok());
         let mut state = kept.unwrap_or_else(|| Box::new(State { kernel: 0, shape: [0; 3], ctas: Vec::new() }));
@@ -191,7 +196,7 @@ impl InterpretedKernel {
             }
             let poll = if round.poll == Poll::Continue { grid.poll(worker) } else { round.poll };
             if poll == Poll::Cancel {
-                return CtaExit::Finished;
+                return CtaExit::Cancelled;
             }
             let Some(outcome) = round.outcome else {
                 if let Some(until) = state.wakes() {

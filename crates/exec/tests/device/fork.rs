@@ -34,7 +34,7 @@ fn a_child_forked_before_the_first_launch_works() {
         stream.launch(launch(kernel, 100, &environment));
         stream.synchronize();
         let freed = environment.memory.free(base).is_ok();
-        let right = alone && freed && count.load(Ordering::Relaxed) == 500 && threads() == 3;
+        let right = alone && freed && count.load(Ordering::Relaxed) == 500 && threads() == 4;
         // SAFETY: ends the child without running what belongs to the test harness.
         unsafe { libc::_exit(if right { 0 } else { 1 }) };
     }

@@ -174,7 +174,7 @@ fn a_long_kernel_shares_its_worker_when_it_polls() {
             match grid.poll(worker) {
                 Poll::Continue => std::hint::spin_loop(),
                 Poll::Yield => return CtaExit::Yielded { progressed: true },
-                Poll::Cancel => return CtaExit::Finished,
+                Poll::Cancel => return CtaExit::Cancelled,
             }
         }
     });
@@ -271,7 +271,7 @@ fn a_kernel_that_never_yields_ends_at_its_limit() {
         while grid.poll(worker) != Poll::Cancel {
             std::hint::spin_loop();
         }
-        CtaExit::Finished
+        CtaExit::Cancelled
     });
     stream.launch(launch(kernel, 5, &environment));
     stream.synchronize();

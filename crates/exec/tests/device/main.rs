@@ -3,5 +3,6 @@
 mod fork;
 mod grids;
 mod memory;
+mod scheduling;
 mod streams;
 mod toy;

@@ -1,5 +1,6 @@
 //! Kernels made of closures, and what is needed to run them.
 
+use std::any::TypeId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +35,10 @@ impl LoadedKernel for Toy {
 
     fn resources(&self) -> &Resources {
         &self.resources
+    }
+
+    fn state_type(&self) -> TypeId {
+        TypeId::of::<[u8; 64]>()
     }
 
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {

@@ -1,0 +1,73 @@
+//! What waits for a worker, in order: urgent entries before all others.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::attention::Watch;
+use crate::run::{Run, UNLISTED};
+
+pub(crate) enum Entry {
+    Grid(Arc<Run>),
+    Task(Box<dyn FnOnce() + Send>),
+    /// Looked at until it is true.
+    Condition(Box<dyn FnMut() -> bool + Send>, Box<dyn FnOnce() + Send>),
+}
+
+/// The entries, and the grids in flight. Lives behind one lock.
+#[derive(Default)]
+pub(crate) struct Queue {
+    urgent: VecDeque<Entry>,
+    others: VecDeque<Entry>,
+    /// Grids in flight, queued or not.
+    runs: Vec<Arc<Run>>,
+    pub(crate) shutdown: bool,
+}
+
+impl Queue {
+    /// Adds an entry at the end.
+    pub(crate) fn push(&mut self, entry: Entry, urgent: bool, watch: &Watch) {
+        if let Entry::Grid(run) = &entry {
+            run.grid.queued.store(true, Ordering::Release);
+        }
+        if urgent { &mut self.urgent } else { &mut self.others }.push_back(entry);
+        self.count(watch);
+    }
+
+    /// Takes the entry whose turn it is.
+    pub(crate) fn pop(&mut self, watch: &Watch) -> Option<Entry> {
+        let entry = self.urgent.pop_front().or_else(|| self.others.pop_front())?;
+        // In this order, so that no grid takes its own entry for somebody else's.
+        self.count(watch);
+        if let Entry::Grid(run) = &entry {
+            run.grid.queued.store(false, Ordering::Release);
+        }
+        Some(entry)
+    }
+
+    fn count(&self, watch: &Watch) {
+        watch.set_waiting(self.urgent.len() + self.others.len(), self.urgent.len());
+    }
+
+    /// Enters a grid that starts.
+    pub(crate) fn list(&mut self, run: &Arc<Run>) {
+        run.listed.store(self.runs.len(), Ordering::Relaxed);
+        self.runs.push(run.clone());
+    }
+
+    /// Forgets a grid that has ended.
+    pub(crate) fn unlist(&mut self, run: &Run) {
+        let index = run.listed.swap(UNLISTED, Ordering::Relaxed);
+        if index != UNLISTED {
+            self.runs.swap_remove(index);
+            if let Some(moved) = self.runs.get(index) {
+                moved.listed.store(index, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The grids in flight.
+    pub(crate) fn runs(&self) -> &[Arc<Run>] {
+        &self.runs
+    }
+}

@@ -1,0 +1,212 @@
+//! Who gets the workers: grids next to grids, urgent streams before others, those who wait for a stream beside its next operation.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
+
+use crate::toy::{Toy, engine, environment, launch, stream};
+use warploom_exec::grid::Poll;
+use warploom_exec::kernel::CtaExit;
+use warploom_exec::stream::{Group, Stream, StreamKind, Weight};
+
+/// Works for `time` as an executor does: comes back when it is told to.
+fn busy(time: Duration, mut told: impl FnMut() -> Poll) -> Poll {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        match told() {
+            Poll::Continue => std::hint::spin_loop(),
+            poll => return poll,
+        }
+    }
+    Poll::Continue
+}
+
+#[test]
+fn a_lone_grid_is_not_preempted_by_itself() {
+    let engine = engine(2);
+    let (stream, environment) = (stream(&engine), environment());
+    let yields = Arc::new(AtomicU32::new(0));
+    let counted = yields.clone();
+    let kernel = Toy::new(move |grid, _, worker| match busy(Duration::from_millis(8), || grid.poll(worker)) {
+        Poll::Continue => CtaExit::Finished,
+        _ => {
+            counted.fetch_add(1, Ordering::Relaxed);
+            CtaExit::Yielded { progressed: true }
+        }
+    });
+    stream.launch(launch(kernel, 24, &environment));
+    let end = stream.record();
+    while !end.is_done() {
+        std::thread::yield_now();
+    }
+    // A thread that the host does not let run for long looks like one that spins.
+    let yields = yields.load(Ordering::Relaxed);
+    assert!(yields < 4, "{yields} times in 192 ms of work");
+}
+
+#[test]
+fn a_cta_that_spins_on_one_that_was_not_issued_gives_way() {
+    let engine = engine(1);
+    let (stream, environment) = (stream(&engine), environment());
+    let next = Arc::new(AtomicU64::new(8));
+    let kernel = Toy::new(move |grid, cta, worker| {
+        // The last CTA goes first, and the executor takes spinning for progress.
+        loop {
+            if next.compare_exchange(cta.linear + 1, cta.linear, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                return CtaExit::Finished;
+            }
+            match grid.poll(worker) {
+                Poll::Continue => std::hint::spin_loop(),
+                Poll::Yield => return CtaExit::Yielded { progressed: true },
+                Poll::Cancel => return CtaExit::Cancelled,
+            }
+        }
+    });
+    stream.launch(launch(kernel, 8, &environment));
+    stream.synchronize();
+    assert!(engine.fault().is_none());
+}
+
+#[test]
+fn who_waits_for_a_stream_starts_beside_its_next_copy() {
+    let engine = engine(2);
+    let environment = environment();
+    let (copies, kernels) = (stream(&engine), stream(&engine));
+    let open = Arc::new(AtomicBool::new(false));
+    let gate = open.clone();
+    copies.wait_until(move || gate.load(Ordering::Acquire));
+    let ran = Arc::new(AtomicU32::new(0));
+    let beside = Arc::new(Mutex::new(Vec::new()));
+    for round in 0..4u32 {
+        let kernel = counter(&ran);
+        let (ran, beside) = (ran.clone(), beside.clone());
+        copies.run(Weight::Heavy, move || {
+            // The kernel that waits for the copy before this one needs nothing but a worker.
+            let start = Instant::now();
+            while ran.load(Ordering::Acquire) < round && start.elapsed() < Duration::from_secs(2) {
+                std::thread::yield_now();
+            }
+            beside.lock().unwrap().push(ran.load(Ordering::Acquire) >= round);
+        });
+        kernels.wait_for(&copies.record());
+        kernels.launch(launch(kernel, 1, &environment));
+    }
+    open.store(true, Ordering::Release);
+    kernels.synchronize();
+    assert_eq!(*beside.lock().unwrap(), [true; 4]);
+}
+
+fn counter(count: &Arc<AtomicU32>) -> Arc<Toy> {
+    let count = count.clone();
+    Toy::new(move |_, _, _| {
+        count.fetch_add(1, Ordering::Release);
+        CtaExit::Finished
+    })
+}
+
+#[test]
+fn a_thread_that_waits_for_one_stream_does_not_copy_for_another() {
+    let engine = engine(1);
+    let environment = environment();
+    let (kernels, copies) = (stream(&engine), stream(&engine));
+    let seen: Arc<Mutex<Vec<ThreadId>>> = Arc::default();
+    for _ in 0..200 {
+        let count = Arc::new(AtomicU32::new(0));
+        kernels.launch(launch(counter(&count), 64, &environment));
+        copies.wait_for(&kernels.record());
+        let seen = seen.clone();
+        copies.run(Weight::Heavy, move || seen.lock().unwrap().push(std::thread::current().id()));
+        kernels.synchronize();
+    }
+    copies.synchronize();
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), 200);
+    assert!(!seen.contains(&std::thread::current().id()));
+}
+
+#[test]
+fn urgent_streams_have_all_workers_until_they_are_done() {
+    let engine = engine(2);
+    let environment = environment();
+    let group = Arc::new(Group::default());
+    let urgent = Stream::new(&engine, &group, StreamKind::NonBlocking, true);
+    let stop = Arc::new(AtomicBool::new(false));
+    let begun = Arc::new(AtomicU32::new(0));
+    let others: Vec<Stream> = (0..3).map(|_| stream(&engine)).collect();
+    for other in &others {
+        let (stop, begun) = (stop.clone(), begun.clone());
+        let kernel = Toy::new(move |grid, _, worker| {
+            if !stop.load(Ordering::Relaxed) {
+                begun.fetch_add(1, Ordering::Relaxed);
+                busy(Duration::from_millis(1), || grid.poll(worker));
+            }
+            CtaExit::Finished
+        });
+        other.launch(launch(kernel, 50_000, &environment));
+    }
+    while begun.load(Ordering::Relaxed) < 4 {
+        std::thread::yield_now();
+    }
+    let marks = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+    let (noted, seen) = (marks.clone(), begun.clone());
+    let kernel = Toy::new(move |_, cta, _| {
+        match cta.linear {
+            10 => noted[0].store(seen.load(Ordering::Relaxed), Ordering::Relaxed),
+            70 => noted[1].store(seen.load(Ordering::Relaxed), Ordering::Relaxed),
+            _ => {}
+        }
+        busy(Duration::from_millis(1), || Poll::Continue);
+        CtaExit::Finished
+    });
+    urgent.launch(launch(kernel, 80, &environment));
+    let end = urgent.record();
+    while !end.is_done() {
+        std::thread::yield_now();
+    }
+    stop.store(true, Ordering::Relaxed);
+    others.iter().for_each(Stream::synchronize);
+    let between = marks[1].load(Ordering::Relaxed) - marks[0].load(Ordering::Relaxed);
+    assert!(between < 5, "{between} CTAs of other streams began while urgent ones waited");
+}
+
+#[test]
+fn an_urgent_kernel_that_waits_for_another_stream_lets_it_run() {
+    let engine = engine(1);
+    let environment = environment();
+    let urgent = Stream::new(&engine, &Arc::new(Group::default()), StreamKind::NonBlocking, true);
+    let other = stream(&engine);
+    let flag = Arc::new(AtomicBool::new(false));
+    let seen = flag.clone();
+    let waiting = Toy::new(move |_, _, _| match seen.load(Ordering::Acquire) {
+        true => CtaExit::Finished,
+        false => CtaExit::Yielded { progressed: false },
+    });
+    urgent.launch(launch(waiting, 4, &environment));
+    other.launch(launch(
+        Toy::new(move |_, _, _| {
+            flag.store(true, Ordering::Release);
+            CtaExit::Finished
+        }),
+        1,
+        &environment,
+    ));
+    let end = urgent.record();
+    while !end.is_done() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn asking_for_a_marker_gets_on_where_no_worker_can_start() {
+    let engine = engine(0);
+    let (stream, environment) = (stream(&engine), environment());
+    let count = Arc::new(AtomicU32::new(0));
+    stream.launch(launch(counter(&count), 100, &environment));
+    let marker = stream.record();
+    let start = Instant::now();
+    while !marker.has_been_reached() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{} of 100 CTAs", count.load(Ordering::Relaxed));
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 100);
+}
