@@ -110,6 +110,12 @@ impl Driver {
                 first_fault.set(fault);
             }),
         );
+        let pausing = Arc::downgrade(&engine);
+        memory.set_pause(Box::new(move |action| match pausing.upgrade() {
+            Some(engine) => engine.pool().pause(action),
+            // With the engine all work has ended.
+            None => action(),
+        }));
         Ok(Driver {
             options,
             executor,

@@ -14,7 +14,7 @@ pub use host::host_flags;
 pub use pointer::{Pointer, PointerKind};
 pub use pool::{HighMark, MemoryPool, PoolPlace, PoolUse, REUSE_ATTRIBUTES};
 pub use transfer::{Box3, Fill2d, Place, Side, SourceOrder, Transfer, Vouch};
-pub use virtual_memory::PhysicalMemory;
+pub use virtual_memory::{HandleTypes, PhysicalMemory};
 pub use warploom_exec::copy::FillWidth;
 pub use warploom_exec::memory::{HostRange, MapAccess};
 
@@ -193,14 +193,13 @@ impl Driver {
         Ok((pointer.base, pointer.size))
     }
 
-    /// Bytes free and bytes in all.
+    /// Bytes free and bytes in all. Free is no more than what the machine has left: other processes use the same memory.
     ///
     /// # Errors
     /// Those of [`Driver::current`].
     pub fn memory_info(&self) -> DriverResult<(u64, u64)> {
         self.current()?;
-        let capacity = self.memory().capacity();
-        Ok((capacity.saturating_sub(self.memory().used()), capacity))
+        Ok((self.memory().free_bytes(), self.memory().capacity()))
     }
 
     /// Why `len` bytes at `address` cannot be used.

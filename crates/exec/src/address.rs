@@ -6,23 +6,31 @@
 //! storage is owned here.
 
 /// Start of the shared window. A `.shared` address is the offset in it: see [`shared_address`].
-pub const SHARED_WINDOW: u64 = 0x2000_0000_0000;
+pub const SHARED_WINDOW: u64 = 0x1080_0000_0000;
 /// Size of the shared window: 256 CTAs of a cluster with [`SHARED_PER_CTA`] each.
 pub const SHARED_WINDOW_SIZE: u64 = 1 << 32;
 /// The part of the shared window that belongs to one CTA of a cluster. A `.shared` address carries the rank of the CTA
 /// in its cluster in bits 24 and up, as on hardware with clusters.
 pub const SHARED_PER_CTA: u64 = 1 << 24;
 /// Start of the local window. Each thread sees its own local memory there, at the same addresses.
-pub const LOCAL_WINDOW: u64 = 0x2001_0000_0000;
+pub const LOCAL_WINDOW: u64 = 0x1081_0000_0000;
 /// Size of the local window.
 pub const LOCAL_WINDOW_SIZE: u64 = 1 << 32;
 /// Start of the window of kernel parameters (`cvta.param`, PTX ISA 7.7).
-pub const PARAM_WINDOW: u64 = 0x2002_0000_0000;
+pub const PARAM_WINDOW: u64 = 0x1082_0000_0000;
 /// Size of the parameter window.
 pub const PARAM_WINDOW_SIZE: u64 = 1 << 32;
 
-/// The address that the memory window asks the host for; it goes elsewhere where this one is taken.
-pub(crate) const MEMORY_WINDOW_HINT: u64 = 0x2100_0000_0000;
+/// Where the windows above lie. The memory window never lies there.
+pub(crate) const EXECUTOR_WINDOWS: std::ops::Range<u64> = SHARED_WINDOW..SHARED_WINDOW + (4 << 32);
+
+/// The address that the memory window asks the host for; it goes elsewhere where this one is taken. With the windows of executors it is chosen so that
+/// [`MEMORY_WINDOW_SIZE`] fits between what address sanitizers use below (shadow memory up to 16 TiB) and the program above (85 TiB, where a
+/// position-independent program is loaded on x86-64).
+pub(crate) const MEMORY_WINDOW_HINT: u64 = 0x1100_0000_0000;
+/// Bytes of addresses that the memory window asks for. Programs reserve more addresses than there is memory: one range the size of the whole device for
+/// each stream and size of block (PyTorch's expandable segments).
+pub(crate) const MEMORY_WINDOW_SIZE: u64 = 64 << 40;
 
 /// What a generic address points into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +84,10 @@ mod tests {
         assert_eq!(classify(SHARED_WINDOW - 1), Space::Global);
         assert_eq!(classify(PARAM_WINDOW + PARAM_WINDOW_SIZE), Space::Global);
         assert_eq!(classify(MEMORY_WINDOW_HINT), Space::Global);
+        assert!(
+            !EXECUTOR_WINDOWS.contains(&MEMORY_WINDOW_HINT) && EXECUTOR_WINDOWS.contains(&(EXECUTOR_WINDOWS.end - 1))
+        );
+        assert_ne!(classify(EXECUTOR_WINDOWS.start), Space::Global);
         assert_eq!(classify(0), Space::Global);
         assert_eq!(classify(u64::MAX), Space::Global);
     }

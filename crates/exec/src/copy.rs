@@ -18,6 +18,7 @@ pub enum Side {
 impl Memory {
     /// Copies `len` bytes. A host side must have that many.
     pub fn copy(&self, to: Side, from: Side, len: u64) -> Result<(), Box<AccessFault>> {
+        let _still = self.keep_still();
         let to = self.resolve(to, len, AccessKind::Store)?;
         let from = self.resolve(from, len, AccessKind::Load)?;
         // SAFETY: both ranges are mapped for `len` bytes, the first writable: checked, or vouched for. Races with kernels
@@ -33,6 +34,7 @@ impl Memory {
         if len == 0 {
             return Ok(());
         }
+        let _still = self.keep_still();
         self.check_exact(address, len, AccessKind::Store)?;
         let [a, b, c, d] = value.to_le_bytes();
         // Equal bytes are what programs mostly set: the C library's fill is the fastest there is.

@@ -24,6 +24,7 @@ pub mod heap;
 pub mod kernel;
 pub mod memory;
 pub mod output;
+mod pause;
 pub mod pool;
 mod queue;
 mod run;

@@ -11,7 +11,7 @@
 use std::cell::Cell;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use crate::attention::Watch;
@@ -75,11 +75,17 @@ pub struct Pool {
     shared: Arc<Shared>,
 }
 
-struct Shared {
+pub(crate) struct Shared {
     options: PoolOptions,
-    started: AtomicBool,
+    pub(crate) started: AtomicBool,
     /// Not one worker could start.
     alone: AtomicBool,
+    /// How many workers there are, once they have started.
+    pub(crate) workers: OnceLock<u32>,
+    /// Held by whoever pauses the pool.
+    pub(crate) pausing: Mutex<()>,
+    /// Held for reading by host threads that help, for writing while the pool is paused.
+    pub(crate) gate: RwLock<()>,
     queue: Mutex<Queue>,
     watch: Arc<Watch>,
     work: Signal,
@@ -130,6 +136,9 @@ impl Pool {
                 options,
                 started: AtomicBool::new(false),
                 alone: AtomicBool::new(false),
+                workers: OnceLock::new(),
+                pausing: Mutex::default(),
+                gate: RwLock::default(),
                 queue: Mutex::default(),
                 watch: Arc::default(),
                 work: Signal::default(),
@@ -215,6 +224,12 @@ impl Pool {
             self.shared.watch.go_without_clock();
         }
         self.shared.alone.store(workers == 0, Ordering::Release);
+        // Only the first call gets here.
+        let _ = self.shared.workers.set(workers);
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// In a process that can have no workers: does a piece of whatever there is to do, on the calling thread. False if
@@ -224,6 +239,7 @@ impl Pool {
         if !shared.alone.load(Ordering::Acquire) {
             return false;
         }
+        let _gate = shared.gate();
         let _mode = DefaultMode::set();
         let mut worker = shared.lend();
         worker.helps = false;
@@ -243,6 +259,7 @@ impl Pool {
         if run.is_done() || !run.has_work() || stack::room() < run.grid.launch.kernel.stack_need() {
             return;
         }
+        let _gate = self.shared.gate();
         let _mode = DefaultMode::set();
         let mut worker = shared.lend();
         worker.helps = true;
@@ -275,6 +292,11 @@ impl Shared {
 
     fn helpers(&self) -> MutexGuard<'_, Vec<Worker>> {
         self.helpers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while the pool is paused.
+    fn gate(&self) -> RwLockReadGuard<'_, ()> {
+        self.gate.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// For a thread of the program that runs CTAs: it is the first multiprocessor to `%smid`; which one is not promised.
@@ -313,6 +335,7 @@ impl Shared {
     }
 
     fn worker(&self, index: u32) {
+        drop(self.gate());
         let _mode = DefaultMode::set();
         IS_WORKER.set(true);
         let mut worker = Worker::new(index, false, &self.watch);

@@ -84,6 +84,11 @@ fn small_stacks_are_enough() {
 }
 
 #[test]
+fn forked_children_have_no_copy_of_device_memory() {
+    assert_eq!(run(&build("forks_with_memory.c"), &[]), "done\n");
+}
+
+#[test]
 fn forked_children_are_told_while_the_parent_goes_on() {
     assert_eq!(run(&build("forks.c"), &[]), "done\n");
 }

@@ -97,11 +97,11 @@ impl Store {
         }
     }
 
-    /// The smallest kept memory of at least `bytes`, if it is not much larger.
-    fn reuse(&mut self, bytes: u64) -> Option<Kept> {
-        let fitting = self.kept.iter().enumerate().filter(|(_, kept)| kept.size() >= bytes);
+    /// The smallest kept memory that holds `size` bytes, if it is not much larger.
+    fn reuse(&mut self, size: u64) -> Option<Kept> {
+        let fitting = self.kept.iter().enumerate().filter(|(_, kept)| kept.holds(size));
         let (index, kept) = fitting.min_by_key(|(_, kept)| kept.size())?;
-        (kept.size() / 2 <= bytes).then(|| self.kept.remove(index))
+        (kept.size() / 2 <= size).then(|| self.kept.remove(index))
     }
 }
 
@@ -210,7 +210,7 @@ impl MemoryPool {
         };
         let mut store = self.store.lock();
         let least = memory.kept_size(&spec);
-        if let Some(kept) = least.and_then(|bytes| store.reuse(bytes)) {
+        if let Some(kept) = least.and_then(|_| store.reuse(size)) {
             let held = kept.size();
             if let Ok(info) = memory.alloc_kept(spec, kept) {
                 store.figures.reserved -= held;

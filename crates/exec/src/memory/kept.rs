@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::window::CHUNK;
-use super::{AllocSpec, AllocationInfo, FreeError, GRANULE, Memory, lock};
+use super::{AllocSpec, AllocationInfo, FreeError, GRANULE, Memory, MemoryKind, chunks_for, lock, zone_of};
 
 /// The chunks of a freed allocation, still backed by pages and still counted as used. They are no allocation: every
 /// access is refused. Give it back with [`Memory::give_back_kept`] or use it with [`Memory::alloc_kept`].
@@ -12,18 +12,20 @@ use super::{AllocSpec, AllocationInfo, FreeError, GRANULE, Memory, lock};
 pub struct Kept {
     first: u64,
     chunks: u64,
+    size: u64,
+    kind: MemoryKind,
 }
 
 impl Kept {
     /// Bytes that it holds.
     pub fn size(&self) -> u64 {
-        self.chunks * CHUNK
+        self.size
     }
-}
 
-/// Chunks that an allocation of `size` bytes takes, with its gap; None for a size that no memory has.
-fn chunks_for(size: u64) -> Option<u64> {
-    Some((size.checked_next_multiple_of(GRANULE)?.checked_add(GRANULE)?).div_ceil(CHUNK))
+    /// Whether an allocation of `size` bytes fits: it has the pages, and the addresses for a granule behind it that belongs to nobody.
+    pub fn holds(&self, size: u64) -> bool {
+        size > 0 && size <= self.size && chunks_for(size).is_some_and(|chunks| chunks <= self.chunks)
+    }
 }
 
 impl Memory {
@@ -32,16 +34,11 @@ impl Memory {
         if self.table.slab_at(base).is_some() {
             return Ok((self.free(base)?, None));
         }
-        let mut runs = lock(&self.runs);
-        let (info, head) = self.take_run(&mut runs, base)?;
-        let first = (base - self.window.base()) / CHUNK;
-        let Some(chunks) = chunks_for(info.size) else { return Err(FreeError::NotAllocated) };
-        self.table.remove_run(first, chunks, head);
-        runs.remember(info);
-        drop(runs);
-        let kept = Kept { first, chunks };
-        self.used.fetch_add(kept.size() - info.size.next_multiple_of(GRANULE), Ordering::Relaxed);
-        Ok((info, Some(kept)))
+        let (info, first, chunks, _) = self.end_run(base)?;
+        let size = backed(info.size);
+        // It was counted without the rest of the last chunk; what it is too much then is refused at the next allocation.
+        self.account(info.kind).0.fetch_add(size - info.size.next_multiple_of(GRANULE), Ordering::Relaxed);
+        Ok((info, Some(Kept { first, chunks, size, kind: info.kind })))
     }
 
     /// Whether an allocation of `size` bytes is large enough to be kept, and how many bytes it then takes at least.
@@ -50,7 +47,8 @@ impl Memory {
         if spec.size == 0 || self.slabs.class_of(rounded, spec.kind).is_some() {
             return None;
         }
-        chunks_for(spec.size)?.checked_mul(CHUNK)
+        chunks_for(spec.size)?.checked_mul(CHUNK)?;
+        Some(backed(spec.size))
     }
 
     /// Allocates in kept memory, which holds what was there. Gives it back as it is if it is too small.
@@ -58,28 +56,30 @@ impl Memory {
     /// # Errors
     /// The kept memory, if `spec` does not fit it.
     pub fn alloc_kept(&self, spec: AllocSpec, kept: Kept) -> Result<AllocationInfo, Kept> {
-        let Some(chunks) = chunks_for(spec.size).filter(|chunks| *chunks <= kept.chunks && spec.size > 0) else {
-            return Err(kept);
-        };
-        let mut runs = lock(&self.runs);
-        let base = self.window.base() + kept.first * CHUNK;
+        let right = kept.holds(spec.size) && zone_of(spec.kind) == zone_of(kept.kind);
+        let Some(chunks) = chunks_for(spec.size).filter(|_| right) else { return Err(kept) };
+        let base = self.space.address_of(kept.first);
         let info = self.describe(spec, base);
         if kept.chunks > chunks {
-            self.window.discard(kept.first + chunks, kept.chunks - chunks);
-            runs.give(kept.first + chunks, kept.chunks - chunks);
+            self.space.give_back(kept.first + chunks, kept.chunks - chunks);
         }
+        let mut runs = lock(&self.space.runs);
         runs.record(info, self.table.add_run(kept.first, chunks, base, info.size, false));
         drop(runs);
-        self.used.fetch_sub(kept.size() - info.size.next_multiple_of(GRANULE), Ordering::Relaxed);
+        self.discharge(spec.kind, kept.size - info.size.next_multiple_of(GRANULE));
         Ok(info)
     }
 
     /// Gives kept memory back to the host.
     pub fn give_back_kept(&self, kept: Kept) {
-        self.window.discard(kept.first, kept.chunks);
-        lock(&self.runs).give(kept.first, kept.chunks);
-        self.used.fetch_sub(kept.size(), Ordering::Relaxed);
+        self.space.give_back(kept.first, kept.chunks);
+        self.discharge(kept.kind, kept.size);
     }
+}
+
+/// Bytes of the chunks that an allocation of `size` bytes touches: one that ends with a chunk has another behind it that stays without memory.
+fn backed(size: u64) -> u64 {
+    size.next_multiple_of(CHUNK)
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@
 //! - [`Memory`]: allocation, lookup, capacity.
 //! - [`View`]: what executors read and write with. All of its functions are safe.
 //! - `window`: the reservation. `table`: address to allocation without a lock. `slab`, `run`: small and large
-//!   allocations. `registered`: host pages. `capacity`: how much there is.
+//!   allocations. `access`: the rule. `virtual_memory`, `physical`: reserved addresses and what is mapped there. `registered`: host pages.
+//!   `capacity`: how much there is.
 //!
 //! **Access rule.** An access is valid inside a live allocation, its size rounded up to [`GRANULE`]; everything else is
 //! refused. Allocations never touch each other: at least one granule between any two belongs to nobody.
@@ -16,31 +17,39 @@
 //! was checked before it may still happen after it. It then meets memory that is mapped (see `window`): the kernel
 //! reads or writes stale bytes, as on a GPU, and nothing crashes.
 
+mod access;
 mod atomics;
 mod capacity;
 mod kept;
+mod pages;
+mod physical;
 mod registered;
 mod run;
 mod scalar;
 mod slab;
+mod space;
 mod table;
 mod view;
 mod virtual_memory;
 mod window;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard};
 
 pub use atomics::{AtomicOp, Order};
 pub use kept::Kept;
+pub use physical::{ExportError, Physical};
 pub use registered::{HostRange, RegisterError};
 pub use scalar::{Atomic, Scalar};
 pub use view::{Lanes, Recent, Spread, View, spread};
-pub use virtual_memory::{MAP_GRANULARITY, MapAccess, MapError, Physical};
+pub use virtual_memory::{MAP_GRANULARITY, MapAccess, MapError};
 
-use crate::fault::{AccessFault, AccessKind, Nearest, Refusal};
-use table::{Extent, Table};
+use crate::address::MEMORY_WINDOW_SIZE;
+use access::Neighbours;
+use run::Zone;
+use space::Space;
+use table::Table;
 use window::{CHUNK, Window};
 
 /// Allocations start at multiples of this, and are accessible up to the next multiple of [`GRANULE`].
@@ -63,7 +72,7 @@ pub enum MemoryKind {
     ModuleConst,
     /// `malloc` in a kernel.
     DeviceHeap,
-    /// Storage of arrays (textures and surfaces), not addressable by kernels.
+    /// Storage of arrays (textures and surfaces), of which no program is told the address.
     Array,
     /// What the driver itself needs in the window.
     Internal,
@@ -182,13 +191,16 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// 1 TiB of addresses, or four times the capacity; as capacity three quarters of the memory that the process may use (the host's, or its
+    /// 64 TiB of addresses; as capacity three quarters of the memory that the process may use (the host's, or its
     /// control group's limit), or what `WARPLOOM_MEMORY` says.
     fn default() -> Options {
-        let capacity = capacity::usable();
-        Options { window: capacity.saturating_mul(4).clamp(1 << 40, 1 << 45), capacity }
+        Options { window: MEMORY_WINDOW_SIZE, capacity: capacity::usable() }
     }
 }
+
+/// Freed memory that may keep its pages for the next allocation of the same size, in bytes and as a part of the capacity.
+const CACHE: u64 = 256 << 20;
+const CACHE_PART: u64 = 16;
 
 /// The device memory of a process.
 pub struct Memory {
@@ -196,53 +208,108 @@ pub struct Memory {
     number: u64,
     table: Table,
     slabs: slab::Slabs,
-    runs: Mutex<run::Runs>,
     registered: registered::Registered,
-    /// Locked after `runs` where both are.
-    virtual_memory: Mutex<virtual_memory::Virtual>,
     capacity: u64,
+    /// Most bytes of pinned host memory: what the host has.
+    host_capacity: u64,
     used: Arc<AtomicU64>,
+    host_used: AtomicU64,
     next_id: AtomicU64,
-    window: Window,
+    space: Arc<Space>,
+    /// Stops kernels and copies while pages move: see [`Memory::set_pause`].
+    pause: OnceLock<Pause>,
+}
+
+/// Calls its argument while no kernel and no copy runs.
+pub type Pause = Box<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
+
+/// Chunks that an allocation of `size` bytes takes, with the granule behind it that belongs to nobody; None for a size that no memory has.
+///
+/// An allocation of whole chunks takes one more, of which nothing is ever touched: it costs addresses, of which there are plenty, and no memory.
+fn chunks_for(size: u64) -> Option<u64> {
+    Some((size.checked_next_multiple_of(GRANULE)?.checked_add(GRANULE)?).div_ceil(CHUNK))
+}
+
+/// The part of the window for a kind of memory: a program may go on with its pinned memory in a forked process, as it may on hardware; device
+/// memory is not there.
+fn zone_of(kind: MemoryKind) -> Zone {
+    if kind == MemoryKind::PinnedHost { Zone::Inherited } else { Zone::Own }
 }
 
 impl Memory {
-    /// Reserves the window. Error: the host does not give any address range of a useful size.
+    /// Reserves the window: the size asked for, or half of it, and so on down to 1 GiB, where the host refuses more. Error: the host does not
+    /// give any address range of a useful size.
     pub fn new(options: Options) -> std::io::Result<Memory> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
-        let window = Window::reserve(options.window)?;
+        let mut size = options.window;
+        let (window, table) = loop {
+            let reserved = Window::reserve(size).and_then(|window| {
+                let table = Table::new(window.base(), window.chunks())?;
+                Ok((window, table))
+            });
+            match reserved {
+                Ok(reserved) => break reserved,
+                Err(error) if size <= 1 << 30 => return Err(error),
+                Err(_) => size /= 2,
+            }
+        };
+        let capacity = options.capacity.min(window.size());
+        let runs = run::Runs::new(window.chunks(), CACHE.min(capacity / CACHE_PART));
         Ok(Memory {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
-            table: Table::new(window.base(), window.chunks()),
+            table,
             slabs: slab::Slabs::new(),
-            runs: Mutex::new(run::Runs::new(window.chunks())),
             registered: registered::Registered::default(),
-            virtual_memory: Mutex::default(),
-            capacity: options.capacity.min(window.size()),
+            capacity,
+            host_capacity: capacity::host(),
             used: Arc::new(AtomicU64::new(0)),
+            host_used: AtomicU64::new(0),
             next_id: AtomicU64::new(1),
-            window,
+            space: Arc::new(Space {
+                runs: Mutex::new(runs),
+                virtual_memory: Mutex::default(),
+                still: RwLock::default(),
+                mapped_any: AtomicBool::new(false),
+                window,
+            }),
+            pause: OnceLock::new(),
         })
     }
 
-    /// Most bytes that may be allocated at once.
+    /// Held by copies and fills of the host as long as they run: pages of mapped memory do not move meanwhile.
+    pub(crate) fn keep_still(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        let needed = self.space.mapped_any.load(Ordering::Acquire);
+        needed.then(|| self.space.still.read().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    /// Most bytes of device memory that may be allocated at once.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// Bytes allocated now, sizes rounded up to [`GRANULE`].
+    /// Bytes of device memory allocated now, sizes rounded up to [`GRANULE`]. Pinned host memory is the host's.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// Bytes that can be allocated and used: what the capacity leaves, or what the machine leaves to this process where that is less, because other
+    /// processes use the same memory. What is allocated but was never touched is taken off, as it may be touched any time.
+    pub fn free_bytes(&self) -> u64 {
+        let used = self.used();
+        let left = self.capacity.saturating_sub(used);
+        let Some(available) = capacity::available() else { return left };
+        let resident = capacity::resident().min(used);
+        left.min(available.saturating_add(resident).saturating_sub(used))
+    }
+
     /// Whether an address lies in the window, allocated or not.
     pub fn in_window(&self, address: u64) -> bool {
-        address.wrapping_sub(self.window.base()) < self.window.size()
+        address.wrapping_sub(self.space.window.base()) < self.space.window.size()
     }
 
     /// The window's address range: base and size.
     pub fn window(&self) -> (u64, u64) {
-        (self.window.base(), self.window.size())
+        (self.space.window.base(), self.space.window.size())
     }
 
     /// Allocates. The memory holds zeroes, or bytes that this process freed earlier.
@@ -251,26 +318,38 @@ impl Memory {
             return Err(AllocError::Empty);
         }
         let rounded = spec.size.checked_next_multiple_of(GRANULE).ok_or(AllocError::OutOfMemory)?;
-        self.charge(rounded)?;
+        self.charge(spec.kind, rounded)?;
         let mut info = self.describe(spec, 0);
         let placed = match self.slabs.class_of(rounded, spec.kind) {
-            Some(class) => self.slabs.alloc(class, &mut info, || self.new_slab_chunk(), &self.table),
+            Some(class) => self.slabs.alloc(class, &mut info, || self.new_slab_chunk(spec.kind), &self.table),
             None => self.alloc_run(&mut info),
         };
         match placed {
             Ok(()) => Ok(info),
             Err(error) => {
-                self.used.fetch_sub(rounded, Ordering::Relaxed);
+                self.discharge(spec.kind, rounded);
                 Err(error)
             }
         }
     }
 
-    /// Counts bytes against the capacity.
-    fn charge(&self, bytes: u64) -> Result<(), AllocError> {
-        let fits = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= self.capacity);
-        let charged = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+    /// What memory of a kind is counted in, and the most that may be.
+    fn account(&self, kind: MemoryKind) -> (&AtomicU64, u64) {
+        match kind {
+            MemoryKind::PinnedHost => (&self.host_used, self.host_capacity),
+            _ => (&self.used, self.capacity),
+        }
+    }
+
+    fn charge(&self, kind: MemoryKind, bytes: u64) -> Result<(), AllocError> {
+        let (used, most) = self.account(kind);
+        let fits = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= most);
+        let charged = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
         charged.map(|_| ()).map_err(|_| AllocError::OutOfMemory)
+    }
+
+    fn discharge(&self, kind: MemoryKind, bytes: u64) {
+        self.account(kind).0.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     fn describe(&self, spec: AllocSpec, base: u64) -> AllocationInfo {
@@ -287,62 +366,72 @@ impl Memory {
     }
 
     fn alloc_run(&self, info: &mut AllocationInfo) -> Result<(), AllocError> {
-        let chunks = (info.size.next_multiple_of(GRANULE) + GRANULE).div_ceil(CHUNK);
-        let mut runs = lock(&self.runs);
-        let first = runs.take(chunks).ok_or(AllocError::OutOfMemory)?;
-        let Ok(new) = self.window.commit(first, chunks) else {
-            runs.give(first, chunks);
-            return Err(AllocError::OutOfMemory);
+        let chunks = chunks_for(info.size).ok_or(AllocError::OutOfMemory)?;
+        let zone = zone_of(info.kind);
+        let mut runs = lock(&self.space.runs);
+        let first = match runs.reuse(chunks, zone) {
+            Some(first) => first,
+            None => {
+                let (first, new) = self.space.take_committed(&mut runs, chunks, zone)?;
+                if new && chunks >= HUGE_FROM {
+                    self.space.window.prefer_huge_pages(first, chunks);
+                }
+                first
+            }
         };
-        if new && chunks >= HUGE_FROM {
-            self.window.prefer_huge_pages(first, chunks);
-        }
-        info.base = self.window.base() + first * CHUNK;
+        info.base = self.space.address_of(first);
         runs.record(*info, self.table.add_run(first, chunks, info.base, info.size, false));
         Ok(())
     }
 
     /// A committed chunk for small allocations: its number.
-    fn new_slab_chunk(&self) -> Result<u64, AllocError> {
-        let mut runs = lock(&self.runs);
-        let first = runs.take(1).ok_or(AllocError::OutOfMemory)?;
-        if self.window.commit(first, 1).is_err() {
-            runs.give(first, 1);
-            return Err(AllocError::OutOfMemory);
-        }
-        Ok(first)
+    fn new_slab_chunk(&self, kind: MemoryKind) -> Result<u64, AllocError> {
+        let mut runs = lock(&self.space.runs);
+        self.space.take_committed(&mut runs, 1, zone_of(kind)).map(|(first, _)| first)
     }
 
     /// Frees the allocation that starts at `base` and says what it was.
     pub fn free(&self, base: u64) -> Result<AllocationInfo, FreeError> {
         let info = match self.table.slab_at(base) {
             Some(place) => {
-                let discard = |start| self.window.discard((start - self.window.base()) / CHUNK, 1);
+                let discard = |start| self.space.window.discard(self.space.window.chunk_of(start), 1);
                 self.slabs.free(place, base, &self.table, discard)?
             }
             None => self.free_run(base)?,
         };
-        self.used.fetch_sub(info.size.next_multiple_of(GRANULE), Ordering::Relaxed);
+        self.discharge(info.kind, info.size.next_multiple_of(GRANULE));
         Ok(info)
     }
 
-    /// The live run that starts at `base`, no longer live.
-    fn take_run(&self, runs: &mut run::Runs, base: u64) -> Result<(AllocationInfo, Arc<table::Head>), FreeError> {
-        runs.remove(base).ok_or_else(|| match runs.containing(base) {
+    /// Ends the live run that starts at `base`: what it was, its chunks, and whether they may keep their pages.
+    fn end_run(&self, base: u64) -> Result<(AllocationInfo, u64, u64, bool), FreeError> {
+        let mut runs = lock(&self.space.runs);
+        let (info, head) = runs.remove(base).ok_or_else(|| match runs.containing(base) {
             Some(inside) => FreeError::NotTheStart(inside),
             None => runs.freed_at(base).map_or(FreeError::NotAllocated, FreeError::AlreadyFreed),
-        })
+        })?;
+        let first = self.space.window.chunk_of(base);
+        let chunks = chunks_for(info.size).expect("it was allocated");
+        self.table.remove_run(first, chunks, head);
+        runs.remember(info);
+        let keep = runs.keeps_pages(chunks);
+        Ok((info, first, chunks, keep))
     }
 
     fn free_run(&self, base: u64) -> Result<AllocationInfo, FreeError> {
-        let mut runs = lock(&self.runs);
-        let (info, head) = self.take_run(&mut runs, base)?;
-        let first = (base - self.window.base()) / CHUNK;
-        let chunks = (info.size.next_multiple_of(GRANULE) + GRANULE).div_ceil(CHUNK);
-        self.table.remove_run(first, chunks, head);
-        self.window.discard(first, chunks);
-        runs.retire(info, first, chunks);
-        Ok(info)
+        let (info, first, chunks, keep) = self.end_run(base)?;
+        // Pages go while nobody waits for the lock: for many of them it takes a while.
+        if !keep {
+            self.space.window.discard(first, chunks);
+        }
+        lock(&self.space.runs).retire(first, chunks, keep);
+        loop {
+            let Some((first, chunks, resident)) = lock(&self.space.runs).overdue() else { return Ok(info) };
+            if resident {
+                self.space.window.discard(first, chunks);
+            }
+            lock(&self.space.runs).give(first, chunks);
+        }
     }
 
     /// The live allocation that holds `address` (in its size as asked for).
@@ -350,114 +439,11 @@ impl Memory {
         match self.table.slab_at(address) {
             Some(place) => self.slabs.live(place).filter(|info| address - info.base < info.size),
             None if self.in_window(address) => {
-                let run = lock(&self.runs).containing(address);
-                run.or_else(|| lock(&self.virtual_memory).containing(address))
+                let run = lock(&self.space.runs).containing(address);
+                run.or_else(|| lock(&self.space.virtual_memory).containing(address))
             }
             None => None,
         }
-    }
-
-    /// Checks that `len` bytes at `address` may be accessed: inside one allocation or registered range.
-    pub fn check(&self, address: u64, len: u64, kind: AccessKind) -> Result<(), Box<AccessFault>> {
-        self.extent(address, len, kind).map(|_| ())
-    }
-
-    /// As [`Memory::check`], against the size that was asked for: the rule for copies and fills of the host.
-    pub fn check_exact(&self, address: u64, len: u64, kind: AccessKind) -> Result<(), Box<AccessFault>> {
-        let extent = self.extent(address, len, kind)?;
-        let info = self.lookup(address).filter(|info| info.base == extent.start);
-        // Only an allocation of the window has an extent that is longer than it, by less than a granule.
-        let end = match info {
-            Some(info) if info.size.next_multiple_of(GRANULE) == extent.span => info.base + info.size,
-            _ => extent.start + extent.span,
-        };
-        if address + len > end { Err(self.refuse(address, len, kind, Refusal::Unmapped)) } else { Ok(()) }
-    }
-
-    /// The valid extent around an access, or why it is refused.
-    fn extent(&self, address: u64, len: u64, kind: AccessKind) -> Result<Extent, Box<AccessFault>> {
-        let found = match self.table.extent(address) {
-            Some(extent) => Some(extent),
-            None => self.registered.extent(address, self.table.epoch()),
-        };
-        let found = match found {
-            // It may go on in the next mapping.
-            Some(extent) if !extent.holds(address, len) && extent.span.is_multiple_of(CHUNK) => {
-                lock(&self.virtual_memory).extent(address, extent.epoch).or(found)
-            }
-            found => found,
-        };
-        match found {
-            Some(extent) if extent.holds(address, len) => {
-                if extent.read_only && kind != AccessKind::Load {
-                    return Err(self.refuse(address, len, kind, Refusal::ReadOnly));
-                }
-                Ok(extent)
-            }
-            _ => Err(self.refuse(address, len, kind, Refusal::Unmapped)),
-        }
-    }
-
-    #[cold]
-    fn refuse(&self, address: u64, size: u64, kind: AccessKind, refusal: Refusal) -> Box<AccessFault> {
-        let nearest = match self.nearest(address) {
-            Some(Nearest::Straddles(info)) if refusal != Refusal::Unmapped => {
-                Some(Nearest::Inside(address - info.base, info))
-            }
-            nearest => nearest,
-        };
-        Box::new(AccessFault { address, size, kind, refusal, lane: 0, nearest })
-    }
-
-    /// The allocation that an address most probably means. For reports: takes locks.
-    pub fn nearest(&self, address: u64) -> Option<Nearest> {
-        if !self.in_window(address) {
-            return registered::is_mapped(address, 1).then_some(Nearest::Host);
-        }
-        let Neighbours { before, after, freed } = match self.table.slab_at(address) {
-            Some(place) => self.slabs.neighbours(place, address),
-            None => lock(&self.runs).neighbours(address),
-        };
-        if let Some(freed) = freed {
-            return Some(Nearest::Freed(address - freed.base, freed));
-        }
-        let after_end = before.and_then(|a| match address.checked_sub(a.base + a.size) {
-            Some(distance) => (distance <= NEAR).then_some(Nearest::After(distance, a)),
-            None => Some(Nearest::Straddles(a)),
-        });
-        let before_start = after.map(|a| (a.base - address, a)).filter(|(distance, _)| *distance <= NEAR);
-        let before_start = before_start.map(|(distance, a)| Nearest::Before(distance, a));
-        match (after_end, before_start) {
-            (Some(Nearest::After(d, a)), Some(Nearest::Before(e, b))) => {
-                Some(if d <= e { Nearest::After(d, a) } else { Nearest::Before(e, b) })
-            }
-            (Some(one), _) | (None, Some(one)) => Some(one),
-            (None, None) => self.nearest_of_all(address),
-        }
-    }
-
-    /// The live allocation with the least distance, however far that is.
-    fn nearest_of_all(&self, address: u64) -> Option<Nearest> {
-        let mut best: Option<(u64, Nearest)> = None;
-        self.each_allocation(|info| {
-            let end = info.base + info.size;
-            let (distance, nearest) = if address >= end {
-                (address - end, Nearest::After(address - end, info))
-            } else {
-                let before = info.base.saturating_sub(address);
-                (before, Nearest::Before(before, info))
-            };
-            if info.kind != MemoryKind::Internal && best.as_ref().is_none_or(|(least, _)| distance < *least) {
-                best = Some((distance, nearest));
-            }
-        });
-        best.map(|(_, nearest)| nearest)
-    }
-
-    /// Calls `visit` for every live allocation; allocation waits meanwhile, so `visit` must not allocate here.
-    pub fn each_allocation(&self, mut visit: impl FnMut(AllocationInfo)) {
-        self.slabs.each_live(&mut visit);
-        lock(&self.runs).each_live(&mut visit);
     }
 
     /// Lets kernels access host pages (`cuMemHostRegister`).
@@ -493,17 +479,6 @@ impl Memory {
 
 /// Allocations of so many chunks get huge pages: what the last one wastes is little of them.
 const HUGE_FROM: u64 = 4;
-
-/// What lies around an address.
-#[derive(Default)]
-struct Neighbours {
-    before: Option<AllocationInfo>,
-    after: Option<AllocationInfo>,
-    freed: Option<AllocationInfo>,
-}
-
-/// An allocation farther away than this is not named as the one that an access missed.
-const NEAR: u64 = 64 << 20;
 
 /// Locks a mutex whose data stays valid whatever happens inside: a panic elsewhere does not spread.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

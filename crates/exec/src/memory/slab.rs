@@ -193,7 +193,7 @@ impl Slabs {
     /// All live allocations.
     pub(super) fn each_live(&self, mut visit: impl FnMut(AllocationInfo)) {
         for class in &self.classes {
-            for slab in &lock(&class.state).slabs {
+            for slab in lock(&class.state).slabs.iter().filter(|slab| slab.live != 0) {
                 for (slot, info) in slab.last.iter().enumerate() {
                     if slab.head.size(slot as u32) != 0 {
                         visit(*info);

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex};
 
 use super::lock;
+use super::pages::ZeroPages;
 use super::window::CHUNK;
 use super::{FreeError, GRANULE};
 
@@ -65,7 +66,7 @@ impl Extent {
 /// The chunk table.
 pub(super) struct Table {
     base: u64,
-    entries: Box<[AtomicPtr<Head>]>,
+    entries: ZeroPages<AtomicPtr<Head>>,
     epoch: AtomicU64,
     heads: Mutex<Heads>,
 }
@@ -78,8 +79,10 @@ struct Heads {
 }
 
 impl Table {
-    pub(super) fn new(base: u64, chunks: u64) -> Table {
-        Table { base, entries: zeroed_entries(chunks as usize), epoch: AtomicU64::new(1), heads: Mutex::default() }
+    /// Error: the host has no addresses for the table.
+    pub(super) fn new(base: u64, chunks: u64) -> std::io::Result<Table> {
+        let entries = ZeroPages::new(chunks as usize)?;
+        Ok(Table { base, entries, epoch: AtomicU64::new(1), heads: Mutex::default() })
     }
 
     #[inline(always)]
@@ -99,8 +102,8 @@ impl Table {
         unsafe { head.as_ref() }
     }
 
-    /// The extent of the allocation in whose slot `address` lies; it need not hold the address.
-    pub(super) fn extent(&self, address: u64) -> Option<Extent> {
+    /// The extent of the allocation in whose slot `address` lies, and its size as asked for; it need not hold the address.
+    pub(super) fn find(&self, address: u64) -> Option<(Extent, u64)> {
         loop {
             let epoch = self.epoch();
             let head = self.head(address)?;
@@ -114,7 +117,7 @@ impl Table {
                     return None;
                 }
                 let start = base + slot * head.stride;
-                return Some(Extent { start, span: size.next_multiple_of(GRANULE), epoch, read_only });
+                return Some((Extent { start, span: size.next_multiple_of(GRANULE), epoch, read_only }, size));
             }
         }
     }
@@ -180,22 +183,6 @@ impl Table {
     pub(super) fn clear_slot(&self, head: &Head, slot: u32) {
         head.publish(slot, 0);
         self.forget();
-    }
-}
-
-/// Null entries on pages that the host has not had to fill yet: creating the table costs no time.
-fn zeroed_entries(count: usize) -> Box<[AtomicPtr<Head>]> {
-    let layout =
-        std::alloc::Layout::array::<AtomicPtr<Head>>(count).expect("a table of pointers fits the address space");
-    assert!(count > 0);
-    // SAFETY: the layout has a size; zero bytes are null pointers, so every element is initialised; a `Box` of that slice
-    // has the same layout and allocator.
-    unsafe {
-        let start = std::alloc::alloc_zeroed(layout).cast::<AtomicPtr<Head>>();
-        if start.is_null() {
-            std::alloc::handle_alloc_error(layout);
-        }
-        Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, count))
     }
 }
 

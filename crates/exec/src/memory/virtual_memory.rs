@@ -1,43 +1,22 @@
-//! Virtual memory management (`cuMemAddressReserve`, `cuMemCreate`, `cuMemMap`, `cuMemSetAccess`).
+//! Virtual memory management (`cuMemAddressReserve`, `cuMemMap`, `cuMemSetAccess`): addresses, and what is mapped there.
 //!
-//! Physical memory is a memory file of the host, mapped into reserved chunks of the window. A mapping becomes accessible
-//! to kernels and copies when access is set. Mappings that touch are one range for accesses: programs grow buffers by
-//! mapping more behind them. What is unmapped is replaced by ordinary memory of the window at the same moment, so that a
-//! kernel that races with it meets mapped pages, as with any other free.
+//! A mapping becomes accessible to kernels and copies when access is set. Mappings that touch are one range for accesses: programs grow buffers by
+//! mapping more behind them. The chunks of a reservation stay mapped to something whatever happens, so that a kernel that races with an unmapping meets
+//! mapped pages, as with any other free.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
+use super::physical::{Pages, Physical};
+use super::run::{Runs, Zone};
 use super::table::{Extent, Head, Table};
 use super::window::{CHUNK, Window};
-use super::{AllocError, AllocSpec, AllocationInfo, Memory, lock};
+use super::{AllocSpec, AllocationInfo, Memory, Space, lock};
 
 /// Sizes and addresses of reservations, physical memory and mappings are multiples of this, in bytes.
 pub const MAP_GRANULARITY: u64 = CHUNK;
-
-/// Physical memory without an address. Dropping the last reference, mappings included, gives it back.
-pub struct Physical {
-    file: File,
-    size: u64,
-    used: Arc<AtomicU64>,
-}
-
-impl Physical {
-    /// Bytes.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-}
-
-impl Drop for Physical {
-    fn drop(&mut self) {
-        self.used.fetch_sub(self.size, Ordering::Relaxed);
-    }
-}
 
 /// What kernels may do with a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +61,16 @@ impl std::error::Error for MapError {}
 /// Reservations, and what is mapped in them.
 #[derive(Default)]
 pub(super) struct Virtual {
-    reserved: BTreeMap<u64, u64>,
+    reserved: BTreeMap<u64, Reservation>,
     mapped: BTreeMap<u64, Mapping>,
+    accessible: Accessible,
+    pub(super) left_behind: LeftBehind,
+}
+
+struct Reservation {
+    size: u64,
+    /// All of it can be read and written by the process.
+    committed: bool,
 }
 
 struct Mapping {
@@ -100,9 +87,84 @@ impl Mapping {
     }
 }
 
+/// Ranges of touching mappings with the same access: by first address, the address behind and whether they may only be read.
+#[derive(Default)]
+struct Accessible(BTreeMap<u64, (u64, bool)>);
+
+impl Accessible {
+    /// Puts a range in, or takes it out, which has one access now.
+    fn set(&mut self, start: u64, end: u64, access: MapAccess) {
+        // What overlaps keeps only what lies outside.
+        while let Some((&from, &(to, read_only))) = self.0.range(..end).next_back()
+            && to > start
+        {
+            self.0.remove(&from);
+            if from < start {
+                self.0.insert(from, (start, read_only));
+            }
+            if to > end {
+                self.0.insert(end, (to, read_only));
+            }
+        }
+        if access == MapAccess::None {
+            return;
+        }
+        let read_only = access == MapAccess::Read;
+        let (mut from, mut to) = (start, end);
+        if let Some((&before, &(before_end, other))) = self.0.range(..start).next_back()
+            && (before_end, other) == (start, read_only)
+        {
+            self.0.remove(&before);
+            from = before;
+        }
+        if let Some(&(after_end, other)) = self.0.get(&end)
+            && other == read_only
+        {
+            self.0.remove(&end);
+            to = after_end;
+        }
+        self.0.insert(from, (to, read_only));
+    }
+
+    fn extent(&self, address: u64, epoch: u64) -> Option<Extent> {
+        let (&start, &(end, read_only)) = self.0.range(..=address).next_back()?;
+        (address < end).then_some(Extent { start, span: end - start, epoch, read_only })
+    }
+}
+
+/// Pages of physical memory that is not mapped any more, in the reservation where it was, by first address.
+#[derive(Default)]
+pub(super) struct LeftBehind(BTreeMap<u64, (u64, Weak<Physical>)>);
+
+impl LeftBehind {
+    /// Puts in all of this physical memory.
+    fn insert(&mut self, address: u64, physical: &Arc<Physical>) {
+        self.0.insert(address, (physical.size(), Arc::downgrade(physical)));
+    }
+
+    /// Takes out what is there of this physical memory; whether there was anything.
+    pub(super) fn remove_if_of(&mut self, address: u64, physical: &Physical) -> bool {
+        let its = self.0.get(&address).is_some_and(|(_, owner)| std::ptr::eq(owner.as_ptr(), physical));
+        if its {
+            self.0.remove(&address);
+        }
+        its
+    }
+
+    /// Takes out what lies in or reaches into a range: address, size, owner.
+    fn take(&mut self, start: u64, end: u64) -> Option<(u64, u64, Weak<Physical>)> {
+        let (&address, (size, _)) = self.0.range(..end).next_back()?;
+        if address + size <= start {
+            return None;
+        }
+        self.0.remove(&address).map(|(size, owner)| (address, size, owner))
+    }
+}
+
 impl Virtual {
-    fn holds_reserved(&self, address: u64, size: u64) -> bool {
-        self.reserved.range(..=address).next_back().is_some_and(|(base, len)| address + size <= base + len)
+    fn reservation(&self, address: u64, size: u64) -> Option<(u64, &Reservation)> {
+        let (base, reservation) = self.reserved.range(..=address).next_back()?;
+        (address + size <= base + reservation.size).then_some((*base, reservation))
     }
 
     fn at(&self, address: u64) -> Option<&Mapping> {
@@ -116,19 +178,7 @@ impl Virtual {
 
     /// The range of touching mappings with the same access around an address.
     pub(super) fn extent(&self, address: u64, epoch: u64) -> Option<Extent> {
-        let mapping = self.at(address).filter(|mapping| mapping.access != MapAccess::None)?;
-        let (mut start, mut end) = (mapping.info.base, mapping.end());
-        while let Some(before) = start.checked_sub(1).and_then(|last| self.at(last))
-            && before.access == mapping.access
-        {
-            start = before.info.base;
-        }
-        while let Some(after) = self.at(end)
-            && after.access == mapping.access
-        {
-            end = after.end();
-        }
-        Some(Extent { start, span: end - start, epoch, read_only: mapping.access == MapAccess::Read })
+        self.accessible.extent(address, epoch)
     }
 
     /// The mappings that make up exactly the range.
@@ -144,67 +194,61 @@ impl Virtual {
     }
 }
 
-fn granular(value: u64) -> bool {
+pub(super) fn granular(value: u64) -> bool {
     value != 0 && value.is_multiple_of(MAP_GRANULARITY)
 }
 
 impl Memory {
     /// Reserves addresses: `size` bytes at a multiple of `align` (0, or a power of two).
     pub fn reserve(&self, size: u64, align: u64) -> Result<u64, MapError> {
-        if !granular(size) || size > self.window.size() || (align != 0 && !align.is_power_of_two()) {
+        if !granular(size) || size > self.space.window.size() || (align != 0 && !align.is_power_of_two()) {
             return Err(MapError::Invalid);
         }
         let align = align.max(CHUNK);
         let (chunks, slack) = (size / CHUNK, align / CHUNK - 1);
-        let mut runs = lock(&self.runs);
-        let first = runs.take(chunks + slack).ok_or(MapError::OutOfMemory)?;
-        let start = self.window.base() + first * CHUNK;
+        let mut runs = lock(&self.space.runs);
+        let first = self.space.take(&mut runs, chunks + slack, Zone::Own).ok_or(MapError::OutOfMemory)?;
+        let start = self.space.address_of(first);
         let base = start.next_multiple_of(align);
         let before = (base - start) / CHUNK;
-        for (from, count) in [(first, before), (first + before + chunks, slack - before)] {
+        for (from, count) in [(first + before + chunks, slack - before), (first, before)] {
             if count != 0 {
                 runs.give(from, count);
             }
         }
-        lock(&self.virtual_memory).reserved.insert(base, size);
+        lock(&self.space.virtual_memory).reserved.insert(base, Reservation { size, committed: false });
         Ok(base)
     }
 
     /// Gives a whole reservation back, in which nothing is mapped.
     pub fn release(&self, base: u64, size: u64) -> Result<(), MapError> {
-        let mut runs = lock(&self.runs);
-        let mut state = lock(&self.virtual_memory);
-        if state.reserved.get(&base) != Some(&size) {
+        let mut runs = lock(&self.space.runs);
+        let mut state = lock(&self.space.virtual_memory);
+        if state.reserved.get(&base).is_none_or(|reservation| reservation.size != size) {
             return Err(MapError::NotReserved);
         }
         if state.mapped.range(base..base + size).next().is_some() {
             return Err(MapError::Mapped);
         }
         state.reserved.remove(&base);
-        runs.give((base - self.window.base()) / CHUNK, size / CHUNK);
+        // From the end: what is left behind keeps its chunks.
+        let mut end = base + size;
+        let mut owners = Vec::new();
+        while let Some((address, len, owner)) = state.left_behind.take(base, end) {
+            if let Some(physical) = owner.upgrade() {
+                lock(&physical.state).pages = Pages::Parked(address);
+                self.space.give_between(&mut runs, address + len, end);
+                end = address;
+                owners.push(physical);
+            } else {
+                self.space.window.discard(self.space.window.chunk_of(address), len / CHUNK);
+            }
+        }
+        self.space.give_between(&mut runs, base, end);
+        drop((state, runs));
+        // One of these may be the last reference, and takes the locks.
+        drop(owners);
         Ok(())
-    }
-
-    /// Physical memory of `size` bytes, counted against the capacity.
-    pub fn create_physical(&self, size: u64) -> Result<Arc<Physical>, AllocError> {
-        if !granular(size) {
-            return Err(AllocError::Empty);
-        }
-        self.charge(size)?;
-        // SAFETY: the name is a C string; the descriptor returned is new and owned by nobody else.
-        let file = unsafe {
-            match libc::memfd_create(c"warploom".as_ptr(), libc::MFD_CLOEXEC) {
-                -1 => None,
-                descriptor => Some(File::from_raw_fd(descriptor)),
-            }
-        };
-        match file.filter(|file| file.set_len(size).is_ok()) {
-            Some(file) => Ok(Arc::new(Physical { file, size, used: self.used.clone() })),
-            None => {
-                self.used.fetch_sub(size, Ordering::Relaxed);
-                Err(AllocError::OutOfMemory)
-            }
-        }
     }
 
     /// Maps `spec.size` bytes of physical memory from `offset` on at `address`, in a reservation; without access yet.
@@ -216,22 +260,46 @@ impl Memory {
         spec: AllocSpec,
     ) -> Result<AllocationInfo, MapError> {
         let size = spec.size;
-        let fits = offset.checked_add(size).is_some_and(|end| end <= physical.size);
+        let fits = offset.checked_add(size).is_some_and(|end| end <= physical.size());
         if !granular(address) || !granular(size) || !offset.is_multiple_of(CHUNK) || !fits {
             return Err(MapError::Invalid);
         }
-        let mut state = lock(&self.virtual_memory);
-        if !address.checked_add(size).is_some_and(|_| state.holds_reserved(address, size)) {
-            return Err(MapError::NotReserved);
+        let mut owners = Vec::new();
+        loop {
+            let mut runs = lock(&self.space.runs);
+            let mut state = lock(&self.space.virtual_memory);
+            if address.checked_add(size).and_then(|_| state.reservation(address, size)).is_none() {
+                return Err(MapError::NotReserved);
+            }
+            if state.at(address).is_some() || state.mapped.range(address..address + size).next().is_some() {
+                return Err(MapError::Mapped);
+            }
+            let in_place = size == physical.size() && lock(&physical.state).mapped == 0;
+            if !in_place && !matches!(lock(&physical.state).pages, Pages::File(_)) {
+                drop((state, runs));
+                self.move_to_file(physical).map_err(|_| MapError::OutOfMemory)?;
+                continue;
+            }
+            let back = state.left_behind.remove_if_of(address, physical);
+            let placed = self
+                .space
+                .clear(&mut runs, &mut state, &mut owners, (address, address + size))
+                .and_then(|()| self.space.place(&mut runs, &mut state, (address, back), physical, (offset, size)));
+            if placed.is_err() {
+                if back {
+                    state.left_behind.insert(address, physical);
+                }
+                return Err(MapError::OutOfMemory);
+            }
+            self.space.mapped_any.store(true, Ordering::Release);
+            let info = self.describe(spec, address);
+            let mapping = Mapping { info, physical: physical.clone(), access: MapAccess::None, head: None };
+            state.mapped.insert(address, mapping);
+            drop((state, runs));
+            // One of these may be the last reference, and takes the locks.
+            drop(owners);
+            return Ok(info);
         }
-        if state.at(address).is_some() || state.mapped.range(address..address + size).next().is_some() {
-            return Err(MapError::Mapped);
-        }
-        self.window.map_file(address, size, &physical.file, offset).map_err(|_| MapError::OutOfMemory)?;
-        let info = self.describe(spec, address);
-        let mapping = Mapping { info, physical: physical.clone(), access: MapAccess::None, head: None };
-        state.mapped.insert(address, mapping);
-        Ok(info)
     }
 
     /// Sets what kernels may do with the mappings that make up a range.
@@ -239,61 +307,89 @@ impl Memory {
         if !granular(address) || !granular(size) {
             return Err(MapError::Invalid);
         }
-        let mut state = lock(&self.virtual_memory);
+        let mut state = lock(&self.space.virtual_memory);
+        let state = &mut *state;
         let last = address.checked_add(size).ok_or(MapError::Invalid)?;
         // Parts of a mapping cannot differ, but a range of several mappings may be set at once.
         for base in state.whole(address, last - address)? {
             let mapping = state.mapped.get_mut(&base).expect("listed under the same lock");
             if mapping.access != access {
-                withdraw(mapping, &self.table, &self.window);
+                withdraw(mapping, &self.table, &self.space.window);
                 mapping.access = access;
-                if access != MapAccess::None {
-                    let (first, chunks) = (self.window.chunk_of(base), mapping.info.size / CHUNK);
-                    let read_only = access == MapAccess::Read;
-                    mapping.head = Some(self.table.add_run(first, chunks, base, mapping.info.size, read_only));
-                }
+                publish(mapping, &self.table, &self.space.window);
             }
         }
+        state.accessible.set(address, last, access);
         Ok(())
     }
 
     /// What kernels may do at an address of a mapping.
     pub fn access_at(&self, address: u64) -> Option<MapAccess> {
-        lock(&self.virtual_memory).at(address).map(|mapping| mapping.access)
+        lock(&self.space.virtual_memory).at(address).map(|mapping| mapping.access)
     }
 
     /// The physical memory mapped at an address.
     pub fn physical_at(&self, address: u64) -> Option<Arc<Physical>> {
-        lock(&self.virtual_memory).at(address).map(|mapping| mapping.physical.clone())
+        lock(&self.space.virtual_memory).at(address).map(|mapping| mapping.physical.clone())
     }
 
     /// Whether a reservation holds the address: its base and size.
     pub fn reservation_at(&self, address: u64) -> Option<(u64, u64)> {
-        let state = lock(&self.virtual_memory);
-        let (base, size) = state.reserved.range(..=address).next_back()?;
-        (address - base < *size).then_some((*base, *size))
+        let state = lock(&self.space.virtual_memory);
+        state.reservation(address, 1).map(|(base, reservation)| (base, reservation.size))
     }
 
-    /// Takes the mappings out that make up a range of a reservation. A range in which nothing is mapped is fine.
+    /// Takes the mappings out that make up a range of a reservation. A range in which nothing is mapped is fine. If the host refuses, what it refuses
+    /// stays mapped.
     pub fn unmap(&self, address: u64, size: u64) -> Result<(), MapError> {
         if !granular(address) || !granular(size) || address.checked_add(size).is_none() {
             return Err(MapError::Invalid);
         }
-        let mut state = lock(&self.virtual_memory);
-        if !state.holds_reserved(address, size) {
+        let mut state = lock(&self.space.virtual_memory);
+        if state.reservation(address, size).is_none() {
             return Err(MapError::NotReserved);
         }
-        let overlaps = |mapping: &&Mapping| mapping.info.base < address + size && mapping.end() > address;
-        let inside: Vec<u64> = state.mapped.values().filter(overlaps).map(|mapping| mapping.info.base).collect();
-        if inside.iter().any(|base| *base < address || state.mapped[base].end() > address + size) {
+        let end = address + size;
+        let inside: Vec<u64> = state.mapped.range(address..end).map(|(base, _)| *base).collect();
+        let reaches_in = state.at(address).is_some_and(|mapping| mapping.info.base < address);
+        if reaches_in || inside.last().is_some_and(|last| state.mapped[last].end() > end) {
             return Err(MapError::NotMapped);
         }
+        let mut gone = Vec::new();
+        let mut result = Ok(());
         for base in inside {
             let mut mapping = state.mapped.remove(&base).expect("listed under the same lock");
-            withdraw(&mut mapping, &self.table, &self.window);
-            self.window.map_own(base, mapping.info.size).map_err(|_| MapError::OutOfMemory)?;
+            withdraw(&mut mapping, &self.table, &self.space.window);
+            let mut physical = lock(&mapping.physical.state);
+            if matches!(physical.pages, Pages::File(_)) {
+                if self.space.window.map_own(base, mapping.info.size).is_err() {
+                    drop(physical);
+                    publish(&mut mapping, &self.table, &self.space.window);
+                    state.mapped.insert(base, mapping);
+                    result = Err(MapError::OutOfMemory);
+                    break;
+                }
+            } else {
+                state.left_behind.insert(base, &mapping.physical);
+            }
+            physical.mapped -= 1;
+            drop(physical);
+            state.accessible.set(base, mapping.end(), MapAccess::None);
+            gone.push(mapping);
         }
-        Ok(())
+        drop(state);
+        // The last references may be among them, which take the lock.
+        drop(gone);
+        result
+    }
+}
+
+/// Enters an accessible mapping in the chunk table.
+fn publish(mapping: &mut Mapping, table: &Table, window: &Window) {
+    if mapping.access != MapAccess::None {
+        let AllocationInfo { base, size, .. } = mapping.info;
+        let read_only = mapping.access == MapAccess::Read;
+        mapping.head = Some(table.add_run(window.chunk_of(base), size / CHUNK, base, size, read_only));
     }
 }
 
@@ -303,15 +399,118 @@ fn withdraw(mapping: &mut Mapping, table: &Table, window: &Window) {
     }
 }
 
+impl Space {
+    fn give_between(&self, runs: &mut Runs, start: u64, end: u64) {
+        if end > start {
+            runs.give(self.window.chunk_of(start), (end - start) / CHUNK);
+        }
+    }
+
+    /// Moves away what was left behind in a range. The owners are the caller's to drop, without locks.
+    fn clear(
+        &self,
+        runs: &mut Runs,
+        state: &mut Virtual,
+        owners: &mut Vec<Arc<Physical>>,
+        (start, end): (u64, u64),
+    ) -> std::io::Result<()> {
+        while let Some((at, len, owner)) = state.left_behind.take(start, end) {
+            if let Some(other) = owner.upgrade() {
+                let parked = self.park(runs, &other, &mut lock(&other.state));
+                if parked.is_err() {
+                    state.left_behind.insert(at, &other);
+                }
+                owners.push(other);
+                parked?;
+            } else {
+                self.window.discard(self.window.chunk_of(at), len / CHUNK);
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings physical memory to a range of a reservation in which nothing is: all of it unless it is in a file. `back`: its pages were left there.
+    fn place(
+        &self,
+        runs: &mut Runs,
+        state: &mut Virtual,
+        (address, back): (u64, bool),
+        physical: &Arc<Physical>,
+        (offset, size): (u64, u64),
+    ) -> std::io::Result<()> {
+        let mut its = lock(&physical.state);
+        if let Pages::File(file) = &its.pages {
+            self.window.map_file(address, size, file, offset)?;
+            its.mapped += 1;
+            return Ok(());
+        }
+        self.commit_reservation(state, address, size)?;
+        match its.pages {
+            Pages::InReservation(from) if !back => {
+                self.move_chunks(from, address, physical.chunks())?;
+                state.left_behind.remove_if_of(from, physical);
+            }
+            Pages::Parked(from) => {
+                self.move_chunks(from, address, physical.chunks())?;
+                runs.give(self.window.chunk_of(from), physical.chunks());
+            }
+            Pages::None | Pages::InReservation(_) | Pages::File(_) => {}
+        }
+        its.pages = Pages::InReservation(address);
+        its.mapped = 1;
+        Ok(())
+    }
+
+    /// Makes the whole reservation readable and writable, so that it remains one mapping for the host; if that is too much for it, the range only.
+    fn commit_reservation(&self, state: &mut Virtual, address: u64, size: u64) -> std::io::Result<()> {
+        let Some((base, reservation)) = state.reservation(address, size) else { return Ok(()) };
+        if reservation.committed {
+            return Ok(());
+        }
+        let (first, count) = (self.window.chunk_of(base), reservation.size / CHUNK);
+        if self.window.commit(first, count).is_ok() {
+            self.window.prefer_huge_pages(first, count);
+            if let Some(reservation) = state.reserved.get_mut(&base) {
+                reservation.committed = true;
+            }
+            return Ok(());
+        }
+        self.window.commit(self.window.chunk_of(address), size / CHUNK).map(|_| ())
+    }
+}
+
 impl Window {
     /// Maps a part of a file over committed or uncommitted chunks.
-    fn map_file(&self, address: u64, size: u64, file: &File, offset: u64) -> std::io::Result<()> {
+    pub(super) fn map_file(&self, address: u64, size: u64, file: &std::fs::File, offset: u64) -> std::io::Result<()> {
         let offset = i64::try_from(offset).map_err(|_| std::io::ErrorKind::InvalidInput)?;
-        self.replace(address, size, libc::MAP_SHARED, file.as_raw_fd(), offset)
+        let descriptor = std::os::fd::AsRawFd::as_raw_fd(file);
+        self.replace(address, size, libc::MAP_SHARED, descriptor, offset)
     }
 
     /// Maps ordinary memory of zeroes.
     fn map_own(&self, address: u64, size: u64) -> std::io::Result<()> {
         self.replace(address, size, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn touching_ranges_with_one_access_are_one() {
+        let mut ranges = Accessible::default();
+        let list = |ranges: &Accessible| ranges.0.iter().map(|(a, (b, r))| (*a, *b, *r)).collect::<Vec<_>>();
+        for at in [2, 0, 4, 3, 1] {
+            ranges.set(at, at + 1, MapAccess::ReadWrite);
+        }
+        assert_eq!(list(&ranges), [(0, 5, false)]);
+        ranges.set(2, 3, MapAccess::Read);
+        assert_eq!(list(&ranges), [(0, 2, false), (2, 3, true), (3, 5, false)]);
+        ranges.set(3, 4, MapAccess::Read);
+        assert_eq!(ranges.extent(3, 7).map(|extent| (extent.start, extent.span, extent.read_only)), Some((2, 2, true)));
+        ranges.set(1, 4, MapAccess::None);
+        assert_eq!(list(&ranges), [(0, 1, false), (4, 5, false)]);
+        assert!(ranges.extent(1, 7).is_none());
     }
 }

@@ -8,7 +8,8 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::address::MEMORY_WINDOW_HINT;
+use super::pages::ZeroPages;
+use crate::address::{EXECUTOR_WINDOWS, MEMORY_WINDOW_HINT};
 
 /// The unit of commitment and of large allocations; also the huge page size of x86-64 and of most AArch64 hosts.
 pub(crate) const CHUNK: u64 = 2 << 20;
@@ -18,28 +19,25 @@ pub(crate) struct Window {
     base: u64,
     chunks: u64,
     /// One bit per chunk: committed.
-    committed: Box<[AtomicU64]>,
+    committed: ZeroPages<AtomicU64>,
 }
 
 impl Window {
-    /// Reserves `size` bytes, or half of it, and so on down to 1 GiB, where the host's limits (`ulimit -v`, a small
-    /// address space) refuse more.
+    /// Reserves `size` bytes, which processes forked from this one do not see (see [`Window::inherit`]). Error: the host's limits (`ulimit -v`,
+    /// a small address space) do not allow so much.
     pub(crate) fn reserve(size: u64) -> io::Result<Window> {
-        let mut size = size.next_multiple_of(CHUNK);
-        loop {
-            match map(size + CHUNK) {
-                Ok(start) => {
-                    let base = start.next_multiple_of(CHUNK);
-                    let chunks = size / CHUNK;
-                    let words = chunks.div_ceil(64) as usize;
-                    let committed = (0..words).map(|_| AtomicU64::new(0)).collect();
-                    trim(start, base, size);
-                    return Ok(Window { base, chunks, committed });
-                }
-                Err(error) if size <= 1 << 30 => return Err(error),
-                Err(_) => size = (size / 2).next_multiple_of(CHUNK),
-            }
+        let size = size.next_multiple_of(CHUNK);
+        let start = map(size + CHUNK)?;
+        let base = start.next_multiple_of(CHUNK);
+        trim(start, base, size);
+        let chunks = size / CHUNK;
+        let committed = ZeroPages::new(chunks.div_ceil(64) as usize);
+        let window = Window { base, chunks, committed: committed.inspect_err(|_| unmap(base, size))? };
+        if base < EXECUTOR_WINDOWS.end && EXECUTOR_WINDOWS.start < base + size {
+            return Err(io::Error::from(io::ErrorKind::AddrInUse));
         }
+        window.inherit(0, chunks, false);
+        Ok(window)
     }
 
     pub(crate) fn base(&self) -> u64 {
@@ -85,7 +83,17 @@ impl Window {
             return Err(io::Error::last_os_error());
         }
         self.note_committed(first, count);
+        self.inherit(first, count, false);
         Ok(())
+    }
+
+    /// Whether processes that are forked from this one get chunks too. Device memory they do not, as with a GPU: a copy of it would double the
+    /// memory of a process that forks its helpers after it has filled the device.
+    pub(crate) fn inherit(&self, first: u64, count: u64, inherit: bool) {
+        assert!(first + count <= self.chunks);
+        let advice = if inherit { libc::MADV_DOFORK } else { libc::MADV_DONTFORK };
+        // SAFETY: advice for a part of the reservation; the contents stay.
+        unsafe { libc::madvise((self.base + first * CHUNK) as *mut libc::c_void, (count * CHUNK) as usize, advice) };
     }
 
     fn note_committed(&self, first: u64, count: u64) {
@@ -144,6 +152,36 @@ impl Window {
         }
     }
 
+    /// Calls `visit` with address and length of each part of committed chunks that may have been written to, until it fails.
+    pub(super) fn each_touched(
+        &self,
+        first: u64,
+        count: u64,
+        mut visit: impl FnMut(u64, u64) -> io::Result<()>,
+    ) -> io::Result<()> {
+        const PAGE: u64 = 4096;
+        assert!(first + count <= self.chunks);
+        let zeroes = [0_u8; PAGE as usize];
+        for chunk in first..first + count {
+            let start = self.base + chunk * CHUNK;
+            let mut from = start;
+            for page in (start..start + CHUNK).step_by(PAGE as usize) {
+                // SAFETY: the chunk is committed. Pages that nobody has written to read as zero, whether or not the host has any there.
+                let touched = unsafe { libc::memcmp(page as *const _, zeroes.as_ptr().cast(), PAGE as usize) } != 0;
+                if !touched {
+                    if page > from {
+                        visit(from, page - from)?;
+                    }
+                    from = page + PAGE;
+                }
+            }
+            if start + CHUNK > from {
+                visit(from, start + CHUNK - from)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Gives the pages of committed chunks back to the host; they read as zero afterwards.
     pub(crate) fn discard(&self, first: u64, count: u64) {
         assert!(first + count <= self.chunks);
@@ -160,9 +198,14 @@ impl Window {
 
 impl Drop for Window {
     fn drop(&mut self) {
-        // SAFETY: the reservation is this object's, and `Memory`, its only owner, hands out no references into it.
-        unsafe { libc::munmap(self.base as *mut libc::c_void, self.size() as usize) };
+        unmap(self.base, self.size());
     }
+}
+
+/// Ends a reservation whose owner goes, and with it everything that could point into it.
+fn unmap(base: u64, size: u64) {
+    // SAFETY: the reservation is the caller's; `Memory`, the only owner of windows, hands out no references into it.
+    unsafe { libc::munmap(base as *mut libc::c_void, size as usize) };
 }
 
 fn map(size: u64) -> io::Result<u64> {

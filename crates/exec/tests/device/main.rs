@@ -6,3 +6,4 @@ mod memory;
 mod scheduling;
 mod streams;
 mod toy;
+mod virtual_memory;

@@ -8,8 +8,8 @@ use warploom_exec::copy::{FillWidth, Side};
 use warploom_exec::fault::{AccessKind, Nearest, Refusal};
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::memory::{
-    ALIGNMENT, AllocError, AllocSpec, AtomicOp, FreeError, GRANULE, HostRange, Lanes, MAP_GRANULARITY, MapAccess,
-    MapError, Memory, MemoryKind, Order, RegisterError,
+    ALIGNMENT, AllocError, AllocSpec, AtomicOp, FreeError, GRANULE, HostRange, Lanes, Memory, MemoryKind, Options,
+    Order, RegisterError,
 };
 
 use crate::toy::memory;
@@ -340,60 +340,60 @@ fn registered_host_pages_are_accessible_until_taken_back() {
 }
 
 #[test]
-fn physical_memory_is_mapped_where_it_is_wanted() {
-    const G: u64 = MAP_GRANULARITY;
-    let memory = memory(64 << 20);
-    let mut view = memory.view();
-    assert_eq!(memory.reserve(100, 0), Err(MapError::Invalid));
-    let base = memory.reserve(4 * G, 0).unwrap();
-    assert_eq!(memory.reserve(G, 64 << 20).unwrap() % (64 << 20), 0);
-    assert_eq!(memory.reservation_at(base + 5), Some((base, 4 * G)));
-    assert!(memory.create_physical(100).is_err());
-    assert!(memory.create_physical(66 << 20).is_err());
-    let physical = memory.create_physical(2 * G).unwrap();
-    assert_eq!(memory.used(), 2 * G);
+fn there_are_addresses_for_many_times_the_memory() {
+    let before = resident();
+    let memory = Memory::new(Options::default()).unwrap();
+    // Expandable segments: the whole device for each stream and size of block.
+    let (_, window) = memory.window();
+    if window < 1 << 46 {
+        eprintln!("the system grants {} TiB of addresses only", window >> 40);
+    }
+    let reserved: Vec<u64> = (0..window >> 41).map(|_| memory.reserve(1 << 40, 0).unwrap()).collect();
+    let base = alloc(&memory, 64 << 20);
+    memory.fill(base, FillWidth::One, 1, 64 << 20).unwrap();
+    memory.free(base).unwrap();
+    for base in reserved {
+        memory.release(base, 1 << 40).unwrap();
+    }
+    assert!(resident() < before + (512 << 20), "{before} bytes, then {}", resident());
+}
 
-    assert_eq!(memory.map(base + 1, &physical, 0, spec(G)), Err(MapError::Invalid));
-    assert_eq!(memory.map(base + 3 * G, &physical, 0, spec(2 * G)), Err(MapError::NotReserved));
-    assert_eq!(memory.map(base, &physical, G, spec(2 * G)), Err(MapError::Invalid));
-    let first = memory.map(base, &physical, 0, spec(G)).unwrap();
-    assert_eq!(memory.map(base, &physical, 0, spec(G)), Err(MapError::Mapped));
-    assert_eq!(memory.lookup(base + 7), Some(first));
-    assert!(view.store(base, 1u32).is_err(), "no access has been set");
-    memory.set_access(base, G, MapAccess::ReadWrite).unwrap();
-    view.store(base + G - 8, 77u64).unwrap();
+/// Bytes of this process that have pages.
+fn resident() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
+}
 
-    // The other half behind it: one range for accesses that cross.
-    assert!(view.store_run(base + G - 8, &[1u64; 32]).is_err());
-    memory.map(base + G, &physical, G, spec(G)).unwrap();
-    memory.set_access(base, 2 * G, MapAccess::ReadWrite).unwrap();
-    view.store_run(base + G - 8, &[1u64; 32]).unwrap();
-    memory.fill(base + 8, FillWidth::One, 5, 2 * G - 8).unwrap();
-    assert!(memory.fill(base + 8, FillWidth::One, 5, 2 * G).is_err());
-
-    // The same physical memory at another address.
-    memory.map(base + 2 * G, &physical, 0, spec(2 * G)).unwrap();
-    memory.set_access(base + 2 * G, 2 * G, MapAccess::Read).unwrap();
-    assert_eq!(memory.access_at(base + 2 * G), Some(MapAccess::Read));
-    assert_eq!(view.load::<u32>(base + 2 * G + 64).unwrap(), 0x0505_0505);
-    assert_eq!(view.store(base + 2 * G, 1u32).unwrap_err().refusal, Refusal::ReadOnly);
-
-    assert_eq!(memory.release(base, 4 * G), Err(MapError::Mapped));
-    assert_eq!(memory.unmap(base, 100), Err(MapError::Invalid));
-    assert_eq!(memory.unmap(base + 3 * G, G), Err(MapError::NotMapped));
-    memory.unmap(base, 2 * G).unwrap();
-    memory.unmap(base, 2 * G).unwrap();
-    assert!(view.load::<u32>(base).is_err(), "a remembered range is forgotten");
-    assert_eq!(view.load::<u32>(base + 2 * G + 64).unwrap(), 0x0505_0505);
-    drop(physical);
-    assert_eq!(memory.used(), 2 * G, "the mapping holds it");
-    memory.unmap(base + 2 * G, 2 * G).unwrap();
+#[test]
+fn pinned_memory_is_the_hosts() {
+    let memory = memory(8 << 20);
+    let pinned = AllocSpec { kind: MemoryKind::PinnedHost, ..spec(100 << 20) };
+    let base = memory.alloc(pinned).unwrap().base;
     assert_eq!(memory.used(), 0);
-    assert_eq!(memory.release(base, G), Err(MapError::NotReserved));
-    memory.release(base, 4 * G).unwrap();
-    // What was mapped is ordinary memory again.
-    let plain = alloc(&memory, 3 * G);
-    memory.fill(plain, FillWidth::One, 1, 3 * G).unwrap();
+    assert!(memory.free_bytes() <= 8 << 20);
+    assert_eq!(memory.alloc(AllocSpec { size: 1 << 50, ..pinned }), Err(AllocError::OutOfMemory));
+    alloc(&memory, 8 << 20);
+    assert_eq!((memory.used(), memory.free_bytes()), (8 << 20, 0));
+    memory.free(base).unwrap();
+}
+
+#[test]
+fn what_was_freed_last_is_not_used_again_at_once() {
+    let memory = memory(1 << 30);
+    let (a, b) = (alloc(&memory, 3 << 20), alloc(&memory, 3 << 20));
+    let mut seen = vec![a, b];
+    memory.fill(a, FillWidth::Four, 7, 3 << 18).unwrap();
+    memory.free(a).unwrap();
+    memory.free(b).unwrap();
+    for round in 0..100 {
+        let base = alloc(&memory, 3 << 20);
+        assert_ne!(base, *seen.last().unwrap(), "round {round}");
+        seen.push(base);
+        memory.free(base).unwrap();
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    assert!(seen.len() <= 3, "an alternation of few addresses keeps its pages: {seen:x?}");
 }
 
 #[test]

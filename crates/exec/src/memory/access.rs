@@ -1,0 +1,129 @@
+//! Which accesses are allowed, and what a refused one probably meant.
+
+use super::table::Extent;
+use super::window::CHUNK;
+use super::{AllocationInfo, Memory, MemoryKind, lock, registered};
+use crate::fault::{AccessFault, AccessKind, Nearest, Refusal};
+
+impl Memory {
+    /// Checks that `len` bytes at `address` may be accessed: inside one allocation or registered range.
+    pub fn check(&self, address: u64, len: u64, kind: AccessKind) -> Result<(), Box<AccessFault>> {
+        self.extent(address, len, kind).map(|_| ())
+    }
+
+    /// As [`Memory::check`], against the size that was asked for: the rule for copies and fills of the host.
+    pub fn check_exact(&self, address: u64, len: u64, kind: AccessKind) -> Result<(), Box<AccessFault>> {
+        let own = self.table.find(address);
+        if let Some((extent, size)) = own
+            && (extent.holds(address, len) && (kind == AccessKind::Load || !extent.read_only))
+            && address + len <= extent.start + size
+        {
+            return Ok(());
+        }
+        let extent = self.extent(address, len, kind)?;
+        match own {
+            // What it fits is no more than the granules of the allocation.
+            Some((own, _)) if own.start == extent.start && own.span == extent.span => {
+                Err(self.refuse(address, len, kind, Refusal::Unmapped))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The valid extent around an access, or why it is refused.
+    pub(super) fn extent(&self, address: u64, len: u64, kind: AccessKind) -> Result<Extent, Box<AccessFault>> {
+        let found = match self.table.find(address) {
+            Some((extent, _)) => Some(extent),
+            None => self.registered.extent(address, self.table.epoch()),
+        };
+        let found = match found {
+            // It may go on in the next mapping.
+            Some(extent) if !extent.holds(address, len) && extent.span.is_multiple_of(CHUNK) => {
+                lock(&self.space.virtual_memory).extent(address, extent.epoch).or(found)
+            }
+            found => found,
+        };
+        match found {
+            Some(extent) if extent.holds(address, len) => {
+                if extent.read_only && kind != AccessKind::Load {
+                    return Err(self.refuse(address, len, kind, Refusal::ReadOnly));
+                }
+                Ok(extent)
+            }
+            _ => Err(self.refuse(address, len, kind, Refusal::Unmapped)),
+        }
+    }
+
+    #[cold]
+    pub(super) fn refuse(&self, address: u64, size: u64, kind: AccessKind, refusal: Refusal) -> Box<AccessFault> {
+        let nearest = match self.nearest(address) {
+            Some(Nearest::Straddles(info)) if refusal != Refusal::Unmapped => {
+                Some(Nearest::Inside(address - info.base, info))
+            }
+            nearest => nearest,
+        };
+        Box::new(AccessFault { address, size, kind, refusal, lane: 0, nearest })
+    }
+
+    /// The allocation that an address most probably means. For reports: takes locks.
+    pub fn nearest(&self, address: u64) -> Option<Nearest> {
+        if !self.in_window(address) {
+            return registered::is_mapped(address, 1).then_some(Nearest::Host);
+        }
+        let Neighbours { before, after, freed } = match self.table.slab_at(address) {
+            Some(place) => self.slabs.neighbours(place, address),
+            None => lock(&self.space.runs).neighbours(address),
+        };
+        if let Some(freed) = freed {
+            return Some(Nearest::Freed(address - freed.base, freed));
+        }
+        let after_end = before.and_then(|a| match address.checked_sub(a.base + a.size) {
+            Some(distance) => (distance <= NEAR).then_some(Nearest::After(distance, a)),
+            None => Some(Nearest::Straddles(a)),
+        });
+        let before_start = after.map(|a| (a.base - address, a)).filter(|(distance, _)| *distance <= NEAR);
+        let before_start = before_start.map(|(distance, a)| Nearest::Before(distance, a));
+        match (after_end, before_start) {
+            (Some(Nearest::After(d, a)), Some(Nearest::Before(e, b))) => {
+                Some(if d <= e { Nearest::After(d, a) } else { Nearest::Before(e, b) })
+            }
+            (Some(one), _) | (None, Some(one)) => Some(one),
+            (None, None) => self.nearest_of_all(address),
+        }
+    }
+
+    /// The live allocation with the least distance, however far that is.
+    fn nearest_of_all(&self, address: u64) -> Option<Nearest> {
+        let mut best: Option<(u64, Nearest)> = None;
+        self.each_allocation(|info| {
+            let end = info.base + info.size;
+            let (distance, nearest) = if address >= end {
+                (address - end, Nearest::After(address - end, info))
+            } else {
+                let before = info.base.saturating_sub(address);
+                (before, Nearest::Before(before, info))
+            };
+            if info.kind != MemoryKind::Internal && best.as_ref().is_none_or(|(least, _)| distance < *least) {
+                best = Some((distance, nearest));
+            }
+        });
+        best.map(|(_, nearest)| nearest)
+    }
+
+    /// Calls `visit` for every live allocation; allocation waits meanwhile, so `visit` must not allocate here.
+    pub fn each_allocation(&self, mut visit: impl FnMut(AllocationInfo)) {
+        self.slabs.each_live(&mut visit);
+        lock(&self.space.runs).each_live(&mut visit);
+    }
+}
+
+/// What lies around an address.
+#[derive(Default)]
+pub(super) struct Neighbours {
+    pub(super) before: Option<AllocationInfo>,
+    pub(super) after: Option<AllocationInfo>,
+    pub(super) freed: Option<AllocationInfo>,
+}
+
+/// An allocation farther away than this is not named as the one that an access missed.
+const NEAR: u64 = 64 << 20;
