@@ -21,6 +21,11 @@ fn memory_pools_of_many_threads() {
 }
 
 #[test]
+fn physical_memory_is_shared() {
+    assert_eq!(run("shared_memory.c", |command| _ = command.env("WARPLOOM_MEMORY", "128G")), "done\n");
+}
+
+#[test]
 fn batches_of_copies() {
     assert_eq!(run("batches.c", |_| {}), "done\n");
 }

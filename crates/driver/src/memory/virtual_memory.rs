@@ -2,10 +2,13 @@
 //!
 //! None of this belongs to a context.
 use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use warploom_exec::memory::{AllocError, AllocSpec, MAP_GRANULARITY, MapAccess, MapError, MemoryKind, Physical};
+use warploom_exec::memory::{
+    AllocError, AllocSpec, ExportError, MAP_GRANULARITY, MapAccess, MapError, MemoryKind, Physical,
+};
 
 use super::Location;
 use crate::driver::Driver;
@@ -17,6 +20,41 @@ pub struct PhysicalMemory {
     name: Mutex<Name>,
     physical: Arc<Physical>,
     location: Location,
+    types: HandleTypes,
+}
+
+/// The kinds of handles as which physical memory can be exported (`CUmemAllocationHandleType`, a set of bits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandleTypes(u32);
+
+impl HandleTypes {
+    /// For this process only.
+    pub const NONE: HandleTypes = HandleTypes(0);
+    /// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
+    pub const POSIX_FILE_DESCRIPTOR: HandleTypes = HandleTypes(1);
+    /// `CU_MEM_HANDLE_TYPE_WIN32`, `CU_MEM_HANDLE_TYPE_WIN32_KMT` and `CU_MEM_HANDLE_TYPE_FABRIC`.
+    const ELSEWHERE: u32 = 2 | 4 | 8;
+
+    /// From the C value.
+    ///
+    /// # Errors
+    /// `NotSupported` for what belongs to another system or needs a fabric, as device attributes say; `InvalidValue` for what is no kind.
+    pub fn new(bits: u32) -> DriverResult<HandleTypes> {
+        let known = HandleTypes::POSIX_FILE_DESCRIPTOR.0 | HandleTypes::ELSEWHERE;
+        if bits & !known != 0 {
+            return Err(DriverError::invalid_value(format!("{bits:#x} names no kinds of handles")));
+        }
+        if bits & HandleTypes::ELSEWHERE != 0 {
+            let reason = format!("handles of type {bits:#x}: only file descriptors are shared on this system");
+            return Err(DriverError::new(ErrorCode::NotSupported, reason));
+        }
+        Ok(HandleTypes(bits))
+    }
+
+    /// The C value.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
 }
 
 /// The handle, for as long as somebody counts on it.
@@ -30,6 +68,30 @@ impl PhysicalMemory {
     pub fn location(&self) -> Location {
         self.location
     }
+
+    /// The kinds of handles as which it can be exported.
+    pub fn handle_types(&self) -> HandleTypes {
+        self.types
+    }
+}
+
+/// What an export says to its importer: where the memory was asked for.
+fn note_of(location: Location) -> [u8; 8] {
+    let ([a, b, c, d], [e, f, g, h]) = (location.kind.to_le_bytes(), location.id.to_le_bytes());
+    [a, b, c, d, e, f, g, h]
+}
+
+fn location_in(note: &[u8]) -> Option<Location> {
+    let (kind, id) = note.split_at_checked(4)?;
+    Some(Location { kind: u32::from_le_bytes(kind.try_into().ok()?), id: i32::from_le_bytes(id.try_into().ok()?) })
+}
+
+fn not_shared(error: ExportError) -> DriverError {
+    let code = match error {
+        ExportError::Host(_) => ErrorCode::OperatingSystem,
+        ExportError::NotExported => ErrorCode::InvalidValue,
+    };
+    DriverError::new(code, error.to_string())
 }
 
 /// What is mapped, by first address.
@@ -67,7 +129,7 @@ impl Driver {
     ///
     /// # Errors
     /// `InvalidValue` for a size that is not a multiple of the granularity, `InvalidDevice`, `OutOfMemory`.
-    pub fn create_physical(&self, size: u64, location: Location) -> DriverResult<Handle> {
+    pub fn create_physical(&self, size: u64, location: Location, types: HandleTypes) -> DriverResult<Handle> {
         self.check_location(location)?;
         let physical = self.memory().create_physical(size).map_err(|error| match error {
             AllocError::Empty => {
@@ -75,10 +137,40 @@ impl Driver {
             }
             AllocError::OutOfMemory => DriverError::new(ErrorCode::OutOfMemory, format!("{size} bytes are not free")),
         })?;
+        self.name_physical(physical, location, types)
+    }
+
+    fn name_physical(&self, physical: Arc<Physical>, location: Location, types: HandleTypes) -> DriverResult<Handle> {
         let name = |handle| Mutex::new(Name { handle, references: 1 });
-        let memory = self.physical.insert(|handle| PhysicalMemory { name: name(handle), physical, location })?;
+        let memory = self.physical.insert(|handle| PhysicalMemory { name: name(handle), physical, location, types })?;
         let handle = memory.name.lock().handle;
         Ok(handle)
+    }
+
+    /// A descriptor through which other processes can import physical memory (`cuMemExportToShareableHandle`). The memory lives as long as one of its
+    /// descriptors is open anywhere.
+    ///
+    /// # Errors
+    /// `InvalidValue` for memory that was not created to be shared so, and unknown handles; `OperatingSystem` if no descriptor is left.
+    pub fn export_physical(&self, handle: Handle, types: HandleTypes) -> DriverResult<OwnedFd> {
+        let memory = self.physical.lookup(handle)?;
+        if types != HandleTypes::POSIX_FILE_DESCRIPTOR || memory.types != types {
+            let reason =
+                format!("memory created with handle types {:#x} has none of type {:#x}", memory.types.0, types.0);
+            return Err(DriverError::invalid_value(reason));
+        }
+        self.memory().export(&memory.physical, &note_of(memory.location)).map_err(not_shared)
+    }
+
+    /// A handle of the physical memory that a descriptor stands for, which this or another process has exported (`cuMemImportFromShareableHandle`).
+    ///
+    /// # Errors
+    /// `InvalidValue` for anything else; `InvalidDevice` for memory of a device that this process does not have.
+    pub fn import_physical(&self, descriptor: OwnedFd) -> DriverResult<Handle> {
+        let (physical, note) = self.memory().import(descriptor).map_err(not_shared)?;
+        let location = location_in(&note).ok_or_else(|| not_shared(ExportError::NotExported))?;
+        self.check_location(location)?;
+        self.name_physical(physical, location, HandleTypes::POSIX_FILE_DESCRIPTOR)
     }
 
     /// Physical memory by its handle.
@@ -144,8 +236,16 @@ impl Driver {
     /// `InvalidValue` for parts of mappings, and outside reservations.
     pub fn unmap(&self, address: u64, size: u64) -> DriverResult {
         let mut mappings = self.mappings.0.lock();
-        self.memory().unmap(address, size).map_err(|error| refused("unmapped", address, size, error))?;
-        mappings.retain(|base, _| *base < address || *base - address >= size);
+        if let Err(error) = self.memory().unmap(address, size) {
+            // The host may have refused in the middle.
+            mappings.retain(|base, _| self.memory().access_at(*base).is_some());
+            return Err(refused("unmapped", address, size, error));
+        }
+        let mut gone = mappings.split_off(&address);
+        mappings.append(&mut gone.split_off(&(address + size)));
+        drop(mappings);
+        // The last references to the memory may be among them.
+        drop(gone);
         Ok(())
     }
 

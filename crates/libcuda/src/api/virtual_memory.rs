@@ -1,10 +1,12 @@
 //! Virtual memory management.
+use std::os::fd::IntoRawFd;
+
 use warploom_abi::{
     CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationGranularity_flags, CUmemAllocationHandleType,
     CUmemAllocationProp, CUmemAllocationType, CUmemGenericAllocationHandle, CUmemLocation,
 };
-use warploom_driver::memory::MapAccess;
-use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
+use warploom_driver::memory::{HandleTypes, MapAccess};
+use warploom_driver::{DriverError, DriverResult, Handle};
 
 use crate::border::{ApiResult, HostPtr, In, InArray, Out, members};
 use crate::process::driver;
@@ -13,7 +15,7 @@ fn no_flags(flags: u64) -> DriverResult {
     if flags == 0 { Ok(()) } else { Err(DriverError::invalid_value(format!("flags is {flags}, must be 0"))) }
 }
 
-fn handle(raw: CUmemGenericAllocationHandle) -> Handle {
+fn physical(raw: CUmemGenericAllocationHandle) -> Handle {
     Handle::from_raw(usize::try_from(raw).unwrap_or(0))
 }
 
@@ -47,17 +49,42 @@ pub(crate) fn cuMemCreate(
     if properties.r#type != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
         return Err(DriverError::invalid_value(format!("{:?} is no type of physical memory", properties.r#type)));
     }
-    if properties.requestedHandleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE {
-        let reason = format!("{:?} cannot be shared with other processes", properties.requestedHandleTypes);
-        return Err(DriverError::new(ErrorCode::NotSupported, reason));
-    }
-    let created = driver()?.create_physical(size as u64, members::location(properties.location))?;
+    let types = HandleTypes::new(properties.requestedHandleTypes.0)?;
+    let created = driver()?.create_physical(size as u64, members::location(properties.location), types)?;
     place.set(created.raw() as u64);
     Ok(())
 }
 
 pub(crate) fn cuMemRelease(memory: CUmemGenericAllocationHandle) -> ApiResult {
-    driver()?.release_physical(handle(memory))
+    driver()?.release_physical(physical(memory))
+}
+
+pub(crate) fn cuMemExportToShareableHandle(
+    shareableHandle: HostPtr,
+    handle: CUmemGenericAllocationHandle,
+    handleType: CUmemAllocationHandleType,
+    flags: u64,
+) -> ApiResult {
+    shareableHandle.required("shareableHandle")?;
+    no_flags(flags)?;
+    let descriptor = driver()?.export_physical(physical(handle), HandleTypes::new(handleType.0)?)?;
+    // The program closes it.
+    shareableHandle.write("shareableHandle", descriptor.into_raw_fd())
+}
+
+/// The descriptor stays the program's.
+pub(crate) fn cuMemImportFromShareableHandle(
+    handle: Out<'_, CUmemGenericAllocationHandle>,
+    osHandle: HostPtr,
+    shHandleType: CUmemAllocationHandleType,
+) -> ApiResult {
+    let place = handle.required("handle")?;
+    if HandleTypes::new(shHandleType.0)? != HandleTypes::POSIX_FILE_DESCRIPTOR {
+        return Err(DriverError::invalid_value(format!("{shHandleType:?} is no kind of handle to import")));
+    }
+    let imported = driver()?.import_physical(osHandle.descriptor("osHandle")?)?;
+    place.set(imported.raw() as u64);
+    Ok(())
 }
 
 pub(crate) fn cuMemMap(
@@ -68,7 +95,7 @@ pub(crate) fn cuMemMap(
     flags: u64,
 ) -> ApiResult {
     no_flags(flags)?;
-    driver()?.map(ptr, size as u64, offset as u64, handle(memory))
+    driver()?.map(ptr, size as u64, offset as u64, physical(memory))
 }
 
 pub(crate) fn cuMemUnmap(ptr: CUdeviceptr, size: usize) -> ApiResult {
@@ -133,10 +160,11 @@ pub(crate) fn cuMemGetAllocationPropertiesFromHandle(
     memory: CUmemGenericAllocationHandle,
 ) -> ApiResult {
     let place = prop.required("prop")?;
-    let location = driver()?.physical_memory(handle(memory))?.location();
+    let memory = driver()?.physical_memory(physical(memory))?;
     place.set(CUmemAllocationProp {
         r#type: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        location: members::c_location(location),
+        requestedHandleTypes: CUmemAllocationHandleType(memory.handle_types().bits()),
+        location: members::c_location(memory.location()),
         ..CUmemAllocationProp::default()
     });
     Ok(())

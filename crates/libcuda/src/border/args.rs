@@ -4,8 +4,9 @@
 //! success; nothing is assumed about alignment, as x86 callers of the real driver get away with none.
 use std::ffi::{CStr, c_char, c_void};
 use std::marker::PhantomData;
+use std::os::fd::{FromRawFd, OwnedFd};
 
-use warploom_driver::{DriverError, DriverResult};
+use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
 /// Makes the argument object `Self` of the C argument `C`.
 pub(crate) trait FromC<C>: Sized {
@@ -309,6 +310,23 @@ impl HostPtr {
         if self.is_null() { Err(null(name)) } else { Ok(self.0) }
     }
 
+    /// A copy of the file descriptor that a program has passed as a pointer.
+    pub(crate) fn descriptor(self, name: &'static str) -> DriverResult<OwnedFd> {
+        let copy = i32::try_from(self.0).ok().map(|number| {
+            // SAFETY: asks the kernel for a copy of a descriptor, which it refuses for a number that is none.
+            unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0) }
+        });
+        match copy {
+            // SAFETY: the copy is new and owned by nobody else.
+            Some(copy @ 0..) => Ok(unsafe { OwnedFd::from_raw_fd(copy) }),
+            Some(_) if std::io::Error::last_os_error().raw_os_error() != Some(libc::EBADF) => {
+                let reason = format!("{name}: {}", std::io::Error::last_os_error());
+                Err(DriverError::new(ErrorCode::OperatingSystem, reason))
+            }
+            _ => Err(DriverError::invalid_value(format!("{name} is {:#x}, which is no file descriptor", self.0))),
+        }
+    }
+
     /// Writes a value here, which the C caller promised to be a place for one.
     pub(crate) fn write<T: Copy>(self, name: &'static str, value: T) -> DriverResult {
         let address = self.required(name)?;
@@ -337,7 +355,11 @@ impl HostPtr {
     /// A copy of `len` bytes from here, which the C caller promised to be readable.
     pub(crate) fn read_bytes(self, name: &'static str, len: usize) -> DriverResult<Vec<u8>> {
         let address = if len == 0 { return Ok(Vec::new()) } else { self.required(name)? };
-        let mut bytes = vec![0; len];
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(len).map_err(|error| {
+            DriverError::new(ErrorCode::OutOfMemory, format!("no room for the {len} bytes of {name}: {error}"))
+        })?;
+        bytes.resize(len, 0);
         // SAFETY: `from_c` of the pointer was told that the range is readable during the call; Vec memory is our own.
         unsafe {
             std::ptr::copy_nonoverlapping(std::ptr::with_exposed_provenance::<u8>(address), bytes.as_mut_ptr(), len);

@@ -546,13 +546,13 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuMemGetAccess", true, PFN_cuMemGetAccess_v10020, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuMemExportToShareableHandle",
-        false,
+        true,
         PFN_cuMemExportToShareableHandle_v10020,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuMemImportFromShareableHandle",
-        false,
+        true,
         PFN_cuMemImportFromShareableHandle_v10020,
         (zeroed(), zeroed(), zeroed())
     ),

@@ -212,12 +212,26 @@ pub(crate) unsafe extern "C" fn cuMemExportToShareableHandle(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemExportToShareableHandle");
-    not_supported(&CALL, |trace| {
-        trace.arg("shareableHandle", &shareableHandle);
-        trace.arg("handle", &handle);
-        trace.arg("handleType", &handleType);
-        trace.arg("flags", &flags);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::virtual_memory::cuMemExportToShareableHandle(
+                    arg(shareableHandle),
+                    arg(handle),
+                    arg(handleType),
+                    arg(flags),
+                )
+            }
+        },
+        |trace| {
+            trace.arg("shareableHandle", &shareableHandle);
+            trace.arg("handle", &handle);
+            trace.arg("handleType", &handleType);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -227,12 +241,21 @@ pub(crate) unsafe extern "C" fn cuMemImportFromShareableHandle(
     shHandleType: CUmemAllocationHandleType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemImportFromShareableHandle");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("handle", handle) };
-        trace.arg("osHandle", &osHandle);
-        trace.arg("shHandleType", &shHandleType);
-    })
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::virtual_memory::cuMemImportFromShareableHandle(arg(handle), arg(osHandle), arg(shHandleType))
+            }
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("handle", handle) };
+            trace.arg("osHandle", &osHandle);
+            trace.arg("shHandleType", &shHandleType);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
