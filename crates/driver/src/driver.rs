@@ -153,6 +153,12 @@ impl Driver {
         })
     }
 
+    /// Ends all kernels and copies at the end of the process, and waits until none runs, for `limit` at most: what they use, such as
+    /// registered memory of the program's static objects, is about to go.
+    pub fn close(&self, limit: std::time::Duration) {
+        self.engine.close(limit);
+    }
+
     /// What it was made from.
     pub fn options(&self) -> &DriverOptions {
         &self.options

@@ -9,7 +9,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
@@ -29,7 +29,7 @@ const UNCLOCKED: u32 = 2;
 #[derive(Default)]
 pub(crate) struct Attention {
     word: AtomicU32,
-    /// The thread is running CTAs.
+    /// The thread is running CTAs or a task.
     busy: AtomicBool,
     /// It belongs to the pool: not a thread of the program that helps.
     worker: bool,
@@ -57,7 +57,6 @@ impl Attention {
 }
 
 /// The attention words of all threads that run kernels, what waits for them, and the clock.
-#[derive(Default)]
 pub(crate) struct Watch {
     /// Entries of the pool's queue, and how many of them are urgent.
     waiting: CachePadded<[AtomicU32; 2]>,
@@ -67,6 +66,25 @@ pub(crate) struct Watch {
     asleep: AtomicBool,
     stopped: AtomicBool,
     unclocked: AtomicBool,
+    /// [`OPEN`], or how many threads may still run at the end of the process, then [`CLOSED`].
+    close: AtomicU32,
+}
+
+const OPEN: u32 = u32::MAX;
+const CLOSED: u32 = OPEN - 1;
+
+impl Default for Watch {
+    fn default() -> Watch {
+        Watch {
+            waiting: CachePadded::default(),
+            words: Mutex::default(),
+            alarm: Signal::default(),
+            asleep: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            unclocked: AtomicBool::new(false),
+            close: AtomicU32::new(OPEN),
+        }
+    }
 }
 
 impl Watch {
@@ -85,7 +103,7 @@ impl Watch {
         attention
     }
 
-    /// The thread begins to run CTAs.
+    /// The thread begins to run CTAs or a task.
     pub(crate) fn begin(&self, attention: &Attention) {
         attention.busy.store(true, Ordering::SeqCst);
         attention.lower();
@@ -130,24 +148,51 @@ impl Watch {
         self.waiting[1].load(Ordering::Acquire)
     }
 
-    /// Ticks until [`Watch::stop`].
-    pub(crate) fn clock(&self) {
-        let mut idle = 0;
-        while !self.stopped.load(Ordering::SeqCst) {
-            let epoch = self.alarm.epoch();
-            if idle < IDLE_TICKS {
-                self.alarm.sleep(epoch, Some(TICK));
-            } else {
-                self.asleep.store(true, Ordering::SeqCst);
-                // A thread that became busy before that did not see it.
-                if self.busy(false) == 0 && !self.stopped.load(Ordering::SeqCst) {
-                    self.alarm.sleep(epoch, None);
-                }
-                self.asleep.store(false, Ordering::SeqCst);
-                idle = 0;
+    /// Waits for the next tick: until something runs, if nothing did for long. False after [`Watch::stop`].
+    pub(crate) fn tick(&self, idle: &mut u32) -> bool {
+        let epoch = self.alarm.epoch();
+        if *idle < IDLE_TICKS {
+            self.alarm.sleep(epoch, Some(TICK));
+        } else {
+            self.asleep.store(true, Ordering::SeqCst);
+            // Who became busy before that, or wants something else, did not see it.
+            if self.busy(false) == 0 && !self.is_stopped() && self.close.load(Ordering::SeqCst) == OPEN {
+                self.alarm.sleep(epoch, None);
             }
-            idle = if self.busy(false) == 0 { idle + 1 } else { 0 };
-            self.raise_all();
+            self.asleep.store(false, Ordering::SeqCst);
+            *idle = 0;
+        }
+        *idle = if self.busy(false) == 0 { *idle + 1 } else { 0 };
+        self.raise_all();
+        !self.is_stopped()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    /// Has the clock call everything off, and waits until nothing but `own` threads runs, for `limit` at most. For the end of the
+    /// process: it takes no lock, as the calling thread may have been interrupted while it held one.
+    pub(crate) fn close(&self, own: u32, limit: Duration) {
+        let start = Instant::now();
+        self.close.store(own, Ordering::SeqCst);
+        self.alarm.nudge();
+        while self.close.load(Ordering::SeqCst) != CLOSED && start.elapsed() < limit {
+            std::thread::sleep(Duration::from_micros(100));
+            self.alarm.nudge();
+        }
+    }
+
+    /// For the clock: whether everything is to be called off.
+    pub(crate) fn is_closing(&self) -> bool {
+        !matches!(self.close.load(Ordering::SeqCst), OPEN | CLOSED)
+    }
+
+    /// For the clock: what ran has been called off.
+    pub(crate) fn note_closed(&self) {
+        let own = self.close.load(Ordering::SeqCst);
+        if own < CLOSED && self.busy(false) <= own as usize {
+            self.close.store(CLOSED, Ordering::SeqCst);
         }
     }
 

@@ -6,8 +6,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::float::DefaultMode;
+use crate::masks::Blocked;
+
 /// An unused thread ends after this time.
 const LINGER: Duration = Duration::from_secs(10);
+
+/// What programs expect of a thread that runs their code.
+const STACK: usize = 8 << 20;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -38,7 +44,13 @@ impl CallbackThreads {
         }
         drop(state);
         let shared = self.shared.clone();
-        let spawned = std::thread::Builder::new().name("warploom-callback".to_owned()).spawn(move || shared.serve());
+        let thread = std::thread::Builder::new().name("warploom-callback".to_owned()).stack_size(STACK);
+        let _signals = Blocked::block();
+        let spawned = thread.spawn(move || {
+            // Not the mode of whoever submitted the callback.
+            let _mode = DefaultMode::set();
+            shared.serve();
+        });
         if spawned.is_err() {
             // Without a thread the callback runs here: late in a long queue of work, but it runs.
             self.shared.drain();

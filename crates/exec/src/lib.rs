@@ -22,6 +22,7 @@ mod float;
 pub mod grid;
 pub mod heap;
 pub mod kernel;
+mod masks;
 pub mod memory;
 pub mod output;
 mod pause;

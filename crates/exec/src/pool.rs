@@ -5,8 +5,8 @@
 //! several streams run at once, and one whose CTAs only wait does not keep the others from running. A worker stays with a grid
 //! for a time slice if anything else waits, and to its end otherwise; it leaves for urgent work at once.
 //!
-//! Threads start with the first work: a process that forks before has none. They block all signals, which belong to the
-//! program's own threads.
+//! Threads start with the first work: a process that forks before has none. They block signals, which belong to the
+//! program's own threads: see [`crate::masks`].
 
 use std::cell::Cell;
 use std::io::Write;
@@ -19,6 +19,7 @@ use crate::fault::Fault;
 use crate::float::DefaultMode;
 use crate::grid::{Grid, Launch};
 use crate::kernel::Worker;
+use crate::masks::{self, Blocked};
 use crate::queue::{Entry, Queue};
 use crate::run::{Done, Run, Stay, UNLISTED};
 use crate::signal::Signal;
@@ -95,6 +96,8 @@ pub(crate) struct Shared {
 
 thread_local! {
     static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+    /// The thread is running CTAs or a task: 1 or 0.
+    static RUNS: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Whether the calling thread is a worker of a pool.
@@ -122,9 +125,9 @@ impl RunningGrid {
         self.0.is_done()
     }
 
-    /// Ends it early with a fault.
-    pub(crate) fn cancel(&self, fault: &Arc<Fault>) {
-        self.0.cancel(Some(fault.clone()));
+    /// Ends it early, with a fault if there is a reason that the program should hear.
+    pub(crate) fn cancel(&self, fault: Option<&Arc<Fault>>) {
+        self.0.cancel(fault.cloned());
     }
 }
 
@@ -203,7 +206,7 @@ impl Pool {
         if self.shared.started.swap(true, Ordering::AcqRel) {
             return;
         }
-        let _signals = BlockedSignals::block();
+        let signals = Blocked::block();
         let mut workers = 0;
         for index in 0..self.shared.options.threads {
             let shared = self.shared.clone();
@@ -218,9 +221,9 @@ impl Pool {
             }
             workers += 1;
         }
-        let watch = self.shared.watch.clone();
-        let clock = std::thread::Builder::new().name("warploom-clock".to_owned()).stack_size(64 << 10);
-        if workers == 0 || clock.spawn(move || watch.clock()).is_err() {
+        let (shared, blocked) = (self.shared.clone(), signals.before());
+        let clock = std::thread::Builder::new().name("warploom-clock".to_owned()).stack_size(1 << 20);
+        if workers == 0 || clock.spawn(move || shared.clock(&blocked)).is_err() {
             self.shared.watch.go_without_clock();
         }
         self.shared.alone.store(workers == 0, Ordering::Release);
@@ -273,6 +276,17 @@ impl Pool {
         let runs = self.shared.queue().runs().to_vec();
         for run in runs {
             run.cancel(Some(fault.clone()));
+        }
+    }
+}
+
+impl Pool {
+    /// Ends all grids in flight and waits until no other thread runs one, or a task, for `limit` at most. For the end of the process,
+    /// when what they use goes away.
+    pub(crate) fn close(&self, limit: Duration) {
+        let shared = &self.shared;
+        if shared.started.load(Ordering::Acquire) && !shared.alone.load(Ordering::Acquire) {
+            shared.watch.close(RUNS.get(), limit);
         }
     }
 }
@@ -334,6 +348,25 @@ impl Shared {
         self.work.notify_one();
     }
 
+    /// The clock thread. `program` is what the program blocks.
+    fn clock(&self, program: &libc::sigset_t) {
+        /// Ticks between looks at the program's signal handlers.
+        const LOOK: u32 = 50;
+        let (mut idle, mut ticks) = (0, 0u32);
+        masks::take_what_ends_the_process(program);
+        while self.watch.tick(&mut idle) {
+            ticks = ticks.wrapping_add(1);
+            if ticks % LOOK == 0 || idle == 1 {
+                masks::take_what_ends_the_process(program);
+            }
+            if self.watch.is_closing() {
+                let runs = self.queue().runs().to_vec();
+                runs.iter().for_each(|run| run.cancel(None));
+                self.watch.note_closed();
+            }
+        }
+    }
+
     fn worker(&self, index: u32) {
         drop(self.gate());
         let _mode = DefaultMode::set();
@@ -370,7 +403,7 @@ impl Shared {
             Entry::Grid(run) => self.work_on(&run, worker),
             Entry::Task(task) => {
                 self.wake_another();
-                task();
+                self.busy(worker, |_| task());
                 Served::Progressed
             }
             Entry::Condition(mut condition, then) => {
@@ -418,10 +451,17 @@ impl Shared {
     /// Runs CTAs of a grid on this thread.
     fn stay(&self, run: &Run, worker: &mut Worker) -> Stay {
         worker.start_slice();
+        self.busy(worker, |worker| run.work(worker))
+    }
+
+    /// Counts the thread as busy meanwhile.
+    fn busy<R>(&self, worker: &mut Worker, work: impl FnOnce(&mut Worker) -> R) -> R {
         self.watch.begin(&worker.attention);
-        let stay = run.work(worker);
+        RUNS.set(1);
+        let result = work(worker);
+        RUNS.set(0);
         self.watch.end(&worker.attention);
-        stay
+        result
     }
 
     /// If there is more to do than this worker takes, another one should wake.
@@ -452,30 +492,5 @@ impl Shared {
         if run.grid.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             run.time_out();
         }
-    }
-}
-
-/// All signals blocked on this thread until dropped: threads started meanwhile inherit it.
-struct BlockedSignals {
-    before: libc::sigset_t,
-}
-
-impl BlockedSignals {
-    fn block() -> BlockedSignals {
-        // SAFETY: both sets are local; `sigfillset` initialises the first, `pthread_sigmask` the second.
-        unsafe {
-            let mut all = std::mem::zeroed();
-            let mut before = std::mem::zeroed();
-            libc::sigfillset(&mut all);
-            libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-            BlockedSignals { before }
-        }
-    }
-}
-
-impl Drop for BlockedSignals {
-    fn drop(&mut self) {
-        // SAFETY: restores what `block` found.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
     }
 }

@@ -31,6 +31,12 @@ impl Signal {
         }
     }
 
+    /// Wakes sleepers without the lock: one that is just going to sleep may miss it, so it is to be done again.
+    pub(crate) fn nudge(&self) {
+        self.epoch.fetch_add(1, Ordering::SeqCst);
+        self.condvar.notify_all();
+    }
+
     pub(crate) fn notify_all(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         if self.sleepers.load(Ordering::SeqCst) != 0 {

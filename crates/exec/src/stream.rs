@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,7 @@ pub struct Engine {
     pool: Pool,
     callbacks: CallbackThreads,
     fault: OnceLock<Arc<Fault>>,
+    closed: AtomicBool,
     on_fault: Box<dyn Fn(&Fault) + Send + Sync>,
 }
 
@@ -41,6 +42,7 @@ impl Engine {
             pool: Pool::new(options),
             callbacks: CallbackThreads::default(),
             fault: OnceLock::new(),
+            closed: AtomicBool::new(false),
             on_fault,
         })
     }
@@ -60,6 +62,13 @@ impl Engine {
     fn guard<R>(&self, what: &str, part: impl FnOnce() -> R) -> Option<R> {
         let result = catch_unwind(AssertUnwindSafe(part));
         result.map_err(|panic| self.fail(Arc::new(Fault::new(FaultKind::Internal(panic_text(&*panic)), what)))).ok()
+    }
+
+    /// Ends all work at the end of the process, and waits until nothing of it runs on another thread, for `limit` at most. What is
+    /// queued, callbacks too, is dropped.
+    pub fn close(&self, limit: Duration) {
+        self.closed.store(true, Ordering::SeqCst);
+        self.pool.close(limit);
     }
 
     /// Ends all work as a fault of a kernel does.
@@ -383,6 +392,7 @@ impl Shared {
                 mark.reach();
                 true
             }
+            _ if engine.closed.load(Ordering::SeqCst) => true,
             Operation::Callback(callback) => {
                 let stream = self.clone();
                 engine.callbacks.run(Box::new(move || {
@@ -408,9 +418,11 @@ impl Shared {
                     state.grid = Some(grid.clone());
                     grid
                 };
+                // Either may have come after the look above, and not have seen this grid.
                 if let Some(fault) = engine.fault.get() {
-                    // It came after the look above: `fail` may not have seen this grid.
-                    grid.cancel(fault);
+                    grid.cancel(Some(fault));
+                } else if engine.closed.load(Ordering::SeqCst) {
+                    grid.cancel(None);
                 }
                 false
             }

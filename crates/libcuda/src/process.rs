@@ -1,6 +1,7 @@
-//! The driver of this process: made by the first `cuInit` that succeeds, and never taken down.
+//! The driver of this process: made by the first `cuInit` that succeeds, and ended by the exit of the process.
 use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use warploom_driver::{Driver, DriverError, DriverOptions, DriverResult, ErrorCode};
 
@@ -35,6 +36,16 @@ pub(crate) fn initialize() -> DriverResult {
     }
     state::initialized();
     Ok(())
+}
+
+/// Longest time that the end of the process waits for kernels to notice it.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// The process runs its exit handlers: nothing of the driver runs any more when this comes back.
+pub(crate) fn end() {
+    if let Some(driver) = DRIVER.get() {
+        driver.close(LAST_WAIT);
+    }
 }
 
 /// The driver. Exports that need `cuInit` are answered before they come here, so it is there.

@@ -96,12 +96,27 @@ fn forked_children_are_told_while_the_parent_goes_on() {
 #[test]
 fn processes_end_while_the_driver_is_busy() {
     let program = build("endings.c");
-    for mode in ["return", "exit", "quick", "at_once", "callback", "main_thread", "destroyed", "threads", "thread"] {
+    for mode in
+        ["return", "exit", "quick", "at_once", "callback", "main_thread", "destroyed", "threads", "thread", "handled"]
+    {
         for _ in 0..3 {
             assert_eq!(run(&program, &[mode]), "", "{mode}");
         }
     }
     assert_eq!(run(&program, &["late"]), "late\n");
+    // A kernel that writes to memory which goes with the program's static objects.
+    for _ in 0..5 {
+        assert_eq!(run(&program, &["registered"]), "unmapped\n");
+    }
+}
+
+/// As without our library: SIGTERM is not handled, and the process's own threads have ended.
+#[test]
+fn a_signal_ends_a_process_of_which_only_our_threads_are_left() {
+    let program = build("endings.c");
+    for mode in ["signal", "signal_busy"] {
+        assert_eq!(run(&program, &[mode]), "", "{mode}");
+    }
 }
 
 #[test]

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
+use crate::process;
+
 /// What a call may assume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -102,7 +104,7 @@ pub(super) fn settle(traced: bool) {
 pub(crate) fn initialized() {
     static HOOKS: Once = Once::new();
     HOOKS.call_once(|| {
-        // SAFETY: both hooks only store to an atomic, which is allowed in a forked child and at exit; the library is linked
+        // SAFETY: the first hook only stores to an atomic, which is allowed in a forked child; the library is linked
         // with `-z nodelete`, so the functions stay where they are for the life of the process.
         unsafe {
             libc::pthread_atfork(None, None, Some(on_forked_child));
@@ -118,6 +120,7 @@ pub(crate) fn initialized() {
 extern "C" fn on_exit() {
     if phase().is_initialized() {
         PROCESS.phase.store(Phase::Exiting as u8, Ordering::Release);
+        process::end();
     }
 }
 
