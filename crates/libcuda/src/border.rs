@@ -6,6 +6,7 @@
 mod args;
 mod call;
 pub(crate) mod callback;
+mod foreign;
 pub(crate) mod graph;
 mod host_memory;
 mod identity;

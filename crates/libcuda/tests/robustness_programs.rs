@@ -5,6 +5,7 @@ mod library;
 #[path = "support/program.rs"]
 mod program;
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -116,6 +117,32 @@ fn a_signal_ends_a_process_of_which_only_our_threads_are_left() {
     let program = build("endings.c");
     for mode in ["signal", "signal_busy"] {
         assert_eq!(run(&program, &[mode]), "", "{mode}");
+    }
+}
+
+/// The program ends as by an exception that nobody catches, and standard error names callback and exception.
+#[test]
+fn what_a_callback_throws_is_named() {
+    let program = program::build("robustness/throwing.cpp", "", &[]);
+    for (mode, expected) in [
+        ("host", ["an exception leaves a host function (cuLaunchHostFunc)", "std::runtime_error", "from a callback"]),
+        ("stream", ["an exception leaves a stream callback (cuStreamAddCallback)", "instance of", "'int'"]),
+        (
+            "size",
+            ["an exception leaves a callback of cuOccupancyMaxPotentialBlockSize", "std::runtime_error", "no size"],
+        ),
+        ("thread", ["pthread_exit, or a cancellation, leaves a host function", "", ""]),
+    ] {
+        let output = Command::new(program.folder().join("program"))
+            .current_dir(program.folder())
+            .env("LD_LIBRARY_PATH", program.folder())
+            .arg(mode)
+            .output()
+            .expect("the program starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{mode}: {errors}");
+        assert_eq!(output.stdout, b"", "{mode}");
+        assert!(expected.iter().all(|part| errors.contains(part)), "{mode}: {errors}");
     }
 }
 

@@ -298,7 +298,10 @@ pub(crate) fn cuLaunchHostFunc(
     if r#fn == CUhostFn::default() {
         return Err(DriverError::invalid_value("fn is NULL"));
     }
-    driver()?.run_on_host(named(hStream, default), callback::host_function(r#fn, userData))
+    driver()?.run_on_host(
+        named(hStream, default),
+        callback::host_function("a host function (cuLaunchHostFunc)", r#fn, userData),
+    )
 }
 
 /// How the thread that runs host functions waits for them makes no difference to what they do.

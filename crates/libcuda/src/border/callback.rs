@@ -1,36 +1,20 @@
 //! The application's own functions: from the address that came in to a closure that the driver can run.
-use std::ffi::c_void;
 use std::sync::Arc;
 
-use warploom_abi::{
-    CUhostFn, CUlogLevel, CUlogsCallback, CUoccupancyB2DSize, CUresult, CUstream, CUstreamCallback, Callback,
-};
+use warploom_abi::{CUhostFn, CUlogLevel, CUlogsCallback, CUoccupancyB2DSize, CUresult, CUstream, CUstreamCallback};
 
 use warploom_driver::graph::HostWork;
 
-use super::{HostPtr, state};
+use super::{HostPtr, foreign, state};
 
-/// The function at an address that a C caller passed for it.
-///
-/// # Safety
-/// `address` is that of a function of the type `C::Fn`.
-unsafe fn function<C: Callback>(address: usize) -> C::Fn {
-    const { assert!(size_of::<C::Fn>() == size_of::<*const ()>()) };
-    let pointer = std::ptr::with_exposed_provenance::<()>(address);
-    // SAFETY: the caller vouches for the type, and the sizes were compared.
-    unsafe { std::mem::transmute_copy(&pointer) }
-}
-
-fn pointer(data: HostPtr) -> *mut c_void {
-    std::ptr::with_exposed_provenance_mut(data.addr())
-}
-
-/// A host function in a stream (`cuLaunchHostFunc`) or a graph. `callback` must not be NULL.
-pub(crate) fn host_function(callback: CUhostFn, data: HostPtr) -> HostWork {
+/// A host function in a stream (`cuLaunchHostFunc`) or a graph; `kind` says which, for reports. `callback` must not be NULL.
+pub(crate) fn host_function(kind: &'static str, callback: CUhostFn, data: HostPtr) -> HostWork {
     let call = Arc::new(move || {
         // SAFETY: the C caller promised a function of this type at the address, good as long as it may be called: until it has
         // run in a stream, or for the life of a graph.
-        state::during_callback(|| unsafe { function::<CUhostFn>(callback.0)(pointer(data)) });
+        state::during_callback(|| unsafe {
+            foreign::call(kind, callback.0, [data.addr(), 0, 0, 0]);
+        });
     });
     HostWork { function: callback.0, data: data.addr(), call }
 }
@@ -43,7 +27,10 @@ pub(crate) fn stream_callback(
 ) -> impl FnOnce(CUresult) + Send + 'static {
     move |status| {
         // SAFETY: as for a host function.
-        state::during_callback(|| unsafe { function::<CUstreamCallback>(callback.0)(stream, status, pointer(data)) });
+        state::during_callback(|| unsafe {
+            let arguments = [stream.0 as usize, status.0 as usize, data.addr(), 0];
+            foreign::call("a stream callback (cuStreamAddCallback)", callback.0, arguments);
+        });
     }
 }
 
@@ -51,7 +38,7 @@ pub(crate) fn stream_callback(
 /// `callback` must not be NULL. It runs within the call and may call the driver.
 pub(crate) fn shared_memory_of(callback: CUoccupancyB2DSize, size: i32) -> usize {
     // SAFETY: the C caller promised a function of this type at the address.
-    unsafe { function::<CUoccupancyB2DSize>(callback.0)(size) }
+    unsafe { foreign::call("a callback of cuOccupancyMaxPotentialBlockSize", callback.0, [size as usize, 0, 0, 0]) }
 }
 
 /// Hands one line of the log to the application. It runs within the call that failed and may call the driver.
@@ -61,5 +48,8 @@ pub(super) fn log_line(callback: CUlogsCallback, data: HostPtr, text: &str) {
     message.push(0);
     let level = CUlogLevel::CU_LOG_LEVEL_ERROR;
     // SAFETY: the C caller promised a function of this type at the address; the message ends in NUL and outlives the call.
-    unsafe { function::<CUlogsCallback>(callback.0)(pointer(data), level, message.as_mut_ptr().cast(), length) }
+    unsafe {
+        let arguments = [data.addr(), level.0 as usize, message.as_mut_ptr().expose_provenance(), length];
+        foreign::call("a callback of cuLogsRegisterCallback", callback.0, arguments);
+    }
 }

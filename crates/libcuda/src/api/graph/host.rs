@@ -13,7 +13,7 @@ pub(super) fn work(given: &CUDA_HOST_NODE_PARAMS_v1) -> DriverResult<Work> {
         return Err(DriverError::invalid_value("fn is NULL"));
     }
     let data = HostPtr::new(given.userData.expose_provenance());
-    Ok(Work::Host(callback::host_function(given.r#fn, data)))
+    Ok(Work::Host(callback::host_function("a host node of a graph", given.r#fn, data)))
 }
 
 /// The parameters of a node.

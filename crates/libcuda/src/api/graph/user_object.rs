@@ -29,7 +29,7 @@ pub(crate) fn cuUserObjectCreate(
     if flags != NO_DESTRUCTOR_SYNC {
         return Err(DriverError::invalid_value(format!("flags is {flags}, must be {NO_DESTRUCTOR_SYNC}")));
     }
-    let destructor = callback::host_function(destroy, ptr);
+    let destructor = callback::host_function("the destructor of a user object", destroy, ptr);
     let object = driver()?.create_user_object(Box::new(move || (destructor.call)()), initialRefcount)?;
     place.set(CUuserObject(object.raw()));
     Ok(())
