@@ -28,7 +28,7 @@ pub(crate) fn stream_callback(
     move |status| {
         // SAFETY: as for a host function.
         state::during_callback(|| unsafe {
-            let arguments = [stream.0 as usize, status.0 as usize, data.addr(), 0];
+            let arguments = [stream.0, status.0 as usize, data.addr(), 0];
             foreign::call("a stream callback (cuStreamAddCallback)", callback.0, arguments);
         });
     }
