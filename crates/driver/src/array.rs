@@ -98,6 +98,11 @@ impl Array {
         self.descriptor.format.bytes() * u64::from(self.descriptor.channels)
     }
 
+    /// The context that it was created in.
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
     /// Whether it was created in `context`.
     pub(crate) fn belongs_to(&self, context: &Arc<Context>) -> bool {
         Arc::ptr_eq(&self.context, context)

@@ -265,6 +265,12 @@ impl<T> HandleTable<T> {
         self.chunks.iter().filter_map(OnceLock::get).flatten().filter_map(entry).find(|value| wanted(value))
     }
 
+    /// All live objects for which `wanted` holds.
+    pub(crate) fn all_where(&self, wanted: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
+        let entry = |slot: &Slot<T>| slot.entry.read().value.clone();
+        self.chunks.iter().filter_map(OnceLock::get).flatten().filter_map(entry).filter(|value| wanted(value)).collect()
+    }
+
     /// The object of a handle, if it lives.
     #[inline]
     pub fn get(&self, handle: Handle) -> Option<Arc<T>> {

@@ -4,6 +4,7 @@
 //! driver vouches for.
 mod hints;
 mod host;
+mod peer;
 mod pointer;
 mod pool;
 mod transfer;

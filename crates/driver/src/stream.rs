@@ -88,7 +88,7 @@ pub(crate) struct Streams {
     per_thread: Mutex<Vec<ThreadStream>>,
     created: Mutex<Vec<(Handle, Stream)>>,
     /// What all work of the context waits for, streams to come included.
-    held_back_by: Mutex<Option<Marker>>,
+    held_back_by: Mutex<Vec<Marker>>,
     attributes: Attributes,
 }
 
@@ -155,18 +155,19 @@ impl Streams {
         for stream in self.all() {
             stream.wait_for(marker);
         }
+        held_back_by.retain(|marker| !marker.is_done());
         if !marker.is_done() {
-            *held_back_by = Some(marker.clone());
+            held_back_by.push(marker.clone());
         }
     }
 
     fn new_stream(&self, driver: &Driver, kind: StreamKind, urgent: bool) -> Stream {
         let stream = Stream::new(driver.engine(), &self.group, kind, urgent);
         let mut held_back_by = self.held_back_by.lock();
-        if let Some(marker) = &*held_back_by {
+        held_back_by.retain(|marker| !marker.is_done());
+        for marker in held_back_by.iter() {
             stream.wait_for(marker);
         }
-        held_back_by.take_if(|marker| marker.is_done());
         stream
     }
 

@@ -208,6 +208,11 @@ impl Stream {
         Stream { shared }
     }
 
+    /// A number that no other stream has while this one is there.
+    pub fn identity(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
     /// How it orders itself.
     pub fn kind(&self) -> StreamKind {
         self.shared.kind
@@ -271,6 +276,14 @@ impl Stream {
             && !Arc::ptr_eq(&stream, &self.shared)
         {
             self.submit(Operation::Wait(stream, *number));
+        }
+    }
+
+    /// Goes on when all that `other` holds now has ended. Unlike a marker, this puts nothing into `other`.
+    pub fn follow(&self, other: &Stream) {
+        let number = other.shared.submitted.load(Ordering::Acquire);
+        if !other.shared.is_idle() && !Arc::ptr_eq(&other.shared, &self.shared) {
+            self.submit(Operation::Wait(Arc::clone(&other.shared), number));
         }
     }
 

@@ -157,6 +157,11 @@ impl Checked {
         weight(self.size.width * self.size.height * self.size.depth)
     }
 
+    /// Whether one side is host memory that is not pinned.
+    pub(crate) fn is_pageable(&self) -> bool {
+        self.src.pageable || self.dst.pageable
+    }
+
     pub(crate) fn run(&self, memory: &Memory, sticky: &Sticky) {
         let Box3 { mut width, mut height, mut depth } = self.size;
         // What has no gaps on either side is one row.
@@ -197,6 +202,11 @@ impl Driver {
         let stream = self.stream(stream)?;
         self.refuse_capture(&stream)?;
         let Some(checked) = self.check_transfer(transfer, vouch)? else { return Ok(()) };
+        if stream.is_legacy() {
+            for context in self.contexts_between(transfer) {
+                self.finish_all_of(&context)?;
+            }
+        }
         if !stream.stream.is_idle() {
             self.finish(&stream)?;
         }
@@ -217,17 +227,32 @@ impl Driver {
         vouch: Vouch,
     ) -> DriverResult {
         let stream = self.stream(stream)?;
-        let capture = self.capture_of(&stream)?;
+        let put = || self.put_copy(transfer, &stream, order, vouch);
+        match stream.is_legacy().then(|| self.contexts_between(transfer)) {
+            Some(contexts) if !contexts.is_empty() => self.in_order_with(&contexts, &stream, put),
+            _ => put(),
+        }
+    }
+
+    /// As [`Driver::copy_async`], ordered with its stream alone.
+    pub(super) fn put_copy(
+        &self,
+        transfer: &Transfer,
+        stream: &StreamRef,
+        order: SourceOrder,
+        vouch: Vouch,
+    ) -> DriverResult {
+        let capture = self.capture_of(stream)?;
         let Some(checked) = self.check_transfer(transfer, vouch)? else { return Ok(()) };
         if let Some(capture) = capture {
             let work = CopyWork::new(transfer.clone(), checked);
-            return self.capture(&capture, &stream, Work::Copy(Arc::new(work))).map(|_| ());
+            return self.capture(&capture, stream, Work::Copy(Arc::new(work))).map(|_| ());
         }
         let bytes = transfer.size.width * transfer.size.height * transfer.size.depth;
         let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(&self.sticky));
         if checked.dst.pageable {
             if !stream.stream.is_idle() {
-                self.finish(&stream)?;
+                self.finish(stream)?;
             }
             checked.run(&memory, &sticky);
             return sticky.check();

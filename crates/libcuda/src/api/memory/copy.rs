@@ -59,13 +59,19 @@ pub(crate) fn cuMemcpyAsync(
     line(Place::Unified(dst), Place::Unified(src), ByteCount, When::Later(named(hStream, default)))
 }
 
-/// All contexts share one address space: which contexts are meant makes no difference once they are known to live.
-fn check_peers(dst: CUcontext, src: CUcontext) -> ApiResult {
+/// A copy from one context to another.
+fn between(transfer: &Transfer, dst: CUcontext, src: CUcontext, when: When) -> ApiResult {
     let driver = driver()?;
-    for context in [dst, src] {
-        driver.context_or_current(Handle::from_raw(context.0))?;
+    let contexts = [dst, src].map(|context| Handle::from_raw(context.0));
+    match when {
+        When::Now(stream) => driver.copy_between(transfer, contexts, stream, host_range),
+        When::Later(stream) => driver.copy_between_async(transfer, contexts, stream, host_range),
     }
-    Ok(())
+}
+
+fn peer_line(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize) -> Transfer {
+    let [dst, src] = [dst, src].map(|address| Side::line(Place::Device(address)));
+    Transfer { dst, src, size: Box3::line(bytes as u64) }
 }
 
 pub(crate) fn cuMemcpyPeer(
@@ -76,8 +82,8 @@ pub(crate) fn cuMemcpyPeer(
     srcContext: CUcontext,
     ByteCount: usize,
 ) -> ApiResult {
-    check_peers(dstContext, srcContext)?;
-    line(Place::Device(dstDevice), Place::Device(srcDevice), ByteCount, When::Now(default_stream(default)))
+    let transfer = peer_line(dstDevice, srcDevice, ByteCount);
+    between(&transfer, dstContext, srcContext, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpyPeerAsync(
@@ -89,8 +95,8 @@ pub(crate) fn cuMemcpyPeerAsync(
     ByteCount: usize,
     hStream: CUstream,
 ) -> ApiResult {
-    check_peers(dstContext, srcContext)?;
-    line(Place::Device(dstDevice), Place::Device(srcDevice), ByteCount, When::Later(named(hStream, default)))
+    let transfer = peer_line(dstDevice, srcDevice, ByteCount);
+    between(&transfer, dstContext, srcContext, When::Later(named(hStream, default)))
 }
 
 pub(crate) fn cuMemcpyHtoD_v2(
@@ -343,7 +349,6 @@ pub(crate) fn cuMemcpy3DAsync_v2(
 
 /// As [`cuboid`], between contexts.
 fn peer_cuboid(copy: &CUDA_MEMCPY3D_PEER) -> DriverResult<Transfer> {
-    check_peers(copy.dstContext, copy.srcContext)?;
     cuboid(&CUDA_MEMCPY3D_v2 {
         srcXInBytes: copy.srcXInBytes,
         srcY: copy.srcY,
@@ -371,7 +376,8 @@ fn peer_cuboid(copy: &CUDA_MEMCPY3D_PEER) -> DriverResult<Transfer> {
 }
 
 pub(crate) fn cuMemcpy3DPeer(default: DefaultStream, pCopy: In<'_, CUDA_MEMCPY3D_PEER>) -> ApiResult {
-    transfer(&peer_cuboid(&pCopy.required("pCopy")?)?, When::Now(default_stream(default)))
+    let copy = pCopy.required("pCopy")?;
+    between(&peer_cuboid(&copy)?, copy.dstContext, copy.srcContext, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpy3DPeerAsync(
@@ -379,5 +385,6 @@ pub(crate) fn cuMemcpy3DPeerAsync(
     pCopy: In<'_, CUDA_MEMCPY3D_PEER>,
     hStream: CUstream,
 ) -> ApiResult {
-    transfer(&peer_cuboid(&pCopy.required("pCopy")?)?, When::Later(named(hStream, default)))
+    let copy = pCopy.required("pCopy")?;
+    between(&peer_cuboid(&copy)?, copy.dstContext, copy.srcContext, When::Later(named(hStream, default)))
 }
