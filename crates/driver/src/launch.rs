@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use warploom_exec::grid::Launch;
+use warploom_exec::workspace::Workspace;
 
-use crate::context::Limit;
+use crate::context::{Context, Limit};
 use crate::device::attribute;
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -85,6 +86,7 @@ impl Driver {
         let params = self.parameter_buffer(function, parameters)?;
         let kernel = Arc::clone(function.loaded(self)?);
         let context = function.module().context();
+        let cooperative = if shape.cooperative { Some(self.workspace(context)?) } else { None };
         Ok(Launch {
             kernel,
             grid: shape.grid,
@@ -92,9 +94,16 @@ impl Driver {
             cluster,
             dynamic_shared: shape.dynamic_shared,
             params,
-            cooperative: shape.cooperative,
+            cooperative,
             stack_limit: context.limit(Limit::StackSize),
             environment: Arc::clone(context.environment()),
+        })
+    }
+
+    /// Where the CTAs of a cooperative grid wait for each other.
+    fn workspace(&self, context: &Context) -> DriverResult<Arc<Workspace>> {
+        Workspace::new(self.memory(), context.ordinal()).map_err(|_| {
+            DriverError::new(ErrorCode::OutOfMemory, "there is no memory for a cooperative grid to synchronise in")
         })
     }
 

@@ -84,7 +84,7 @@ fn device(c: &mut Criterion) {
         cluster: [1, 1, 1],
         dynamic_shared: 0,
         params: Box::new([]),
-        cooperative: false,
+        cooperative: None,
         stack_limit: 1024,
         environment: environment.clone(),
     };

@@ -10,6 +10,7 @@ use crate::kernel::{LoadedKernel, Worker};
 use crate::memory::Memory;
 use crate::output::DeviceOutput;
 use crate::texture::Objects;
+use crate::workspace::Workspace;
 
 /// What all kernels of a context share.
 pub struct Environment {
@@ -38,8 +39,8 @@ pub struct Launch {
     pub dynamic_shared: u32,
     /// Kernel parameters, laid out as PTX does.
     pub params: Box<[u8]>,
-    /// All CTAs must be able to wait for each other.
-    pub cooperative: bool,
+    /// All CTAs must be able to wait for each other: where they do. None for a launch that is not cooperative.
+    pub cooperative: Option<Arc<Workspace>>,
     /// Bytes of local memory that call frames of a thread may use (`CU_LIMIT_STACK_SIZE`).
     pub stack_limit: u64,
     /// What the context lends.

@@ -10,6 +10,7 @@
 //! - [`copy`]: copies and fills.
 //! - [`heap`], [`output`]: `malloc` and `printf` of kernels.
 //! - [`texture`]: what textures and surfaces are to a kernel.
+//! - [`workspace`]: where the CTAs of a cooperative grid wait for each other.
 //!
 //! Nothing here knows PTX or CUDA's API.
 
@@ -33,3 +34,4 @@ mod signal;
 mod stack;
 pub mod stream;
 pub mod texture;
+pub mod workspace;

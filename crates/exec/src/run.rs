@@ -107,7 +107,7 @@ impl Run {
     pub(crate) fn new(grid: Grid, workers: u32, done: Done) -> Run {
         let units = grid.units();
         let workers = u64::from(workers.max(1));
-        let cooperative = grid.launch.cooperative;
+        let cooperative = grid.launch.cooperative.is_some();
         Run {
             units,
             chunk: if cooperative { 1 } else { (units / (8 * workers)).clamp(1, LARGEST_CHUNK) },

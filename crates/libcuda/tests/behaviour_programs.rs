@@ -40,6 +40,11 @@ fn copies_between_devices_are_ordered_with_both() {
     assert_eq!(run("peer_copies.c", |command| _ = command.env("WARPLOOM_DEVICE_COUNT", "2")), "done\n");
 }
 
+#[test]
+fn cooperative_grids_synchronise() {
+    assert_eq!(run("cooperative.c", |_| {}), "done\n");
+}
+
 /// The report of a kernel that goes wrong as `mode` says, with addresses taken out.
 fn fault_report(program: &program::Program, mode: &str) -> String {
     let (printed, report) = program.run_and_report(|command| _ = command.arg(mode));

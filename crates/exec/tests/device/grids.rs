@@ -10,6 +10,7 @@ use warploom_exec::grid::Poll;
 use warploom_exec::kernel::CtaExit;
 use warploom_exec::pool::PoolOptions;
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
+use warploom_exec::workspace::Workspace;
 
 #[test]
 fn every_cta_runs_exactly_once() {
@@ -108,7 +109,8 @@ fn a_cooperative_grid_may_wait_for_all_of_its_ctas() {
         }
     });
     let grid = launch(kernel, 1000, &environment);
-    stream.launch(warploom_exec::grid::Launch { cooperative: true, ..grid });
+    let cooperative = Some(Workspace::new(&environment.memory, 0).unwrap());
+    stream.launch(warploom_exec::grid::Launch { cooperative, ..grid });
     stream.synchronize();
     assert_eq!(arrived.load(Ordering::SeqCst), 1000);
 }

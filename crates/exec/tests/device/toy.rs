@@ -73,7 +73,7 @@ pub(crate) fn launch(kernel: Arc<dyn LoadedKernel>, ctas: u32, environment: &Arc
         cluster: [1, 1, 1],
         dynamic_shared: 0,
         params: Box::new([]),
-        cooperative: false,
+        cooperative: None,
         stack_limit: 1024,
         environment: environment.clone(),
     }

@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use warploom_exec::grid::Launch;
 use warploom_ptx::ir::SpecialReg;
 
 use crate::frame::Row32;
@@ -91,6 +92,11 @@ fn row(machine: &Machine<'_>, register: SpecialReg) -> Row32 {
     }
 }
 
+/// The address of the grid's workspace; 0 for a launch that is not cooperative.
+fn workspace(launch: &Launch) -> u64 {
+    launch.cooperative.as_ref().map_or(0, |workspace| workspace.address())
+}
+
 /// The value of a register that is the same in all lanes.
 fn uniform(machine: &Machine<'_>, register: SpecialReg) -> Option<u32> {
     use SpecialReg::*;
@@ -136,8 +142,11 @@ fn uniform(machine: &Machine<'_>, register: SpecialReg) -> Option<u32> {
         Globaltimer | GlobaltimerLo => nanoseconds() as u32,
         GlobaltimerHi => (nanoseconds() >> 32) as u32,
         DynamicSmemSize => launch.dynamic_shared,
+        // Where a cooperative grid synchronises: the upper and the lower half of the address.
+        Envreg1 => (workspace(launch) >> 32) as u32,
+        Envreg2 => workspace(launch) as u32,
         TotalSmemSize | AggrSmemSize => machine.cta.shared.len() as u32,
-        // Performance counters, environment registers and reserved shared memory: there are none, and they read as zero.
+        // Performance counters, other environment registers and reserved shared memory: there are none, and they read as zero.
         _ => 0,
     })
 }

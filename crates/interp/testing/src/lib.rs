@@ -12,6 +12,7 @@ use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options};
 use warploom_exec::output::DeviceOutput;
 use warploom_exec::pool::{Pool, PoolOptions};
 use warploom_exec::texture::{NoObjects, Objects};
+use warploom_exec::workspace::Workspace;
 use warploom_interp::{LoadError, function_address, load};
 use warploom_ptx::ir::{GlobalId, Module, RelocationTarget, Space};
 
@@ -175,7 +176,7 @@ impl Device {
             cluster: [1, 1, 1],
             dynamic_shared: shape.dynamic_shared,
             params: params.iter().flat_map(|value| value.to_le_bytes()).collect(),
-            cooperative: shape.cooperative,
+            cooperative: shape.cooperative.then(|| Workspace::new(&self.memory, 0).unwrap()),
             stack_limit: shape.stack_limit,
             environment: self.environment.clone(),
         };
