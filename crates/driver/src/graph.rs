@@ -2,6 +2,7 @@
 //!
 //! A [`Graph`] is the description. [`exec`](GraphExec) is what is launched: the nodes in an order that keeps all dependencies,
 //! dealt out to streams. `capture` makes a description of what a program puts into its streams.
+mod blocks;
 mod capture;
 mod clone;
 mod conditional;
@@ -11,6 +12,7 @@ mod exec;
 mod memory;
 mod node;
 mod plan;
+mod ready;
 mod update;
 mod user_object;
 
@@ -35,13 +37,18 @@ use parking_lot::Mutex;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::{DriverError, DriverResult, ErrorCode};
+use blocks::Blocks;
 use dependency::Dependency;
+use memory::GraphAllocation;
 use user_object::Holdings;
 
 /// A graph that a program builds, or one that belongs to a node of another.
 pub struct Graph {
     handle: Handle,
     id: u32,
+    /// The number of the graph that decides on it, over however many conditional nodes; its own if none does. Conditions are
+    /// made for that one.
+    root: u32,
     /// Whether it belongs to a node, which keeps and destroys it.
     embedded: AtomicBool,
     /// Whether it was made for a node: the program did not have it before.
@@ -54,6 +61,8 @@ struct State {
     /// By local id, which is the order of creation.
     nodes: BTreeMap<u32, Node>,
     next_node: u32,
+    /// What its nodes allocate.
+    blocks: Blocks,
     objects: Holdings,
     /// What its nodes may ask for.
     conditions: Vec<Arc<Condition>>,
@@ -161,13 +170,15 @@ impl Driver {
         if flags != 0 {
             return Err(DriverError::invalid_value(format!("flags is {flags}, must be 0")));
         }
-        Ok(self.new_graph(false)?.handle)
+        Ok(self.new_graph(false, None)?.handle)
     }
 
-    fn new_graph(&self, embedded: bool) -> DriverResult<Arc<Graph>> {
+    fn new_graph(&self, embedded: bool, root: Option<u32>) -> DriverResult<Arc<Graph>> {
+        let id = next_id();
         self.graphs.insert(|handle| Graph {
             handle,
-            id: next_id(),
+            id,
+            root: root.unwrap_or(id),
             embedded: AtomicBool::new(embedded),
             made_for_node: embedded,
             state: Mutex::default(),
@@ -265,6 +276,10 @@ impl Driver {
         work: Work,
         original: Handle,
     ) -> DriverResult<Handle> {
+        let memory = match &work {
+            Work::Alloc(alloc) => Some((alloc, self.memory_for(graph, &dependencies, alloc)?)),
+            _ => None,
+        };
         let mut state = graph.state.lock();
         let local = state.next_node;
         if dependencies.iter().any(|dependency| !state.nodes.contains_key(&dependency.node)) {
@@ -274,10 +289,30 @@ impl Driver {
         for dependency in &dependencies {
             state.node_mut(dependency.node)?.dependents.push(local);
         }
+        if let Some((alloc, memory)) = memory {
+            state.blocks.allocated(alloc.allocation.get_or_init(|| memory));
+        } else if let Work::Free(FreeWork { allocation: Some(allocation), .. }) = &work {
+            state.blocks.freed(local, allocation);
+        }
         let node = Node { handle: entry.handle, work, dependencies, dependents: Vec::new(), original };
         state.nodes.insert(local, node);
         state.next_node += 1;
         Ok(entry.handle)
+    }
+
+    /// The memory of a node that allocates, and is to come after others: what one of them has freed, or more.
+    fn memory_for(
+        &self,
+        graph: &Graph,
+        dependencies: &[Dependency],
+        wanted: &AllocWork,
+    ) -> DriverResult<Arc<GraphAllocation>> {
+        let freed = {
+            let State { nodes, blocks, .. } = &mut *graph.state.lock();
+            blocks.take(nodes, dependencies, wanted)
+        };
+        // With no lock held: this may wait for memory that streams are about to free.
+        freed.map_or_else(|| self.allocate_for_node(wanted), Ok)
     }
 
     /// Takes a node out of its graph, with all that connects it.

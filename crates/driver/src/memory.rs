@@ -36,7 +36,7 @@ use crate::{DriverError, DriverResult, ErrorCode};
 const PITCH_ALIGNMENT: u64 = 512;
 
 /// `CU_MEM_ATTACH_GLOBAL`: all streams use managed memory.
-const ATTACH_GLOBAL: u32 = 1;
+pub(crate) const ATTACH_GLOBAL: u32 = 1;
 
 impl Driver {
     /// Allocates `size` bytes of device memory for the calling thread's context.
@@ -59,10 +59,12 @@ impl Driver {
         origin: &'static str,
     ) -> DriverResult<u64> {
         let spec = AllocSpec { size, kind, device: context.ordinal(), owner: context.id(), tag, origin };
-        context.while_alive(|| match self.memory().alloc(spec) {
-            Ok(info) => Ok(info.base),
-            Err(AllocError::Empty) => Err(DriverError::invalid_value("an allocation of 0 bytes")),
-            Err(AllocError::OutOfMemory) => Err(self.out_of_memory(size)),
+        self.with_freed_memory(size, || {
+            context.while_alive(|| match self.memory().alloc(spec) {
+                Ok(info) => Ok(info.base),
+                Err(AllocError::Empty) => Err(DriverError::invalid_value("an allocation of 0 bytes")),
+                Err(AllocError::OutOfMemory) => Err(self.out_of_memory(size)),
+            })
         })
     }
 
@@ -141,8 +143,12 @@ impl Driver {
         if address == 0 {
             return Ok(());
         }
-        if self.graph_memory.free(address) {
-            return self.finish_all_of(&context);
+        if self.graph_memory.is_freeable(address) {
+            self.finish_all_of(&context)?;
+            // Another thread may have freed it meanwhile: then it is no allocation any more, as the next look finds.
+            if self.graph_memory.free(address).is_some() {
+                return Ok(());
+            }
         }
         let info = self.freeable_at(address, "cuMemFree")?;
         self.finish_users_of(&context, &info)?;

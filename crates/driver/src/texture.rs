@@ -1,14 +1,19 @@
 //! Textures and surfaces: objects that a program creates, and references that modules declare.
 mod reference;
 mod resource;
+mod view;
 
 pub use reference::{ReferenceBinding, TextureReference};
 pub use resource::{Resource, SamplerFlags, TextureSettings};
+pub use view::ResourceView;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use warploom_exec::texture::{Objects, Texels, Texture};
 
+use crate::context::Context;
 use crate::driver::Driver;
 use crate::handle::{Handle, HandleTable, Kind};
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -17,14 +22,17 @@ use reference::SurfaceReference;
 /// A texture that a program created.
 pub struct TextureObject {
     handle: Handle,
+    context: Arc<Context>,
     resource: Resource,
     settings: TextureSettings,
+    view: Option<ResourceView>,
     texture: Arc<Texture>,
 }
 
 /// A surface that a program created.
 pub struct SurfaceObject {
     handle: Handle,
+    context: Arc<Context>,
     resource: Resource,
     texels: Arc<Texels>,
 }
@@ -35,6 +43,14 @@ pub(crate) struct ObjectTables {
     pub(crate) surfaces: HandleTable<SurfaceObject>,
     pub(crate) texture_references: HandleTable<TextureReference>,
     pub(crate) surface_references: HandleTable<SurfaceReference>,
+    /// What the program has destroyed, for kernels that were launched before.
+    destroyed: RwLock<HashMap<Handle, Destroyed>>,
+}
+
+/// A texture or surface that the program has destroyed.
+enum Destroyed {
+    Texture(Arc<Texture>),
+    Surface(Arc<Texels>),
 }
 
 impl ObjectTables {
@@ -44,7 +60,16 @@ impl ObjectTables {
             surfaces: HandleTable::new(Kind::Surface),
             texture_references: HandleTable::new(Kind::TextureReference),
             surface_references: HandleTable::new(Kind::SurfaceReference),
+            destroyed: RwLock::default(),
         }
+    }
+
+    /// Ends all that a context has: nothing runs in it any more.
+    pub(crate) fn end_all_of(&self, context: &Arc<Context>) {
+        self.textures.suspend_where(|texture| Arc::ptr_eq(&texture.context, context));
+        self.surfaces.suspend_where(|surface| Arc::ptr_eq(&surface.context, context));
+        self.texture_references.suspend_where(|reference| reference.belongs_to(context));
+        self.surface_references.suspend_where(|reference| reference.belongs_to(context));
     }
 }
 
@@ -54,7 +79,13 @@ impl Objects for ObjectTables {
         if handle.claims(Kind::TextureReference) {
             return self.texture_references.get(handle)?.texture();
         }
-        Some(Arc::clone(&self.textures.get(handle)?.texture))
+        if let Some(live) = self.textures.get(handle) {
+            return Some(Arc::clone(&live.texture));
+        }
+        match self.destroyed.read().get(&handle)? {
+            Destroyed::Texture(texture) => Some(Arc::clone(texture)),
+            Destroyed::Surface(_) => None,
+        }
     }
 
     fn surface(&self, handle: u64) -> Option<Arc<Texels>> {
@@ -62,30 +93,66 @@ impl Objects for ObjectTables {
         if handle.claims(Kind::SurfaceReference) {
             return self.surface_references.get(handle)?.texels();
         }
-        Some(Arc::clone(&self.surfaces.get(handle)?.texels))
+        if let Some(live) = self.surfaces.get(handle) {
+            return Some(Arc::clone(&live.texels));
+        }
+        match self.destroyed.read().get(&handle)? {
+            Destroyed::Surface(texels) => Some(Arc::clone(texels)),
+            Destroyed::Texture(_) => None,
+        }
     }
 }
 
 impl Driver {
-    /// Creates a texture in the calling thread's context; kernels take the handle's number as a parameter.
+    /// Creates a texture in the calling thread's context, perhaps with a view of the resource; kernels take the handle's number as a
+    /// parameter.
     ///
     /// # Errors
-    /// `InvalidValue` for a resource or settings that do not exist; `InvalidHandle` for a stale array; those of
+    /// `InvalidValue` for a resource, settings or a view that do not exist; `NotSupported` for views in another format; `InvalidHandle` for a stale array; those of
     /// [`Driver::current`].
-    pub fn create_texture(&self, resource: Resource, settings: TextureSettings) -> DriverResult<Handle> {
-        self.current()?;
+    pub fn create_texture(
+        &self,
+        resource: Resource,
+        settings: TextureSettings,
+        view: Option<ResourceView>,
+    ) -> DriverResult<Handle> {
+        let context = self.current()?;
         let texels = self.texels_of(&resource)?;
+        if let Some(view) = &view {
+            self.check_view(&resource, view)?;
+        }
         let texture = Arc::new(Texture { texels, sampler: settings.sampler()? });
-        Ok(self.objects.textures.insert(|handle| TextureObject { handle, resource, settings, texture })?.handle)
+        let owner = Arc::clone(&context);
+        let make = |handle| TextureObject { handle, context: owner, resource, settings, view, texture };
+        Ok(context.while_alive(|| self.objects.textures.insert(make))?.handle)
     }
 
-    /// Destroys a texture.
+    /// Destroys a texture. Kernels that were launched before may still sample it.
     ///
     /// # Errors
     /// `InvalidValue` for stale and foreign handles; those of [`Driver::current`].
     pub fn destroy_texture(&self, texture: Handle) -> DriverResult {
         self.current()?;
-        self.objects.textures.remove(texture).map(|_| ())
+        let object = self.objects.textures.lookup(texture)?;
+        self.objects.destroyed.write().insert(texture, Destroyed::Texture(Arc::clone(&object.texture)));
+        let removed = self.objects.textures.remove(texture).map(|_| ());
+        self.forget_destroyed(&object.context, texture);
+        removed
+    }
+
+    /// Forgets what was destroyed when no kernel that was launched before can use it any more.
+    fn forget_destroyed(&self, context: &Context, handle: Handle) {
+        let objects = Arc::clone(&self.objects);
+        self.after_work_of(context, move || drop(objects.destroyed.write().remove(&handle)));
+    }
+
+    /// The view that a texture was created with.
+    ///
+    /// # Errors
+    /// `InvalidValue` for stale and foreign handles; the sticky error.
+    pub fn texture_view(&self, texture: Handle) -> DriverResult<Option<ResourceView>> {
+        self.sticky.check()?;
+        Ok(self.objects.textures.lookup(texture)?.view.clone())
     }
 
     /// What a texture was created from.
@@ -103,21 +170,27 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for a resource that is no array; `InvalidHandle` for a stale array; those of [`Driver::current`].
     pub fn create_surface(&self, resource: Resource) -> DriverResult<Handle> {
-        self.current()?;
+        let context = self.current()?;
         if !matches!(resource, Resource::Array(_)) {
             return Err(DriverError::invalid_value("a surface needs an array"));
         }
         let texels = Arc::new(self.texels_of(&resource)?);
-        Ok(self.objects.surfaces.insert(|handle| SurfaceObject { handle, resource, texels })?.handle)
+        let owner = Arc::clone(&context);
+        let make = |handle| SurfaceObject { handle, context: owner, resource, texels };
+        Ok(context.while_alive(|| self.objects.surfaces.insert(make))?.handle)
     }
 
-    /// Destroys a surface.
+    /// Destroys a surface. Kernels that were launched before may still use it.
     ///
     /// # Errors
     /// `InvalidValue` for stale and foreign handles; those of [`Driver::current`].
     pub fn destroy_surface(&self, surface: Handle) -> DriverResult {
         self.current()?;
-        self.objects.surfaces.remove(surface).map(|_| ())
+        let object = self.objects.surfaces.lookup(surface)?;
+        self.objects.destroyed.write().insert(surface, Destroyed::Surface(Arc::clone(&object.texels)));
+        let removed = self.objects.surfaces.remove(surface).map(|_| ());
+        self.forget_destroyed(&object.context, surface);
+        removed
     }
 
     /// What a surface was created from.

@@ -45,6 +45,26 @@ fn cooperative_grids_synchronise() {
     assert_eq!(run("cooperative.c", |_| {}), "done\n");
 }
 
+#[test]
+fn what_streams_hold_outlives_its_destruction() {
+    assert_eq!(run("in_flight.c", |_| {}), "done\n");
+}
+
+#[test]
+fn graphs_keep_their_rules() {
+    assert_eq!(run("graph_rules.c", |_| {}), "done\n");
+}
+
+#[test]
+fn arrays_are_seen_as_they_are() {
+    assert_eq!(run("texture_views.c", |_| {}), "done\n");
+}
+
+#[test]
+fn memory_is_reused() {
+    assert_eq!(run("memory_is_reused.c", |command| _ = command.env("WARPLOOM_MEMORY", "1G")), "done\n");
+}
+
 /// The report of a kernel that goes wrong as `mode` says, with addresses taken out.
 fn fault_report(program: &program::Program, mode: &str) -> String {
     let (printed, report) = program.run_and_report(|command| _ = command.arg(mode));

@@ -25,8 +25,10 @@ static CUmemoryPool device_pool(size_t most) {
 
 static void freed_in_order(CUstream stream) {
     CUmemoryPool pool = device_pool(0);
+    CUstream elsewhere;
     CUdeviceptr a, b;
     unsigned char bytes[4] = {0};
+    OK(cuStreamCreate(&elsewhere, CU_STREAM_NON_BLOCKING));
     OK(cuMemAllocFromPoolAsync(&a, 4 * MIB, pool, stream));
     hold(stream);
     OK(cuMemsetD8Async(a, 7, 4 * MIB, stream));
@@ -36,7 +38,7 @@ static void freed_in_order(CUstream stream) {
     IS(INVALID_VALUE, cuMemFreeAsync(a, stream));
     IS(INVALID_VALUE, cuMemFree(a));
     IS(INVALID_VALUE, cuMemsetD8Async(a + 8, 1, 4, stream));
-    OK(cuMemAllocFromPoolAsync(&b, 4 * MIB, pool, stream));
+    OK(cuMemAllocFromPoolAsync(&b, 4 * MIB, pool, elsewhere));
     HOLDS(a != b);
     release();
     OK(cuStreamSynchronize(stream));

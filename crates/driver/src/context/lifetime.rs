@@ -83,6 +83,7 @@ impl Driver {
         self.arrays.suspend_where(|array| array.belongs_to(context));
         self.functions.suspend_where(|function| function.module().belongs_to(context));
         self.modules.suspend_where(|module| module.belongs_to(context));
+        self.objects.end_all_of(context);
         self.free_memory_of(context);
     }
 

@@ -1,14 +1,27 @@
-//! Events of whole contexts: all work of all streams of one, up to now or from now on.
+//! What is ordered with whole contexts: all work of all streams of one, up to now or from now on.
 use std::sync::Arc;
 
-use warploom_exec::stream::{Stream, StreamKind};
+use warploom_exec::stream::{Stream, StreamKind, Weight};
 
+use super::Context;
 use crate::driver::Driver;
 use crate::event::Event;
 use crate::handle::Handle;
 use crate::{DriverError, DriverResult};
 
 impl Driver {
+    /// Does something when all that a context's streams hold now has ended; at once if they hold nothing. Nothing waits for it.
+    pub(crate) fn after_work_of(&self, context: &Context, task: impl FnOnce() + Send + 'static) {
+        if context.streams().are_idle() {
+            return task();
+        }
+        let last = self.internal_stream();
+        for stream in context.streams().all() {
+            last.follow(&stream);
+        }
+        last.run(Weight::Light, task);
+    }
+
     /// Records an event behind all work that has been put into a context's streams.
     ///
     /// # Errors

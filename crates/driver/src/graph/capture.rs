@@ -189,7 +189,7 @@ impl Driver {
             return Err(DriverError::new(ErrorCode::IllegalState, "the stream is captured already"));
         }
         let (graph, dependencies) = match into {
-            None => (self.new_graph(false)?, Vec::new()),
+            None => (self.new_graph(false, None)?, Vec::new()),
             Some((graph, after)) => {
                 let graph = self.graphs.lookup(graph)?;
                 let dependencies = self.dependencies(&graph, after)?;

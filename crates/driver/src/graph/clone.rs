@@ -12,12 +12,12 @@ impl Driver {
     pub fn clone_graph(&self, graph: Handle) -> DriverResult<Handle> {
         let graph = self.graphs.lookup(graph)?;
         graph.state.lock().refuse_memory_nodes("cloned")?;
-        Ok(self.copy_graph(&graph, false)?.handle)
+        Ok(self.copy_graph(&graph, false, None)?.handle)
     }
 
-    /// Copies a graph; whether its memory nodes may be copied has been decided.
-    pub(super) fn copy_graph(&self, graph: &Graph, embedded: bool) -> DriverResult<Arc<Graph>> {
-        let copy = self.new_graph(embedded)?;
+    /// Copies a graph; whether its memory nodes may be copied has been decided. `root` is the graph that decides on the copy.
+    pub(super) fn copy_graph(&self, graph: &Graph, embedded: bool, root: Option<u32>) -> DriverResult<Arc<Graph>> {
+        let copy = self.new_graph(embedded, root)?;
         let filled = self.fill_copy(&copy, &graph.state.lock());
         if let Err(error) = filled {
             // Nobody else has its handle.
@@ -35,10 +35,11 @@ impl Driver {
         state.conditions = from.conditions.clone();
         for (local, node) in &from.nodes {
             let work = match &node.work {
-                Work::Graph(graph) => Work::Graph(self.copy_graph(graph, true)?),
+                Work::Graph(graph) => Work::Graph(self.copy_graph(graph, true, None)?),
                 Work::Conditional(work) => {
-                    let bodies =
-                        work.bodies.iter().map(|body| self.copy_graph(body, true)).collect::<DriverResult<_>>()?;
+                    let root = Some(copy.root);
+                    let bodies = work.bodies.iter().map(|body| self.copy_graph(body, true, root));
+                    let bodies = bodies.collect::<DriverResult<_>>()?;
                     let copy = ConditionalWork::new(Arc::clone(&work.condition), work.kind, bodies);
                     Work::Conditional(Arc::new(copy))
                 }
@@ -79,7 +80,7 @@ impl Driver {
     pub fn graph_work(&self, graph: Handle) -> DriverResult<Work> {
         let graph = self.graphs.lookup(graph)?;
         graph.state.lock().refuse_memory_nodes("put into another")?;
-        Ok(Work::Graph(self.copy_graph(&graph, true)?))
+        Ok(Work::Graph(self.copy_graph(&graph, true, None)?))
     }
 
     /// The work of a node that runs the graph itself, which belongs to the node from then on.

@@ -50,6 +50,8 @@ pub struct Condition {
     address: u64,
     /// What it is at the start of each launch; what was left there if None.
     default: Option<u32>,
+    /// The graph that it was made for, and the graphs that nodes of that one decide on.
+    root: u32,
     /// Whether a node asks for it.
     used: AtomicBool,
 }
@@ -207,20 +209,27 @@ impl Driver {
             }
         })?;
         let memory = Arc::clone(self.memory());
-        let condition = Arc::new(Condition { memory, address: info.base, default, used: AtomicBool::new(false) });
+        let condition =
+            Arc::new(Condition { memory, address: info.base, default, root: graph.root, used: AtomicBool::new(false) });
         condition.set(default.unwrap_or(0));
         self.conditions.lock().insert(info.base, Arc::downgrade(&condition));
         graph.state.lock().conditions.push(condition);
         Ok(info.base)
     }
 
-    /// The work of a conditional node with `size` graphs, which are empty and belong to the node. `condition` is the address
-    /// that [`Driver::create_condition`] gave.
+    /// The work of a conditional node of a graph with `size` graphs, which are empty and belong to the node. `condition` is the
+    /// address that [`Driver::create_condition`] gave.
     ///
     /// # Errors
-    /// `InvalidValue` for an unknown condition, one that a node asks for already, and a number of graphs that the kind does not
+    /// `InvalidValue` for an unknown condition or that of another graph, one that a node asks for already, and a number of graphs that the kind does not
     /// have; `OutOfMemory` if there are no handles left.
-    pub fn conditional_work(&self, condition: u64, kind: ConditionalKind, size: u32) -> DriverResult<Work> {
+    pub fn conditional_work(
+        &self,
+        graph: Handle,
+        condition: u64,
+        kind: ConditionalKind,
+        size: u32,
+    ) -> DriverResult<Work> {
         let fits = match kind {
             ConditionalKind::If => (1..=2).contains(&size),
             ConditionalKind::While => size == 1,
@@ -231,10 +240,14 @@ impl Driver {
         }
         let known = self.conditions.lock().get(&condition).and_then(Weak::upgrade);
         let known = known.ok_or_else(|| DriverError::invalid_value(format!("{condition:#x} is no condition")))?;
+        let root = self.graphs.lookup(graph)?.root;
+        if known.root != root {
+            return Err(DriverError::invalid_value("the condition was made for another graph"));
+        }
         if known.used.swap(true, Ordering::AcqRel) {
             return Err(DriverError::invalid_value("another node asks for the condition"));
         }
-        let bodies = (0..size).map(|_| self.new_graph(true)).collect::<DriverResult<_>>()?;
+        let bodies = (0..size).map(|_| self.new_graph(true, Some(root))).collect::<DriverResult<_>>()?;
         Ok(Work::Conditional(Arc::new(ConditionalWork::new(known, kind, bodies))))
     }
 

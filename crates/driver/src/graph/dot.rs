@@ -95,7 +95,7 @@ fn detail(work: &Work, flags: u32) -> String {
         Work::Host(host) if wanted(flags::HOST) => format!("{:#x}({:#x})", host.function, host.data),
         Work::WaitEvent(event) | Work::RecordEvent(event) if wanted(flags::EVENT) => format!("{:?}", event.handle()),
         Work::Batch(batch) if wanted(flags::BATCH) => format!("{} operations", batch.operations.len()),
-        Work::Alloc(alloc) if wanted(flags::ALLOC) => format!("{:#x}, {} bytes", alloc.address(), alloc.size()),
+        Work::Alloc(alloc) if wanted(flags::ALLOC) => format!("{:#x}, {} bytes", alloc.address(), alloc.size),
         Work::Free(free) if wanted(flags::FREE) => format!("{:#x}", free.address),
         Work::Graph(graph) => format!("graph_{}", graph.id),
         _ => String::new(),

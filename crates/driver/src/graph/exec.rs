@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use warploom_exec::stream::{Group, Marker, Stream, StreamKind};
+use warploom_exec::stream::{Group, Marker, Stream, StreamKind, Weight};
 
 use super::conditional::{Condition, conditions};
 use super::memory::MemoryEffects;
@@ -32,6 +32,7 @@ pub enum InstantiateResult {
     Error = 1,
     InvalidStructure = 2,
     NodeOperationNotSupported = 3,
+    MultipleContextsNotSupported = 4,
     ConditionalHandleUnused = 5,
 }
 
@@ -68,7 +69,7 @@ pub(super) struct ExecState {
     /// Streams of all lanes but the first, which is the stream that the launch is put into.
     lanes: Vec<Stream>,
     /// The end of the last launch, which the next one comes after in whatever stream.
-    last: Option<Marker>,
+    pub(super) last: Option<Marker>,
     pub(super) objects: Holdings,
     destroyed: AtomicBool,
 }
@@ -89,9 +90,9 @@ impl Driver {
     /// Makes an instance of a graph as it is now.
     ///
     /// # Errors
-    /// `InvalidValue` for unknown flags, NULL, stale and foreign handles, and for a graph in which nodes come after themselves;
-    /// `NotSupported` for launches by the device, for a kernel that cannot be executed, and for a second instance of a graph
-    /// with memory nodes.
+    /// `InvalidValue` for unknown flags, NULL, stale and foreign handles, for a graph in which nodes come after themselves, and for
+    /// nodes that no device could launch where that is asked for; `NotSupported` for a kernel that cannot be executed, and for a
+    /// second instance of a graph with memory nodes.
     pub fn instantiate(&self, graph: Handle, flags: u64) -> Result<Handle, InstantiateError> {
         use instantiate_flags as known;
         if flags & !known::KNOWN != 0 {
@@ -99,18 +100,14 @@ impl Driver {
         }
         let graph = self.graphs.lookup(graph)?;
         self.refuse_unsafe_in_capture()?;
-        if flags & known::DEVICE_LAUNCH != 0 {
-            if flags & known::AUTO_FREE_ON_LAUNCH != 0 {
-                let reason = "a graph that the device launches cannot free its memory at launches";
-                return Err(DriverError::invalid_value(reason).into());
-            }
-            return Err(InstantiateError {
-                error: DriverError::new(ErrorCode::NotSupported, "graphs are not launched by the device"),
-                result: InstantiateResult::NodeOperationNotSupported,
-                node: Handle::NULL,
-            });
+        if flags & known::DEVICE_LAUNCH != 0 && flags & known::AUTO_FREE_ON_LAUNCH != 0 {
+            let reason = "a graph that the device launches cannot free its memory at launches";
+            return Err(DriverError::invalid_value(reason).into());
         }
         let plan = self.plan(&graph)?;
+        if flags & known::DEVICE_LAUNCH != 0 {
+            check_for_device(&plan)?;
+        }
         let alive = Arc::new(());
         let objects = {
             let mut state = graph.state.lock();
@@ -182,15 +179,20 @@ impl Driver {
         let exec = self.graph_execs.remove(exec)?;
         let mut state = exec.state.lock();
         state.destroyed.store(true, Ordering::Release);
-        let stream = self.internal_stream();
-        if let Some(last) = &state.last {
-            stream.wait_for(last);
-        }
-        std::mem::take(&mut state.objects).release_after(self, &stream);
+        self.release_after_last(std::mem::take(&mut state.objects), state.last.as_ref());
         Ok(())
     }
 
-    fn internal_stream(&self) -> Stream {
+    /// Gives references to user objects back when a launch has ended.
+    pub(super) fn release_after_last(&self, objects: Holdings, last: Option<&Marker>) {
+        let stream = self.internal_stream();
+        if let Some(last) = last {
+            stream.wait_for(last);
+        }
+        objects.release_after(self, &stream);
+    }
+
+    pub(crate) fn internal_stream(&self) -> Stream {
         Stream::new(self.engine(), &Arc::new(Group::default()), StreamKind::NonBlocking, false)
     }
 
@@ -207,7 +209,7 @@ impl Driver {
     ///
     /// # Errors
     /// `InvalidValue` if memory that it allocates is still allocated by the last launch; as [`Driver::graph_exec`] and
-    /// [`Driver::stream`].
+    /// [`Driver::stream`]. Nothing is launched then.
     pub fn launch_graph(&self, exec: Handle, stream: StreamName) -> DriverResult {
         let exec = self.graph_execs.lookup(exec)?;
         let stream = self.stream(stream)?;
@@ -219,6 +221,8 @@ impl Driver {
         }
         let effects = MemoryEffects::of(state.plan.steps.iter().map(|step| &step.work));
         effects.check(self, exec.flags & instantiate_flags::AUTO_FREE_ON_LAUNCH != 0)?;
+        self.make_ready(&mut state.plan)?;
+        // From here on nothing fails: a launch is put in as a whole.
         let stream = &stream.stream;
         let ExecState { plan, conditions, lanes, last, .. } = &mut *state;
         while lanes.len() + 1 < plan.lanes {
@@ -242,8 +246,8 @@ impl Driver {
                     lane.wait_for(marker);
                 }
             }
-            if step.enabled {
-                self.submit_step(step, lane)?;
+            if let Some(ready) = step.ready.as_ref().filter(|_| step.enabled) {
+                self.put_ready(ready, lane);
             }
             if step.marked {
                 markers[index] = Some(lane.record());
@@ -252,44 +256,12 @@ impl Driver {
         for marker in plan.ends.iter().filter_map(|end| markers[*end].as_ref()) {
             stream.wait_for(marker);
         }
-        *last = Some(stream.record());
         effects.apply(self);
-        Ok(())
-    }
-
-    /// Puts what a node does into a stream.
-    fn submit_step(&self, step: &Step, stream: &Stream) -> DriverResult {
-        match &step.work {
-            Work::Kernel(kernel) => {
-                stream.launch(self.prepare_launch(&kernel.function, &kernel.shape(), kernel.parameters.clone())?);
-            }
-            Work::Copy(copy) => {
-                if let Some(checked) = &copy.checked {
-                    let (checked, memory, sticky) = (*checked, Arc::clone(self.memory()), Arc::clone(&self.sticky));
-                    stream.run(checked.weight(), move || checked.run(&memory, &sticky));
-                }
-            }
-            Work::Fill(fill) => {
-                if let Some(extent) = self.check_fill(fill)? {
-                    self.put_fill(fill, extent, stream);
-                }
-            }
-            Work::Host(host) => self.put_function(host, stream),
-            Work::WaitEvent(event) => {
-                if let Some(marker) = event.marker() {
-                    stream.wait_for(&marker);
-                }
-            }
-            Work::RecordEvent(event) => event.set_marker(stream.record()),
-            Work::Batch(batch) => {
-                for operation in &batch.operations {
-                    self.put_operation(operation, stream);
-                }
-            }
-            Work::Conditional(work) => self.prepare_choice(work, &step.bodies)?.put(stream),
-            // A graph's nodes are steps of their own; memory is there already.
-            Work::Graph(_) | Work::Empty | Work::Alloc(_) | Work::Free(_) => {}
+        if !effects.is_empty() {
+            // Graph and instance may be destroyed meanwhile: the memory stays until the launch has ended.
+            stream.run(Weight::Light, move || drop(effects));
         }
+        *last = Some(stream.record());
         Ok(())
     }
 
@@ -299,8 +271,10 @@ impl Driver {
     /// `InvalidValue` for nodes that are not of the instance, or neither kernel, copy nor set; as [`Driver::graph_exec`].
     pub fn node_enabled(&self, exec: Handle, node: Handle) -> DriverResult<bool> {
         let exec = self.graph_execs.lookup(exec)?;
-        let mut state = exec.state.lock();
-        Ok(switchable(&mut state.plan, node)?.enabled)
+        let state = exec.state.lock();
+        let step = state.plan.step(node).ok_or_else(not_of_the_instance)?;
+        check_switchable(step)?;
+        Ok(step.enabled)
     }
 
     /// Lets a node take part in launches or not. One that does not holds nothing up.
@@ -310,18 +284,49 @@ impl Driver {
     pub fn enable_node(&self, exec: Handle, node: Handle, enabled: bool) -> DriverResult {
         let exec = self.graph_execs.lookup(exec)?;
         let mut state = exec.state.lock();
-        switchable(&mut state.plan, node)?.enabled = enabled;
+        let step = state.plan.step_mut(node).ok_or_else(not_of_the_instance)?;
+        check_switchable(step)?;
+        step.enabled = enabled;
         Ok(())
     }
 }
 
-fn switchable(plan: &mut Plan, node: Handle) -> DriverResult<&mut Step> {
-    let step = plan.step_mut(node).ok_or_else(not_of_the_instance)?;
+fn check_switchable(step: &Step) -> DriverResult {
     let kind = step.work.kind();
     if !matches!(kind, NodeKind::Kernel | NodeKind::Memcpy | NodeKind::Memset) {
         return Err(DriverError::invalid_value(format!("a {} always takes part", kind.noun())));
     }
-    Ok(step)
+    Ok(())
+}
+
+/// Fails for a plan that a device could not launch: of more than one context, or with other nodes than kernels, copies of device
+/// memory, sets and graphs of such nodes (CUDA programming guide, device graph launch). Here too the host launches it.
+fn check_for_device(plan: &Plan) -> Result<(), InstantiateError> {
+    let refuse = |step: &Step, result, reason: String| {
+        Err(InstantiateError { error: DriverError::invalid_value(reason), result, node: step.node })
+    };
+    let mut context = None;
+    for step in &plan.steps {
+        match &step.work {
+            Work::Kernel(kernel) => {
+                let own = kernel.function.module().context().id();
+                if *context.get_or_insert(own) != own {
+                    let reason = "the kernels of a graph that the device launches are of one context".to_owned();
+                    return refuse(step, InstantiateResult::MultipleContextsNotSupported, reason);
+                }
+            }
+            Work::Copy(copy) if copy.is_between_arrays_or_pageable() => {
+                let reason = "a graph that the device launches copies neither arrays nor pageable memory".to_owned();
+                return refuse(step, InstantiateResult::NodeOperationNotSupported, reason);
+            }
+            Work::Copy(_) | Work::Fill(_) | Work::Graph(_) => {}
+            work => {
+                let reason = format!("a graph that the device launches has no {}", work.kind().noun());
+                return refuse(step, InstantiateResult::NodeOperationNotSupported, reason);
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cold]

@@ -1,14 +1,14 @@
 //! What nodes do, with the parameters that a program gave and can ask for.
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::conditional::ConditionalWork;
 use super::memory::GraphAllocation;
 use super::{Driver, DriverError, DriverResult, Graph, Handle};
 use crate::event::Event;
 use crate::launch::LaunchShape;
-use crate::memory::{Checked, Fill2d, Transfer, Vouch};
+use crate::memory::{Checked, Fill2d, Place, Transfer, Vouch};
 use crate::module::Function;
 use crate::stream::{AttributeValue, ValueOperation};
 
@@ -170,6 +170,12 @@ impl CopyWork {
     pub(crate) fn new(transfer: Transfer, checked: Checked) -> CopyWork {
         CopyWork { transfer, checked: Some(checked) }
     }
+
+    /// Whether it copies what only the host can copy: arrays, or host memory that is not pinned.
+    pub(super) fn is_between_arrays_or_pageable(&self) -> bool {
+        let arrays = [&self.transfer.src, &self.transfer.dst].iter().any(|side| matches!(side.place, Place::Array(_)));
+        arrays || self.checked.as_ref().is_some_and(Checked::is_pageable)
+    }
 }
 
 /// A function of the program.
@@ -191,27 +197,23 @@ pub struct BatchWork {
     pub given: Box<dyn Any + Send + Sync>,
 }
 
-/// An allocation.
+/// An allocation. It has its memory from the time on when it is a node.
 pub struct AllocWork {
-    pub(super) allocation: Arc<GraphAllocation>,
+    pub(super) allocation: OnceLock<Arc<GraphAllocation>>,
+    /// Bytes.
+    pub size: u64,
+    /// The ordinal of the device.
+    pub ordinal: u32,
+    /// Whether it is managed memory.
+    pub managed: bool,
     /// How the program described it, for when it asks.
     pub given: Box<dyn Any + Send + Sync>,
 }
 
 impl AllocWork {
-    /// The address that the memory will have.
+    /// The address that the memory will have; 0 for work that is no node yet.
     pub fn address(&self) -> u64 {
-        self.allocation.address()
-    }
-
-    /// Bytes.
-    pub fn size(&self) -> u64 {
-        self.allocation.size()
-    }
-
-    /// The ordinal of the device.
-    pub fn ordinal(&self) -> u32 {
-        self.allocation.ordinal()
+        self.allocation.get().map_or(0, |allocation| allocation.address())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
+use super::ready::Ready;
 use super::{Graph, Handle, Work};
 
 /// Independent branches run side by side up to this number.
@@ -13,6 +14,8 @@ pub(super) struct Step {
     /// The node of the description.
     pub(super) node: Handle,
     pub(super) work: Work,
+    /// The work, ready to be put into a stream; None before the first launch, and after a change.
+    pub(super) ready: Option<Ready>,
     /// The steps that it comes after.
     pub(super) dependencies: Vec<usize>,
     /// For a node with a graph: the steps of that graph, which come before this one.
@@ -54,11 +57,22 @@ impl Plan {
     }
 
     /// The step of a node, in graphs of conditional nodes too.
-    pub(super) fn step_mut(&mut self, node: Handle) -> Option<&mut Step> {
+    pub(super) fn step(&self, node: Handle) -> Option<&Step> {
         match self.index.get(&node) {
-            Some(index) => self.steps.get_mut(*index),
-            None => self.steps.iter_mut().flat_map(|step| &mut step.bodies).find_map(|body| body.step_mut(node)),
+            Some(index) => self.steps.get(*index),
+            None => self.steps.iter().flat_map(|step| &step.bodies).find_map(|body| body.step(node)),
         }
+    }
+
+    /// As [`Plan::step`], for a change: what was made ready of it is not so any more.
+    pub(super) fn step_mut(&mut self, node: Handle) -> Option<&mut Step> {
+        let outer = match self.index.get(&node) {
+            Some(index) => *index,
+            None => self.steps.iter().position(|step| step.bodies.iter().any(|body| body.step(node).is_some()))?,
+        };
+        let step = self.steps.get_mut(outer)?;
+        step.ready = None;
+        if step.node == node { Some(step) } else { step.bodies.iter_mut().find_map(|body| body.step_mut(node)) }
     }
 
     /// The place of a node among the steps.
@@ -148,6 +162,7 @@ fn append(graph: &Graph, entry: &[usize], steps: &mut Vec<Step>) -> Result<Vec<u
         steps.push(Step {
             node: node.handle,
             work: node.work.clone(),
+            ready: None,
             dependencies,
             inner,
             bodies,

@@ -1,6 +1,7 @@
 //! Changes to instances: the parameters of one node, or of all nodes from a graph of the same structure.
 use std::sync::Arc;
 
+use super::conditional::conditions;
 use super::exec::not_of_the_instance;
 use super::plan::Plan;
 use super::{Driver, DriverError, DriverResult, Handle, Work};
@@ -86,11 +87,9 @@ fn check_change(old: &Work, new: &Work) -> Result<(), (UpdateResult, String)> {
             return parameters("an allocation of an instance stays where it is");
         }
         (Work::Conditional(old), Work::Conditional(new))
-            if !Arc::ptr_eq(&old.condition, &new.condition)
-                || old.kind != new.kind
-                || old.bodies.len() != new.bodies.len() =>
+            if old.kind != new.kind || old.bodies.len() != new.bodies.len() =>
         {
-            return parameters("a conditional node keeps its condition, kind and number of graphs");
+            return parameters("a conditional node keeps its kind and number of graphs");
         }
         (Work::Free(old), Work::Free(new)) if old.address != new.address => {
             return parameters("an instance frees the same memory");
@@ -173,8 +172,9 @@ impl Driver {
         let inner = state.plan.steps[index].inner.clone();
         check_plan(&state.plan, inner.start, inner.len(), &plan).map_err(|failure| failure.error)?;
         for (step, new) in state.plan.steps[inner].iter_mut().zip(plan.steps) {
-            (step.work, step.bodies) = (new.work, new.bodies);
+            (step.work, step.bodies, step.ready) = (new.work, new.bodies, None);
         }
+        state.conditions = conditions(&state.plan);
         Ok(())
     }
 
@@ -201,9 +201,11 @@ impl Driver {
             return Err(error);
         }
         for (step, new) in state.plan.steps.iter_mut().zip(plan.steps) {
-            (step.work, step.bodies) = (new.work, new.bodies);
+            (step.work, step.bodies, step.ready) = (new.work, new.bodies, None);
         }
-        state.objects.absorb(objects);
+        state.conditions = conditions(&state.plan);
+        // What the instance held for its old work is the last launch's now.
+        self.release_after_last(std::mem::replace(&mut state.objects, objects), state.last.as_ref());
         Ok(())
     }
 }

@@ -44,10 +44,6 @@ impl Holdings {
         Holdings(objects.collect())
     }
 
-    pub(super) fn absorb(&mut self, other: Holdings) {
-        self.0.extend(other.0);
-    }
-
     /// Gives all references back.
     pub(super) fn release_all(self, driver: &Driver) {
         for (object, count) in self.0 {

@@ -1,7 +1,7 @@
 //! Memory pools: where stream-ordered memory comes from, and what a program can ask and set of one.
 //!
-//! Memory is given back when the stream gets to its freeing, and reused only after that, so every program that orders its
-//! accesses as documented finds its bytes. A large allocation keeps its pages until the next synchronisation, or for as long
+//! Memory is given back when the stream gets to its freeing. Before that only the same stream may have it again, whose work comes
+//! later in any case; so every program that orders its accesses as documented finds its bytes. A large allocation keeps its pages until the next synchronisation, or for as long
 //! as the release threshold allows.
 mod order;
 
@@ -29,7 +29,7 @@ pub struct PoolPlace {
 }
 
 /// What a program may say of how memory is reused (`CU_MEMPOOL_ATTR_REUSE_*`), by its number in `CUmemPool_attribute`.
-/// Memory is reused after the stream has got to its freeing, which all of them allow: they are only kept.
+/// Memory is reused in its own stream, or after that has got to the freeing, which all of them allow: they are only kept.
 pub const REUSE_ATTRIBUTES: std::ops::RangeInclusive<u32> = 1..=3;
 
 /// What a pool holds, in bytes.
@@ -243,6 +243,11 @@ impl MemoryPool {
         figures.used = figures.used.saturating_sub(info.size);
     }
 
+    /// Counts memory that the program has allocated again before the stream got to its freeing.
+    fn was_taken_again(&self, size: u64) {
+        self.store.lock().enter(size);
+    }
+
     /// Takes memory back that no stream uses any more, and keeps its pages.
     fn came_back(&self, memory: &Memory, info: &AllocationInfo, kept: Option<Kept>) {
         let mut store = self.store.lock();
@@ -314,6 +319,16 @@ impl Pools {
         if let Some(pool) = self.table.get(pool_of(info)) {
             pool.was_freed(info);
         }
+    }
+
+    /// Gives back all that pools keep; false if that is nothing.
+    fn release_all(&self, memory: &Memory) -> bool {
+        let mut any = false;
+        while let Some(pool) = self.table.find(|pool| !pool.store.lock().kept.is_empty()) {
+            pool.trim(memory, 0);
+            any = true;
+        }
+        any
     }
 
     /// Gives memory to the pool it came from.

@@ -9,6 +9,7 @@ use warploom_ptx::ir::{GlobalId, ScalarType};
 
 use super::{Resource, TextureSettings};
 use crate::array::Format;
+use crate::context::Context;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::module::Module;
@@ -17,6 +18,7 @@ use crate::{DriverError, DriverResult, ErrorCode};
 /// A texture reference.
 pub struct TextureReference {
     handle: Handle,
+    context: Arc<Context>,
     /// Whether the program created it, and may destroy it.
     created: bool,
     state: Mutex<ReferenceBinding>,
@@ -36,6 +38,7 @@ pub struct ReferenceBinding {
 
 /// A surface reference.
 pub(crate) struct SurfaceReference {
+    context: Arc<Context>,
     array: Mutex<Option<(Handle, Arc<Texels>)>>,
 }
 
@@ -45,12 +48,20 @@ impl TextureReference {
         self.state.lock().clone()
     }
 
+    pub(super) fn belongs_to(&self, context: &Arc<Context>) -> bool {
+        Arc::ptr_eq(&self.context, context)
+    }
+
     pub(super) fn texture(&self) -> Option<Arc<Texture>> {
         self.texture.lock().clone()
     }
 }
 
 impl SurfaceReference {
+    pub(super) fn belongs_to(&self, context: &Arc<Context>) -> bool {
+        Arc::ptr_eq(&self.context, context)
+    }
+
     pub(super) fn texels(&self) -> Option<Arc<Texels>> {
         self.array.lock().as_ref().map(|(_, texels)| Arc::clone(texels))
     }
@@ -62,15 +73,16 @@ impl Driver {
     /// # Errors
     /// Those of [`Driver::current`].
     pub fn create_texture_reference(&self) -> DriverResult<Handle> {
-        self.current()?;
-        self.new_texture_reference(true, ReferenceBinding::default())
+        let context = self.current()?;
+        context.while_alive(|| self.new_texture_reference(&context, true))
     }
 
-    fn new_texture_reference(&self, created: bool, binding: ReferenceBinding) -> DriverResult<Handle> {
+    fn new_texture_reference(&self, context: &Arc<Context>, created: bool) -> DriverResult<Handle> {
         let reference = self.objects.texture_references.insert(|handle| TextureReference {
             handle,
+            context: Arc::clone(context),
             created,
-            state: Mutex::new(binding),
+            state: Mutex::default(),
             texture: Mutex::default(),
         })?;
         Ok(reference.handle)
@@ -126,7 +138,7 @@ impl Driver {
     /// `NotFound` if the module declares none.
     pub fn texture_reference_named(&self, module: &Module, name: &str) -> DriverResult<Handle> {
         let id = declared(module, name, ScalarType::TexRef, "texture reference")?;
-        self.reference_in(module, id, || self.new_texture_reference(false, ReferenceBinding::default()))
+        self.reference_in(module, id, || self.new_texture_reference(module.context(), false))
     }
 
     /// The surface reference of a module with this name.
@@ -137,7 +149,8 @@ impl Driver {
         let id = declared(module, name, ScalarType::SurfRef, "surface reference")?;
         self.reference_in(module, id, || {
             let handle = self.objects.surface_references.reserve()?;
-            let reference = Arc::new(SurfaceReference { array: Mutex::default() });
+            let reference =
+                Arc::new(SurfaceReference { context: Arc::clone(module.context()), array: Mutex::default() });
             self.objects.surface_references.restore(handle, reference);
             Ok(handle)
         })

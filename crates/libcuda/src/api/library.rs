@@ -4,7 +4,7 @@ use warploom_abi::{
     CUlibraryOption, CUmodule,
 };
 use warploom_driver::module::{FunctionAttribute, Image};
-use warploom_driver::{DriverError, Handle};
+use warploom_driver::{DriverError, DriverResult, Handle};
 
 use super::jit;
 use super::module::{name, read_file};
@@ -196,8 +196,16 @@ pub(crate) fn cuKernelSetCacheConfig(kernel: CUkernel, config: CUfunc_cache, dev
     super::execution::check_cache_config(config)
 }
 
+/// A kernel that must not be NULL: some entry points answer an invalid value for it, as recorded.
+fn given(kernel: CUkernel) -> DriverResult<Handle> {
+    if kernel == CUkernel::NULL {
+        return Err(DriverError::invalid_value("the kernel is NULL"));
+    }
+    Ok(Handle::from_raw(kernel.0))
+}
+
 pub(crate) fn cuKernelGetName(name: OutCStr<'_>, hfunc: CUkernel) -> ApiResult {
-    let kernel = driver()?.kernel(Handle::from_raw(hfunc.0))?;
+    let kernel = driver()?.kernel(given(hfunc)?)?;
     name.set("name", Some(kernel.name()))
 }
 
@@ -208,7 +216,7 @@ pub(crate) fn cuKernelGetParamInfo(
     paramSize: Out<'_, usize>,
 ) -> ApiResult {
     let driver = driver()?;
-    let kernel = driver.kernel(Handle::from_raw(kernel.0))?;
+    let kernel = driver.kernel(given(kernel)?)?;
     let function = driver.function_of(&kernel)?;
     super::execution::give_parameter(&function, paramIndex, paramOffset, paramSize)
 }
@@ -216,7 +224,7 @@ pub(crate) fn cuKernelGetParamInfo(
 pub(crate) fn cuKernelGetParamCount(kernel: CUkernel, paramCount: Out<'_, usize>) -> ApiResult {
     let place = paramCount.required("paramCount")?;
     let driver = driver()?;
-    let kernel = driver.kernel(Handle::from_raw(kernel.0))?;
+    let kernel = driver.kernel(given(kernel)?)?;
     place.set(driver.function_of(&kernel)?.parameters().len());
     Ok(())
 }

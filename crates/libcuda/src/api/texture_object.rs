@@ -1,9 +1,10 @@
 //! Texture objects.
 use warploom_abi::{
-    CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC, CUaddress_mode, CUfilter_mode, CUtexObject,
+    CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC, CUaddress_mode, CUfilter_mode,
+    CUresourceViewFormat, CUtexObject,
 };
-use warploom_driver::texture::TextureSettings;
-use warploom_driver::{DriverError, ErrorCode, Handle};
+use warploom_driver::texture::{ResourceView, TextureSettings};
+use warploom_driver::{DriverError, Handle};
 
 use crate::border::members::{resource, resource_description};
 use crate::border::{ApiResult, In, Out};
@@ -26,6 +27,15 @@ fn settings(description: &CUDA_TEXTURE_DESC) -> TextureSettings {
     }
 }
 
+fn view_of(description: &CUDA_RESOURCE_VIEW_DESC) -> ResourceView {
+    ResourceView {
+        format: description.format.0,
+        size: [description.width, description.height, description.depth].map(|extent| extent as u64),
+        levels: [description.firstMipmapLevel, description.lastMipmapLevel],
+        layers: [description.firstLayer, description.lastLayer],
+    }
+}
+
 pub(crate) fn cuTexObjectCreate(
     pTexObject: Out<'_, CUtexObject>,
     pResDesc: In<'_, CUDA_RESOURCE_DESC>,
@@ -35,14 +45,8 @@ pub(crate) fn cuTexObjectCreate(
     let place = pTexObject.required("pTexObject")?;
     let resource = resource(&pResDesc.required("pResDesc")?)?;
     let settings = settings(&pTexDesc.required("pTexDesc")?);
-    // A view without a format shows the resource as it is.
-    if pResViewDesc.optional().is_some_and(|view| view.format.0 != 0) {
-        return Err(DriverError::new(
-            ErrorCode::NotSupported,
-            "views of resources in another format are not supported",
-        ));
-    }
-    place.set(driver()?.create_texture(resource, settings)?.raw() as CUtexObject);
+    let view = pResViewDesc.optional().map(|view| view_of(&view));
+    place.set(driver()?.create_texture(resource, settings, view)?.raw() as CUtexObject);
     Ok(())
 }
 
@@ -75,12 +79,25 @@ pub(crate) fn cuTexObjectGetTextureDesc(pTexDesc: Out<'_, CUDA_TEXTURE_DESC>, te
     Ok(())
 }
 
-/// No texture has a view of its own.
 pub(crate) fn cuTexObjectGetResourceViewDesc(
     pResViewDesc: Out<'_, CUDA_RESOURCE_VIEW_DESC>,
     texObject: CUtexObject,
 ) -> ApiResult {
-    pResViewDesc.required("pResViewDesc")?;
-    driver()?.texture(handle(texObject))?;
-    Err(DriverError::invalid_value("the texture was created without a view of its resource"))
+    let place = pResViewDesc.required("pResViewDesc")?;
+    let Some(view) = driver()?.texture_view(handle(texObject))? else {
+        return Err(DriverError::invalid_value("the texture was created without a view of its resource"));
+    };
+    let [width, height, depth] = view.size.map(|extent| extent as usize);
+    place.set(CUDA_RESOURCE_VIEW_DESC {
+        format: CUresourceViewFormat(view.format),
+        width,
+        height,
+        depth,
+        firstMipmapLevel: view.levels[0],
+        lastMipmapLevel: view.levels[1],
+        firstLayer: view.layers[0],
+        lastLayer: view.layers[1],
+        reserved: [0; 16],
+    });
+    Ok(())
 }

@@ -1,31 +1,57 @@
 //! Allocation and freeing in the order of a stream.
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use warploom_exec::memory::{AllocationInfo, Memory, MemoryKind};
-use warploom_exec::stream::Weight;
+use warploom_exec::stream::{Stream, Weight};
 
 use super::{Location, PoolPlace, Pools, pool_of};
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::memory::location_kind;
 use crate::stream::StreamName;
-use crate::{DriverError, DriverResult};
+use crate::{DriverError, DriverResult, ErrorCode};
 
-/// Memory that streams will free when they get there: a program may not free it again.
+/// Memory that streams will free when they get there: a program may not free it again. What comes later in the same stream may have
+/// it at once.
 #[derive(Default)]
 pub(crate) struct Frees {
     count: AtomicUsize,
-    addresses: Mutex<HashSet<u64>>,
+    state: Mutex<Pending>,
+}
+
+#[derive(Default)]
+struct Pending {
+    /// By address.
+    frees: HashMap<u64, Free>,
+    /// Addresses that an allocation of the same stream and size from the same pool may have.
+    reusable: HashMap<Reuse, Vec<u64>>,
+    next: u64,
+}
+
+/// One free that a stream has not got to.
+struct Free {
+    /// Which of all frees it is: the address may have been allocated and freed again since.
+    number: u64,
+    stream: Stream,
+    reuse: Reuse,
+}
+
+/// What allocations have to agree in for one to take the other's place while the stream still holds the free.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Reuse {
+    stream: usize,
+    tag: u64,
+    size: u64,
 }
 
 impl Frees {
     /// Fails if a stream will free the allocation at `address`.
     #[inline]
     pub(in crate::memory) fn check(&self, address: u64) -> DriverResult {
-        if self.count.load(Ordering::Acquire) != 0 && self.addresses.lock().contains(&address) {
+        if self.count.load(Ordering::Acquire) != 0 && self.state.lock().frees.contains_key(&address) {
             return Err(freed_already(address));
         }
         Ok(())
@@ -40,18 +66,66 @@ impl Frees {
         memory.lookup(address).map_or(Ok(()), |info| self.check(info.base))
     }
 
-    fn enter(&self, address: u64) -> DriverResult {
-        if !self.addresses.lock().insert(address) {
-            return Err(freed_already(address));
+    /// Notes that `stream` will free an allocation; the number of the free.
+    fn enter(&self, info: &AllocationInfo, stream: &Stream) -> DriverResult<u64> {
+        let mut state = self.state.lock();
+        if state.frees.contains_key(&info.base) {
+            return Err(freed_already(info.base));
         }
+        let number = state.next;
+        state.next += 1;
+        let reuse = Reuse { stream: stream.identity(), tag: info.tag, size: info.size };
+        state.frees.insert(info.base, Free { number, stream: stream.clone(), reuse });
+        state.reusable.entry(reuse).or_default().push(info.base);
         self.count.fetch_add(1, Ordering::AcqRel);
-        Ok(())
+        Ok(number)
     }
 
-    fn leave(&self, address: u64) {
-        if self.addresses.lock().remove(&address) {
-            self.count.fetch_sub(1, Ordering::AcqRel);
+    /// Whether the stream that has got to a free shall do it: nothing took the memory since.
+    fn leave(&self, address: u64, number: u64) -> bool {
+        let mut state = self.state.lock();
+        let Pending { frees, reusable, .. } = &mut *state;
+        if frees.get(&address).is_none_or(|free| free.number != number) {
+            return false;
         }
+        let Some(free) = frees.remove(&address) else { return false };
+        if let Some(places) = reusable.get_mut(&free.reuse) {
+            places.retain(|place| *place != address);
+            if places.is_empty() {
+                reusable.remove(&free.reuse);
+            }
+        }
+        self.count.fetch_sub(1, Ordering::AcqRel);
+        drop(state);
+        true
+    }
+
+    /// The address of memory of a pool that `stream` will free, for an allocation of the same size in the same stream. It is not
+    /// freed then.
+    fn take(&self, stream: &Stream, tag: u64, size: u64) -> Option<u64> {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let reuse = Reuse { stream: stream.identity(), tag, size };
+        let mut state = self.state.lock();
+        let places = state.reusable.get_mut(&reuse)?;
+        let address = places.pop()?;
+        if places.is_empty() {
+            state.reusable.remove(&reuse);
+        }
+        let free = state.frees.remove(&address);
+        self.count.fetch_sub(1, Ordering::AcqRel);
+        drop(state);
+        drop(free);
+        Some(address)
+    }
+
+    /// A stream that will free something.
+    fn stream(&self) -> Option<Stream> {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        self.state.lock().frees.values().next().map(|free| free.stream.clone())
     }
 }
 
@@ -85,12 +159,49 @@ impl Driver {
                 self.pools.with_slot(place, |slot| Arc::clone(&slot.current))?
             }
         };
-        if size == 0 { Ok(0) } else { pool.alloc(self.memory(), size) }
+        if size == 0 {
+            return Ok(0);
+        }
+        if let Some(address) = self.frees.take(&stream.stream, pool.tag(), size) {
+            // What the stream does with it from now on comes after all that it did with it before.
+            pool.was_taken_again(size);
+            return Ok(address);
+        }
+        self.with_freed_memory(size, || pool.alloc(self.memory(), size))
+    }
+
+    /// Allocates `size` bytes; where there is no memory, once more after pools have given up what they keep, and after streams have got to
+    /// what they are to free. No lock may be held: the streams may be at work for long.
+    ///
+    /// # Errors
+    /// Those of `alloc`, if nothing is left to wait for; the sticky error.
+    pub(crate) fn with_freed_memory<T>(
+        &self,
+        size: u64,
+        mut alloc: impl FnMut() -> DriverResult<T>,
+    ) -> DriverResult<T> {
+        loop {
+            match alloc() {
+                Err(error) if error.code() == ErrorCode::OutOfMemory && size <= self.memory().capacity() => {
+                    if self.pools.release_all(self.memory()) {
+                        continue;
+                    }
+                    let Some(stream) = self.frees.stream() else { return Err(error) };
+                    stream.synchronize();
+                    self.sticky.check()?;
+                }
+                answer => return answer,
+            }
+        }
     }
 
     /// The allocation that starts at `address`, if `caller` may free it: device and managed memory, and what pools have.
     pub(in crate::memory) fn freeable_at(&self, address: u64, caller: &str) -> DriverResult<AllocationInfo> {
         self.frees.check(address)?;
+        if self.graph_memory.has(address) {
+            let reason = format!("no launch of a graph has allocated the memory at {address:#x}, or it has been freed");
+            return Err(DriverError::invalid_value(reason));
+        }
         let info = self.allocation_at(address, caller, |kind| {
             matches!(kind, MemoryKind::Device | MemoryKind::Managed | MemoryKind::PinnedHost)
         })?;
@@ -122,19 +233,22 @@ impl Driver {
             return self.capture(&capture, &stream, self.free_work(address)?).map(|_| ());
         }
         self.refuse_unsafe_in_capture()?;
-        if self.graph_memory.free(address) {
+        if let Some(memory) = self.graph_memory.free(address) {
+            // Work that the stream holds already may use it.
+            stream.stream.run(Weight::Light, move || drop(memory));
             return Ok(());
         }
         let info = self.freeable_at(address, "cuMemFreeAsync")?;
         if stream.stream.is_idle() {
             return self.give_back_to_pool(&info);
         }
-        self.frees.enter(address)?;
+        let number = self.frees.enter(&info, &stream.stream)?;
         self.pools.was_freed(&info);
         let (memory, pools, frees) = (Arc::clone(self.memory()), Arc::clone(&self.pools), Arc::clone(&self.frees));
         stream.stream.run(Weight::Light, move || {
-            frees.leave(address);
-            free_to_pool(&memory, &pools, address);
+            if frees.leave(address, number) {
+                free_to_pool(&memory, &pools, address);
+            }
         });
         Ok(())
     }

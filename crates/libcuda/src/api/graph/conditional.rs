@@ -10,10 +10,15 @@ use super::{check_context, graph_handle};
 use crate::border::{ApiResult, Out};
 use crate::process::driver;
 
-/// The work that parameters describe.
-pub(super) fn work(driver: &Driver, given: &CUDA_CONDITIONAL_NODE_PARAMS) -> DriverResult<Work> {
+/// The work that parameters describe, for a node of `graph`.
+pub(super) fn work(driver: &Driver, graph: CUgraph, given: &CUDA_CONDITIONAL_NODE_PARAMS) -> DriverResult<Work> {
     check_context(driver, given.ctx)?;
-    driver.conditional_work(given.handle, ConditionalKind::from_number(given.r#type.0)?, given.size)
+    driver.conditional_work(
+        graph_handle(graph),
+        given.handle,
+        ConditionalKind::from_number(given.r#type.0)?,
+        given.size,
+    )
 }
 
 /// The parameters of a node. The list of graphs belongs to the node.

@@ -17,12 +17,14 @@ struct Described {
     accesses: Vec<CUmemAccessDesc>,
 }
 
-/// The work that parameters describe, and the address of the allocation.
-pub(super) fn work(driver: &Driver, given: &CUDA_MEM_ALLOC_NODE_PARAMS) -> DriverResult<(Work, CUdeviceptr)> {
+/// The work that parameters describe.
+pub(super) fn work(driver: &Driver, given: &CUDA_MEM_ALLOC_NODE_PARAMS) -> DriverResult<Work> {
     let properties = &given.poolProps;
-    if properties.allocType != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
-        return Err(DriverError::invalid_value("allocType must be CU_MEM_ALLOCATION_TYPE_PINNED"));
-    }
+    let managed = match properties.allocType {
+        CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED => false,
+        CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED => true,
+        other => return Err(DriverError::invalid_value(format!("{} is no kind of memory of graphs", other.0))),
+    };
     if properties.handleTypes != CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE {
         return Err(DriverError::invalid_value("memory of graphs cannot be shared between processes"));
     }
@@ -42,28 +44,35 @@ pub(super) fn work(driver: &Driver, given: &CUDA_MEM_ALLOC_NODE_PARAMS) -> Drive
         }
         driver.device(place.id)?;
     }
-    let work = driver.alloc_work(location.id, given.bytesize as u64, Box::new(Described { location, accesses }))?;
-    let address = if let Work::Alloc(alloc) = &work { alloc.address() } else { 0 };
-    Ok((work, address))
+    driver.alloc_work(location.id, given.bytesize as u64, managed, Box::new(Described { location, accesses }))
+}
+
+/// The address that an allocation has got as a node.
+pub(super) fn address(work: &Work) -> CUdeviceptr {
+    if let Work::Alloc(alloc) = work { alloc.address() } else { 0 }
 }
 
 /// The parameters of a node. The list belongs to the node.
 pub(super) fn described(alloc: &AllocWork) -> CUDA_MEM_ALLOC_NODE_PARAMS {
     let known = alloc.given.downcast_ref::<Described>();
     // A captured allocation has no description: it is on its stream's device.
-    let captured = Location { kind: location_kind::DEVICE, id: i32::try_from(alloc.ordinal()).unwrap_or(0) };
+    let captured = Location { kind: location_kind::DEVICE, id: i32::try_from(alloc.ordinal).unwrap_or(0) };
     let location = known.map_or(captured, |known| known.location);
     let accesses = known.map_or(&[][..], |known| known.accesses.as_slice());
     CUDA_MEM_ALLOC_NODE_PARAMS {
         poolProps: CUmemPoolProps {
-            allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            allocType: if alloc.managed {
+                CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED
+            } else {
+                CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED
+            },
             handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
             location: members::c_location(location),
             ..CUmemPoolProps::default()
         },
         accessDescs: std::ptr::with_exposed_provenance(accesses.as_ptr().expose_provenance()),
         accessDescCount: accesses.len(),
-        bytesize: alloc.size() as usize,
+        bytesize: alloc.size as usize,
         dptr: alloc.address(),
     }
 }
@@ -76,11 +85,13 @@ pub(crate) fn cuGraphAddMemAllocNode(
     nodeParams: InOut<'_, CUDA_MEM_ALLOC_NODE_PARAMS>,
 ) -> ApiResult {
     let mut given = nodeParams.get("nodeParams")?;
+    let mut added = None;
     add(phGraphNode, hGraph, &dependencies, numDependencies, |driver| {
-        let (work, address) = work(driver, &given)?;
-        given.dptr = address;
+        let work = work(driver, &given)?;
+        added = Some(work.clone());
         Ok(work)
     })?;
+    given.dptr = added.as_ref().map_or(0, address);
     nodeParams.set(given);
     Ok(())
 }

@@ -5,8 +5,8 @@ use warploom_abi::{
     CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_EVENT_RECORD_NODE_PARAMS,
     CUDA_EVENT_WAIT_NODE_PARAMS, CUDA_HOST_NODE_PARAMS_v1, CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v3,
     CUDA_MEM_ALLOC_NODE_PARAMS_v2, CUDA_MEM_FREE_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v1,
-    CUDA_MEMSET_NODE_PARAMS_v2, CUdeviceptr, CUevent, CUgraph, CUgraphChildGraphNodeOwnership, CUgraphEdgeData,
-    CUgraphExec, CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_anonymous0, CUgraphNodeType,
+    CUDA_MEMSET_NODE_PARAMS_v2, CUevent, CUgraph, CUgraphChildGraphNodeOwnership, CUgraphEdgeData, CUgraphExec,
+    CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_anonymous0, CUgraphNodeType,
 };
 use warploom_driver::graph::{NodeKind, Work};
 use warploom_driver::{Driver, DriverError, DriverResult, Handle};
@@ -19,9 +19,9 @@ use crate::process::driver;
 
 type Ownership = CUgraphChildGraphNodeOwnership;
 
-/// The work that parameters describe, and the address of what it allocates.
-fn work(driver: &Driver, given: &NodeParameters) -> DriverResult<(Work, Option<CUdeviceptr>)> {
-    let work = match given {
+/// The work that parameters describe, for a node of `graph`.
+fn work(driver: &Driver, graph: CUgraph, given: &NodeParameters) -> DriverResult<Work> {
+    Ok(match given {
         NodeParameters::Kernel(given) => kernel::work(driver, given, BTreeMap::new())?,
         NodeParameters::Copy(given) => memcpy::work(driver, &given.copyParams, given.copyCtx)?,
         NodeParameters::Fill(given) => {
@@ -46,15 +46,11 @@ fn work(driver: &Driver, given: &NodeParameters) -> DriverResult<(Work, Option<C
         NodeParameters::Empty => Work::Empty,
         NodeParameters::WaitEvent(event) => driver.event_work(Handle::from_raw(event.0), NodeKind::WaitEvent)?,
         NodeParameters::RecordEvent(event) => driver.event_work(Handle::from_raw(event.0), NodeKind::EventRecord)?,
-        NodeParameters::Alloc(given) => {
-            let (work, address) = memory::work(driver, given)?;
-            return Ok((work, Some(address)));
-        }
+        NodeParameters::Alloc(given) => memory::work(driver, given)?,
         NodeParameters::Free(address) => driver.free_work(*address)?,
         NodeParameters::Batch(given) => batch::work(driver, given)?,
-        NodeParameters::Conditional(given) => conditional::work(driver, given)?,
-    };
-    Ok((work, None))
+        NodeParameters::Conditional(given) => conditional::work(driver, graph, given)?,
+    })
 }
 
 pub(crate) fn cuGraphAddNode(
@@ -78,10 +74,10 @@ pub(crate) fn cuGraphAddNode_v2(
     let given = nodeParams.get("nodeParams")?;
     let parameters = node_parameters(&given)?;
     let after = nodes(graph_handle(hGraph), &dependencies, &dependencyData, numDependencies)?;
-    let (mut allocated, mut conditional) = (None, None);
+    let (mut added, mut conditional) = (None, None);
     add_after(phGraphNode, hGraph, after, |driver| {
-        let (work, address) = work(driver, &parameters)?;
-        allocated = address;
+        let work = work(driver, hGraph, &parameters)?;
+        added = Some(work.clone());
         if let Work::Conditional(work) = &work {
             conditional = Some(conditional::described(work));
         }
@@ -90,13 +86,13 @@ pub(crate) fn cuGraphAddNode_v2(
     if let Some(conditional) = conditional {
         nodeParams.set(CUgraphNodeParams { anonymous0: CUgraphNodeParams_anonymous0 { conditional }, ..given });
     }
-    if let (Some(dptr), NodeParameters::Alloc(parameters)) = (allocated, &parameters) {
+    if let (Some(work), NodeParameters::Alloc(parameters)) = (added, &parameters) {
         let alloc = CUDA_MEM_ALLOC_NODE_PARAMS_v2 {
             poolProps: parameters.poolProps,
             accessDescs: parameters.accessDescs,
             accessDescCount: parameters.accessDescCount,
             bytesize: parameters.bytesize,
-            dptr,
+            dptr: memory::address(&work),
         };
         nodeParams.set(CUgraphNodeParams { anonymous0: CUgraphNodeParams_anonymous0 { alloc }, ..given });
     }
@@ -123,7 +119,8 @@ fn change(driver: &Driver, given: &In<'_, CUgraphNodeParams>) -> DriverResult<Wo
     ) {
         return Err(DriverError::invalid_value("nodes of this kind cannot be changed"));
     }
-    Ok(work(driver, &parameters)?.0)
+    // What is left does not depend on the graph.
+    work(driver, CUgraph::NULL, &parameters)
 }
 
 pub(crate) fn cuGraphNodeSetParams(hNode: CUgraphNode, nodeParams: In<'_, CUgraphNodeParams>) -> ApiResult {

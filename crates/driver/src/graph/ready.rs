@@ -1,0 +1,92 @@
+//! Steps that are ready to be put into a stream: whatever can fail has been done, so that a launch is put in as a whole or not at
+//! all.
+use std::sync::Arc;
+
+use warploom_exec::grid::Launch;
+use warploom_exec::stream::Stream;
+
+use super::conditional::Choice;
+use super::plan::{Plan, Step};
+use super::{BatchWork, Driver, DriverResult, HostWork, KernelWork, Work};
+use crate::context::Limit;
+use crate::event::Event;
+use crate::memory::{Checked, Fill2d};
+
+/// What a step does.
+pub(super) enum Ready {
+    /// A graph's nodes are steps of their own; memory is there already.
+    Nothing,
+    Launch(Arc<KernelWork>, Box<Launch>),
+    Copy(Checked),
+    Fill(Fill2d, u64),
+    Host(HostWork),
+    Wait(Arc<Event>),
+    Record(Arc<Event>),
+    Batch(Arc<BatchWork>),
+    Choice(Arc<Choice>),
+}
+
+impl Driver {
+    /// Makes all steps of a plan that take part ready. What was ready stays so until the step is changed.
+    ///
+    /// # Errors
+    /// As [`Driver::launch`], [`Driver::fill`].
+    pub(super) fn make_ready(&self, plan: &mut Plan) -> DriverResult {
+        for step in plan.steps.iter_mut().filter(|step| step.enabled) {
+            match &step.ready {
+                // The memory that is set may have been freed since the last launch.
+                Some(Ready::Fill(fill, _)) => _ = self.check_fill(fill)?,
+                Some(_) => {}
+                None => step.ready = Some(self.ready(step)?),
+            }
+        }
+        Ok(())
+    }
+
+    fn ready(&self, step: &Step) -> DriverResult<Ready> {
+        Ok(match &step.work {
+            Work::Kernel(kernel) => {
+                let launch = self.prepare_launch(&kernel.function, &kernel.shape(), kernel.parameters.clone())?;
+                Ready::Launch(Arc::clone(kernel), Box::new(launch))
+            }
+            Work::Copy(copy) => copy.checked.map_or(Ready::Nothing, Ready::Copy),
+            Work::Fill(fill) => self.check_fill(fill)?.map_or(Ready::Nothing, |extent| Ready::Fill(*fill, extent)),
+            Work::Host(host) => Ready::Host(host.clone()),
+            Work::WaitEvent(event) => Ready::Wait(Arc::clone(event)),
+            Work::RecordEvent(event) => Ready::Record(Arc::clone(event)),
+            Work::Batch(batch) => Ready::Batch(Arc::clone(batch)),
+            Work::Conditional(work) => Ready::Choice(self.prepare_choice(work, &step.bodies)?),
+            Work::Graph(_) | Work::Empty | Work::Alloc(_) | Work::Free(_) => Ready::Nothing,
+        })
+    }
+
+    /// Puts what is ready into a stream.
+    pub(super) fn put_ready(&self, ready: &Ready, stream: &Stream) {
+        match ready {
+            Ready::Nothing => {}
+            Ready::Launch(kernel, launch) => {
+                // The limit is that of the time of the launch.
+                let stack_limit = kernel.function.module().context().limit(Limit::StackSize);
+                stream.launch(Launch { stack_limit, ..Launch::clone(launch) });
+            }
+            Ready::Copy(checked) => {
+                let (checked, memory, sticky) = (*checked, Arc::clone(self.memory()), Arc::clone(&self.sticky));
+                stream.run(checked.weight(), move || checked.run(&memory, &sticky));
+            }
+            Ready::Fill(fill, extent) => self.put_fill(fill, *extent, stream),
+            Ready::Host(host) => self.put_function(host, stream),
+            Ready::Wait(event) => {
+                if let Some(marker) = event.marker() {
+                    stream.wait_for(&marker);
+                }
+            }
+            Ready::Record(event) => event.set_marker(stream.record()),
+            Ready::Batch(batch) => {
+                for operation in &batch.operations {
+                    self.put_operation(operation, stream);
+                }
+            }
+            Ready::Choice(choice) => choice.put(stream),
+        }
+    }
+}
