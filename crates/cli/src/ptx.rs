@@ -191,8 +191,8 @@ fn texts(file: &Path) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
                 .collect::<anyhow::Result<_>>()?
         }
         Some(ImageKind::Elf) => {
-            let texts = read_container(&bytes).with_context(|| format!("cannot read {name}"))?;
-            texts.into_iter().map(|(part, text)| (format!("{name}({part})"), text.into_bytes())).collect()
+            let container = read_container(&bytes).with_context(|| format!("cannot read {name}"))?;
+            container.texts.into_iter().map(|(part, text)| (format!("{name}({part})"), text.into_bytes())).collect()
         }
         // Text that is no PTX is for the parser to complain about.
         Some(ImageKind::Ptx | ImageKind::FatbinWrapper) | None => return Ok(vec![(name, bytes)]),

@@ -38,6 +38,9 @@ const PORTABLE_CLUSTER: u64 = 8;
 /// CTAs of a cluster that are possible where the function allows it.
 const LARGEST_CLUSTER: u64 = 16;
 
+/// Bytes of local memory that a thread can have (CUDA programming guide, technical specifications).
+const MOST_LOCAL: u64 = 512 << 10;
+
 /// How many of something three extents hold; the largest number for more than that.
 pub fn volume(extents: [u32; 3]) -> u64 {
     extents.iter().fold(1, |product: u64, extent| product.saturating_mul(u64::from(*extent)))
@@ -149,6 +152,7 @@ impl Driver {
                 function.max_dynamic_shared()
             ));
         }
+        self.check_local(function)?;
         let cluster = self.check_cluster(function, shape)?;
         if shape.cooperative {
             let ctas = volume(grid);
@@ -173,6 +177,25 @@ impl Driver {
             _ if function.allows_large_clusters() => LARGEST_CLUSTER,
             _ => PORTABLE_CLUSTER,
         })
+    }
+
+    /// Checks that the device has local memory for as many threads as it holds at once, whatever the size of the launch: recorded on
+    /// hardware.
+    fn check_local(&self, function: &Function) -> DriverResult {
+        let local = function.resources().local;
+        if local > MOST_LOCAL {
+            let reason = format!("{local} bytes of local memory for each thread; {MOST_LOCAL} are possible");
+            return Err(DriverError::invalid_value(reason));
+        }
+        let device = self.device_of(function.module().context())?;
+        let most = |number| u64::from(device.limit(number));
+        let threads = most(attribute::MULTIPROCESSOR_COUNT) * most(attribute::MAX_THREADS_PER_MULTIPROCESSOR);
+        if local * threads > self.memory().capacity() {
+            let reason =
+                format!("{local} bytes of local memory for each of {threads} threads are more than the device has");
+            return Err(DriverError::new(ErrorCode::OutOfMemory, reason));
+        }
+        Ok(())
     }
 
     fn check_cluster(&self, function: &Function, shape: &LaunchShape) -> DriverResult<[u32; 3]> {

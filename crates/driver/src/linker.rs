@@ -4,7 +4,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use warploom_ptx::FailureClass;
 use warploom_ptx::diagnostic::APPLICATION_INPUT;
-use warploom_ptx::image::{ElfKind, Fatbin, read_container, write_container};
+use warploom_ptx::image::{Container, ElfKind, Fatbin, read_container, write_container};
 
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -116,7 +116,9 @@ impl Driver {
                 Ok(one(&best.content().map_err(|error| damaged(&error))?))
             }
             (LinkInput::Cubin, Image::Elf(bytes)) => match bytes.first_chunk().map_or(ElfKind::Other, ElfKind::of) {
-                ElfKind::Container(_) => read_container(&bytes).map_err(|error| damaged(&error)),
+                ElfKind::Container(_) => {
+                    read_container(&bytes).map(|container| container.texts).map_err(|error| damaged(&error))
+                }
                 ElfKind::MachineCode => Err(no_binary(logs)),
                 ElfKind::Other => Err(DriverError::new(ErrorCode::InvalidImage, "the ELF file is not for a GPU")),
             },
@@ -163,13 +165,18 @@ impl Driver {
         if let Some(image) = &state.image {
             return Ok(Arc::clone(image));
         }
-        if let Err(messages) = state.linker.complete() {
-            let error = unlinkable(&messages, &mut state.logs);
-            state.failed = Some(error.clone());
-            return Err(error);
-        }
-        let texts = state.texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-        let image: Arc<[u8]> = write_container(texts).map_err(|error| damaged(&error))?.into();
+        let module = match state.linker.complete() {
+            Ok(module) => module,
+            Err(messages) => {
+                let error = unlinkable(&messages, &mut state.logs);
+                state.failed = Some(error.clone());
+                return Err(error);
+            }
+        };
+        self.note_kernels(&module, &linker.options, &mut state.logs);
+        let most_registers = linker.options.most_registers;
+        let container = Container { texts: std::mem::take(&mut state.texts), most_registers };
+        let image: Arc<[u8]> = write_container(&container).map_err(|error| damaged(&error))?.into();
         state.image = Some(Arc::clone(&image));
         Ok(image)
     }

@@ -3,12 +3,15 @@ mod code;
 mod function;
 mod image;
 mod jit;
+mod resources;
 mod variables;
+mod verbose;
 
 pub use code::Code;
 pub use function::{Function, FunctionAttribute, ParameterPlace};
 pub use image::{ELF_MAGIC, FAT_BINARY_MAGIC, FAT_BINARY_WRAPPER_MAGIC, Image};
 pub use jit::{JitLogs, JitOptions};
+pub use resources::KernelResources;
 
 pub(crate) use jit::{damaged, no_binary, refused, unlinkable};
 

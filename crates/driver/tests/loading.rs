@@ -48,7 +48,7 @@ fn driver(eager_loading: bool) -> (Driver, Arc<Counter>, Arc<warploom_driver::mo
         writeln!(text, ".visible .entry kernel_{number}() {{ ret; }}").expect("text");
     }
     let code = load(text.as_bytes(), &Options { driver_version: 13_000, sm: 90 }).expect("valid PTX");
-    let module = driver.load_module(&Code::new(code)).expect("a module");
+    let module = driver.load_module(&Code::new(code, None)).expect("a module");
     let module = driver.module(module).expect("its handle");
     (driver, counter, module)
 }

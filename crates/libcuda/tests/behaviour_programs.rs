@@ -61,6 +61,12 @@ fn arrays_are_seen_as_they_are() {
 }
 
 #[test]
+fn kernels_need_what_their_source_says() {
+    let program = program::build("behaviour/kernel_resources.c", "", &[]);
+    assert_eq!(program.run(|command| _ = command.env("WARPLOOM_MEMORY", "1G").env("WARPLOOM_THREADS", "2")), "done\n");
+}
+
+#[test]
 fn memory_is_reused() {
     assert_eq!(run("memory_is_reused.c", |command| _ = command.env("WARPLOOM_MEMORY", "1G")), "done\n");
 }

@@ -7,7 +7,7 @@ mod fatbin;
 mod payload;
 
 pub use architecture::{Architecture, Variant};
-pub use elf::{ELF_HEADER_SIZE, ElfKind, read_container, write_container};
+pub use elf::{Container, ELF_HEADER_SIZE, ElfKind, read_container, write_container};
 pub use fatbin::{ENTRY_ALIGN, Entry, EntryKind, Fatbin, HEADER_SIZE, WRAPPER_SIZE, Wrapper, total_size};
 
 /// What an image is, by its first bytes.

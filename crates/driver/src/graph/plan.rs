@@ -213,6 +213,7 @@ mod tests {
         Graph {
             handle: Handle::NULL,
             id: 1,
+            root: 1,
             embedded: AtomicBool::new(false),
             made_for_node: false,
             state: Mutex::new(state),

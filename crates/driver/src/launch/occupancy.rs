@@ -16,7 +16,7 @@ impl Driver {
     /// How many CTAs of `threads` threads fit a multiprocessor at once; 0 if not even one does.
     ///
     /// # Errors
-    /// `InvalidValue` for 0 threads; as [`Driver::load_function`].
+    /// `InvalidValue` for 0 threads.
     pub fn resident_ctas(&self, function: &Function, threads: u64, dynamic_shared: u64) -> DriverResult<u32> {
         if threads == 0 {
             return Err(DriverError::invalid_value("CTAs of 0 threads"));
@@ -29,7 +29,7 @@ impl Driver {
         }
         let warps = threads.div_ceil(WARP);
         let shared = (shared + limit(attribute::RESERVED_SHARED_MEMORY_PER_BLOCK)).next_multiple_of(SHARED_UNIT);
-        let registers = u64::from(function.loaded(self)?.resources().registers.max(1));
+        let registers = u64::from(function.resources().registers);
         let registers = (registers * WARP).next_multiple_of(REGISTER_UNIT) * warps;
         let fits = [
             limit(attribute::MAX_BLOCKS_PER_MULTIPROCESSOR),
@@ -44,7 +44,7 @@ impl Driver {
     /// that fill the device with it. `dynamic_shared` says how much shared memory a CTA of a size needs.
     ///
     /// # Errors
-    /// As [`Driver::load_function`].
+    /// `InvalidDevice` if the function's device is gone.
     pub fn best_cta(
         &self,
         function: &Function,
@@ -82,7 +82,7 @@ impl Driver {
         let share =
             limit(attribute::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) / u64::from(ctas) / SHARED_UNIT * SHARED_UNIT;
         let taken = limit(attribute::RESERVED_SHARED_MEMORY_PER_BLOCK) + u64::from(function.static_shared());
-        let most = limit(attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - u64::from(function.static_shared());
-        Ok(share.saturating_sub(taken).min(most))
+        // As recorded: no more than a launch of the function may ask for.
+        Ok(share.saturating_sub(taken).min(u64::from(function.max_dynamic_shared())))
     }
 }

@@ -1,10 +1,11 @@
 //! Code: a verified PTX program, before it is loaded into a context. It can be loaded into several.
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::{FunctionId, FunctionKind, Module};
 
+use super::KernelResources;
 use crate::{DriverError, DriverResult, ErrorCode};
 
 /// So many kernels are named where one is missing.
@@ -13,14 +14,24 @@ const NAMED: usize = 8;
 /// A verified program and an index of its kernels.
 pub struct Code {
     module: VerifiedModule,
+    /// What each kernel needs, from the time on when somebody asks; by the id of the function.
+    resources: Box<[OnceLock<KernelResources>]>,
+    most_registers: Option<u32>,
     kernels: HashMap<String, FunctionId>,
 }
 
 impl Code {
-    /// Takes a verified program.
-    pub fn new(module: VerifiedModule) -> Arc<Code> {
+    /// Takes a verified program. Its kernels are to have no more than `most_registers` registers, if that is said.
+    pub fn new(module: VerifiedModule, most_registers: Option<u32>) -> Arc<Code> {
         let kernels = kernels_of(&module).map(|(id, name)| (name.to_owned(), id)).collect();
-        Arc::new(Code { module, kernels })
+        let resources = module.functions.iter().map(|_| OnceLock::new()).collect();
+        Arc::new(Code { module, resources, most_registers, kernels })
+    }
+
+    /// What a kernel needs of a device.
+    pub(crate) fn resources(&self, kernel: FunctionId) -> KernelResources {
+        let count = || KernelResources::of(&self.module, kernel, self.most_registers);
+        self.resources.get(kernel.0 as usize).map_or_else(count, |known| *known.get_or_init(count))
     }
 
     /// The program.

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use warploom_exec::kernel::LoadedKernel;
 use warploom_ptx::ir::{FunctionId, Storage};
 
-use super::Module;
+use super::{KernelResources, Module};
 use crate::device::attribute;
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -32,6 +32,7 @@ pub struct Function {
     name: CString,
     parameters: Box<[ParameterPlace]>,
     static_shared: u32,
+    resources: OnceLock<KernelResources>,
     loaded: OnceLock<Result<Arc<dyn LoadedKernel>, DriverError>>,
     max_dynamic_shared: AtomicU32,
     carveout: AtomicI32,
@@ -114,6 +115,7 @@ impl Function {
             name: CString::new(name).unwrap_or_default(),
             parameters: source.map(|function| function.params.iter().map(place).collect()).unwrap_or_default(),
             static_shared,
+            resources: OnceLock::new(),
             loaded: OnceLock::new(),
             max_dynamic_shared: AtomicU32::new(DEFAULT_SHARED.saturating_sub(static_shared)),
             carveout: AtomicI32::new(-1),
@@ -150,6 +152,11 @@ impl Function {
     /// Bytes of shared memory that the source declares.
     pub(crate) fn static_shared(&self) -> u32 {
         self.static_shared
+    }
+
+    /// What it needs of a device, whoever runs it.
+    pub(crate) fn resources(&self) -> KernelResources {
+        *self.resources.get_or_init(|| self.module.code().resources(self.id))
     }
 
     /// Most bytes of dynamic shared memory that a launch may ask for.
@@ -231,17 +238,18 @@ impl Driver {
     /// An attribute of a function.
     ///
     /// # Errors
-    /// As [`Driver::load_function`], for attributes that only a runnable kernel has.
+    /// `InvalidDevice` if its device is gone.
     pub fn function_attribute(&self, function: &Function, attribute: FunctionAttribute) -> DriverResult<i32> {
         let device = self.device_of(function.module().context())?;
         let number = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
+        let wide = |value: u64| i32::try_from(value).unwrap_or(i32::MAX);
         let cluster = |index: usize| number(function.cluster[index].load(Ordering::Relaxed));
         Ok(match attribute {
             FunctionAttribute::MaxThreadsPerBlock => number(function.max_threads()),
             FunctionAttribute::SharedSizeBytes => number(function.static_shared),
-            FunctionAttribute::ConstSizeBytes => number(function.loaded(self)?.resources().constant),
-            FunctionAttribute::LocalSizeBytes => number(function.loaded(self)?.resources().local),
-            FunctionAttribute::NumRegs => number(function.loaded(self)?.resources().registers),
+            FunctionAttribute::ConstSizeBytes => wide(function.resources().constant),
+            FunctionAttribute::LocalSizeBytes => wide(function.resources().local),
+            FunctionAttribute::NumRegs => number(function.resources().registers),
             FunctionAttribute::PtxVersion => number(function.module().code().module().target.sm),
             FunctionAttribute::BinaryVersion => number(device.capability()),
             FunctionAttribute::CacheModeCa => 0,
@@ -274,7 +282,8 @@ impl Driver {
         let refuse = || Err(DriverError::invalid_value(format!("{attribute:?} cannot be {value}")));
         match attribute {
             FunctionAttribute::MaxDynamicSharedSizeBytes => {
-                let most = device.limit(attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - function.static_shared;
+                let most = device.limit(attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+                let most = most.saturating_sub(function.static_shared);
                 match u32::try_from(value) {
                     Ok(bytes) if bytes <= most => function.max_dynamic_shared.store(bytes, Ordering::Relaxed),
                     _ => return refuse(),

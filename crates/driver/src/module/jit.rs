@@ -6,7 +6,7 @@ use warploom_ptx::diagnostic::{APPLICATION_INPUT, error_log, info_log};
 use warploom_ptx::image::{ElfKind, Entry, Fatbin, ImageError, read_container};
 use warploom_ptx::{Failure, FailureClass, Linker, Options, VerifiedModule};
 
-use super::{Code, Image};
+use super::{Code, Image, verbose};
 use crate::driver::Driver;
 use crate::stack::with_room;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -16,6 +16,8 @@ use crate::{DriverError, DriverResult, ErrorCode};
 pub struct JitOptions {
     /// The compute capability to translate for, if it is not the device's (`CU_JIT_TARGET`).
     pub target: Option<u32>,
+    /// Kernels are to have no more registers than this (`CU_JIT_MAX_REGISTERS`).
+    pub most_registers: Option<u32>,
     /// Notes about each kernel are wanted in the info log (`CU_JIT_LOG_VERBOSE`).
     pub verbose: bool,
 }
@@ -95,9 +97,10 @@ impl Driver {
     /// nothing but machine code.
     pub fn translate(&self, image: &Image, options: &JitOptions, logs: &mut JitLogs) -> DriverResult<Arc<Code>> {
         let start = Instant::now();
+        let mut most_registers = options.most_registers;
         let result = with_room(|| match image {
             Image::Text(text) => self.translate_text(text, options, logs),
-            Image::Elf(bytes) => self.translate_elf(bytes, options, logs),
+            Image::Elf(bytes) => self.translate_elf(bytes, options, &mut most_registers, logs),
             Image::FatBinary(bytes) => self.translate_fat_binary(bytes, options, logs),
             // A wrapper around nothing is no image, as recorded.
             Image::WrappedFatBinary(bytes) if Fatbin::parse(bytes).is_ok_and(|binary| binary.entries.is_empty()) => {
@@ -106,7 +109,14 @@ impl Driver {
             Image::WrappedFatBinary(bytes) => self.translate_fat_binary(bytes, options, logs),
         });
         logs.time += start.elapsed();
-        result.map(Code::new)
+        Ok(Code::new(result?, most_registers))
+    }
+
+    /// Notes what each kernel of a link needs, if the program wants to know. Loading has nothing to say, as recorded.
+    pub(crate) fn note_kernels(&self, module: &VerifiedModule, options: &JitOptions, logs: &mut JitLogs) {
+        if options.verbose {
+            logs.note(&verbose::notes(module, self.ptx_options(options).sm, options.most_registers));
+        }
     }
 
     /// For whom PTX is translated.
@@ -125,13 +135,21 @@ impl Driver {
         Ok(module)
     }
 
-    fn translate_elf(&self, bytes: &[u8], options: &JitOptions, logs: &mut JitLogs) -> DriverResult<VerifiedModule> {
+    /// `most_registers` becomes what an image that was linked brings along, if the program does not say.
+    fn translate_elf(
+        &self,
+        bytes: &[u8],
+        options: &JitOptions,
+        most_registers: &mut Option<u32>,
+        logs: &mut JitLogs,
+    ) -> DriverResult<VerifiedModule> {
         let kind = bytes.first_chunk().map_or(ElfKind::Other, ElfKind::of);
         match kind {
             ElfKind::Container(_) => {
-                let texts = read_container(bytes).map_err(|error| damaged(&error))?;
+                let container = read_container(bytes).map_err(|error| damaged(&error))?;
+                *most_registers = most_registers.or(container.most_registers);
                 let mut linker = Linker::new();
-                for (name, text) in &texts {
+                for (name, text) in &container.texts {
                     let input = warploom_ptx::compile(text.as_bytes(), &self.ptx_options(options))
                         .map_err(|failure| refused(&failure, name, logs))?;
                     linker.add(name, input).map_err(|messages| unlinkable(&messages, logs))?;

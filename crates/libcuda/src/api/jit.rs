@@ -62,7 +62,10 @@ pub(super) fn read(
         let number = value.addr();
         let refuse = || Err(DriverError::invalid_value(format!("{name:?} cannot be {number}")));
         match name {
-            CUjit_option::CU_JIT_MAX_REGISTERS if number == 0 => return refuse(),
+            CUjit_option::CU_JIT_MAX_REGISTERS => match number as u32 {
+                0 => return refuse(),
+                most => jit.options.most_registers = Some(most),
+            },
             // As recorded: an option of compilers that are gone.
             CUjit_option::CU_JIT_NEW_SM3X_OPT if number != 0 => {
                 return Err(DriverError::new(ErrorCode::InvalidPtx, "CU_JIT_NEW_SM3X_OPT is no longer available"));

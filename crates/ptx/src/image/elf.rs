@@ -15,6 +15,8 @@ const EM_CUDA: u16 = 190;
 const FLAGS: u32 = u32::from_le_bytes(*b"wrpl");
 /// Name of the sections that hold PTX: its name, a NUL, its text.
 const SECTION: &str = ".warploom.ptx";
+/// Name of the section that holds [`Container::most_registers`] as a 32-bit number.
+const REGISTERS_SECTION: &str = ".warploom.registers";
 /// Size of an ELF file's header in bytes.
 pub const ELF_HEADER_SIZE: usize = 64;
 
@@ -50,21 +52,32 @@ impl ElfKind {
     }
 }
 
+/// What a file of ours holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Container {
+    /// PTX texts with their names.
+    pub texts: Vec<(String, String)>,
+    /// The most registers that a thread of a kernel is to have, where the link was told so.
+    pub most_registers: Option<u32>,
+}
+
 /// Packs named PTX texts into an ELF file.
 ///
 /// # Errors
 /// The texts are too large for a file.
-pub fn write_container<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Vec<u8>, ImageError> {
+pub fn write_container(container: &Container) -> Result<Vec<u8>, ImageError> {
     let failed = |error: object::write::Error| ImageError::Elf(error.to_string());
-    let contents: Vec<Vec<u8>> =
-        texts.into_iter().map(|(name, text)| [name.as_bytes(), b"\0", text.as_bytes()].concat()).collect();
+    let texts =
+        container.texts.iter().map(|(name, text)| (SECTION, [name.as_bytes(), b"\0", text.as_bytes()].concat()));
+    let registers = container.most_registers.map(|most| (REGISTERS_SECTION, most.to_le_bytes().to_vec()));
+    let contents: Vec<(&str, Vec<u8>)> = texts.chain(registers).collect();
     let mut file = Vec::new();
     let mut writer = Writer::new(Endianness::Little, true, &mut file);
     writer.reserve_file_header();
     writer.reserve_null_section_index();
-    let name = writer.add_section_name(SECTION.as_bytes());
+    let names: Vec<_> = contents.iter().map(|(section, _)| writer.add_section_name(section.as_bytes())).collect();
     let mut offsets = Vec::with_capacity(contents.len());
-    for content in &contents {
+    for (_, content) in &contents {
         writer.reserve_section_index();
         offsets.push(writer.reserve(content.len(), 8));
     }
@@ -81,13 +94,13 @@ pub fn write_container<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) 
             e_flags: FLAGS,
         })
         .map_err(failed)?;
-    for content in &contents {
+    for (_, content) in &contents {
         writer.write_align(8);
         writer.write(content);
     }
     writer.write_shstrtab();
     writer.write_null_section_header();
-    for (content, offset) in contents.iter().zip(offsets) {
+    for (((_, content), offset), name) in contents.iter().zip(offsets).zip(names) {
         writer.write_section_header(&SectionHeader {
             name: Some(name),
             sh_type: SHT_PROGBITS,
@@ -105,24 +118,29 @@ pub fn write_container<'a>(texts: impl IntoIterator<Item = (&'a str, &'a str)>) 
     Ok(file)
 }
 
-/// The named PTX texts of a file that [`write_container`] made.
+/// What [`write_container`] packed into a file.
 ///
 /// # Errors
 /// The file is damaged.
-pub fn read_container(file: &[u8]) -> Result<Vec<(String, String)>, ImageError> {
+pub fn read_container(file: &[u8]) -> Result<Container, ImageError> {
     let failed = |error: object::read::Error| ImageError::Elf(error.to_string());
     let elf = ElfFile64::<LittleEndian>::parse(file).map_err(failed)?;
-    let mut texts = Vec::new();
+    let mut container = Container::default();
     for section in elf.sections() {
-        if section.name_bytes().map_err(failed)? != SECTION.as_bytes() {
+        let name = section.name_bytes().map_err(failed)?;
+        let data = section.data().map_err(failed)?;
+        if name == REGISTERS_SECTION.as_bytes() {
+            let number = data.first_chunk().ok_or(ImageError::Truncated("the number of registers"))?;
+            container.most_registers = Some(u32::from_le_bytes(*number));
+        }
+        if name != SECTION.as_bytes() {
             continue;
         }
-        let data = section.data().map_err(failed)?;
         let data = std::str::from_utf8(data).map_err(|error| ImageError::Elf(error.to_string()))?;
         let (name, text) = data.split_once('\0').ok_or(ImageError::Truncated("a PTX section"))?;
-        texts.push((name.to_owned(), text.to_owned()));
+        container.texts.push((name.to_owned(), text.to_owned()));
     }
-    Ok(texts)
+    Ok(container)
 }
 
 #[cfg(test)]
@@ -137,17 +155,21 @@ mod tests {
 
     #[test]
     fn containers_give_back_what_was_packed() {
-        let texts = [("a.ptx", ".version 8.0"), ("", "b")];
-        let file = write_container(texts).expect("small texts fit");
-        assert_eq!(ElfKind::of(header(&file)), ElfKind::Container(file.len() as u64));
-        let read = read_container(&file).expect("the file is whole");
-        assert_eq!(read, texts.map(|(name, text)| (name.to_owned(), text.to_owned())));
-        assert_eq!(read_container(&write_container([]).expect("nothing fits")), Ok(Vec::new()));
+        let texts = [("a.ptx", ".version 8.0"), ("", "b")].map(|(name, text)| (name.to_owned(), text.to_owned()));
+        for most_registers in [None, Some(38)] {
+            let container = Container { texts: texts.to_vec(), most_registers };
+            let file = write_container(&container).expect("small texts fit");
+            assert_eq!(ElfKind::of(header(&file)), ElfKind::Container(file.len() as u64));
+            assert_eq!(read_container(&file).expect("the file is whole"), container);
+        }
+        let nothing = Container::default();
+        assert_eq!(read_container(&write_container(&nothing).expect("nothing fits")), Ok(nothing));
     }
 
     #[test]
     fn damaged_files_are_refused_or_read_but_never_more() {
-        let file = write_container([("a", "text")]).expect("small texts fit");
+        let container = Container { texts: vec![("a".to_owned(), "text".to_owned())], most_registers: Some(7) };
+        let file = write_container(&container).expect("small texts fit");
         for end in 0..file.len() {
             assert!(read_container(&file[..end]).is_err(), "{end}");
         }

@@ -1,0 +1,65 @@
+//! What a kernel needs of a device, counted from its PTX alone: occupancy, the size of cooperative grids and the attributes of functions are
+//! the same whoever executes it.
+use warploom_ptx::ir::{Function, FunctionId, Liveness, Module, Space};
+
+/// Registers that a compiler keeps for itself: of the stack, and of what an instruction needs in between.
+const OWN_REGISTERS: u32 = 2;
+/// A kernel has this many registers at least, and at most.
+const REGISTERS: (u32, u32) = (8, 255);
+/// Registers of a multiprocessor, which is the same for every compute capability (CUDA programming guide, technical specifications).
+const REGISTER_FILE: u32 = 64 << 10;
+/// Registers are given out to warps in units of this many, so for a thread in units of 8.
+const THREAD_UNIT: u32 = 8;
+/// Threads of a warp.
+const WARP: u32 = 32;
+
+/// What one kernel needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelResources {
+    /// Registers of a thread, of 32 bits: as many as are alive at once, and no more than the source, or the program at
+    /// loading, allows.
+    pub registers: u32,
+    /// Bytes of local memory of a thread: the declared variables of all functions that the kernel may call.
+    pub local: u64,
+    /// Bytes of the module's constant variables.
+    pub constant: u64,
+    /// Bytes of shared memory of a CTA that the source declares.
+    pub shared: u32,
+}
+
+impl KernelResources {
+    /// Counts them. `most_registers` is `CU_JIT_MAX_REGISTERS`.
+    pub(super) fn of(module: &Module, kernel: FunctionId, most_registers: Option<u32>) -> KernelResources {
+        let reachable = module.reachable(kernel);
+        let bodies = || {
+            let functions = reachable.iter().filter_map(|id| module.functions.get(id.0 as usize));
+            functions
+                .filter(|function| function.builtin.is_none())
+                .filter_map(|function| Some((function, function.body.as_ref()?)))
+        };
+        let pressure =
+            bodies().map(|(function, body)| Liveness::new(function, body).pressure(function, body).registers);
+        let wanted = pressure.max().unwrap_or(0).saturating_add(OWN_REGISTERS);
+        let cap = module.functions.get(kernel.0 as usize).and_then(most_of).into_iter().chain(most_registers).min();
+        let constants = module.globals.iter().filter(|global| global.space == Space::Const);
+        KernelResources {
+            registers: wanted.min(cap.unwrap_or(REGISTERS.1)).clamp(REGISTERS.0, REGISTERS.1),
+            local: bodies().map(|(_, body)| u64::from(body.local_size)).sum(),
+            constant: constants.map(|global| global.size).sum(),
+            shared: module.shared_layout(kernel).size,
+        }
+    }
+}
+
+/// The most registers that the directives of a kernel leave it (PTX ISA 11.4): `.maxnreg`, or what lets as many CTAs of the largest
+/// stated size be resident as `.minnctapersm` says, 1 without.
+fn most_of(kernel: &Function) -> Option<u32> {
+    let directives = &kernel.directives;
+    let volume =
+        |shape: [u32; 3]| shape.iter().fold(1, |product: u32, extent| product.saturating_mul((*extent).max(1)));
+    let resident = directives.reqntid.or(directives.maxntid).map(|shape| {
+        let warps = volume(shape).div_ceil(WARP).saturating_mul(directives.minnctapersm.unwrap_or(1).max(1));
+        (REGISTER_FILE / WARP / warps.max(1)) / THREAD_UNIT * THREAD_UNIT
+    });
+    directives.maxnreg.into_iter().chain(resident).min()
+}
