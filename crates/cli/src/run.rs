@@ -32,6 +32,16 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
 
+    /// Report a kernel on standard error, once, when none of its CTAs has ended for so long [default: 10].
+    ///
+    /// The report says "stuck" if all threads that are left wait, and "still running" otherwise, and where they are.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    stall_seconds: Option<f64>,
+
+    /// End a kernel that runs for longer, whatever it does, with CUDA_ERROR_LAUNCH_TIMEOUT [default: none].
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    launch_timeout: Option<f64>,
+
     /// Print calls of the driver on standard error: all of them, or those that fail.
     #[arg(long, value_name = "WHAT", value_parser = ["calls", "errors"])]
     log: Option<String>,
@@ -53,6 +63,13 @@ fn device(text: &str) -> Result<String, String> {
     Err(format!("one of {} is expected", known.join(", ")))
 }
 
+fn seconds(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|seconds| *seconds > 0.0 && *seconds < 1e9)
+        .ok_or_else(|| "a time in seconds is expected".into())
+}
+
 impl Run {
     pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
         let mut command = process::Command::new(&self.program);
@@ -63,6 +80,8 @@ impl Run {
             ("WARPLOOM_DEVICE", self.device),
             ("WARPLOOM_DEVICE_COUNT", self.devices.map(|count| count.to_string())),
             ("WARPLOOM_THREADS", self.threads.map(|count| count.to_string())),
+            ("WARPLOOM_STALL_SECONDS", self.stall_seconds.map(|seconds| seconds.to_string())),
+            ("WARPLOOM_LAUNCH_TIMEOUT", self.launch_timeout.map(|seconds| seconds.to_string())),
             ("WARPLOOM_LOG", self.log),
         ];
         for (name, value) in settings {

@@ -179,6 +179,11 @@ pub enum FaultKind {
         /// Bytes a thread may use.
         limit: u64,
     },
+    /// The host has no memory for the local memory of a thread and those that run with it.
+    NoLocalMemory {
+        /// Bytes that each thread needs.
+        bytes: u64,
+    },
     /// An instruction with operands that it cannot execute.
     IllegalInstruction(String),
     /// An indirect call or branch to something that is not a function or label.
@@ -248,6 +253,7 @@ impl Fault {
             FaultKind::Assert(_) => "CUDA_ERROR_ASSERT",
             // As recorded for endless recursion: the frames run out of the thread's local memory.
             FaultKind::StackOverflow { .. } => "CUDA_ERROR_ILLEGAL_ADDRESS",
+            FaultKind::NoLocalMemory { .. } => "CUDA_ERROR_OUT_OF_MEMORY",
             FaultKind::InvalidPc { .. } => "CUDA_ERROR_INVALID_PC",
             FaultKind::InvalidAddressSpace(_) => "CUDA_ERROR_INVALID_ADDRESS_SPACE",
             FaultKind::Stuck(_) | FaultKind::LaunchTimeout { .. } => "CUDA_ERROR_LAUNCH_TIMEOUT",
@@ -293,10 +299,15 @@ impl fmt::Display for FaultKind {
             FaultKind::StackOverflow { limit } => {
                 write!(f, "stack overflow: a thread needs more than its {limit} bytes (CU_LIMIT_STACK_SIZE)")
             }
+            FaultKind::NoLocalMemory { bytes } => {
+                write!(f, "out of memory: there is none for {bytes} bytes of local memory of each thread")
+            }
             FaultKind::IllegalInstruction(why) => write!(f, "illegal instruction: {why}"),
             FaultKind::InvalidPc { address } => write!(f, "call of {address:#x}, which is not a device function"),
             FaultKind::InvalidAddressSpace(why) => write!(f, "invalid address space: {why}"),
-            FaultKind::Stuck(why) => write!(f, "the kernel cannot go on: {why}"),
+            FaultKind::Stuck(why) => {
+                write!(f, "the kernel cannot go on, all threads that are left wait for each other:{why}")
+            }
             FaultKind::LaunchTimeout { after_ms, state } => write!(f, "still running after {after_ms} ms: {state}"),
             FaultKind::Internal(why) => write!(f, "internal error of warploom: {why}"),
         }

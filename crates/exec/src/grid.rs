@@ -22,6 +22,8 @@ pub struct Environment {
     pub output: Arc<dyn DeviceOutput>,
     /// Textures and surfaces.
     pub objects: Arc<dyn Objects>,
+    /// How fast `%clock64` counts, in kHz: the device's clock rate.
+    pub clock_khz: u32,
 }
 
 /// A kernel with all that its start needs.

@@ -1,16 +1,15 @@
 //! The interpreter behind the seam of `exec`: loads a kernel, runs its CTAs.
 //!
-//! The warps of a CTA take turns on the calling thread. A CTA whose warps all wait or poll comes back, so that others can run; one
-//! in which nothing can ever go on is reported with what each warp waits for.
+//! The warps of a CTA take turns on the calling thread. A CTA whose warps all wait or poll comes back, so that others can run. What is
+//! said about kernels that go wrong or do not end is in `report`.
 
 use std::any::TypeId;
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use warploom_exec::fault::{Fault, FaultKind, Place};
+use warploom_exec::fault::{Fault, FaultKind};
 use warploom_exec::grid::{Grid, Poll};
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Resources, Worker};
 use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, Module, Space};
@@ -20,10 +19,11 @@ use crate::decode::{Context, decode};
 use crate::error::LoadError;
 use crate::frame::Frame;
 use crate::isa::Isa;
-use crate::machine::{Flow, Machine, lanes};
+use crate::machine::{Flow, Machine};
 use crate::program::Program;
+use crate::stack::{CALL_BYTES, deepest_chain};
 use crate::waiting::Outcome;
-use crate::warp::{NO_PARENT, Wait, Warp};
+use crate::warp::{NO_PARENT, Warp};
 
 /// Instructions of a warp until the next one gets its turn: about a millisecond.
 const SLICE: i32 = 1 << 16;
@@ -61,7 +61,9 @@ pub(crate) fn load_for(
     let threads = |shape: [u32; 3]| shape.iter().product::<u32>();
     let resources = Resources {
         static_shared: shared.size,
-        local: functions.iter().map(|function| function.stack_bytes).sum(),
+        local: functions.first().map_or(0, |kernel| {
+            u32::try_from(u64::from(kernel.stack_bytes) + deepest_chain(&functions, 0, 0)).unwrap_or(u32::MAX)
+        }),
         constant: module
             .globals
             .iter()
@@ -84,31 +86,32 @@ pub(crate) fn load_for(
             Some(start..start + global.size)
         })
         .collect();
-    let program = Program { functions, kernel: 0, files: module.files.clone(), by_id, constants };
+    let known_stack = deepest_chain(&functions, 0, CALL_BYTES);
+    let program = Program { functions, kernel: 0, known_stack, files: module.files.clone(), by_id, constants };
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     Ok(InterpretedKernel { name: source.name.clone(), resources, program, isa, id })
 }
 
 /// A kernel in decoded form.
 pub(crate) struct InterpretedKernel {
-    name: String,
+    pub(crate) name: String,
     resources: Resources,
-    program: Program,
+    pub(crate) program: Program,
     isa: Isa,
     /// Unique in the process, so that kept state is known to belong to this kernel.
     id: u64,
 }
 
 /// What is kept of a CTA (or cluster) between calls, and of a finished one for the next.
-struct State {
+pub(crate) struct State {
     kernel: u64,
     shape: [u32; 3],
-    ctas: Vec<CtaState>,
+    pub(crate) ctas: Vec<CtaState>,
 }
 
-struct CtaState {
-    shared: CtaShared,
-    warps: Vec<Warp>,
+pub(crate) struct CtaState {
+    pub(crate) shared: CtaShared,
+    pub(crate) warps: Vec<Warp>,
     /// The warp that the next round begins with.
     first: usize,
 }
@@ -129,8 +132,11 @@ impl LoadedKernel for InterpretedKernel {
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
         let kept = cta.state.take().and_then(|state| state.downcast::<State>().ok());
         let mut state = kept.unwrap_or_else(|| Box::new(State { kernel: 0, shape: [0; 3], ctas: Vec::new() }));
-        if !cta.started {
-            self.start(&mut state, grid, cta, worker);
+        if !cta.started
+            && let Err(kind) = self.start(&mut state, grid, cta, worker)
+        {
+            let fault = Fault { cta: Some(cta.id), ..Fault::new(kind, &self.name) };
+            return CtaExit::Fault(Box::new(fault));
         }
         let exit = self.rounds(&mut state, grid, worker);
         cta.state = Some(state);
@@ -139,14 +145,14 @@ impl LoadedKernel for InterpretedKernel {
 
     fn describe(&self, cta: &Cta) -> String {
         match cta.state.as_ref().and_then(|state| state.downcast_ref::<State>()) {
-            Some(state) => state.ctas.iter().map(|cta| self.waiting(cta)).collect(),
+            Some(state) => self.whereabouts(state),
             None => String::new(),
         }
     }
 }
 
 impl InterpretedKernel {
-    fn start(&self, state: &mut State, grid: &Grid, cta: &Cta, worker: &Worker) {
+    fn start(&self, state: &mut State, grid: &Grid, cta: &Cta, worker: &Worker) -> Result<(), FaultKind> {
         let launch = &grid.launch;
         if state.kernel != self.id {
             state.ctas.clear();
@@ -177,9 +183,10 @@ impl InterpretedKernel {
                 if !same_shape || warp.lanes != lanes {
                     warp.tid = thread_ids(index as u32, launch.cta).to_vec();
                 }
-                warp.start(&self.program, &mut entry.shared.frames, index as u32, lanes);
+                warp.start(&self.program, &mut entry.shared.frames, index as u32, lanes)?;
             }
         }
+        Ok(())
     }
 
     /// Lets the warps take turns until all have ended, or none can go on.
@@ -202,10 +209,7 @@ impl InterpretedKernel {
                 if let Some(until) = state.wakes() {
                     return CtaExit::Asleep { until };
                 }
-                let text: String = state.ctas.iter().map(|cta| self.waiting(cta)).collect();
-                let mut fault = Fault::new(FaultKind::Stuck(text), &self.name);
-                fault.cta = state.ctas.first().map(|cta| cta.shared.id);
-                return CtaExit::Fault(Box::new(fault));
+                return CtaExit::Fault(self.stuck(state));
             };
             match outcome {
                 Outcome::Waited => {
@@ -276,62 +280,6 @@ impl InterpretedKernel {
         }
         machine.cta.recent = Some(machine.view.into_recent());
         Ok(())
-    }
-
-    /// The report of the fault that the machine has run into.
-    fn fault(&self, machine: &mut Machine<'_>) -> Box<Fault> {
-        let trouble = machine.fault.take();
-        let (kind, lane) = match trouble {
-            Some(trouble) => (trouble.kind, trouble.lane as usize),
-            None => (FaultKind::Internal("a fault without a kind".into()), 0),
-        };
-        let mut fault = Fault::new(kind, &self.name);
-        fault.cta = Some(machine.cta.id);
-        fault.thread = Some([0, 1, 2].map(|axis| machine.warp.tid[axis][lane]));
-        fault.place = self.place(machine.function_index(), machine.pc);
-        Box::new(fault)
-    }
-
-    fn place(&self, function: u32, pc: u32) -> Place {
-        let source = &self.program.functions[function as usize];
-        let line = source.lines.get(pc as usize).copied().unwrap_or_default();
-        Place {
-            ptx_line: (line.ptx != 0).then_some(line.ptx),
-            source: self.program.files.get(&line.file).filter(|_| line.line != 0).map(|file| (file.clone(), line.line)),
-            function: (function != self.program.kernel).then(|| source.name.clone()),
-            instruction: None,
-        }
-    }
-
-    /// One line for each group of threads that waits.
-    fn waiting(&self, cta: &CtaState) -> String {
-        let mut text = String::new();
-        for warp in &cta.warps {
-            for group in &warp.groups {
-                let function = warp.activations[group.activation as usize].function;
-                let place = self.place(function, group.pc);
-                let what = match group.wait {
-                    Wait::Ready => "runs".to_owned(),
-                    Wait::Sleep { .. } => "sleeps".to_owned(),
-                    Wait::Barrier { id, .. } => {
-                        let (arrived, expected) = cta.shared.barrier_counts(id);
-                        format!("waits at barrier {id}, to which {arrived} of {expected} threads have come,")
-                    }
-                    Wait::Rendezvous { members, .. } => {
-                        format!("waits for lanes {:#x} of its warp", members & !warp.exited & !group.mask)
-                    }
-                };
-                let count = lanes(group.mask).count();
-                let _ = write!(
-                    text,
-                    "\n  CTA {:?}, warp {}, {count} threads: {what} at PTX line {}",
-                    cta.shared.id,
-                    warp.index,
-                    place.ptx_line.unwrap_or_default()
-                );
-            }
-        }
-        text
     }
 }
 

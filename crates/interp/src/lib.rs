@@ -22,6 +22,8 @@ mod memory;
 mod ops;
 mod printf;
 mod program;
+mod report;
+mod stack;
 mod waiting;
 mod warp;
 

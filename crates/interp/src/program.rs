@@ -101,6 +101,8 @@ pub(crate) struct Program {
     pub(crate) functions: Vec<Function>,
     /// Index of the kernel itself.
     pub(crate) kernel: u32,
+    /// Bytes of stack that its calls take as far as the code tells.
+    pub(crate) known_stack: u64,
     /// Files of `.file` directives, by their number.
     pub(crate) files: HashMap<u32, String>,
     /// Addresses of the module's constants, which `isspacep` tells from other device memory.

@@ -63,6 +63,11 @@ impl Watch {
         self.state = None;
     }
 
+    /// Whether the warp had only polled when it last gave way.
+    pub(crate) fn waits(&self) -> bool {
+        self.state.is_some()
+    }
+
     /// Notes what an access met; whether it met the same the last time.
     fn repeats(&mut self, access: u64, values: u64) -> bool {
         if let Some(seen) = self.seen.iter_mut().find(|seen| seen.access == access) {

@@ -7,6 +7,8 @@
 use std::cmp::Reverse;
 use std::time::Instant;
 
+use warploom_exec::fault::FaultKind;
+
 use crate::cta::CtaShared;
 use crate::frame::{FULL, Frame, Frames, Row32};
 use crate::machine::{Flow, Machine};
@@ -104,7 +106,16 @@ pub(crate) struct Warp {
 
 impl Warp {
     /// Sets the warp to the kernel's entry.
-    pub(crate) fn start(&mut self, program: &Program, frames: &mut Frames, index: u32, lanes: u32) {
+    ///
+    /// # Errors
+    /// There is no memory for the kernel's local variables.
+    pub(crate) fn start(
+        &mut self,
+        program: &Program,
+        frames: &mut Frames,
+        index: u32,
+        lanes: u32,
+    ) -> Result<(), FaultKind> {
         self.index = index;
         self.lanes = lanes;
         self.exited = 0;
@@ -132,8 +143,25 @@ impl Warp {
         entry.stack = 0;
         entry.top.clear();
         entry.top.resize(32, kernel.local_bytes);
-        self.local.resize(kernel.local_bytes.div_ceil(4) as usize, [0; 32]);
+        self.local.truncate(kernel.local_bytes.div_ceil(4) as usize);
+        self.reserve_local(kernel.local_bytes)?;
         self.park(activation, 0, lanes, Wait::Ready);
+        Ok(())
+    }
+
+    /// Makes local memory reach to `end`, in bytes of each thread.
+    ///
+    /// # Errors
+    /// The host has no memory for that.
+    pub(crate) fn reserve_local(&mut self, end: u32) -> Result<(), FaultKind> {
+        let rows = end.div_ceil(4) as usize;
+        let more = rows.saturating_sub(self.local.len());
+        if more == 0 {
+            return Ok(());
+        }
+        self.local.try_reserve(more).map_err(|_| FaultKind::NoLocalMemory { bytes: u64::from(end) })?;
+        self.local.resize(rows, [0; 32]);
+        Ok(())
     }
 
     /// An activation to fill.

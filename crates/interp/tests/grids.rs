@@ -87,6 +87,30 @@ fn the_stack_limit_is_the_launch_s() {
 }
 
 #[test]
+fn a_stack_that_the_code_tells_is_there_whatever_the_limit_says() {
+    // Forty functions that call each other in a row, each with 200 bytes of variables; then one with 40,000 bytes.
+    let mut text = String::from(
+        ".func (.param .b32 result) f0(.param .b32 n) { .reg .b32 %r<3>; .local .align 4 .b8 l[40000]; ld.param.b32 %r1, [n];
+        st.local.u32 [l+39996], %r1; ld.local.u32 %r2, [l+39996]; st.param.b32 [result], %r2; ret; }\n",
+    );
+    for index in 1..40 {
+        let callee = index - 1;
+        text += &format!(
+            ".func (.param .b32 result) f{index}(.param .b32 n) {{ .reg .b32 %r<4>; .local .align 4 .b8 l[200]; ld.param.b32 %r1, [n];
+            st.local.u32 [l+196], %r1; add.u32 %r1, %r1, 1; {{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call (b), f{callee}, (a);
+            ld.param.b32 %r2, [b]; }} ld.local.u32 %r3, [l+196]; add.u32 %r2, %r2, %r3; st.param.b32 [result], %r2; ret; }}\n"
+        );
+    }
+    let body = "{ .param .b32 a; .param .b32 b; st.param.b32 [a], 0; call (b), f39, (a); ld.param.b32 %r1, [b]; }";
+    let device = Device::default();
+    let kernel = device.kernel(&format!("{text}{}", entry(body))).unwrap();
+    assert_eq!(kernel.resources().local, 40_000 + 39 * 200);
+    let out = device.alloc(256);
+    device.launch(&kernel, Shape { stack_limit: 1024, ..Shape::new(1, 64) }, &[out]).unwrap();
+    assert_eq!(device.words(out, 64), [(0..40).sum::<u32>(); 64]);
+}
+
+#[test]
 fn a_cooperative_grid_meets_at_barriers_of_its_own() {
     // Sixteen rounds: each CTA adds what its neighbour wrote in the round before, then all wait for all.
     let device = Device::with_threads(2);

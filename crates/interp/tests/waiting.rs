@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use warploom_exec::fault::FaultKind;
 use warploom_exec::pool::PoolOptions;
-use warploom_interp_testing::{Device, Shape, entry};
+use warploom_interp_testing::{CLOCK_KHZ, Device, Shape, entry};
 
 /// What a waiting thread looks at `[%d5]` with: leaves the value in `%r7`. `%r8` is the value that it waits for.
 const LOOKS: [(&str, &str); 9] = [
@@ -162,4 +162,16 @@ fn whatever_runs_too_long_is_stopped_where_it_is() {
         assert_eq!(fault.code_name(), "CUDA_ERROR_LAUNCH_TIMEOUT", "{name}: {fault}");
         assert!(matches!(fault.kind, FaultKind::LaunchTimeout { .. }), "{name}: {fault}");
     }
+}
+
+#[test]
+fn clock64_counts_at_the_clock_rate() {
+    // Both are read on both sides of 5 ms, so that what passes between two reads does not matter much.
+    let body = "mov.u64 %d3, %clock64; mov.u64 %d4, %globaltimer; mov.u32 %r4, 0;
+        SLEEP: nanosleep.u32 1000000; add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 5; @%p2 bra SLEEP;
+        mov.u64 %d5, %clock64; mov.u64 %d6, %globaltimer; sub.u64 %d5, %d5, %d3; sub.u64 %d6, %d6, %d4;
+        mul.lo.u64 %d5, %d5, 1000; div.u64 %d5, %d5, %d6; cvt.u32.u64 %r1, %d5;";
+    let per_microsecond = Device::with_threads(1).run(&entry(body), Shape::new(1, 1))[0];
+    let expected = CLOCK_KHZ / 1000;
+    assert!(per_microsecond.abs_diff(expected) < expected / 10, "{per_microsecond} clocks in a microsecond");
 }

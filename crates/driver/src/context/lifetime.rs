@@ -50,6 +50,7 @@ impl Driver {
                 heap: DeviceHeap::new(Arc::clone(self.memory()), device.ordinal(), id),
                 output: Arc::clone(self.output()),
                 objects: self.objects.clone(),
+                clock_khz: device.limit(attribute::CLOCK_RATE),
             }),
             cache_config: AtomicU32::new(0),
             shared_config: AtomicU32::new(FOUR_BYTE_BANKS),

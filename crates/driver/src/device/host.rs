@@ -8,7 +8,7 @@ pub(super) struct Host {
     pub(super) model: String,
     /// Cores that this process may use.
     pub(super) cores: u32,
-    /// Clock in kHz; 0 if unknown.
+    /// Clock in kHz: the rate at which kernels see `%clock64` count. 1 GHz if unknown.
     pub(super) clock_khz: i32,
     /// Size of the last level cache; 0 if unknown.
     pub(super) last_cache_bytes: i32,
@@ -28,7 +28,10 @@ impl Host {
             Host {
                 model: field("model name").unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH)),
                 cores: u32::try_from(cores).unwrap_or(u32::MAX),
-                clock_khz: max_clock_khz().or_else(|| Some((megahertz()? * 1000.0) as i32)).unwrap_or(0),
+                clock_khz: max_clock_khz()
+                    .or_else(|| Some((megahertz()? * 1000.0) as i32))
+                    .filter(|rate| *rate > 0)
+                    .unwrap_or(1_000_000),
                 last_cache_bytes: last_cache().unwrap_or(0),
             }
         })

@@ -62,6 +62,7 @@ pub(crate) fn environment() -> Arc<Environment> {
         heap,
         output: Arc::new(Buffered::new(1 << 20, CStdout)),
         objects: Arc::new(NoObjects),
+        clock_khz: 1_000_000,
     })
 }
 

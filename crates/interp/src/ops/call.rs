@@ -8,10 +8,8 @@ use warploom_exec::fault::FaultKind;
 use crate::frame::{Frame, Row32, Word};
 use crate::machine::{Flow, Machine, lanes};
 use crate::program::{Callee, Inst, Place};
+use crate::stack::CALL_BYTES;
 use crate::warp::Wait;
-
-/// What a call takes of a GPU thread's stack beyond its variables: the return address and a saved register or two.
-const CALL_BYTES: u32 = 16;
 
 /// `call`: site `imm`.
 pub(crate) fn call(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
@@ -105,7 +103,7 @@ impl Machine<'_> {
         };
         let top = &self.warp.activations[caller as usize].top;
         let base = lanes(mask).map(|lane| top[lane]).max().unwrap_or_default().next_multiple_of(16);
-        let stack = stack + target.stack_bytes + CALL_BYTES;
+        let stack = stack.saturating_add(target.stack_bytes).saturating_add(CALL_BYTES);
         self.reserve_stack(base.saturating_add(target.local_bytes), stack)?;
         let index = self.warp.take_activation();
         let mut entry = std::mem::take(&mut self.warp.activations[index as usize]);
@@ -129,17 +127,14 @@ impl Machine<'_> {
         Ok(index)
     }
 
-    /// Makes sure that local memory reaches to `end`, of which `stack` bytes count against the stack limit.
+    /// Makes sure that local memory reaches to `end`, of which `stack` bytes count against the stack limit. What is known from the code
+    /// is there whatever the limit says.
     fn reserve_stack(&mut self, end: u32, stack: u32) -> Result<(), FaultKind> {
-        let limit = self.grid.launch.stack_limit;
+        let limit = self.grid.launch.stack_limit.max(self.program.known_stack);
         if u64::from(stack) > limit {
             return Err(FaultKind::StackOverflow { limit });
         }
-        let rows = end.div_ceil(4) as usize;
-        if self.warp.local.len() < rows {
-            self.warp.local.resize(rows, [0; 32]);
-        }
-        Ok(())
+        self.warp.reserve_local(end)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Special registers (PTX ISA 10): `imm` is the register, `d` the 32 or 64-bit row that gets it.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::OnceLock;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use warploom_exec::grid::Launch;
+
+use warploom_exec::grid::{Grid, Launch};
 use warploom_ptx::ir::SpecialReg;
 
 use crate::frame::Row32;
@@ -58,16 +60,17 @@ pub(crate) fn read_predicate(machine: &mut Machine<'_>, inst: &Inst, mask: u32) 
 fn wide(machine: &Machine<'_>, register: SpecialReg) -> Option<u64> {
     Some(match register {
         SpecialReg::Gridid => machine.grid.id,
-        SpecialReg::Clock64 => clock(),
+        SpecialReg::Clock64 => clock(machine.grid),
         SpecialReg::Globaltimer => nanoseconds(),
         _ => return None,
     })
 }
 
-/// A counter that rises by one each nanosecond or faster, as `%clock64` promises no unit.
-fn clock() -> u64 {
-    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
-    START.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64
+/// A counter that rises at the device's clock rate, as programs that measure with `%clock64` expect.
+fn clock(grid: &Grid) -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let nanoseconds = START.get_or_init(Instant::now).elapsed().as_nanos();
+    (nanoseconds * u128::from(grid.launch.environment.clock_khz) / 1_000_000) as u64
 }
 
 fn nanoseconds() -> u64 {
@@ -137,8 +140,8 @@ fn uniform(machine: &Machine<'_>, register: SpecialReg) -> Option<u32> {
         }
         ClusterNctarank => cluster.iter().product(),
         Gridid => machine.grid.id as u32,
-        Clock | Clock64 => clock() as u32,
-        ClockHi => (clock() >> 32) as u32,
+        Clock | Clock64 => clock(machine.grid) as u32,
+        ClockHi => (clock(machine.grid) >> 32) as u32,
         Globaltimer | GlobaltimerLo => nanoseconds() as u32,
         GlobaltimerHi => (nanoseconds() >> 32) as u32,
         DynamicSmemSize => launch.dynamic_shared,

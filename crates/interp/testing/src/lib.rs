@@ -35,6 +35,9 @@ pub struct Device {
     pool: Pool,
 }
 
+/// How fast the device's clock counts.
+pub const CLOCK_KHZ: u32 = 1_700_000;
+
 /// What a launch is started with beyond its parameters.
 #[derive(Clone, Copy)]
 pub struct Shape {
@@ -88,6 +91,7 @@ impl Device {
             heap: DeviceHeap::new(memory.clone(), 0, 1),
             output: printed.clone(),
             objects,
+            clock_khz: CLOCK_KHZ,
         });
         Device { memory, environment, printed, pool: Pool::new(options) }
     }
