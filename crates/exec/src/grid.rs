@@ -9,6 +9,7 @@ use crate::heap::DeviceHeap;
 use crate::kernel::{LoadedKernel, Worker};
 use crate::memory::Memory;
 use crate::output::DeviceOutput;
+use crate::overdue::Overdue;
 use crate::texture::Objects;
 use crate::workspace::Workspace;
 
@@ -62,10 +63,9 @@ pub struct Grid {
     /// Its stream is urgent.
     pub(crate) urgent: bool,
     pub(crate) cancelled: AtomicBool,
-    pub(crate) started: Instant,
-    /// When the grid has run too long.
-    pub(crate) deadline: Option<Instant>,
-    /// An executor has been told that it has.
+    /// Whether the grid should be reported, or ended because it has run too long.
+    pub(crate) overdue: Overdue,
+    /// An executor has been told that the grid has run too long.
     pub(crate) late: AtomicBool,
     /// Everything else that wants the threads that run this grid.
     pub(crate) watch: Arc<Watch>,
@@ -81,7 +81,8 @@ const TURN: Duration = Duration::from_millis(50);
 pub enum Poll {
     /// Go on.
     Continue,
-    /// Something else waits for this worker: come back with [`crate::kernel::CtaExit::Yielded`] soon.
+    /// Something else waits for this worker, or somebody wants to know where the CTA is: come back with
+    /// [`crate::kernel::CtaExit::Yielded`] soon.
     Yield,
     /// The grid has faulted, is abandoned or has run too long: come back at once with
     /// [`crate::kernel::CtaExit::Cancelled`].
@@ -89,13 +90,11 @@ pub enum Poll {
 }
 
 impl Grid {
-    pub(crate) fn new(launch: Launch, sm_count: u32, urgent: bool, watch: Arc<Watch>, limit: Option<Duration>) -> Grid {
+    pub(crate) fn new(launch: Launch, sm_count: u32, urgent: bool, watch: Arc<Watch>, overdue: Overdue) -> Grid {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        let started = Instant::now();
-        let deadline = limit.and_then(|limit| started.checked_add(limit));
         let [queued, cancelled, late] = [const { AtomicBool::new(false) }; 3];
-        Grid { launch, id, sm_count, queued, urgent, cancelled, started, deadline, late, watch }
+        Grid { launch, id, sm_count, queued, urgent, cancelled, overdue, late, watch }
     }
 
     /// Whether to go on: a load of the thread's own attention word, for backward branches and between CTAs.
@@ -112,10 +111,10 @@ impl Grid {
             Poll::Cancel
         } else {
             let now = Instant::now();
-            if self.deadline.is_some_and(|deadline| now >= deadline) {
+            if self.overdue.is_lost(now) {
                 self.late.store(true, Ordering::Relaxed);
                 Poll::Cancel
-            } else if self.is_over(worker, now) {
+            } else if self.overdue.is_due(now) || self.is_over(worker, now) {
                 Poll::Yield
             } else {
                 Poll::Continue

@@ -26,6 +26,7 @@ pub mod kernel;
 mod masks;
 pub mod memory;
 pub mod output;
+mod overdue;
 mod pause;
 pub mod pool;
 mod queue;

@@ -20,9 +20,10 @@ use crate::float::DefaultMode;
 use crate::grid::{Grid, Launch};
 use crate::kernel::Worker;
 use crate::masks::{self, Blocked};
+use crate::overdue::Overdue;
 use crate::queue::{Entry, Queue};
 use crate::run::{Done, Run, Stay, UNLISTED};
-use crate::signal::Signal;
+use crate::signal::{Signal, spin_until};
 use crate::stack;
 
 /// How long an idle worker looks for work before it sleeps: launches often follow each other closely.
@@ -31,21 +32,24 @@ const SPIN: Duration = Duration::from_micros(40);
 /// long wait costs little.
 const SHORTEST_REST: Duration = Duration::from_micros(20);
 const LONGEST_REST: Duration = Duration::from_millis(1);
-/// How late the system may wake a thread: the last part of a kernel's sleep is waited for awake.
-const WAKING: Duration = Duration::from_micros(60);
+/// How late the system may wake a worker: the last part of a kernel's sleep is waited for awake.
+const WAKING: Duration = Duration::from_micros(20);
 /// Looks at waiting work before the first rest.
 const EAGER_ROUNDS: u32 = 200;
+
+/// Takes reports.
+pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How the pool is set up.
 pub struct PoolOptions {
     /// Worker threads. With 0 all work is done by threads that wait for it.
     pub threads: u32,
-    /// A grid in which nothing has moved for so long is reported, once.
+    /// A grid of which no CTA has ended for so long is reported, once.
     pub report_stalled: Duration,
     /// A grid that runs longer ends with [`crate::fault::FaultKind::LaunchTimeout`]. `None`: it may run for ever.
     pub launch_timeout: Option<Duration>,
     /// Takes reports about stalled grids.
-    pub report: Box<dyn Fn(&str) + Send + Sync>,
+    pub report: Report,
 }
 
 impl Default for PoolOptions {
@@ -62,7 +66,7 @@ impl Default for PoolOptions {
             report_stalled: seconds("WARPLOOM_STALL_SECONDS").unwrap_or(Duration::from_secs(10)),
             launch_timeout: seconds("WARPLOOM_LAUNCH_TIMEOUT"),
             // A closed stderr is no reason to panic.
-            report: Box::new(|text| drop(writeln!(std::io::stderr(), "warploom: {text}"))),
+            report: Arc::new(|text| drop(writeln!(std::io::stderr(), "warploom: {text}"))),
         }
     }
 }
@@ -159,9 +163,10 @@ impl Pool {
     pub fn launch(&self, launch: Launch, urgent: bool, done: Done) -> RunningGrid {
         let shared = &self.shared;
         let threads = self.threads();
-        let grid = Grid::new(launch, threads, urgent, shared.watch.clone(), shared.options.launch_timeout);
+        let overdue = Overdue::new(shared.options.report_stalled, shared.options.launch_timeout);
+        let grid = Grid::new(launch, threads, urgent, shared.watch.clone(), overdue);
         assert!(grid.units() != 0, "a grid has CTAs");
-        let run = Arc::new(Run::new(grid, threads, done));
+        let run = Arc::new(Run::new(grid, threads, shared.options.report.clone(), done));
         {
             let mut queue = shared.queue();
             queue.list(&run);
@@ -370,6 +375,7 @@ impl Shared {
     fn worker(&self, index: u32) {
         drop(self.gate());
         let _mode = DefaultMode::set();
+        wake_in_time();
         IS_WORKER.set(true);
         let mut worker = Worker::new(index, false, &self.watch);
         // Takes in a row that found only waiting work.
@@ -431,7 +437,6 @@ impl Shared {
         run.waits.store(matches!(stay, Stay::Waiting(_)), Ordering::Relaxed);
         self.offer(run);
         let Stay::Waiting(until) = stay else { return Served::Progressed };
-        self.watch(run);
         // Others that wait for this worker may have something to do before that.
         let alone = self.watch.waiting() <= 1;
         until.filter(|_| alone).map_or(Served::Waits, Served::Sleeps)
@@ -444,7 +449,7 @@ impl Shared {
         if left > WAKING {
             self.work.sleep(epoch, Some(left - WAKING));
         } else {
-            std::thread::yield_now();
+            spin_until(left, || self.work.epoch() != epoch);
         }
     }
 
@@ -481,16 +486,13 @@ impl Shared {
         let rest = SHORTEST_REST.saturating_mul(1 << doublings.min(10)).min(LONGEST_REST);
         self.work.sleep(self.work.epoch(), Some(rest));
     }
+}
 
-    /// Reports a grid that does not get on, and ends one that runs too long.
-    fn watch(&self, run: &Run) {
-        let options = &self.options;
-        let stalled = run.stalled_ms();
-        if u128::from(stalled) >= options.report_stalled.as_millis() && run.report_once() {
-            (options.report)(&format!("nothing has moved for {stalled} ms; {}", run.describe()));
-        }
-        if run.grid.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            run.time_out();
-        }
+/// Lets the system wake this thread when it asks to be woken, and not up to 50 microseconds later: kernels sleep for less than that.
+fn wake_in_time() {
+    // SAFETY: this option takes a number, and changes nothing but the precision of this thread's timers. Without it sleeps are longer.
+    #[cfg(target_os = "linux")]
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1_000 as libc::c_ulong, 0, 0, 0);
     }
 }

@@ -2,16 +2,19 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
 use crate::fault::{Fault, FaultKind};
 use crate::grid::{Grid, Poll};
 use crate::kernel::{Cta, CtaExit, Worker};
+use crate::overdue::Verdict;
+use crate::pool::Report;
 
 /// CTAs that one worker may hold unfinished, as on a GPU: a grid that does not exceed it can wait for itself.
 pub(crate) const RESIDENT_PER_WORKER: u64 = 32;
@@ -42,9 +45,9 @@ pub(crate) struct Run {
     pub(crate) waits: AtomicBool,
     fault: OnceLock<Arc<Fault>>,
     done: Mutex<Option<Done>>,
-    /// Microseconds after the start when progress was seen last.
-    last_progress: AtomicU64,
-    reported: AtomicBool,
+    /// Counts when a CTA got on that did not end.
+    moves: CachePadded<AtomicU64>,
+    report: Report,
 }
 
 /// Work that was begun and put aside.
@@ -104,7 +107,7 @@ pub(crate) enum Stay {
 }
 
 impl Run {
-    pub(crate) fn new(grid: Grid, workers: u32, done: Done) -> Run {
+    pub(crate) fn new(grid: Grid, workers: u32, report: Report, done: Done) -> Run {
         let units = grid.units();
         let workers = u64::from(workers.max(1));
         let cooperative = grid.launch.cooperative.is_some();
@@ -121,8 +124,8 @@ impl Run {
             waits: AtomicBool::new(false),
             fault: OnceLock::new(),
             done: Mutex::new(Some(done)),
-            last_progress: AtomicU64::new(0),
-            reported: AtomicBool::new(false),
+            moves: CachePadded::default(),
+            report,
             grid,
         }
     }
@@ -218,8 +221,10 @@ impl Run {
     /// Asks the grid whether to go on, and ends one that has run too long.
     fn poll(&self, worker: &Worker) -> Poll {
         let poll = self.grid.poll(worker);
-        if poll == Poll::Cancel && !self.is_cancelled() {
-            self.time_out();
+        if poll == Poll::Yield && self.grid.overdue.is_due(Instant::now()) {
+            self.attend(None);
+        } else if poll == Poll::Cancel && !self.is_cancelled() {
+            self.time_out(None);
         }
         poll
     }
@@ -244,10 +249,7 @@ impl Run {
                 Ok(batch) => {
                     next += batch.done;
                     ended += batch.done;
-                    if batch.done != 0 {
-                        self.note_progress();
-                        progressed = true;
-                    }
+                    progressed |= batch.done != 0;
                     if let Some((cta, exit)) = batch.stopped {
                         next += 1;
                         match self.settle(cta, exit, worker, wakes) {
@@ -312,31 +314,28 @@ impl Run {
         match exit {
             CtaExit::Finished => {
                 worker.keep_spare(cta.state.take());
-                self.note_progress();
                 Settled::Ended
             }
             CtaExit::Yielded { progressed } => {
                 let settled = if progressed {
-                    self.note_progress();
+                    self.moves.fetch_add(1, Ordering::Relaxed);
                     Settled::Progressed
                 } else {
                     *wakes = Wakes::AtOnce;
                     Settled::Waits
                 };
-                cta.started = true;
-                self.park(Parked::Cta(cta));
+                self.put_aside(cta);
                 settled
             }
             CtaExit::Asleep { until } => {
                 *wakes = wakes.or(until);
-                cta.started = true;
-                self.park(Parked::Cta(cta));
+                self.put_aside(cta);
                 Settled::Waits
             }
             CtaExit::Cancelled => {
                 if !self.is_cancelled() {
                     match self.grid.late.load(Ordering::Relaxed) {
-                        true => self.time_out(),
+                        true => self.time_out(Some(&cta)),
                         false => self.fail_at(cta.id, "a CTA was given up that nobody had cancelled".to_owned()),
                     }
                 }
@@ -347,6 +346,15 @@ impl Run {
                 Settled::Ended
             }
         }
+    }
+
+    /// Parks a CTA that has come back unfinished.
+    fn put_aside(&self, mut cta: Cta) {
+        cta.started = true;
+        if self.grid.overdue.is_due(Instant::now()) {
+            self.attend(Some(&cta));
+        }
+        self.park(Parked::Cta(cta));
     }
 
     /// Ends the grid early: nothing more is issued, what is parked is dropped, what runs is told. The first fault counts.
@@ -367,9 +375,9 @@ impl Run {
     }
 
     /// Ends the grid because it has run too long.
-    pub(crate) fn time_out(&self) {
-        let after_ms = self.grid.started.elapsed().as_millis() as u64;
-        let kind = FaultKind::LaunchTimeout { after_ms, state: self.describe() };
+    fn time_out(&self, cta: Option<&Cta>) {
+        let after_ms = self.grid.overdue.elapsed().as_millis() as u64;
+        let kind = FaultKind::LaunchTimeout { after_ms, state: self.describe(cta) };
         self.cancel(Some(Arc::new(Fault::new(kind, self.grid.launch.kernel.name()))));
     }
 
@@ -399,51 +407,47 @@ impl Run {
         }
     }
 
-    fn note_progress(&self) {
-        // Only grids that once waited are watched; most never come here with anything parked.
-        if self.parked_count.load(Ordering::Relaxed) != 0 {
-            self.last_progress.store(self.grid.started.elapsed().as_micros() as u64, Ordering::Relaxed);
+    /// Says what is to be said about a grid that does not end, and ends it if it has run too long. `cta` is one that has just come back.
+    fn attend(&self, cta: Option<&Cta>) {
+        let ended = self.finished.load(Ordering::Relaxed);
+        let Some(verdict) = self.grid.overdue.look(ended, self.moves.load(Ordering::Relaxed)) else { return };
+        let name = self.grid.launch.kernel.name();
+        let state = self.describe(cta);
+        let seconds = |time: Duration| (time.as_secs_f64() * 10.0).round() / 10.0;
+        match verdict {
+            Verdict::Stuck(time) => {
+                let time = seconds(time);
+                (self.report)(&format!("kernel {name} is stuck: all that is left has waited for {time} s; {state}"));
+            }
+            Verdict::Runs(time) => {
+                let time = seconds(time);
+                (self.report)(&format!("kernel {name} is still running: no CTA has ended for {time} s; {state}"));
+            }
+            Verdict::TooLong => self.time_out(cta),
         }
     }
 
-    /// Milliseconds in which no CTA got on.
-    pub(crate) fn stalled_ms(&self) -> u64 {
-        let now = self.grid.started.elapsed().as_micros() as u64;
-        now.saturating_sub(self.last_progress.load(Ordering::Relaxed)) / 1000
-    }
-
-    /// True the first time.
-    pub(crate) fn report_once(&self) -> bool {
-        !self.reported.swap(true, Ordering::Relaxed)
-    }
-
-    /// What the unfinished CTAs do, as far as they are parked: for reports.
-    pub(crate) fn describe(&self) -> String {
-        use std::fmt::Write;
+    /// What the unfinished CTAs do, as far as they are known: for reports.
+    fn describe(&self, cta: Option<&Cta>) -> String {
         const SHOWN: usize = 4;
-        let launch = &self.grid.launch;
-        let mut text = format!(
-            "kernel {}: {} of {} CTAs finished, {} wait",
-            launch.kernel.name(),
-            self.finished.load(Ordering::Relaxed),
-            self.units,
-            self.parked_count.load(Ordering::Relaxed)
-        );
+        let kernel = &self.grid.launch.kernel;
+        let mut text = format!("{} of {} CTAs have ended", self.finished.load(Ordering::Relaxed), self.units);
         let parked = self.parked();
-        let waiting = parked.iter().filter_map(|work| match work {
+        let begun = parked.iter().filter_map(|work| match work {
             Parked::Cta(cta) => Some(cta),
             Parked::Units(..) => None,
         });
-        for cta in waiting.take(SHOWN) {
+        let all: Vec<&Cta> = cta.into_iter().chain(begun).collect();
+        for cta in all.iter().take(SHOWN) {
             let [x, y, z] = cta.id;
             let _ = write!(text, "\n  CTA ({x}, {y}, {z})");
-            let state = catch_unwind(AssertUnwindSafe(|| launch.kernel.describe(cta)));
-            for line in state.unwrap_or_else(|panic| panic_text(&*panic)).lines() {
+            let state = self.guard(|| kernel.describe(cta));
+            for line in state.unwrap_or_else(|panic| panic).lines() {
                 let _ = write!(text, "\n    {line}");
             }
         }
-        if parked.len() > SHOWN {
-            let _ = write!(text, "\n  and {} more", parked.len() - SHOWN);
+        if all.len() > SHOWN {
+            let _ = write!(text, "\n  and {} more that have begun", all.len() - SHOWN);
         }
         text
     }

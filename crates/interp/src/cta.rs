@@ -54,6 +54,14 @@ pub(crate) struct Arrival {
     pub(crate) reduces: bool,
 }
 
+impl Arrival {
+    /// The arrival of all that is there of a group, with no count and no reduction.
+    #[inline(always)]
+    pub(crate) fn plain(id: u32, warp: u32, mask: u32) -> Self {
+        Self { id, warp, mask, set: 0, expected: None, reduces: false }
+    }
+}
+
 /// The state that warps of a CTA share.
 #[derive(Debug, Default)]
 pub(crate) struct CtaShared {
@@ -101,12 +109,15 @@ impl CtaShared {
     }
 
     /// Counts an arrival and returns the phase that it belongs to.
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, arrival: Arrival) -> u64 {
         let barrier = &mut self.barriers[arrival.id as usize];
         let warp = arrival.warp as usize;
-        self.pending += u32::from(!barrier.pending);
-        barrier.pending = true;
-        barrier.arrived.resize(self.alive.len(), 0);
+        if !barrier.pending {
+            self.pending += 1;
+            barrier.pending = true;
+            barrier.arrived.resize(self.alive.len(), 0);
+        }
         barrier.repeated += (barrier.arrived[warp] & arrival.mask).count_ones();
         barrier.arrived[warp] |= arrival.mask;
         barrier.expected = barrier.expected.or(arrival.expected);
@@ -114,7 +125,10 @@ impl CtaShared {
         barrier.reduction.set += (arrival.mask & arrival.set).count_ones();
         barrier.takers += u32::from(arrival.reduces);
         let ticket = self.phases[arrival.id as usize];
-        self.complete(arrival.id as usize);
+        // Most arrivals are not the last one: no need to look at each warp.
+        if barrier.expected.is_some() || barrier.reduction.arrived >= self.alive_threads {
+            self.complete(arrival.id as usize);
+        }
         ticket
     }
 
@@ -162,8 +176,6 @@ impl CtaShared {
     fn complete(&mut self, id: usize) {
         let barrier = &mut self.barriers[id];
         let full = match barrier.expected {
-            // Most arrivals are not the last one: no need to look at each warp.
-            None if barrier.reduction.arrived < self.alive_threads => false,
             None => barrier.arrived.iter().zip(&self.alive).all(|(arrived, alive)| alive & !arrived == 0),
             Some(count) => {
                 // A warp of which all remaining threads are here counts as a whole one, since counts are multiples of 32.

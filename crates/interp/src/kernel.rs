@@ -191,6 +191,8 @@ impl InterpretedKernel {
 
     /// Lets the warps take turns until all have ended, or none can go on.
     fn rounds(&self, state: &mut State, grid: &Grid, worker: &Worker) -> CtaExit {
+        // Whether anything but waiting has happened in this call.
+        let mut moved = false;
         loop {
             let mut round = Round { finished: true, outcome: None, poll: Poll::Continue };
             for cta in &mut state.ctas {
@@ -205,22 +207,17 @@ impl InterpretedKernel {
             if poll == Poll::Cancel {
                 return CtaExit::Cancelled;
             }
-            let Some(outcome) = round.outcome else {
-                if let Some(until) = state.wakes() {
-                    return CtaExit::Asleep { until };
-                }
-                return CtaExit::Fault(self.stuck(state));
-            };
-            match outcome {
-                Outcome::Waited => {
+            moved |= round.outcome >= Some(Outcome::Lingered);
+            match round.outcome {
+                Some(Outcome::Progressed) if poll == Poll::Continue => {}
+                None if state.wakes().is_none() => return CtaExit::Fault(self.stuck(state)),
+                _ if moved => return CtaExit::Yielded { progressed: true },
+                _ => {
                     return match state.wakes() {
                         Some(until) if !state.looks() => CtaExit::Asleep { until },
                         _ => CtaExit::Yielded { progressed: false },
                     };
                 }
-                Outcome::Lingered => return CtaExit::Yielded { progressed: true },
-                Outcome::Progressed if poll == Poll::Yield => return CtaExit::Yielded { progressed: true },
-                Outcome::Progressed => {}
             }
         }
     }

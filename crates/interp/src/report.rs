@@ -74,7 +74,7 @@ impl InterpretedKernel {
                 if *threads > 1 {
                     let _ = write!(text, " and {} more", threads - 1);
                 }
-                let _ = writeln!(text, " {does}{}", located(&self.place(crowd.function, crowd.pc)));
+                let _ = writeln!(text, ": {does}{}", located(&self.place(crowd.function, crowd.pc)));
             }
             if crowds.len() > SHOWN {
                 let threads: u32 = crowds[SHOWN..].iter().map(|crowd| crowd.threads).sum();
@@ -108,15 +108,15 @@ impl InterpretedKernel {
 
 fn activity(cta: &CtaState, warp: &Warp, group: &Group) -> String {
     match group.wait {
-        Wait::Ready if warp.watch.waits() => "looks again and again whether memory has changed".to_owned(),
-        Wait::Ready => "runs".to_owned(),
-        Wait::Sleep { .. } => "sleeps".to_owned(),
+        Wait::Ready if warp.watch.waits() => "looking again and again whether memory has changed".to_owned(),
+        Wait::Ready => "running".to_owned(),
+        Wait::Sleep { .. } => "sleeping".to_owned(),
         Wait::Barrier { id, .. } => {
             let (arrived, expected) = cta.shared.barrier_counts(id);
-            format!("waits at barrier {id}, to which {arrived} of {expected} threads have come,")
+            format!("waiting at barrier {id}, to which {arrived} of {expected} threads have come,")
         }
         Wait::Rendezvous { members, .. } => {
-            format!("waits for lanes {:#x} of its warp", members & !warp.exited & !group.mask)
+            format!("waiting for lanes {:#x} of its warp", members & !warp.exited & !group.mask)
         }
     }
 }

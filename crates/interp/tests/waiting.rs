@@ -1,6 +1,7 @@
 //! Threads that wait for each other get on, however they wait: between the lanes of a warp, the warps of a CTA, and the CTAs of a grid.
 //! A thread that works is not taken for one that waits. What runs for ever is stopped.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use warploom_exec::fault::FaultKind;
@@ -131,7 +132,9 @@ fn a_warp_sleeps_its_time_while_others_run() {
 }
 
 /// A function that calls itself twice: a branching recursion without a loop.
-const BRANCHING: &str = ".func (.param .b32 r) fib(.param .b32 n) { .reg .b32 %a<6>; .reg .pred %q; ld.param.b32 %a1, [n]; setp.lt.u32 %q, %a1, 2;
+const BRANCHING: &str = ".file 1 \"wait.cu\"
+    .func (.param .b32 r) fib(.param .b32 n) { .reg .b32 %a<6>; .reg .pred %q; .loc 1 77 0
+    ld.param.b32 %a1, [n]; setp.lt.u32 %q, %a1, 2;
     @%q bra END; sub.u32 %a2, %a1, 1; { .param .b32 x; .param .b32 y; st.param.b32 [x], %a2; call (y), fib, (x); ld.param.b32 %a3, [y]; }
     sub.u32 %a2, %a1, 2; { .param .b32 x; .param .b32 y; st.param.b32 [x], %a2; call (y), fib, (x); ld.param.b32 %a4, [y]; }
     add.u32 %a1, %a3, %a4; END: st.param.b32 [r], %a1; ret; }
@@ -161,6 +164,7 @@ fn whatever_runs_too_long_is_stopped_where_it_is() {
         let fault = device.launch(&kernel, shape, &[out]).unwrap_err();
         assert_eq!(fault.code_name(), "CUDA_ERROR_LAUNCH_TIMEOUT", "{name}: {fault}");
         assert!(matches!(fault.kind, FaultKind::LaunchTimeout { .. }), "{name}: {fault}");
+        assert!(fault.to_string().contains("PTX line"), "{name}: {fault}");
     }
 }
 
@@ -174,4 +178,56 @@ fn clock64_counts_at_the_clock_rate() {
     let per_microsecond = Device::with_threads(1).run(&entry(body), Shape::new(1, 1))[0];
     let expected = CLOCK_KHZ / 1000;
     assert!(per_microsecond.abs_diff(expected) < expected / 10, "{per_microsecond} clocks in a microsecond");
+}
+
+/// What is said about a kernel with this body, in 8 CTAs of 40 threads, until it is ended.
+fn reports(body: &str) -> (Vec<String>, String) {
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let told = reports.clone();
+    let device = Device::with_pool(PoolOptions {
+        threads: 2,
+        report_stalled: Duration::from_millis(150),
+        launch_timeout: Some(Duration::from_millis(600)),
+        report: Arc::new(move |text: &str| told.lock().unwrap().push(text.to_owned())),
+    });
+    let text = format!("{BRANCHING}{}", entry(&format!(".loc 1 77 0\n{body}")));
+    let kernel = device.kernel(&text).unwrap();
+    let out = device.alloc(4096);
+    let fault = device.launch(&kernel, Shape { stack_limit: 1 << 16, ..Shape::new(8, 40) }, &[out]).unwrap_err();
+    let reports = reports.lock().unwrap().clone();
+    (reports, fault.to_string())
+}
+
+#[test]
+fn kernels_that_do_not_end_are_reported_with_places() {
+    for (name, body, says) in [
+        ("loop", "L: add.u32 %r3, %r3, 1; bra L;", "still running"),
+        ("recursion", "mov.u32 %r3, 50; { .param .b32 a; .param .b32 b; st.param.b32 [a], %r3; call (b), fib, (a); ld.param.b32 %r1, [b]; }", "still running"),
+        ("volatile", "L: ld.volatile.global.u32 %r3, [flag]; setp.eq.u32 %p1, %r3, 0; @%p1 bra L;", "stuck"),
+        ("atomic", "L: atom.global.add.u32 %r3, [flag], 0; setp.eq.u32 %p1, %r3, 0; @%p1 bra L;", "stuck"),
+        ("atomic and sleep", "L: nanosleep.u32 1000; atom.global.or.b32 %r3, [flag], 0; setp.eq.u32 %p1, %r3, 0; @%p1 bra L;", "stuck"),
+        (
+            "one thread for all",
+            "mov.u32 %r4, %tid.x; setp.ne.u32 %p2, %r4, 0; @%p2 bra MEET; L: atom.global.cas.b32 %r3, [flag], 1, 2; setp.eq.u32 %p1, %r3, 0;
+            @%p1 bra L; MEET: bar.sync 0;",
+            "stuck",
+        ),
+        (
+            "counts while it looks",
+            "mov.u32 %r4, 0; L: ld.volatile.global.u32 %r3, [flag]; add.u32 %r4, %r4, 1; setp.eq.u32 %p1, %r3, 0; @%p1 bra L;",
+            "still running",
+        ),
+    ] {
+        let (reports, fault) = reports(body);
+        assert_eq!(reports.len(), 1, "{name}: {reports:?}");
+        let report = &reports[0];
+        assert!(report.contains(&format!("kernel kernel is {says}")), "{name}: {report}");
+        for text in [report, &fault] {
+            for part in ["0 of 8 CTAs have ended", "thread (0, 0, 0)", "wait.cu:77", "PTX line"] {
+                assert!(text.contains(part), "{name}: no {part} in {text}");
+            }
+            let lines = text.lines().filter(|line| line.contains("CTA (0, 0, 0)")).count();
+            assert!(lines <= 1, "{name}: a CTA twice in {text}");
+        }
+    }
 }

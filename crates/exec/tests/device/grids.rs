@@ -249,7 +249,7 @@ fn a_grid_that_does_not_move_is_reported_and_ended() {
         threads: 2,
         report_stalled: Duration::from_millis(50),
         launch_timeout: Some(Duration::from_millis(200)),
-        report: Box::new(move |text| told.lock().unwrap().push(text.to_owned())),
+        report: Arc::new(move |text| told.lock().unwrap().push(text.to_owned())),
     };
     let engine = Engine::new(options, Box::new(|_| {}));
     let (stream, environment) = (stream(&engine), environment());
@@ -257,7 +257,8 @@ fn a_grid_that_does_not_move_is_reported_and_ended() {
     stream.synchronize();
     let reports = reports.lock().unwrap();
     assert_eq!(reports.len(), 1);
-    assert!(reports[0].contains("kernel toy: 0 of 6 CTAs finished"), "{}", reports[0]);
+    assert!(reports[0].contains("kernel toy is stuck"), "{}", reports[0]);
+    assert!(reports[0].contains("0 of 6 CTAs have ended"), "{}", reports[0]);
     assert!(reports[0].contains("warp 0 waits at line 7"), "{}", reports[0]);
     let fault = engine.fault().expect("the timeout is a fault");
     assert!(matches!(fault.kind, FaultKind::LaunchTimeout { after_ms: 200.., .. }));

@@ -89,7 +89,7 @@ pub(crate) fn engine_with(threads: u32, on_fault: impl Fn(&Fault) + Send + Sync 
         threads,
         report_stalled: Duration::from_secs(30),
         launch_timeout: None,
-        report: Box::new(|text| panic!("unexpected report: {text}")),
+        report: Arc::new(|text| panic!("unexpected report: {text}")),
     };
     Engine::new(options, Box::new(on_fault))
 }

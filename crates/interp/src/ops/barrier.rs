@@ -39,7 +39,19 @@ pub(crate) enum BarrierKind {
 /// `bar`, `barrier`: site `imm`.
 pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let function = machine.function;
-    let site = function.barriers[inst.imm as usize];
+    let site = &function.barriers[inst.imm as usize];
+    if let BarrierSite { fixed: Some(id), count: None, kind: BarrierKind::Sync, .. } = *site
+        && mask == machine.active
+        && (id as usize) < BARRIERS
+    {
+        // `bar.sync` of a number, what `__syncthreads` is.
+        let ticket = machine.cta.arrive(Arrival::plain(id, machine.warp.index, mask));
+        if machine.cta.passed(id, ticket) {
+            return Flow::Next;
+        }
+        machine.warp.park(machine.activation, machine.pc, mask, Wait::Barrier { id, ticket, reduces: false });
+        return Flow::Switch;
+    }
     let set = match site.kind {
         BarrierKind::Popc { source, .. } | BarrierKind::And { source, .. } | BarrierKind::Or { source, .. } => {
             machine.predicate(source)

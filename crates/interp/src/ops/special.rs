@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-
 use warploom_exec::grid::{Grid, Launch};
 use warploom_ptx::ir::SpecialReg;
 

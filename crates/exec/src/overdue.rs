@@ -1,0 +1,146 @@
+//! Notices grids that do not end: for reports of those of which no CTA ends for long, and to end those that run too long.
+//!
+//! Nothing is noted while all goes well. Now and then a thread that runs the grid comes back from the executor and looks at two counters;
+//! what they read the last time tells since when nothing has happened.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+/// Looks in the time after which a grid is reported.
+const LOOKS: u32 = 8;
+/// How long after its limit a grid still has time to say where it is.
+const GRACE: Duration = Duration::from_millis(20);
+
+pub(crate) struct Overdue {
+    started: Instant,
+    patience: Duration,
+    limit: Option<Duration>,
+    /// Microseconds after the start when somebody should look.
+    next: AtomicU64,
+    seen: Mutex<Seen>,
+}
+
+/// What the last look saw, and since when it has been so, after the start.
+#[derive(Default)]
+struct Seen {
+    ended: (u64, Duration),
+    moves: (u64, Duration),
+    said: Option<Verdict>,
+}
+
+/// What is to be said about a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// No CTA has ended for so long.
+    Runs(Duration),
+    /// Nothing but waiting has happened for so long.
+    Stuck(Duration),
+    /// It has run for longer than it may.
+    TooLong,
+}
+
+impl Overdue {
+    /// For a grid that starts now: reported after `patience`, ended after `limit`.
+    pub(crate) fn new(patience: Duration, limit: Option<Duration>) -> Overdue {
+        let overdue = Overdue {
+            started: Instant::now(),
+            patience,
+            limit,
+            next: AtomicU64::new(0),
+            seen: Mutex::new(Seen::default()),
+        };
+        overdue.set_next(Duration::ZERO);
+        overdue
+    }
+
+    fn set_next(&self, now: Duration) {
+        let next = (now + self.patience / LOOKS).min(self.limit.unwrap_or(Duration::MAX));
+        self.next.store(u64::try_from(next.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Whether somebody should look.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        let elapsed = now.saturating_duration_since(self.started).as_micros();
+        elapsed >= u128::from(self.next.load(Ordering::Relaxed))
+    }
+
+    /// The time since the start.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Whether the grid has had more time than it may, and some more to come back.
+    pub(crate) fn is_lost(&self, now: Instant) -> bool {
+        self.limit.is_some_and(|limit| now.saturating_duration_since(self.started) >= limit.saturating_add(GRACE))
+    }
+
+    /// A look: `ended` counts CTAs that have ended, `moves` when others got on. None if there is nothing to say, or has been said.
+    pub(crate) fn look(&self, ended: u64, moves: u64) -> Option<Verdict> {
+        let mut seen = match self.seen.try_lock() {
+            Ok(seen) => seen,
+            Err(TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
+            // Another thread looks now.
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let now = self.started.elapsed();
+        if self.limit.is_some_and(|limit| now >= limit) {
+            return Some(Verdict::TooLong);
+        }
+        self.set_next(now);
+        let Seen { ended: old_ended, moves: old_moves, .. } = &mut *seen;
+        for (was, is) in [(old_ended, ended), (old_moves, moves)] {
+            if was.0 != is {
+                *was = (is, now);
+            }
+        }
+        let quiet = now - seen.ended.1;
+        if quiet < self.patience {
+            return None;
+        }
+        // Looks come late by up to their distance: half the time is enough to tell what waits from what runs.
+        let still = quiet.min(now - seen.moves.1);
+        let verdict = if still >= self.patience / 2 { Verdict::Stuck(still) } else { Verdict::Runs(quiet) };
+        let same = (seen.said, verdict);
+        if matches!(same, (Some(Verdict::Stuck(_)), _) | (Some(Verdict::Runs(_)), Verdict::Runs(_))) {
+            return None;
+        }
+        seen.said = Some(verdict);
+        Some(verdict)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_that_only_waits_is_stuck_and_one_that_moves_runs() {
+        let patience = Duration::from_millis(40);
+        let (stuck, runs, ends) =
+            (Overdue::new(patience, None), Overdue::new(patience, None), Overdue::new(patience, None));
+        let mut said = [None; 3];
+        let start = Instant::now();
+        let mut count = 0;
+        while start.elapsed() < 2 * patience {
+            count += 1;
+            for (said, verdict) in said.iter_mut().zip([stuck.look(3, 5), runs.look(3, count), ends.look(count, 0)]) {
+                assert!(said.is_none() || verdict.is_none(), "said twice");
+                *said = said.or(verdict);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(matches!(said[0], Some(Verdict::Stuck(_))), "{said:?}");
+        assert!(matches!(said[1], Some(Verdict::Runs(_))), "{said:?}");
+        assert_eq!(said[2], None);
+    }
+
+    #[test]
+    fn a_limit_ends_a_grid_that_gets_on() {
+        let overdue = Overdue::new(Duration::from_secs(1000), Some(Duration::from_millis(5)));
+        assert!(overdue.look(1, 1).is_none());
+        std::thread::sleep(Duration::from_millis(6));
+        assert!(overdue.is_due(Instant::now()));
+        assert!(matches!(overdue.look(2, 2), Some(Verdict::TooLong)));
+    }
+}
