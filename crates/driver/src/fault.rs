@@ -1,7 +1,8 @@
 //! The sticky error: after a kernel faulted, every context of the process, and every new one, fails with its code.
+use std::fmt::Display;
 use std::sync::OnceLock;
 
-use warploom_exec::fault::{AccessFault, Fault};
+use warploom_exec::fault::Fault;
 
 use crate::{DriverError, DriverResult, ErrorCode};
 
@@ -30,7 +31,7 @@ impl Sticky {
     }
 
     /// Keeps a fault of work that the driver itself did in a stream: memory was freed after the work had been put there.
-    pub(crate) fn set_late(&self, what: &str, fault: &AccessFault) {
+    pub(crate) fn set_late(&self, what: &str, fault: &dyn Display) {
         let reason = format!("{what} that was put into a stream failed later: {fault}");
         // A later fault loses.
         let _ = self.error.set(DriverError::new(ErrorCode::IllegalAddress, reason));

@@ -87,7 +87,7 @@ impl Driver {
     ) -> DriverResult<Launch> {
         let cluster = self.check_shape(function, shape)?;
         let params = self.parameter_buffer(function, parameters)?;
-        let kernel = Arc::clone(function.loaded(self)?);
+        let kernel = function.loaded(self)?;
         let context = function.module().context();
         let cooperative = if shape.cooperative { Some(self.workspace(context)?) } else { None };
         Ok(Launch {

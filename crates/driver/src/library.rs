@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use warploom_ptx::ir::FunctionId;
 
 use crate::driver::Driver;
@@ -28,6 +28,8 @@ pub struct Kernel {
     library: Arc<Library>,
     id: FunctionId,
     name: CString,
+    /// The function that it is in each context, by the context's id, from its first use there on.
+    functions: RwLock<Vec<(u64, Handle)>>,
     /// Attributes that were set, for the functions of contexts that are yet to come.
     attributes: Mutex<Vec<(FunctionAttribute, i32)>>,
 }
@@ -149,6 +151,7 @@ impl Driver {
             library: Arc::clone(library),
             id,
             name: CString::new(name).unwrap_or_default(),
+            functions: RwLock::default(),
             attributes: Mutex::default(),
         })?;
         kernels.insert(id, kernel.handle);
@@ -178,11 +181,28 @@ impl Driver {
     ///
     /// # Errors
     /// As [`Driver::library_module`].
+    #[inline]
     pub fn function_of(&self, kernel: &Kernel) -> DriverResult<Arc<Function>> {
+        let context = self.current()?;
+        let known = kernel.functions.read().iter().find(|(id, _)| *id == context.id()).map(|(_, handle)| *handle);
+        match known.and_then(|handle| self.functions.get(handle)) {
+            Some(function) => Ok(function),
+            None => self.first_use(kernel, context.id()),
+        }
+    }
+
+    /// The function of a kernel that is used in a context for the first time, with the attributes that were set before.
+    #[cold]
+    fn first_use(&self, kernel: &Kernel, context: u64) -> DriverResult<Arc<Function>> {
         let module = self.library_module(&kernel.library)?;
-        let handle = self.function_with_id(&module, kernel.id)?;
-        let function = self.function(handle)?;
-        for (attribute, value) in kernel.attributes.lock().iter() {
+        let function = self.function(self.function_with_id(&module, kernel.id)?)?;
+        // Held until the function is known: an attribute that is set meanwhile is set on it too.
+        let attributes = kernel.attributes.lock();
+        let mut functions = kernel.functions.write();
+        functions.retain(|(id, handle)| *id != context && self.functions.get(*handle).is_some());
+        functions.push((context, function.handle()));
+        drop(functions);
+        for (attribute, value) in attributes.iter() {
             self.set_function_attribute(&function, *attribute, *value)?;
         }
         Ok(function)
@@ -196,6 +216,11 @@ impl Driver {
         let function = self.function_of(kernel)?;
         self.set_function_attribute(&function, attribute, value)?;
         let mut attributes = kernel.attributes.lock();
+        for (_, handle) in kernel.functions.read().iter() {
+            if let Some(function) = self.functions.get(*handle) {
+                self.set_function_attribute(&function, attribute, value)?;
+            }
+        }
         attributes.retain(|(known, _)| *known != attribute);
         attributes.push((attribute, value));
         Ok(())

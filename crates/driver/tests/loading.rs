@@ -1,12 +1,16 @@
-//! When kernels are made runnable, counted by an executor that does nothing else.
+//! When kernels are made runnable, counted by an executor that does nothing else, and that others can take their place.
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use warploom_driver::executor::{Executor, LoadError};
+use warploom_driver::launch::LaunchShape;
 use warploom_driver::module::Code;
-use warploom_driver::{Driver, DriverOptions};
-use warploom_exec::kernel::LoadedKernel;
+use warploom_driver::stream::StreamName;
+use warploom_driver::{Driver, DriverOptions, Handle};
+use warploom_exec::grid::Grid;
+use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Resources, Worker};
 use warploom_ptx::ir::{FunctionId, GlobalId, Module};
 use warploom_ptx::{Options, load};
 
@@ -71,4 +75,72 @@ fn only_what_is_launched_is_made_runnable() {
 fn eager_loading_makes_all_kernels_runnable() {
     let (_driver, counter, _module) = driver(true);
     assert_eq!(counter.0.load(Ordering::Relaxed), KERNELS);
+}
+
+/// A kernel that says which one it is.
+struct Says(Arc<Mutex<Vec<u32>>>, u32, Resources);
+
+impl LoadedKernel for Says {
+    fn name(&self) -> &str {
+        "says"
+    }
+
+    fn resources(&self) -> &Resources {
+        &self.2
+    }
+
+    fn run_cta(&self, _: &Grid, _: &mut Cta, _: &mut Worker) -> CtaExit {
+        self.0.lock().expect("nobody panics").push(self.1);
+        CtaExit::Finished
+    }
+}
+
+impl Executor for Says {
+    fn load(
+        &self,
+        _module: &Module,
+        _kernel: FunctionId,
+        _addresses: &dyn Fn(GlobalId) -> Option<u64>,
+    ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
+        Ok(Arc::new(Says(Arc::clone(&self.0), self.1, Resources::default())))
+    }
+
+    fn function_address(&self, _function: FunctionId) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn another_kernel_takes_the_place_of_one_that_is_loaded() {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let options = DriverOptions {
+        cuda_version: 13_000,
+        compute_capability: 90,
+        device_count: 1,
+        threads: Some(1),
+        eager_loading: false,
+    };
+    let executor = Arc::new(Says(Arc::clone(&said), 1, Resources::default()));
+    let driver = Driver::new(options, executor).expect("a driver");
+    let context = driver.create_context(0, 0).expect("a context");
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
+    let code = load(text.as_bytes(), &Options { driver_version: 13_000, sm: 90 }).expect("valid PTX");
+    let module = driver.load_module(&Code::new(code, None)).expect("a module");
+    let module = driver.module(module).expect("its handle");
+    let function = driver.function_named(&module, "k").expect("a kernel");
+    let function = driver.function(function).expect("its handle");
+    let shape = LaunchShape { grid: [1; 3], cta: [32, 1, 1], cluster: None, dynamic_shared: 0, cooperative: false };
+    let work = driver.kernel_work(&function, Handle::NULL, shape, Box::default(), BTreeMap::new());
+    let graph = driver.create_graph(0).expect("a graph");
+    driver.add_node(graph, &[], work.expect("a launch")).expect("a node");
+    let exec = driver.instantiate(graph, 0).expect("an instance");
+    let launch = || {
+        driver.launch(&function, &shape, StreamName::Legacy, Box::default()).expect("a launch");
+        driver.launch_graph(exec, StreamName::Legacy).expect("a launch");
+        driver.synchronize(&context).expect("no fault");
+    };
+    launch();
+    function.replace_loaded(Arc::new(Says(Arc::clone(&said), 2, Resources::default())));
+    launch();
+    assert_eq!(*said.lock().expect("nobody panics"), [1, 1, 2, 2]);
 }

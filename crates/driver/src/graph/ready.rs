@@ -65,9 +65,13 @@ impl Driver {
         match ready {
             Ready::Nothing => {}
             Ready::Launch(kernel, launch) => {
-                // The limit is that of the time of the launch.
+                // The limit is that of the time of the launch, and so is who runs the kernel: one that was made ready is loaded.
                 let stack_limit = kernel.function.module().context().limit(Limit::StackSize);
-                stream.launch(Launch { stack_limit, ..Launch::clone(launch) });
+                let mut launch = Launch { stack_limit, ..Launch::clone(launch) };
+                if let Ok(loaded) = kernel.function.loaded(self) {
+                    launch.kernel = loaded;
+                }
+                stream.launch(launch);
             }
             Ready::Copy(checked) => {
                 let (checked, memory, sticky) = (*checked, Arc::clone(self.memory()), Arc::clone(&self.sticky));

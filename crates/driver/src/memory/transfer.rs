@@ -126,11 +126,12 @@ struct Rows {
 }
 
 impl Rows {
-    fn at(&self, offset: u64, len: u64) -> copy::Side {
-        match self.base {
+    /// None for bytes outside of what was vouched for.
+    fn at(&self, offset: u64, len: u64) -> Option<copy::Side> {
+        Some(match self.base {
             copy::Side::Device(address) => copy::Side::Device(address + offset),
-            copy::Side::Host(range) => copy::Side::Host(range.part(offset, len).unwrap_or(range)),
-        }
+            copy::Side::Host(range) => copy::Side::Host(range.part(offset, len)?),
+        })
     }
 }
 
@@ -177,6 +178,10 @@ impl Checked {
             for y in 0..height {
                 let dst = self.dst.at(y * self.dst.pitch + z * self.dst.slice, width);
                 let src = self.src.at(y * self.src.pitch + z * self.src.slice, width);
+                let Some((dst, src)) = dst.zip(src) else {
+                    sticky.set_late("a copy", &"a row lies outside of its host memory");
+                    return;
+                };
                 if let Err(fault) = memory.copy(dst, src, width) {
                     sticky.set_late("a copy", &fault);
                     return;

@@ -3,7 +3,7 @@ use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use warploom_exec::kernel::LoadedKernel;
 use warploom_ptx::ir::{FunctionId, Storage};
 
@@ -33,7 +33,8 @@ pub struct Function {
     parameters: Box<[ParameterPlace]>,
     static_shared: u32,
     resources: OnceLock<KernelResources>,
-    loaded: OnceLock<Result<Arc<dyn LoadedKernel>, DriverError>>,
+    /// Who runs it; None before the first use. Another one may take its place between two launches.
+    loaded: RwLock<Option<DriverResult<Arc<dyn LoadedKernel>>>>,
     max_dynamic_shared: AtomicU32,
     carveout: AtomicI32,
     cluster: [AtomicU32; 5],
@@ -116,7 +117,7 @@ impl Function {
             parameters: source.map(|function| function.params.iter().map(place).collect()).unwrap_or_default(),
             static_shared,
             resources: OnceLock::new(),
-            loaded: OnceLock::new(),
+            loaded: RwLock::default(),
             max_dynamic_shared: AtomicU32::new(DEFAULT_SHARED.saturating_sub(static_shared)),
             carveout: AtomicI32::new(-1),
             cluster: [required[0], required[1], required[2], 0, 0].map(AtomicU32::new),
@@ -194,19 +195,36 @@ impl Function {
     ///
     /// # Errors
     /// `NotSupported` for a kernel with instructions that cannot be executed.
-    pub(crate) fn loaded(&self, driver: &Driver) -> DriverResult<&Arc<dyn LoadedKernel>> {
-        let loaded = self.loaded.get_or_init(|| {
+    #[inline]
+    pub(crate) fn loaded(&self, driver: &Driver) -> DriverResult<Arc<dyn LoadedKernel>> {
+        if let Some(known) = &*self.loaded.read() {
+            return known.clone();
+        }
+        self.load(driver)
+    }
+
+    #[cold]
+    fn load(&self, driver: &Driver) -> DriverResult<Arc<dyn LoadedKernel>> {
+        let mut loaded = self.loaded.write();
+        // Another thread may have been faster.
+        let load = || {
             let variables = self.module.variables();
             let code = self.module.code().module();
             with_room(|| driver.executor().load(code, self.id, &|global| variables.address(global)))
                 .map_err(|error| DriverError::new(ErrorCode::NotSupported, error.to_string()))
-        });
-        loaded.as_ref().map_err(Clone::clone)
+        };
+        loaded.get_or_insert_with(load).clone()
+    }
+
+    /// Lets launches from now on run another kernel, which does the same: one that was compiled meanwhile, for example. Launches that
+    /// were made before go on with the one that they have.
+    pub fn replace_loaded(&self, kernel: Arc<dyn LoadedKernel>) {
+        *self.loaded.write() = Some(Ok(kernel));
     }
 
     /// Whether it has been made runnable.
     pub fn is_loaded(&self) -> bool {
-        self.loaded.get().is_some()
+        self.loaded.read().is_some()
     }
 }
 

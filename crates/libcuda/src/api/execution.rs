@@ -124,11 +124,10 @@ pub(super) fn parameters(
         (false, true) => {
             let mut buffer = vec![0; function.parameter_bytes() as usize];
             for (index, place) in function.parameters().iter().enumerate() {
-                let bytes = pointers.at("kernelParams", index)?.read_bytes("a parameter", place.size as usize)?;
-                if let Some(place) =
-                    buffer.get_mut(place.offset as usize..).and_then(|rest| rest.get_mut(..bytes.len()))
-                {
-                    place.copy_from_slice(&bytes);
+                let source = pointers.at("kernelParams", index)?;
+                let rest = buffer.get_mut(place.offset as usize..);
+                if let Some(place) = rest.and_then(|rest| rest.get_mut(..place.size as usize)) {
+                    source.read_into("a parameter", place)?;
                 }
             }
             Ok(buffer.into())

@@ -141,7 +141,8 @@ pub(crate) fn cuOccupancyMaxActiveClusters(
     let threads = volume(shape.cta);
     let driver = driver()?;
     let resident = u64::from(driver.resident_ctas(&function, threads, u64::from(shape.dynamic_shared))?);
-    let multiprocessors = driver.device(0)?.attribute(attribute::MULTIPROCESSOR_COUNT).unwrap_or(1).unsigned_abs();
+    let device = driver.device(i32::try_from(function.module().context().ordinal()).unwrap_or(-1))?;
+    let multiprocessors = device.attribute(attribute::MULTIPROCESSOR_COUNT).unwrap_or(1).unsigned_abs();
     let clusters = (resident * u64::from(multiprocessors))
         .checked_div(cluster)
         .ok_or_else(|| DriverError::new(warploom_driver::ErrorCode::InvalidClusterSize, "a cluster without CTAs"))?;

@@ -354,17 +354,25 @@ impl HostPtr {
 
     /// A copy of `len` bytes from here, which the C caller promised to be readable.
     pub(crate) fn read_bytes(self, name: &'static str, len: usize) -> DriverResult<Vec<u8>> {
-        let address = if len == 0 { return Ok(Vec::new()) } else { self.required(name)? };
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(len).map_err(|error| {
             DriverError::new(ErrorCode::OutOfMemory, format!("no room for the {len} bytes of {name}: {error}"))
         })?;
         bytes.resize(len, 0);
-        // SAFETY: `from_c` of the pointer was told that the range is readable during the call; Vec memory is our own.
-        unsafe {
-            std::ptr::copy_nonoverlapping(std::ptr::with_exposed_provenance::<u8>(address), bytes.as_mut_ptr(), len);
-        }
+        self.read_into(name, &mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Fills `place` with what lies here, which the C caller promised to be readable.
+    #[inline]
+    pub(crate) fn read_into(self, name: &'static str, place: &mut [u8]) -> DriverResult {
+        if place.is_empty() {
+            return Ok(());
+        }
+        let source = std::ptr::with_exposed_provenance::<u8>(self.required(name)?);
+        // SAFETY: `from_c` of the pointer was told that the range is readable during the call; the place is our own.
+        unsafe { std::ptr::copy_nonoverlapping(source, place.as_mut_ptr(), place.len()) };
+        Ok(())
     }
 }
 
