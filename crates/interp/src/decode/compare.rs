@@ -15,10 +15,12 @@ impl Decoder<'_> {
             Ir::Setp { cmp, ftz, ty, combine, dst_p, dst_q, a, b } => {
                 let p = self.predicate_out(dst_p);
                 let q = dst_q.map(|q| self.predicate_out(q));
-                let combine = combine.map(|(op, c)| (op, self.predicate(c)));
+                let mut combine = combine.map(|(op, c)| (op, self.predicate(c)));
                 let (a, b) = (self.source(ty, a), self.source(ty, b));
                 if let Some(half) = half_of(ty) {
-                    // Packed types give one predicate for each half.
+                    // Packed types give one predicate for each half; the second half is compared under what held before the first.
+                    self.guard = self.latched(self.guard, p);
+                    combine = combine.map(|(op, c)| (op, self.latched(c, p)));
                     for (part, p) in [(Some(0), Some(p)), (Some(16), q)] {
                         let (Some(shift), Some(p)) = (part, p) else { continue };
                         let (a, b) = (self.half(a, shift), self.half(b, shift));

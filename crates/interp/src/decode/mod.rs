@@ -30,6 +30,7 @@ use crate::frame::FrameLayout;
 use crate::isa::{Isa, Op};
 use crate::machine::{INVERT, NO_GUARD};
 use crate::memory::{Base, Slot};
+use crate::ops::logic as predicates;
 use crate::ops::moves as rows;
 use crate::program::{Function, Inst, Line, Place};
 
@@ -390,6 +391,18 @@ impl<'a> Decoder<'a> {
             // The verifier lets nothing else through.
             _ => self.constant_predicate(predicate.negated),
         }
+    }
+
+    /// A predicate as it is now, for an expansion of one instruction that writes `written` before it reads the predicate again.
+    fn latched(&mut self, predicate: u32, written: u32) -> u32 {
+        if predicate == NO_GUARD || predicate & !INVERT != written {
+            return predicate;
+        }
+        let copy = bump(&mut self.function.layout.predicates, 1);
+        let guard = std::mem::replace(&mut self.guard, NO_GUARD);
+        self.emit(Op::scalar(predicates::predicate_table), copy, [written, written, 0], 0b1000);
+        self.guard = guard;
+        copy | predicate & INVERT
     }
 
     fn predicate_out(&mut self, reg: Reg) -> u32 {

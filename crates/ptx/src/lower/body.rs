@@ -5,8 +5,8 @@ use super::scope::Symbol;
 use super::{Lowering, scalar_type};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{
-    Body, FunctionId, GlobalId, Inst, LocId, MnemonicId, Op, Predicate, Reg, RegDecl, ScalarType, SourceLoc, Storage,
-    UnsupportedUse,
+    Body, FunctionId, GlobalId, Inst, LocId, MnemonicId, Op, Operand, Predicate, Reg, RegDecl, ScalarType, SourceLoc,
+    Storage, UnsupportedUse,
 };
 use crate::isa::Opcode;
 use crate::syntax::ast::{self, Instruction, StateSpace, Statement};
@@ -286,6 +286,16 @@ impl<'a> BodyLowering<'_, 'a> {
         if let Some(block) = self.blocks.last_mut() {
             block.insts.push(inst);
         }
+    }
+
+    /// Keeps the guard of an instruction that becomes several from changing between them: if one of them may write its register, it
+    /// is copied first.
+    pub(super) fn latch_guard(&mut self, written: &[Reg]) {
+        let Some(guard) = self.guard.filter(|guard| written.contains(&guard.reg)) else { return };
+        let reg = self.fresh(ScalarType::Pred);
+        self.guard = None;
+        self.emit(Op::Mov { ty: ScalarType::Pred, dst: reg, src: Operand::Reg(guard.reg) });
+        self.guard = Some(Predicate { reg, negated: guard.negated });
     }
 
     /// Notes that the body refers to a variable.

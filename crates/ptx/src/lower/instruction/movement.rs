@@ -119,6 +119,7 @@ impl BodyLowering<'_, '_> {
                     .collect()
             }
         };
+        self.latch_guard(&dsts);
         let mut moves = dsts.into_iter().zip(values).map(|(dst, src)| Op::Mov { ty, dst, src });
         let last = moves.next_back();
         for op in moves {
