@@ -52,6 +52,8 @@ pub(crate) enum Slot {
 pub(crate) enum Extend {
     Zero,
     Sign,
+    /// As `Sign`, up to 16 bits; the rest of the row stays clear.
+    Sign16,
 }
 
 /// The operands of a memory instruction.

@@ -32,7 +32,7 @@ enum Value {
 impl Decoder<'_> {
     pub(super) fn conversion(&mut self, op: &Ir) -> Decoded {
         match *op {
-            Ir::Cvt { dst_ty, src_ty, rnd, ftz, sat, satfinite, relu, dst, a, b, random: None } => {
+            Ir::Cvt { dst_ty, src_ty, to, from: _, rnd, ftz, sat, satfinite, relu, dst, a, b, random: None } => {
                 let rounding = direction(rnd.unwrap_or(Rounding::Rn))?;
                 let how = How { rounding, ftz, sat, satfinite, relu, ..How::PLAIN };
                 if is_packed(dst_ty) {
@@ -40,11 +40,11 @@ impl Decoder<'_> {
                 }
                 let integral = matches!(rnd, Some(Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi));
                 if is_integer(src_ty) && is_integer(dst_ty) {
-                    return self.integer_to_integer(dst_ty, src_ty, sat, dst, a);
+                    return self.integer_to_integer(dst_ty, src_ty, sat, (to, dst), a);
                 }
                 let value = self.convertible(src_ty, a)?;
                 if is_integer(dst_ty) {
-                    let d = self.integer_out(dst_ty, dst);
+                    let d = self.integer_out(dst_ty, (to, dst));
                     let (op, a) = to_integer(dst_ty, value, how)?;
                     self.emit(op, d, [a, 0, 0], how.pack());
                     return Ok(());
@@ -121,11 +121,11 @@ impl Decoder<'_> {
     }
 
     /// The row that gets an integer result: 64-bit, or 32-bit extended by its type, then cut or extended to the register.
-    fn integer_out(&mut self, ty: ScalarType, dst: Reg) -> u32 {
+    fn integer_out(&mut self, ty: ScalarType, (to, dst): (ScalarType, Reg)) -> u32 {
         if ty.bits() == 64 {
             return self.double_out(dst);
         }
-        let cut = match self.ty(dst).bits() {
+        let cut = match to.bits() {
             8 => Op::lanes::<ops::ZeroExtend8>(),
             16 => Op::lanes::<moves::ZeroExtend16>(),
             _ => return self.word_out(dst, ty.is_signed()),
@@ -140,7 +140,7 @@ impl Decoder<'_> {
         dst_ty: ScalarType,
         src_ty: ScalarType,
         sat: bool,
-        dst: Reg,
+        dst: (ScalarType, Reg),
         a: Operand,
     ) -> Decoded {
         let value = self.convertible(src_ty, a)?;

@@ -1,8 +1,8 @@
 //! Integer arithmetic (PTX ISA 9.7.1) and extended precision (9.7.2).
 
-use warploom_ptx::ir::{ClampMode, IntBinaryOp, IntUnaryOp, MulMode, ScalarType};
+use warploom_ptx::ir::{ClampMode, IntBinaryOp, IntUnaryOp, MulMode, Predicate, Reg, ScalarType};
 
-use super::{Decoded, Decoder, Refused, bump};
+use super::{Decoded, Decoder, Refused};
 use crate::isa::Op;
 use crate::ops::extended;
 use crate::ops::integer::{self as int, w16, w32, w64};
@@ -203,22 +203,14 @@ impl Decoder<'_> {
         self.emit(op, d, sources, 0);
     }
 
-    /// `add.cc` and its like: the carry is a predicate of the frame.
+    /// `add.cc` and its like.
     pub(super) fn extended(&mut self, op: &warploom_ptx::ir::Op) -> Decoded {
         use warploom_ptx::ir::Op as Ir;
-        let carry = match self.carry {
-            Some(slot) => slot,
-            None => {
-                let slot = bump(&mut self.function.layout.predicates, 1);
-                self.carry = Some(slot);
-                slot
-            }
-        };
         match *op {
             Ir::AddCarry { sub, carry_in, carry_out, ty, dst, a, b } => {
                 let (a, b, d) = (self.source(ty, a), self.source(ty, b), self.out(ty, dst));
-                let flags = extended::flags(sub, carry_in, carry_out);
                 let op = if ty.bits() == 64 { extended::add64 } else { extended::add32 };
+                let (carry, flags) = self.carries(sub, carry_in, carry_out);
                 self.emit(Op::scalar(op), d, [a, b, carry], flags);
             }
             Ir::MadCarry { mode, carry_in, carry_out, ty, dst, a, b, c } => {
@@ -232,13 +224,20 @@ impl Decoder<'_> {
                 let t = if wide { self.temporary64() } else { self.temporary32() };
                 self.emit(product, t, [a, b, 0], 0);
                 let d = self.out(ty, dst);
-                let flags = extended::flags(false, carry_in, carry_out);
                 let op = if wide { extended::add64 } else { extended::add32 };
+                let (carry, flags) = self.carries(false, carry_in, carry_out);
                 self.emit(Op::scalar(op), d, [t, c, carry], flags);
             }
             _ => return Err(Refused::Unsupported),
         }
         Ok(())
+    }
+
+    /// The predicate that the carry comes from, and what an addition is to do with carries.
+    fn carries(&mut self, subtract: bool, carry_in: Option<Reg>, carry_out: Option<Reg>) -> (u32, u32) {
+        let from = carry_in.map(|reg| self.predicate(Predicate { reg, negated: false }));
+        let into = carry_out.map(|reg| self.predicate_out(reg));
+        (from.unwrap_or_default(), extended::flags(subtract, from.is_some(), into))
     }
 }
 

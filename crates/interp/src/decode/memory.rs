@@ -25,10 +25,14 @@ struct Place {
 impl Decoder<'_> {
     pub(super) fn memory(&mut self, op: &Ir) -> Decoded {
         match op {
-            Ir::Ld { space, ty, semantics, dst, addr, .. } => {
+            Ir::Ld { space, ty, to, semantics, dst, addr, .. } => {
                 let place = self.address(*space, addr)?;
                 let slots = dst.iter().map(|&reg| self.slot(reg)).collect::<Decoded<Vec<_>>>()?;
-                let extend = if ty.is_signed() { Extend::Sign } else { Extend::Zero };
+                let extend = match (ty.is_signed(), to.bits()) {
+                    (true, 16) => Extend::Sign16,
+                    (true, _) => Extend::Sign,
+                    (false, _) => Extend::Zero,
+                };
                 self.load(place, *ty, *semantics, slots, extend);
             }
             Ir::St { space, ty, semantics, src, addr, .. } => {

@@ -83,8 +83,6 @@ struct Decoder<'a> {
     constants32: HashMap<u32, u32>,
     constants64: HashMap<u64, u32>,
     constant_predicates: [Option<u32>; 2],
-    /// Carry flag of extended-precision arithmetic, a predicate.
-    carry: Option<u32>,
     guard: u32,
     line: Line,
     /// Addresses whose spread is remembered at this point of the basic block: their row, the bytes accessed, where it is remembered.
@@ -118,7 +116,6 @@ impl<'a> Decoder<'a> {
             constants32: HashMap::new(),
             constants64: HashMap::new(),
             constant_predicates: [None; 2],
-            carry: None,
             guard: NO_GUARD,
             line: Line::default(),
             spreads: Vec::new(),

@@ -63,12 +63,12 @@ impl Decoder<'_> {
                 let d = self.word_out(*dst, false);
                 self.emit(Op::scalar(texture::query), d, [0; 3], index);
             }
-            TextureOp::Load { geometry, clamp, ty, dst, surface, coords } => {
+            TextureOp::Load { geometry, clamp, ty, dst, surface, coords, .. } => {
                 let slots = self.slots(dst)?;
                 let index = self.surface_site(*surface, *geometry, coords, *clamp, ty.bytes(), slots)?;
                 self.emit(Op::scalar(texture::load), 0, [0; 3], index);
             }
-            TextureOp::Store { formatted: false, geometry, clamp, ty, src, surface, coords } => {
+            TextureOp::Store { formatted: false, geometry, clamp, ty, src, surface, coords, .. } => {
                 let slots = src.iter().map(|&value| self.value(*ty, value)).collect::<Decoded<Vec<_>>>()?;
                 let index = self.surface_site(*surface, *geometry, coords, *clamp, ty.bytes(), slots)?;
                 self.emit(Op::scalar(texture::store), 0, [0; 3], index);

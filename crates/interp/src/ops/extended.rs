@@ -1,6 +1,6 @@
 //! Extended-precision integer arithmetic (PTX ISA 9.7.2): `add.cc`, `addc`, `sub.cc`, `subc`, and the additions of `mad.cc`, `madc`.
 //!
-//! The condition code register has one bit per thread, which is a predicate here (slot `c`).
+//! CC.CF is a predicate: it is read from slot `c` and written to the one that `imm` names.
 
 use warploom_numerics::extended;
 
@@ -10,10 +10,13 @@ use crate::program::Inst;
 const SUBTRACT: u32 = 1;
 const CARRY_IN: u32 = 2;
 const CARRY_OUT: u32 = 4;
+/// Where in `imm` the slot stands that the carry is written to.
+const SLOT: u32 = 3;
 
-/// `imm` of the operations.
-pub(crate) fn flags(subtract: bool, carry_in: bool, carry_out: bool) -> u32 {
-    (u32::from(subtract) * SUBTRACT) | (u32::from(carry_in) * CARRY_IN) | (u32::from(carry_out) * CARRY_OUT)
+/// `imm` of the operations; the carry is written to the slot `carry_out`.
+pub(crate) fn flags(subtract: bool, carry_in: bool, carry_out: Option<u32>) -> u32 {
+    let out = carry_out.map_or(0, |slot| CARRY_OUT | slot << SLOT);
+    (u32::from(subtract) * SUBTRACT) | (u32::from(carry_in) * CARRY_IN) | out
 }
 
 macro_rules! add {
@@ -21,7 +24,7 @@ macro_rules! add {
         /// Addition or subtraction with carry, as `imm` says.
         pub(crate) fn $name(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
             let (a, b) = (machine.frame.$row[inst.a as usize], machine.frame.$row[inst.b as usize]);
-            let carry = machine.frame.p[inst.c as usize];
+            let carry = if inst.imm & CARRY_IN != 0 { machine.frame.p[inst.c as usize] } else { 0 };
             let subtract = inst.imm & SUBTRACT != 0;
             let mut out = [0; 32];
             let mut carries = 0;
@@ -34,7 +37,7 @@ macro_rules! add {
             }
             machine.put(inst.d, mask, &out);
             if inst.imm & CARRY_OUT != 0 {
-                machine.put_predicate(inst.c, mask, carries);
+                machine.put_predicate(inst.imm >> SLOT, mask, carries);
             }
             Flow::Next
         }

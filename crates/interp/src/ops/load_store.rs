@@ -219,11 +219,14 @@ fn aligned(space: StateSpace, address: u64, bytes: u32, kind: AccessKind) -> Res
 fn extended(value: u128, size: u32, extend: Extend) -> u128 {
     match extend {
         Extend::Zero => value,
-        Extend::Sign => {
-            let shift = 128 - 8 * size;
-            ((value << shift) as i128 >> shift) as u128
-        }
+        Extend::Sign => sign_extended(value, size),
+        Extend::Sign16 => sign_extended(value, size) & 0xffff,
     }
+}
+
+fn sign_extended(value: u128, size: u32) -> u128 {
+    let shift = 128 - 8 * size;
+    ((value << shift) as i128 >> shift) as u128
 }
 
 impl Machine<'_> {

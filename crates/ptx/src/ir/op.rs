@@ -1,8 +1,9 @@
 //! One variant per instruction, modifiers as enums; families in the order of the PTX manual (9.7).
 //!
-//! Rules that hold for every variant: `ty` decides the width of the operation, destination registers may be wider than it where
-//! PTX allows (PTX ISA 9.4.1: the value is then zero- or sign-extended by the class of `ty`), source registers may be
-//! wider (the low bits count). A destination that PTX writes as `_` is a fresh register that nothing reads.
+//! Rules that hold for every variant: `ty` decides the width of the operation, and every register has the width of the type that
+//! [`Inst::operands`](super::Inst::operands) gives for it. Where PTX lets a register be wider than the instruction's type (PTX ISA 9.4.1) the register's
+//! type stands beside it: `to`, to which a result is zero- or sign-extended by the class of the instruction's type, and `from`, of which the low bits
+//! count. No state is hidden: CC.CF is a predicate register. A destination that PTX writes as `_` is a fresh register that nothing reads.
 
 use super::{
     Address, AddressTarget, AsyncOp, AtomicOp, BarrierOp, BoolOp, CacheOp, CallArg, CallTarget, ClampMode, Compare,
@@ -207,12 +208,12 @@ pub enum Op {
         c: Operand,
     },
 
-    // 9.7.2 Extended precision: CC.CF is one bit of state per thread
+    // 9.7.2 Extended precision: CC.CF is a register of type `.pred`
     /// `add.cc` (carry_out), `addc` (carry_in), `addc.cc` (both); `sub` likewise with borrow.
     AddCarry {
         sub: bool,
-        carry_in: bool,
-        carry_out: bool,
+        carry_in: Option<Reg>,
+        carry_out: Option<Reg>,
         ty: ScalarType,
         dst: Reg,
         a: Operand,
@@ -221,8 +222,8 @@ pub enum Op {
     /// `mad.cc`, `madc`, `madc.cc`; `mode` is `Lo` or `Hi`.
     MadCarry {
         mode: MulMode,
-        carry_in: bool,
-        carry_out: bool,
+        carry_in: Option<Reg>,
+        carry_out: Option<Reg>,
         ty: ScalarType,
         dst: Reg,
         a: Operand,
@@ -406,10 +407,11 @@ pub enum Op {
         b: Operand,
         selector: Operand,
     },
-    /// `ld`, `ld.global.nc`, `ldu`: `dst` has one register per element of type `ty`.
+    /// `ld`, `ld.global.nc`, `ldu`: `dst` has one register of type `to` per element of type `ty`.
     Ld {
         space: Space,
         ty: ScalarType,
+        to: ScalarType,
         semantics: Semantics,
         scope: Scope,
         nc: bool,
@@ -418,9 +420,11 @@ pub enum Op {
         dst: Regs,
         addr: Address,
     },
+    /// `st`: the low bits of each value of type `from` are an element of type `ty`.
     St {
         space: Space,
         ty: ScalarType,
+        from: ScalarType,
         semantics: Semantics,
         scope: Scope,
         cache: Option<CacheOp>,
@@ -453,10 +457,12 @@ pub enum Op {
         a: Operand,
     },
     /// Every `cvt` of one or two sources; `b` is the lower half of a packed destination. `rnd` is `None` where the conversion is exact or
-    /// PTX has no rounding for it; `random` are the bits of `.rs`; `scale` is `.scaled::n2::ue8m0`.
+    /// PTX has no rounding for it; `random` are the bits of `.rs`. `from` is the type of `a`.
     Cvt {
         dst_ty: ScalarType,
         src_ty: ScalarType,
+        to: ScalarType,
+        from: ScalarType,
         rnd: Option<Rounding>,
         ftz: bool,
         sat: bool,

@@ -100,7 +100,7 @@ pub enum CallArg {
     Value {
         /// Of the parameter.
         ty: super::ScalarType,
-        /// The register may be wider where `ty` has fewer than 32 bits.
+        /// As what it is passed.
         value: Operand,
     },
     /// A `.param` variable of the caller.

@@ -299,11 +299,22 @@ macro_rules! walk {
                 match op {
                     Op::IntBinary { ty, dst, a, b, .. }
                     | Op::Mul24 { ty, dst, a, b, .. }
-                    | Op::AddCarry { ty, dst, a, b, .. }
                     | Op::Copysign { ty, dst, a, b }
                     | Op::Logic { ty, dst, a, b, .. } => {
                         self.def(*ty, dst);
                         self.reads(*ty, [a, b]);
+                    }
+                    Op::AddCarry { carry_in, carry_out, ty, dst, a, b, .. } => {
+                        self.def(*ty, dst);
+                        self.defs(Pred, carry_out);
+                        self.reads(*ty, [a, b]);
+                        carry_in.into_iter().for_each(|carry| self.register(Role::Use, Pred, carry));
+                    }
+                    Op::MadCarry { carry_in, carry_out, ty, dst, a, b, c, .. } => {
+                        self.def(*ty, dst);
+                        self.defs(Pred, carry_out);
+                        self.reads(*ty, [a, b, c]);
+                        carry_in.into_iter().for_each(|carry| self.register(Role::Use, Pred, carry));
                     }
                     Op::Mul { mode, ty, dst, a, b } => {
                         self.def(product(*mode, *ty), dst);
@@ -315,8 +326,7 @@ macro_rules! walk {
                         self.read(product(*mode, *ty), c);
                     }
                     Op::Mad24 { ty, dst, a, b, c, .. }
-                    | Op::Sad { ty, dst, a, b, c }
-                    | Op::MadCarry { ty, dst, a, b, c, .. } => {
+                    | Op::Sad { ty, dst, a, b, c } => {
                         self.def(*ty, dst);
                         self.reads(*ty, [a, b, c]);
                     }
@@ -442,18 +452,18 @@ macro_rules! walk {
                     Op::ReadSpecial { ty, dst, .. } | Op::StackSave { ty, dst } => self.def(*ty, dst),
                     Op::CreatePolicy { dst } => self.def(B64, dst),
                     Op::Activemask { dst } => self.def(B32, dst),
-                    Op::Ld { ty, dst, addr, .. } => {
-                        self.defs(*ty, dst);
+                    Op::Ld { to, dst, addr, .. } => {
+                        self.defs(*to, dst);
                         self.address(addr);
                     }
-                    Op::St { ty, src, addr, .. } => {
+                    Op::St { from, src, addr, .. } => {
                         self.address(addr);
-                        self.reads(*ty, src);
+                        self.reads(*from, src);
                     }
                     Op::CacheHint { addr, .. } => self.address(addr),
-                    Op::Cvt { dst_ty, src_ty, dst, a, b, random, .. } => {
-                        self.def(*dst_ty, dst);
-                        self.read(*src_ty, a);
+                    Op::Cvt { src_ty, to, from, dst, a, b, random, .. } => {
+                        self.def(*to, dst);
+                        self.read(*from, a);
                         self.reads(*src_ty, b);
                         self.reads(B32, random);
                     }
@@ -623,19 +633,19 @@ macro_rules! walk {
                         self.opaque(object);
                         self.reads(U32, level);
                     }
-                    TextureOp::Load { geometry, ty, dst, surface, coords, .. } => {
-                        self.defs(*ty, dst);
+                    TextureOp::Load { geometry, to, dst, surface, coords, .. } => {
+                        self.defs(*to, dst);
                         self.opaque(surface);
                         for (index, coord) in coords.into_iter().enumerate() {
                             self.read(if index < geometry.leading() { U32 } else { S32 }, coord);
                         }
                     }
-                    TextureOp::Store { geometry, ty, src, surface, coords, .. } => {
+                    TextureOp::Store { geometry, from, src, surface, coords, .. } => {
                         self.opaque(surface);
                         for (index, coord) in coords.into_iter().enumerate() {
                             self.read(if index < geometry.leading() { U32 } else { S32 }, coord);
                         }
-                        self.reads(*ty, src);
+                        self.reads(*from, src);
                     }
                     TextureOp::Reduce { geometry, ty, src, surface, coords, .. } => {
                         self.opaque(surface);

@@ -78,14 +78,23 @@ pub enum TextureOp {
     },
     /// `txq` and `suq`
     Query { query: Query, dst: Reg, object: OpaqueRef, level: Option<Operand> },
-    /// `suld.b`
-    Load { geometry: Geometry, clamp: SurfaceClamp, ty: ScalarType, dst: Regs, surface: OpaqueRef, coords: Operands },
-    /// `sust.b` and (with `formatted`) `sust.p`
+    /// `suld.b`; elements of type `ty` in registers of type `to`.
+    Load {
+        geometry: Geometry,
+        clamp: SurfaceClamp,
+        ty: ScalarType,
+        to: ScalarType,
+        dst: Regs,
+        surface: OpaqueRef,
+        coords: Operands,
+    },
+    /// `sust.b` and (with `formatted`) `sust.p`; elements of type `ty` from the low bits of values of type `from`.
     Store {
         formatted: bool,
         geometry: Geometry,
         clamp: SurfaceClamp,
         ty: ScalarType,
+        from: ScalarType,
         src: Operands,
         surface: OpaqueRef,
         coords: Operands,

@@ -57,6 +57,10 @@ pub(super) struct BodyLowering<'l, 'a> {
     pub(super) mnemonic: MnemonicId,
     pub(super) line: u32,
     pub(super) loc: Option<LocId>,
+    /// What is to follow the instruction being lowered, under the same guard.
+    pub(super) after: Vec<Op>,
+    /// CC.CF, once an instruction has used it.
+    pub(super) carry: Option<Reg>,
     /// Index of the operand being converted, for messages.
     pub(super) argument: usize,
     instruction: Name,
@@ -84,6 +88,8 @@ impl<'a> Lowering<'a> {
             mnemonic: MnemonicId::default(),
             line: 0,
             loc: None,
+            after: Vec::new(),
+            carry: None,
             argument: 0,
             instruction: written.name.name,
             callee_set: HashSet::new(),
@@ -346,12 +352,17 @@ impl<'a> BodyLowering<'_, 'a> {
         self.l.report_unmet(instruction.opcode.span, read, chosen);
         let candidate = &read.mnemonic.candidates[chosen];
         self.guard = guard;
+        self.after.clear();
         let values = self.values(&candidate.form.operands, &candidate.modifiers, instruction.operands)?;
         match read.mnemonic.opcode {
             Opcode::Bra | Opcode::Brx | Opcode::Ret | Opcode::Exit | Opcode::Trap => {
                 self.terminator(read.mnemonic.opcode, &candidate.modifiers, &values)
             }
-            Opcode::Call => self.call(&candidate.modifiers, instruction),
+            Opcode::Call => {
+                self.call(&candidate.modifiers, instruction)?;
+                self.emit_after();
+                Ok(())
+            }
             opcode => {
                 let op = self.operation(opcode, &candidate.modifiers, &values, instruction.span)?;
                 let op = op.unwrap_or(Op::Unsupported);
@@ -359,9 +370,24 @@ impl<'a> BodyLowering<'_, 'a> {
                     self.body.unsupported.push(UnsupportedUse { mnemonic: read.id, line: self.line });
                 }
                 self.emit(op);
+                self.emit_after();
                 Ok(())
             }
         }
+    }
+
+    /// Appends what follows from the instruction just appended.
+    fn emit_after(&mut self) {
+        for op in std::mem::take(&mut self.after) {
+            self.emit(op);
+        }
+    }
+
+    /// The register of the condition code CC.CF (PTX ISA 9.7.2).
+    pub(super) fn condition_code(&mut self) -> Reg {
+        let carry = self.carry.unwrap_or_else(|| self.fresh(ScalarType::Pred));
+        self.carry = Some(carry);
+        carry
     }
 
     fn guard_predicate(&mut self, guard: &ast::Guard) -> Lower<Predicate> {

@@ -4,7 +4,7 @@ use super::body::{BodyLowering, Lower, ParamRole, Reported};
 use super::scope::Symbol;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{
-    CallArg, CallTarget, FunctionId, FunctionKind, Op, Param, Prototype, PrototypeId, ScalarType, Storage,
+    CallArg, CallTarget, FunctionId, FunctionKind, Op, Operand, Param, Prototype, PrototypeId, ScalarType, Storage,
 };
 use crate::isa::Modifiers;
 use crate::syntax::Span;
@@ -162,12 +162,14 @@ impl BodyLowering<'_, '_> {
         // An 8-bit parameter is passed in any wider register.
         let relaxed =
             formal.ty.bits() < 16 || matches!(formal.storage, Storage::Memory { .. }) && formal.ty.bits() < 32;
-        let passed = if out {
-            self.destination(operand, formal.ty, relaxed).map(crate::ir::Operand::Reg)
+        let value = if out {
+            let reg = self.destination(operand, formal.ty, relaxed)?;
+            Operand::Reg(self.narrow_destination(formal.ty, reg))
         } else {
-            self.source(operand, formal.ty, relaxed)
+            let value = self.source(operand, formal.ty, relaxed)?;
+            self.narrow_source(formal.ty, value)
         };
-        passed.map(|value| CallArg::Value { ty: formal.ty, value })
+        Ok(CallArg::Value { ty: formal.ty, value })
     }
 
     fn formal_mismatch<T>(&mut self, span: Span, what: &str, formal: &Param) -> Lower<T> {

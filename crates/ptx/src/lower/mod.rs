@@ -15,6 +15,7 @@ mod operand;
 mod scope;
 mod signature;
 mod variable;
+mod width;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;

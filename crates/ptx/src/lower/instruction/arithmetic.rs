@@ -1,19 +1,21 @@
 //! Integer arithmetic, extended precision and floating point (PTX ISA 9.7.1 to 9.7.5).
 
 use super::{Args, rounding, ty};
-use crate::ir::{ClampMode, FloatBinaryOp, FloatUnaryOp, IntBinaryOp, IntUnaryOp, MulMode, Op, ScalarType, TestpOp};
+use crate::ir::{
+    ClampMode, FloatBinaryOp, FloatUnaryOp, IntBinaryOp, IntUnaryOp, MulMode, Op, Reg, ScalarType, TestpOp,
+};
 use crate::isa::{Modifiers, Opcode};
 
-pub(super) fn operation(opcode: Opcode, m: &Modifiers, args: Args<'_>) -> Op {
+/// The operation; `carries` are the registers that an instruction of extended precision takes CC.CF from and puts it into.
+pub(super) fn operation(opcode: Opcode, m: &Modifiers, args: Args<'_>, carries: (Option<Reg>, Option<Reg>)) -> Op {
     let ty = ty(m);
     let (ftz, sat) = (m.has("ftz"), m.has("sat"));
     match opcode {
         Opcode::Add | Opcode::Addc | Opcode::Sub | Opcode::Subc if !ty.is_float() => {
             let sub = matches!(opcode, Opcode::Sub | Opcode::Subc);
-            let carry_in = matches!(opcode, Opcode::Addc | Opcode::Subc);
-            let carry_out = m.has("cc");
             let (dst, a, b) = (args.dst(0), args.src(1), args.src(2));
-            if carry_in || carry_out {
+            let (carry_in, carry_out) = carries;
+            if carry_in.is_some() || carry_out.is_some() {
                 return Op::AddCarry { sub, carry_in, carry_out, ty, dst, a, b };
             }
             let op = if sub { IntBinaryOp::Sub } else { IntBinaryOp::Add };
@@ -27,8 +29,8 @@ pub(super) fn operation(opcode: Opcode, m: &Modifiers, args: Args<'_>) -> Op {
         Opcode::Mad if ty.is_float() => fma(m, args),
         Opcode::Mad | Opcode::Madc => {
             let (dst, a, b, c) = (args.dst(0), args.src(1), args.src(2), args.src(3));
-            let (mode, carry_in, carry_out) = (mul_mode(m), opcode == Opcode::Madc, m.has("cc"));
-            if carry_in || carry_out {
+            let (mode, (carry_in, carry_out)) = (mul_mode(m), carries);
+            if carry_in.is_some() || carry_out.is_some() {
                 return Op::MadCarry { mode, carry_in, carry_out, ty, dst, a, b, c };
             }
             Op::Mad { mode, ty, sat, dst, a, b, c }

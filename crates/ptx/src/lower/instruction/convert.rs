@@ -40,7 +40,9 @@ impl BodyLowering<'_, '_> {
         }
         let (b, random) =
             if rnd == Some(Rounding::Rs) { (args.optional(2), args.optional(3)) } else { (args.optional(2), None) };
-        Ok(Op::Cvt { dst_ty, src_ty, rnd, ftz, sat, satfinite, relu, dst: args.dst(0), a: args.src(1), b, random })
+        let (dst, a) = (args.dst(0), args.src(1));
+        let (to, from) = (self.extended(dst_ty, dst), self.containing(src_ty, a));
+        Ok(Op::Cvt { dst_ty, src_ty, to, from, rnd, ftz, sat, satfinite, relu, dst, a, b, random })
     }
 
     /// Which rounding a conversion needs or takes.

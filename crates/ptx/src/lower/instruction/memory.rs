@@ -22,9 +22,9 @@ impl BodyLowering<'_, '_> {
                 let (semantics, scope) = self.order(m, span)?;
                 self.check_width(m, space, span)?;
                 let (nc, cache) = (m.has("nc"), m.find(CacheOp::from_text));
-                let (dst, addr, unified) = (args.dsts(0), place.address, place.unified);
-                let ty = ty(m);
-                Op::Ld { space, ty, semantics, scope, nc, cache, unified, dst, addr }
+                let (ty, addr, unified) = (ty(m), place.address, place.unified);
+                let (to, dst) = self.loaded(ty, args.dsts(0));
+                Op::Ld { space, ty, to, semantics, scope, nc, cache, unified, dst, addr }
             }
             Opcode::St => {
                 let place = *args.place(0);
@@ -33,8 +33,9 @@ impl BodyLowering<'_, '_> {
                 self.check_function_param(m, &place)?;
                 self.check_width(m, space, span)?;
                 let (semantics, scope) = self.order(m, span)?;
-                let (cache, src) = (m.find(CacheOp::from_text), args.srcs(1));
-                Op::St { space, ty: ty(m), semantics, scope, cache, src, addr: place.address }
+                let (ty, cache) = (ty(m), m.find(CacheOp::from_text));
+                let (from, src) = self.stored(ty, args.srcs(1));
+                Op::St { space, ty, from, semantics, scope, cache, src, addr: place.address }
             }
             Opcode::Prefetch | Opcode::Prefetchu | Opcode::Applypriority | Opcode::Discard => {
                 let place = *args.place(0);

@@ -183,7 +183,9 @@ impl BodyLowering<'_, '_> {
                 if matches!(opcode, Bfe | Bfi) {
                     self.check_bit_field(opcode, args, span)?;
                 }
-                arithmetic::operation(opcode, modifiers, args)
+                let carry_in = matches!(opcode, Addc | Subc | Madc).then(|| self.condition_code());
+                let carry_out = modifiers.has("cc").then(|| self.condition_code());
+                arithmetic::operation(opcode, modifiers, args, (carry_in, carry_out))
             }
             Set | Setp | Selp | Slct | And | Or | Xor | Not | Cnot | Lop3 | Shf | Shl | Shr => {
                 return self.comparison(opcode, modifiers, args, span).map(Some);

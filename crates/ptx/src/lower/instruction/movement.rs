@@ -26,7 +26,8 @@ impl BodyLowering<'_, '_> {
                 let ast = self.l.ast;
                 let relaxed = element.bits() < 16;
                 let dst: Lower<Regs> = ast[elements].iter().map(|e| self.destination(e, element, relaxed)).collect();
-                Ok(Op::Unpack { ty, dst: dst?, src })
+                let dst = dst?.into_iter().map(|reg| self.narrow_destination(element, reg)).collect();
+                Ok(Op::Unpack { ty, dst, src })
             }
             (_, OperandKind::Vector(elements)) => {
                 let element = self.element_type(ty, elements, src.span)?;
@@ -36,7 +37,8 @@ impl BodyLowering<'_, '_> {
                 let relaxed = element.bits() < 16;
                 let elements: Lower<Operands> =
                     ast[elements].iter().map(|e| self.source(e, element, relaxed)).collect();
-                Ok(Op::Pack { ty, dst, elements: elements? })
+                let elements = elements?.into_iter().map(|value| self.narrow_source(element, value)).collect();
+                Ok(Op::Pack { ty, dst, elements })
             }
             _ => {
                 self.argument = 0;

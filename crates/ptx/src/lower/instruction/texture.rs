@@ -38,12 +38,13 @@ impl BodyLowering<'_, '_> {
             }
             Opcode::Suld => {
                 let (surface, coords) = self.surface(args.place(1), geometry)?;
-                TextureOp::Load { geometry, clamp, ty: ty(m), dst: args.dsts(0), surface, coords }
+                let (to, dst) = self.loaded(ty(m), args.dsts(0));
+                TextureOp::Load { geometry, clamp, ty: ty(m), to, dst, surface, coords }
             }
             Opcode::Sust => {
                 let (surface, coords) = self.surface(args.place(0), geometry)?;
-                let (formatted, src) = (m.has("p"), args.srcs(1));
-                TextureOp::Store { formatted, geometry, clamp, ty: ty(m), src, surface, coords }
+                let (from, src) = self.stored(ty(m), args.srcs(1));
+                TextureOp::Store { formatted: m.has("p"), geometry, clamp, ty: ty(m), from, src, surface, coords }
             }
             Opcode::Sured => {
                 let (surface, coords) = self.surface(args.place(0), geometry)?;
