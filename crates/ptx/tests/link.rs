@@ -1,6 +1,6 @@
 //! Linking several texts, with the messages that a driver's log shows.
 
-use warploom_ptx::{Linker, Options, compile, ir};
+use warploom_ptx::{Linker, Options, compile, ir, load};
 
 const OPTIONS: Options = Options { driver_version: 13000, sm: 90 };
 
@@ -77,4 +77,32 @@ fn weak_definitions_give_way() {
         let body = module.functions[0].body.as_ref().expect("body");
         assert!(matches!(body.blocks[0].terminator.kind, ir::TerminatorKind::Ret { .. }));
     }
+}
+
+#[test]
+fn functions_that_call_each_other_are_a_group() {
+    let call = |name: &str| format!("{{ call {name}; }}");
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.func even();\n.func leaf() {{ ret; }}\n.func odd() {{ {} ret; }}\n.func even() {{ {} {} ret; }}\n.func own() {{ call own; ret; }}\n.entry k() {{ {} {} ret; }}\n",
+        call("even"),
+        call("odd"),
+        call("leaf"),
+        call("own"),
+        call("odd"),
+    );
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 80 }).expect("a module");
+    let groups = module.call_groups();
+    let mut named: Vec<(Vec<&str>, bool)> = groups
+        .iter()
+        .map(|group| {
+            let mut names: Vec<&str> = group.iter().map(|id| &*module.functions[id.0 as usize].name).collect();
+            names.sort_unstable();
+            (names, module.is_recursive(group))
+        })
+        .collect();
+    let place = |name: &str| named.iter().position(|(names, _)| names.contains(&name)).expect("a group");
+    assert!(place("leaf") < place("even") && place("even") < place("k") && place("own") < place("k"));
+    named.sort_unstable();
+    let expected = [(vec!["even", "odd"], true), (vec!["k"], false), (vec!["leaf"], false), (vec!["own"], true)];
+    assert_eq!(named, expected);
 }

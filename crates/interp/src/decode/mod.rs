@@ -71,6 +71,7 @@ pub(crate) fn decode(context: &Context<'_>, id: FunctionId) -> Result<Function, 
         return Err(LoadError::Undefined { function: source.name.clone() });
     };
     let body = simplify::simplify(source, body);
+    ir::assert_sound(|| ir::check(context.module, source, &body));
     Decoder::new(context, source, &body).run()
 }
 
@@ -239,7 +240,7 @@ impl<'a> Decoder<'a> {
             | Op::Mbarrier(_) => self.sync(&inst.op),
             Op::Video(op) => self.video(op),
             Op::Texture(op) => self.texture(op),
-            Op::Async(_) | Op::Matrix(_) | Op::Unsupported => Err(Refused::Unsupported),
+            Op::Async(_) | Op::Matrix(_) | Op::Unexecuted(_) => Err(Refused::Unsupported),
         }
     }
 

@@ -117,7 +117,7 @@ impl Decoder<'_> {
                     self.emit(op, d, [a, base, 0], 0);
                 }
             }
-            Ir::CreatePolicy { dst } => {
+            Ir::CreatePolicy { dst, .. } => {
                 let (zero, d) = (self.constant64(0), self.double_out(dst));
                 self.emit(Op::lanes::<moves::Mov64>(), d, [zero, 0, 0], 0);
             }

@@ -5,7 +5,9 @@
 //! What an instruction reads and writes is in one typed list ([`Inst::operands`]), where registers are
 //! alive and how many a thread needs in [`Liveness`]. Facts that only one executor asks for (uniformity, strides, decoded code) live there, not here.
 
+mod calls;
 mod cfg;
+mod check;
 mod liveness;
 mod loops;
 mod matrix;
@@ -20,6 +22,7 @@ mod types;
 mod video;
 
 pub use cfg::Cfg;
+pub use check::{assert_sound, check, check_module};
 pub use liveness::{Liveness, Pressure};
 pub use loops::{Arrangement, Loop, arrange};
 pub use matrix::{BitOp, Fragment, Layout, MatrixOp, Product, Shape};
@@ -28,13 +31,16 @@ pub use module::{
     Param, Prototype, PrototypeId, RegDecl, Relocation, RelocationTarget, SharedLayout, SourceLoc, Storage, Target,
     Terminator, TerminatorKind, UnsupportedUse,
 };
-pub use op::{CacheHint, FloatBinaryOp, FloatUnaryOp, HintOp, IntBinaryOp, IntUnaryOp, LogicOp, Op, ShiftDirection};
+pub use op::{
+    CacheHint, FloatBinaryOp, FloatUnaryOp, HintOp, IntBinaryOp, IntUnaryOp, LogicOp, Op, PolicySource, ShiftDirection,
+    Unexecuted,
+};
 pub use operand::{
     Address, AddressTarget, Base, BlockId, CallArg, CallTarget, FunctionId, GlobalId, Operand, Operands, Predicate,
     Reg, Regs,
 };
 pub use operands::{OperandMut, OperandRef, OperandRefs, PlaceMut, Role, Symbol, SymbolMut};
-pub use sync::{AsyncOp, BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp};
+pub use sync::{AsyncOp, BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp, Proxy, ProxyFence};
 pub use texture::{Geometry, MipLevel, OpaqueRef, Query, SurfaceClamp, TextureOp};
 pub(crate) use types::keywords;
 pub use types::{

@@ -439,6 +439,7 @@ pub enum Op {
     },
     /// `createpolicy`: an opaque 64-bit value.
     CreatePolicy {
+        source: Box<PolicySource>,
         dst: Reg,
     },
     /// `ty` is `u32` or `u64`, as the register that holds the address.
@@ -607,7 +608,30 @@ pub enum Op {
     Hint(HintOp),
 
     /// A valid instruction without an own variant. Reaching it at a launch is CUDA_ERROR_NOT_SUPPORTED; see [`super::Body::unsupported`].
-    Unsupported,
+    Unexecuted(Box<Unexecuted>),
+}
+
+/// What an instruction without an own variant reads and writes, as the types of the registers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unexecuted {
+    /// Written.
+    pub defs: Vec<(ScalarType, Reg)>,
+    /// Read.
+    pub uses: Vec<(ScalarType, Operand)>,
+    /// Addresses; what is in their brackets behind the first comma is among `uses`.
+    pub addresses: Vec<Address>,
+}
+
+/// How `createpolicy` makes a policy (PTX ISA 9.7.9.18).
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum PolicySource {
+    /// `range [addr], primary_size, total_size`
+    Range { addr: Address, primary: Operand, total: Operand },
+    /// `fractional`; without `fraction` it is 1.
+    Fractional { fraction: Option<Operand> },
+    /// `cvt` of an access property of CUDA.
+    Convert { property: Operand },
 }
 
 /// Instructions that only advise.

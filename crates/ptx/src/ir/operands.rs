@@ -5,9 +5,9 @@
 //! same places for renaming, [`Inst::symbols`] what of the module an instruction refers to. No pass matches on [`Op`] to learn what is alive.
 
 use super::{
-    Address, AddressTarget, AsyncOp, BarrierOp, BarrierReduction, Base, CallArg, CallTarget, FunctionId, GlobalId,
-    Inst, IntUnaryOp, MatrixOp, MbarrierKind, MipLevel, MulMode, Op, OpaqueRef, Operand, Predicate, PrototypeId, Reg,
-    ScalarType, Terminator, TerminatorKind, TextureOp, VoteMode,
+    Address, AddressTarget, AsyncOp, BarrierOp, BarrierReduction, Base, CallArg, CallTarget, FenceOp, FunctionId,
+    GlobalId, Inst, IntUnaryOp, MatrixOp, MbarrierKind, MipLevel, MulMode, Op, OpaqueRef, Operand, PolicySource,
+    Predicate, PrototypeId, Reg, ScalarType, Terminator, TerminatorKind, TextureOp, VoteMode,
 };
 use smallvec::SmallVec;
 
@@ -450,7 +450,17 @@ macro_rules! walk {
                         self.target(target);
                     }
                     Op::ReadSpecial { ty, dst, .. } | Op::StackSave { ty, dst } => self.def(*ty, dst),
-                    Op::CreatePolicy { dst } => self.def(B64, dst),
+                    Op::CreatePolicy { source, dst } => {
+                        self.def(B64, dst);
+                        match & $($m)? **source {
+                            PolicySource::Range { addr, primary, total } => {
+                                self.address(addr);
+                                self.reads(U32, [primary, total]);
+                            }
+                            PolicySource::Fractional { fraction } => self.reads(ScalarType::F32, fraction),
+                            PolicySource::Convert { property } => self.read(B64, property),
+                        }
+                    }
                     Op::Activemask { dst } => self.def(B32, dst),
                     Op::Ld { to, dst, addr, .. } => {
                         self.defs(*to, dst);
@@ -532,7 +542,20 @@ macro_rules! walk {
                     Op::Async(op) => self.asynchronous(op),
                     Op::Texture(op) => self.texture(op),
                     Op::Matrix(op) => self.matrix(op),
-                    Op::Fence(_) | Op::Brkpt | Op::Hint(_) | Op::Unsupported => {}
+                    Op::Fence(FenceOp::Proxy(fence)) => {
+                        (& $($m)? fence.tensormap).into_iter().for_each(|(addr, _)| self.address(addr));
+                    }
+                    Op::Unexecuted(op) => {
+                        let op = & $($m)? **op;
+                        for (ty, reg) in & $($m)? op.defs {
+                            self.def(*ty, reg);
+                        }
+                        (& $($m)? op.addresses).into_iter().for_each(|addr| self.address(addr));
+                        for (ty, value) in & $($m)? op.uses {
+                            self.read(*ty, value);
+                        }
+                    }
+                    Op::Fence(FenceOp::Thread { .. } | FenceOp::MbarrierInit) | Op::Brkpt | Op::Hint(_) => {}
                 }
             }
 
@@ -588,6 +611,11 @@ macro_rules! walk {
                         ignore_src.into_iter().for_each(|predicate| self.predicate(predicate));
                     }
                     AsyncOp::MbarrierArrive { addr, .. } => self.address(addr),
+                    AsyncOp::BulkPrefetch { src, size, policy } => {
+                        self.address(src);
+                        self.read(U32, size);
+                        self.reads(ScalarType::B64, policy);
+                    }
                     AsyncOp::Bulk { dst, src, size, mbarrier, multicast, byte_mask, .. } => {
                         self.address(dst);
                         self.address(src);
@@ -598,7 +626,6 @@ macro_rules! walk {
                     }
                     AsyncOp::CommitGroup
                     | AsyncOp::WaitGroup(_)
-                    | AsyncOp::BulkPrefetch
                     | AsyncOp::BulkCommitGroup
                     | AsyncOp::BulkWaitGroup { .. } => {}
                 }

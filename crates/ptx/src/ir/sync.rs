@@ -1,6 +1,7 @@
 //! Barriers, fences, mbarriers and asynchronous copies (PTX ISA 9.7.13, 9.7.9.25).
 
 use super::AtomicOp;
+use super::types::keywords;
 use super::{Address, Operand, Predicate, Reg, ScalarType, Scope, Semantics, Space};
 
 /// `bar`, `barrier` and `bar.warp.sync`.
@@ -51,7 +52,7 @@ pub enum BarrierOp {
         /// As for `Sync`.
         aligned: bool,
     },
-    /// `barrier.cluster.wait`
+    /// `barrier.cluster.wait`, which acquires whether `.acquire` is written or not (PTX ISA 9.7.13.3).
     ClusterWait {
         /// As for `Sync`.
         aligned: bool,
@@ -68,7 +69,7 @@ pub enum BarrierReduction {
 }
 
 /// `membar`, `fence` and the proxy fences.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FenceOp {
     /// `membar.cta|gl|sys` are `fence.sc` of the scope. `mbarrier_init` restricts a release fence to `mbarrier.init` operations.
     Thread {
@@ -76,11 +77,35 @@ pub enum FenceOp {
         semantics: Semantics,
         /// Who is to observe.
         scope: Scope,
+        /// `.sync_restrict`: only objects of this space are ordered, for an acquire or a release.
+        restrict: Option<Space>,
     },
     /// `fence.proxy.*`, `membar.proxy.*`: orders accesses through different paths, which a CPU does not have.
-    Proxy,
+    Proxy(Box<ProxyFence>),
     /// `fence.mbarrier_init.release.cluster`
     MbarrierInit,
+}
+
+keywords! {
+    /// A path that accesses take (PTX ISA 8.6).
+    Proxy { Alias = "alias", Async = "async", AsyncGeneric = "async::generic", TensormapGeneric = "tensormap::generic", }
+}
+
+/// A fence between proxies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProxyFence {
+    /// Between which; one that is named alone is ordered with the generic proxy.
+    pub proxy: Proxy,
+    /// Only accesses to this space.
+    pub space: Option<Space>,
+    /// One way only: `Acquire` or `Release`.
+    pub semantics: Option<Semantics>,
+    /// Who is to observe, of a fence with `semantics`.
+    pub scope: Option<Scope>,
+    /// `.sync_restrict`: only objects of this space.
+    pub restrict: Option<Space>,
+    /// The tensor map that is acquired, and its size in bytes.
+    pub tensormap: Option<(Address, u32)>,
 }
 
 /// Operations on an mbarrier object, a 64-bit word in shared memory.
@@ -186,7 +211,14 @@ pub enum AsyncOp {
         byte_mask: Option<Operand>,
     },
     /// `cp.async.bulk.prefetch.L2`
-    BulkPrefetch,
+    BulkPrefetch {
+        /// In global memory.
+        src: Address,
+        /// Bytes.
+        size: Operand,
+        /// `.L2::cache_hint`
+        policy: Option<Operand>,
+    },
     /// `cp.async.bulk.commit_group`
     BulkCommitGroup,
     /// `cp.async.bulk.wait_group[.read] n`

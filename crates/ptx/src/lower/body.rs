@@ -365,8 +365,7 @@ impl<'a> BodyLowering<'_, 'a> {
             }
             opcode => {
                 let op = self.operation(opcode, &candidate.modifiers, &values, instruction.span)?;
-                let op = op.unwrap_or(Op::Unsupported);
-                if matches!(op, Op::Unsupported) {
+                if matches!(op, Op::Unexecuted(_)) {
                     self.body.unsupported.push(UnsupportedUse { mnemonic: read.id, line: self.line });
                 }
                 self.emit(op);

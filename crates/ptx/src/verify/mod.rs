@@ -55,6 +55,7 @@ impl Deref for VerifiedModule {
 
 impl VerifiedModule {
     fn new(module: ir::Module, warnings: Vec<Diagnostic>) -> VerifiedModule {
+        ir::assert_sound(|| ir::check_module(&module));
         VerifiedModule { module, warnings }
     }
 

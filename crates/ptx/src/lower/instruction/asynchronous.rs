@@ -9,7 +9,8 @@ use crate::isa::Modifiers;
 use crate::syntax::Span;
 use crate::syntax::ast;
 
-fn space_word(word: &str) -> Option<Space> {
+/// A space of shared or global memory.
+pub(super) fn space_word(word: &str) -> Option<Space> {
     match word {
         "shared" | "shared::cta" => Some(Space::Shared),
         "shared::cluster" => Some(Space::SharedCluster),
@@ -37,7 +38,11 @@ impl BodyLowering<'_, '_> {
                 let space = self.agree(super::space(m), &place)?;
                 AsyncOp::MbarrierArrive { noinc: m.has("noinc"), space, addr: place.address }
             }
-            () if m.has("bulk") && m.has("prefetch") => AsyncOp::BulkPrefetch,
+            () if m.has("bulk") && m.has("prefetch") => {
+                let src = *args.place(0);
+                self.access(Space::Global, &src)?;
+                AsyncOp::BulkPrefetch { src: src.address, size: args.src(1), policy: args.optional(2) }
+            }
             () if m.has("bulk") => self.bulk(m, args, span)?,
             () => self.copy(m, args, span)?,
         };

@@ -9,12 +9,12 @@ use crate::isa::Modifiers;
 use crate::syntax::Span;
 
 impl BodyLowering<'_, '_> {
-    pub(super) fn convert(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Op> {
+    pub(super) fn convert(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Option<Op>> {
         let dst_ty = ty(m);
         let src_ty = m.ty(1).unwrap_or(dst_ty);
         if m.has("pack") {
             let (dst, a, b, c) = (args.dst(0), args.src(1), args.src(2), args.optional(3));
-            return Ok(Op::CvtPack { dst_ty, src_ty, dst, a, b, c });
+            return Ok(Some(Op::CvtPack { dst_ty, src_ty, dst, a, b, c }));
         }
         let rnd = m.find(Rounding::from_text);
         let (ftz, sat) = (m.has("ftz"), m.has("sat"));
@@ -33,16 +33,16 @@ impl BodyLowering<'_, '_> {
         if let Some(Value::Srcs(elements)) = args.0.get(1) {
             // Four sources and random bits: the first two are the upper half of the destination.
             debug_assert_eq!(elements.len(), 4);
-            return Ok(Op::Unsupported);
+            return Ok(None);
         }
         if m.has("scaled::n2::ue8m0") || args.0.len() > 3 && rnd != Some(Rounding::Rs) {
-            return Ok(Op::Unsupported);
+            return Ok(None);
         }
         let (b, random) =
             if rnd == Some(Rounding::Rs) { (args.optional(2), args.optional(3)) } else { (args.optional(2), None) };
         let (dst, a) = (args.dst(0), args.src(1));
         let (to, from) = (self.extended(dst_ty, dst), self.containing(src_ty, a));
-        Ok(Op::Cvt { dst_ty, src_ty, to, from, rnd, ftz, sat, satfinite, relu, dst, a, b, random })
+        Ok(Some(Op::Cvt { dst_ty, src_ty, to, from, rnd, ftz, sat, satfinite, relu, dst, a, b, random }))
     }
 
     /// Which rounding a conversion needs or takes.

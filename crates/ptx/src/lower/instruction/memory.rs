@@ -5,7 +5,9 @@ use super::super::body::{BodyLowering, Lower, ParamRole};
 use super::super::scope::Symbol;
 use super::{Args, scope, semantics, space, ty};
 use crate::diagnostic::Code;
-use crate::ir::{Address, AtomicOp, Base, CacheHint, CacheOp, Op, Operand, ScalarType, Scope, Semantics, Space};
+use crate::ir::{
+    Address, AtomicOp, Base, CacheHint, CacheOp, Op, Operand, PolicySource, ScalarType, Scope, Semantics, Space,
+};
 use crate::isa::{Modifiers, Opcode};
 use crate::syntax::Span;
 use crate::syntax::ast::OperandKind;
@@ -51,7 +53,10 @@ impl BodyLowering<'_, '_> {
                 }
                 Op::CacheHint { kind, space, addr: place.address }
             }
-            Opcode::Createpolicy => Op::CreatePolicy { dst: args.dst(0) },
+            Opcode::Createpolicy => {
+                let source = Box::new(self.policy(m, args, span)?);
+                Op::CreatePolicy { source, dst: args.dst(0) }
+            }
             Opcode::Isspacep => {
                 let Some(operand) = args.raw(1).copied() else {
                     return self.refuse(Code::Operand, span, "Arguments mismatch for instruction 'isspacep'");
@@ -73,6 +78,25 @@ impl BodyLowering<'_, '_> {
             _ => return self.atomic(opcode, m, args).map(Some),
         };
         Ok(Some(op))
+    }
+
+    fn policy(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<PolicySource> {
+        if m.has("cvt") {
+            return Ok(PolicySource::Convert { property: args.src(1) });
+        }
+        if m.has("fractional") {
+            return Ok(PolicySource::Fractional { fraction: args.optional(1) });
+        }
+        let place = *args.place(1);
+        self.access(space(m), &place)?;
+        let (Some(primary), Some(total)) = (args.raw(2).copied(), args.raw(3).copied()) else {
+            return self.refuse(Code::Operand, span, "Arguments mismatch for instruction 'createpolicy'");
+        };
+        self.argument = 2;
+        let primary = self.source(&primary, ScalarType::U32, false)?;
+        self.argument = 3;
+        let total = self.source(&total, ScalarType::U32, false)?;
+        Ok(PolicySource::Range { addr: place.address, primary, total })
     }
 
     /// The space of an access, checked against the variable and the register that stand in its address.

@@ -9,6 +9,7 @@ mod memory;
 mod movement;
 mod synchronization;
 mod texture;
+mod unexecuted;
 mod video;
 
 use super::address::Place;
@@ -166,8 +167,23 @@ impl BodyLowering<'_, '_> {
         Ok(())
     }
 
-    /// The operation of an instruction that does not end a block; `None` if the IR has no variant for it.
+    /// The operation of an instruction that does not end a block.
     pub(super) fn operation(
+        &mut self,
+        opcode: Opcode,
+        modifiers: &Modifiers,
+        values: &Values,
+        span: Span,
+    ) -> Lower<Op> {
+        let op = self.known_operation(opcode, modifiers, values, span)?;
+        Ok(op.unwrap_or_else(|| {
+            let words: Vec<&str> = modifiers.words().collect();
+            self.unexecuted(opcode, &words, values)
+        }))
+    }
+
+    /// The same; `None` if the IR has no variant for it.
+    fn known_operation(
         &mut self,
         opcode: Opcode,
         modifiers: &Modifiers,
@@ -191,7 +207,7 @@ impl BodyLowering<'_, '_> {
                 return self.comparison(opcode, modifiers, args, span).map(Some);
             }
             Mov => return self.mov(modifiers, args, span).map(Some),
-            Cvt => return self.convert(modifiers, args, span).map(Some),
+            Cvt => return self.convert(modifiers, args, span),
             Shfl | Prmt | Vote | Match | Activemask | Redux | Elect => {
                 return self.exchange(opcode, modifiers, args, span).map(Some);
             }

@@ -1,13 +1,21 @@
 //! Barriers, fences and mbarriers (PTX ISA 9.7.13).
 
 use super::super::body::{BodyLowering, Lower};
+use super::super::operand::Value;
+use super::asynchronous::space_word;
 use super::{Args, scope, semantics, space};
 use crate::diagnostic::Code;
 use crate::ir::{
-    BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp, Op, Operand, Reg, Scope, Semantics, Space,
+    BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp, Op, Operand, Proxy, ProxyFence, Reg, Scope,
+    Semantics, Space,
 };
 use crate::isa::{Modifiers, Opcode};
 use crate::syntax::Span;
+
+/// The space that `.sync_restrict` names.
+fn restriction(m: &Modifiers) -> Option<Space> {
+    m.find(|word| word.strip_prefix("sync_restrict::").and_then(space_word))
+}
 
 impl BodyLowering<'_, '_> {
     pub(super) fn synchronization(
@@ -19,8 +27,8 @@ impl BodyLowering<'_, '_> {
     ) -> Lower<Option<Op>> {
         let op = match opcode {
             Opcode::Bar | Opcode::Barrier => Op::Barrier(self.barrier(opcode, m, args, span)?),
-            Opcode::Membar | Opcode::Fence if m.words().any(|word| word.starts_with("proxy")) => {
-                Op::Fence(FenceOp::Proxy)
+            Opcode::Membar | Opcode::Fence if m.has("proxy") => {
+                Op::Fence(FenceOp::Proxy(Box::new(self.proxy_fence(m, args)?)))
             }
             Opcode::Membar => {
                 let scope = match () {
@@ -28,16 +36,41 @@ impl BodyLowering<'_, '_> {
                     () if m.has("gl") => Scope::Gpu,
                     () => Scope::Sys,
                 };
-                Op::Fence(FenceOp::Thread { semantics: Semantics::Sc, scope })
+                Op::Fence(FenceOp::Thread { semantics: Semantics::Sc, scope, restrict: None })
             }
             Opcode::Fence if m.has("mbarrier_init") => Op::Fence(FenceOp::MbarrierInit),
             Opcode::Fence => {
                 let semantics = semantics(m).unwrap_or(Semantics::AcqRel);
-                Op::Fence(FenceOp::Thread { semantics, scope: scope(m).unwrap_or(Scope::Sys) })
+                let (scope, restrict) = (scope(m).unwrap_or(Scope::Sys), restriction(m));
+                Op::Fence(FenceOp::Thread { semantics, scope, restrict })
             }
             _ => self.mbarrier(m, args, span)?,
         };
         Ok(Some(op))
+    }
+
+    fn proxy_fence(&mut self, m: &Modifiers, args: Args<'_>) -> Lower<ProxyFence> {
+        // `membar.proxy` writes proxy and space as one word of the table, `fence.proxy` as two.
+        let words = || m.words().flat_map(|word| word.split('.'));
+        let tensormap = match args.0.first() {
+            Some(Value::Place(place)) => Some((*place, args.constant(1))),
+            _ => None,
+        };
+        let tensormap = match tensormap {
+            Some((place, size)) => {
+                self.agree(Space::Generic, &place)?;
+                Some((place.address, self.check_constant(1, size, 128..=128, place.span)? as u32))
+            }
+            None => None,
+        };
+        Ok(ProxyFence {
+            proxy: words().find_map(Proxy::from_text).unwrap_or(Proxy::Async),
+            space: words().find_map(space_word),
+            semantics: semantics(m),
+            scope: scope(m),
+            restrict: restriction(m),
+            tensormap,
+        })
     }
 
     fn barrier(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<BarrierOp> {

@@ -1,0 +1,119 @@
+//! The checker of the IR takes what lowering gives, and says what is wrong with a body that a pass has broken.
+
+use warploom_ptx::ir::{BlockId, Module, Op, Operand, Predicate, Reg, ScalarType, check_module};
+use warploom_ptx::{Options, isa, load};
+
+#[path = "support/instances.rs"]
+mod instances;
+#[path = "support/texts.rs"]
+mod texts;
+
+fn module(body: &str) -> Module {
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.global .u32 g;\n.entry k()\n{{ .reg .pred %p<3>; .reg .b32 %r<5>; .reg .b64 %d<3>;\n{body}\nret;\n}}\n"
+    );
+    (*load(text.as_bytes(), &Options { driver_version: 13000, sm: 80 }).expect("a module")).clone()
+}
+
+/// Breaks the body of a text and gives what the checker says.
+fn broken(body: &str, breaks: impl FnOnce(&mut warploom_ptx::ir::Body)) -> String {
+    let mut module = module(body);
+    check_module(&module).expect("sound before");
+    breaks(module.functions[0].body.as_mut().expect("a body"));
+    check_module(&module).expect_err("broken")
+}
+
+const LOOP: &str =
+    "mov.u32 %r0, 0; L: add.u32 %r0, %r0, 1; setp.lt.u32 %p0, %r0, 9; @%p0 bra L; st.global.u32 [g], %r0;";
+
+#[test]
+fn every_text_and_every_form_is_sound() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests");
+    for module in texts::modules(&root) {
+        check_module(&module).unwrap_or_else(|broken| panic!("{broken}\n{}", *module));
+    }
+    for (opcode, form) in isa::all_forms() {
+        for text in instances::instances(opcode, form) {
+            for (target, sm) in [("sm_90a", 90), ("sm_100a", 100), ("sm_120a", 120)] {
+                let declarations = instances::DECLARATIONS;
+                let text = format!(
+                    ".version 9.2\n.target {target}\n.address_size 64\n.entry k()\n{{{declarations}\n{text}\nret;\n}}\n"
+                );
+                if let Ok(module) = load(text.as_bytes(), &Options { driver_version: 13020, sm }) {
+                    check_module(&module).unwrap_or_else(|broken| panic!("{broken}\n{text}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn registers_that_do_not_exist() {
+    let message = broken("add.u32 %r0, %r1, 1;", |body| {
+        for operand in &mut body.insts[0].operands_mut() {
+            operand.reg().into_iter().for_each(|reg| *reg = Reg(77));
+        }
+    });
+    assert!(message.contains("r77 is not declared"), "{message}");
+}
+
+#[test]
+fn widths_and_classes() {
+    let message = broken("add.u32 %r0, %r1, 1;", |body| body.regs[0].ty = ScalarType::B64);
+    assert!(message.contains("is .b64, but Def of .u32"), "{message}");
+    let message = broken("@%p0 add.u32 %r0, %r1, 1;", |body| {
+        body.insts[0].guard = Some(Predicate { reg: Reg(1), negated: false });
+    });
+    assert!(message.contains("but Guard of .pred"), "{message}");
+    let message = broken("@%p0 bra E; add.u32 %r0, %r1, 1; E:", |body| body.regs[0].ty = ScalarType::B32);
+    assert!(message.contains("but Guard of .pred"), "{message}");
+    let message = broken("ld.global.s8 %r0, [g];", |body| {
+        let Op::Ld { to, .. } = &mut body.insts[0].op else { panic!("a load") };
+        *to = ScalarType::S16;
+    });
+    assert!(message.contains("is .b32, but Def of .s16"), "{message}");
+}
+
+#[test]
+fn ranges_of_blocks() {
+    let message = broken(LOOP, |body| body.blocks[1].insts.start += 1);
+    assert!(message.contains("b1 has instructions"), "{message}");
+    let message = broken(LOOP, |body| drop(body.insts.pop()));
+    assert!(message.contains("no block") || message.contains("instructions"), "{message}");
+}
+
+#[test]
+fn branches() {
+    let message = broken(LOOP, |body| body.blocks[0].terminator.next = Some(BlockId(9)));
+    assert!(message.contains("b0 goes to a block that does not exist"), "{message}");
+    let message = broken(LOOP, |body| body.blocks[1].terminator.next = None);
+    assert!(message.contains("`next` does not go with"), "{message}");
+    let message = broken(LOOP, |body| body.blocks[2].terminator.next = Some(BlockId(2)));
+    assert!(message.contains("of no loop") || message.contains("`next` does not go with"), "{message}");
+}
+
+#[test]
+fn loops() {
+    let message = broken(LOOP, |body| body.loops.clear());
+    assert!(message.contains("the edge from b1 back to b1 is of no loop"), "{message}");
+    let message = broken(LOOP, |body| body.loops[0].blocks.end = 9);
+    assert!(message.contains("not where it should be"), "{message}");
+    let message = broken(LOOP, |body| body.loops[0].depth = 2);
+    assert!(message.contains("not where it should be"), "{message}");
+}
+
+#[test]
+fn lists_of_what_is_named() {
+    let message = broken(LOOP, |body| body.globals.clear());
+    assert!(message.contains("g0 is not in the list of variables"), "{message}");
+}
+
+#[test]
+fn a_constant_where_a_register_must_stand_has_no_place() {
+    // The type of a destination leaves no room for one; a value can be replaced.
+    let mut module = module("add.u32 %r0, %r1, 1;");
+    let body = module.functions[0].body.as_mut().expect("a body");
+    let Op::IntBinary { a, .. } = &mut body.insts[0].op else { panic!("an addition") };
+    *a = Operand::Imm(5);
+    check_module(&module).expect("still sound");
+}
