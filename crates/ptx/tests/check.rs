@@ -117,3 +117,48 @@ fn a_constant_where_a_register_must_stand_has_no_place() {
     *a = Operand::Imm(5);
     check_module(&module).expect("still sound");
 }
+
+#[test]
+fn what_instructions_without_a_variant_read_and_write() {
+    // Instruction, target, names of the registers that it writes and reads.
+    let cases: [(&str, &str, &[&str], &[&str]); 5] = [
+        ("multimem.ld_reduce.relaxed.sys.global.add.u32 %r0, [%d0];", "sm_90a", &["%r0"], &["%d0"]),
+        (
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d0, %d1, %p0, 1, 1, 0, 0;",
+            "sm_90a",
+            &["%f0", "%f1", "%f2", "%f3"],
+            &["%d0", "%d1", "%f0", "%f1", "%f2", "%f3", "%p0"],
+        ),
+        ("tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r0, %r1}, [%r2];", "sm_100a", &["%r0", "%r1"], &["%r2"]),
+        (
+            "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%d0], [%d1, {%r0}], [%d2];",
+            "sm_90a",
+            &[],
+            &["%d0", "%d1", "%d2", "%r0"],
+        ),
+        (
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%d0], %r0, [%d1];",
+            "sm_90a",
+            &[],
+            &["%d0", "%d1", "%r0"],
+        ),
+    ];
+    for (instruction, target, writes, reads) in cases {
+        let text = format!(
+            ".version 8.6\n.target {target}\n.address_size 64\n.entry k()\n{{ .reg .pred %p<3>; .reg .b32 %r<5>; .reg .b64 %d<3>; .reg .f32 %f<5>;\n@%p1 {instruction}\nret;\n}}\n"
+        );
+        let sm = if target == "sm_90a" { 90 } else { 100 };
+        let module = load(text.as_bytes(), &Options { driver_version: 13000, sm })
+            .unwrap_or_else(|failure| panic!("{instruction}: {:?}", failure.diagnostics));
+        let body = module.functions[0].body.as_ref().expect("a body");
+        let named = |regs: Vec<Reg>| {
+            let mut names: Vec<&str> = regs.iter().map(|reg| &*body.regs[reg.0 as usize].name).collect();
+            names.sort_unstable();
+            names
+        };
+        let operands = body.insts[0].operands();
+        assert_eq!(named(operands.iter().filter_map(|operand| operand.def()).collect()), writes, "{instruction}");
+        let read = operands.iter().filter(|operand| operand.role != warploom_ptx::ir::Role::Guard);
+        assert_eq!(named(read.filter_map(|operand| operand.read()).collect()), reads, "{instruction}");
+    }
+}
