@@ -300,7 +300,8 @@ pub enum Item {
 pub enum SectionLine {
     /// `label:`
     Label(Ident),
-    /// `.b8 1, 2` and the like; values may be `label`, `label+offset`, `label1-label2`.
+    /// `.b8 1, 2` and the like; or, of `.b32` and `.b64`, one of `label`, `.section`, `label+offset`, `.section+offset`,
+    /// `label1-label2`.
     Data {
         /// One of `.b8`, `.b16`, `.b32`, `.b64`.
         ty: ScalarType,

@@ -6,7 +6,7 @@
 use proptest::prelude::*;
 
 use super::ast::*;
-use super::{Names, Span, dump, parse};
+use super::{Names, Span, dump, number, parse};
 
 struct Build {
     choices: std::vec::IntoIter<u64>,
@@ -388,13 +388,46 @@ impl Build {
                 name: self.word(&[".debug_info", ".debug_str"]),
                 lines: self.many(4, |build| match build.pick(2) {
                     0 => SectionLine::Label(build.ident()),
-                    _ => SectionLine::Data { ty: ScalarType::B32, values: build.some(3, Self::expr) },
+                    _ => build.section_data(),
                 }),
                 span: AT,
             },
             7 => Item::Dwarf(self.word(&["@@DWARF .4byte 0x1, 0x2", "@@DWARF .byte 3"])),
             _ => Item::Pragma(self.strings()),
         }
+    }
+
+    /// What compilers write into debug sections: numbers, or one place.
+    fn section_data(&mut self) -> SectionLine {
+        let integer = |build: &mut Self, sign: u64| {
+            let literal = Literal::Int((build.number() >> 1) as i64 >> sign);
+            Expr { kind: ExprKind::Literal(if sign == 1 { number::negate(literal) } else { literal }), span: AT }
+        };
+        if self.pick(2) == 0 {
+            let ty = self.one_of(&[ScalarType::B8, ScalarType::B16, ScalarType::B32, ScalarType::B64]);
+            let values = self.some(3, |build| {
+                let sign = build.pick(2);
+                integer(build, sign)
+            });
+            return SectionLine::Data { ty, values };
+        }
+        let place = |ident: Ident| Expr { kind: ExprKind::Name(ident.name), span: AT };
+        let label = place(self.ident());
+        let first = if self.pick(2) == 0 { label } else { place(self.word(&[".debug_loc", ".debug_str"])) };
+        let value = match self.pick(3) {
+            0 => first,
+            1 => {
+                let [a, b] = [first, integer(self, 0)].map(|expr| self.nodes.push(expr));
+                Expr { kind: ExprKind::Binary(BinaryOp::Add, a, b), span: AT }
+            }
+            _ => {
+                let other = place(self.ident());
+                let [a, b] = [label, other].map(|expr| self.nodes.push(expr));
+                Expr { kind: ExprKind::Binary(BinaryOp::Sub, a, b), span: AT }
+            }
+        };
+        let ty = self.one_of(&[ScalarType::B32, ScalarType::B64]);
+        SectionLine::Data { ty, values: self.some(1, |_| value) }
     }
 
     fn module(mut self) -> Module {

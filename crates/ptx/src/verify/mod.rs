@@ -90,8 +90,7 @@ pub fn compile(text: &[u8], options: &Options) -> Result<Input, Failure> {
     let source = Arc::clone(parsed.module.source());
     let fail = |class, diagnostics| Failure { class, diagnostics, source: Arc::clone(&source) };
     if identify(text) != Some(ImageKind::Ptx) {
-        let message = "Missing .version directive at start of file";
-        return Err(fail(FailureClass::InvalidImage, vec![Diagnostic::error(Code::Version, Span::new(0, 0), message)]));
+        return Err(fail(FailureClass::InvalidImage, vec![no_ptx(text)]));
     }
     if let Some((class, diagnostic)) = acceptance::check(&parsed.module, options) {
         return Err(fail(class, vec![diagnostic]));
@@ -113,6 +112,21 @@ pub fn compile(text: &[u8], options: &Options) -> Result<Input, Failure> {
         return Err(fail(FailureClass::InvalidPtx, lowered.diagnostics));
     }
     Ok(Input { lowered, source })
+}
+
+/// Why a text is no PTX at all. Editors and shells that write a byte order mark make a file that looks right and is refused, here as by
+/// NVIDIA's assembler, so that is said.
+fn no_ptx(text: &[u8]) -> Diagnostic {
+    const MARKS: [(&[u8], &str); 3] =
+        [(b"\xef\xbb\xbf", "UTF-8"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16 (big-endian)")];
+    match MARKS.iter().find(|(mark, _)| text.starts_with(mark)) {
+        Some((_, encoding)) => {
+            let message = "Unexpected non-ASCII character encountered on line 1";
+            let note = format!("the file begins with a byte order mark of {encoding}: save it as ASCII, or as UTF-8 without the mark");
+            Diagnostic::error(Code::Syntax, Span::new(0, 0), message).note(note)
+        }
+        None => Diagnostic::error(Code::Version, Span::new(0, 0), "Missing .version directive at start of file"),
+    }
 }
 
 /// Loads one text as `cuModuleLoadData` does: functions that it calls must be defined.

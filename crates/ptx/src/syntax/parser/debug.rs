@@ -1,8 +1,10 @@
 //! Debugging directives (PTX ISA 11.5).
 
 use super::{Parse, Parser};
-use crate::syntax::ast::{Expr, ExprKind, Item, Loc, ScalarType, SectionLine, SourceLine};
+use crate::diagnostic::Code;
+use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Item, Literal, Loc, ScalarType, SectionLine, SourceLine};
 use crate::syntax::lexer::TokenKind;
+use crate::syntax::number;
 
 impl Parser<'_> {
     fn source_line(&mut self) -> Parse<SourceLine> {
@@ -88,21 +90,60 @@ impl Parser<'_> {
         };
         self.bump();
         let mark = self.exprs.len();
-        loop {
-            let value = if self.at(TokenKind::Dot) { self.section_reference()? } else { self.expr()? };
+        if matches!(self.token.kind, TokenKind::Dot | TokenKind::Ident) {
+            let value = self.section_reference(ty)?;
             self.exprs.push(value);
-            if !self.eat(TokenKind::Comma) {
-                break;
+        } else {
+            loop {
+                let value = self.section_number()?;
+                self.exprs.push(value);
+                if !self.eat(TokenKind::Comma) {
+                    break;
+                }
             }
         }
         self.eat(TokenKind::Semicolon);
         Ok(SectionLine::Data { ty, values: self.nodes.extend(self.exprs.drain(mark..)) })
     }
 
-    /// `.debug_abbrev`: where another section begins
-    fn section_reference(&mut self) -> Parse<Expr> {
+    /// `5`, `-5`: the only data that stand in lists.
+    fn section_number(&mut self) -> Parse<Expr> {
+        let start = self.token.span.start;
+        let negative = self.eat(TokenKind::Minus);
+        let literal = match self.literal()? {
+            Literal::F32(_) | Literal::F64(_) => {
+                self.rewind(start);
+                return Err(self.unexpected("an integer or a label"));
+            }
+            literal if negative => number::negate(literal),
+            literal => literal,
+        };
+        Ok(Expr { kind: ExprKind::Literal(literal), span: self.span_from(start) })
+    }
+
+    /// `.debug_abbrev`, `label`: where a section or a label lies; `.debug_loc+131`, `label+n`: so many bytes behind it; `label-label`:
+    /// how far apart. Nothing else: a number before a label cannot be said, and a section is subtracted from nothing.
+    fn section_reference(&mut self, ty: ScalarType) -> Parse<Expr> {
+        let is_label = self.at(TokenKind::Ident);
         let token = self.bump();
+        if matches!(ty, ScalarType::B8 | ScalarType::B16) {
+            return Err(self.error(Code::Syntax, token.span, "Illegal type for dwarf data"));
+        }
         let ident = self.ident_of(token);
-        Ok(Expr { kind: ExprKind::Name(ident.name), span: ident.span })
+        let place = Expr { kind: ExprKind::Name(ident.name), span: ident.span };
+        let (op, other) = if self.eat(TokenKind::Plus) {
+            if !self.at(TokenKind::Number) {
+                return Err(self.unexpected("an offset in bytes"));
+            }
+            (BinaryOp::Add, self.section_number()?)
+        } else if is_label && self.eat(TokenKind::Minus) {
+            let label = self.ident("a label")?;
+            (BinaryOp::Sub, Expr { kind: ExprKind::Name(label.name), span: label.span })
+        } else {
+            return Ok(place);
+        };
+        let span = place.span.to(other.span);
+        let [a, b] = [place, other].map(|expr| self.nodes.push(expr));
+        Ok(Expr { kind: ExprKind::Binary(op, a, b), span })
     }
 }
