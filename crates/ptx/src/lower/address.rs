@@ -1,12 +1,13 @@
 //! Addresses in brackets, and their state spaces (PTX ISA 6.4.1).
 
+use super::array::Element;
 use super::body::{BodyLowering, Lower, Reported};
 use super::constant;
 use super::scope::Symbol;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{Address, Base, Space};
+use crate::syntax::Span;
 use crate::syntax::ast::{self, List, OperandKind};
-use crate::syntax::{Name, Span};
 
 /// `[...]`
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,11 @@ pub(super) struct Place {
 impl BodyLowering<'_, '_> {
     /// `[...]`
     pub(super) fn place(&mut self, operand: &ast::Operand) -> Lower<Place> {
+        if let OperandKind::Element(name, index) = operand.kind
+            && matches!(self.opcode(), "ld" | "ldu" | "st")
+        {
+            return self.element_place(name, index, operand);
+        }
         let OperandKind::Address(id) = operand.kind else {
             let argument = self.argument;
             return self.mismatch(operand.span, format_args!("argument {argument} must be an address in brackets"));
@@ -44,7 +50,7 @@ impl BodyLowering<'_, '_> {
         Ok(Place { address, space, unified: written.unified, rest: written.rest, span: operand.span, base })
     }
 
-    fn place_base(&mut self, base: &ast::Operand) -> Lower<(Base, i64, Option<Space>)> {
+    pub(super) fn place_base(&mut self, base: &ast::Operand) -> Lower<(Base, i64, Option<Space>)> {
         if let Some(reg) = self.named_register(base) {
             let ty = self.body.regs[reg.0 as usize].ty;
             if matches!(ty.bits(), 32 | 64) && !ty.is_float() {
@@ -59,7 +65,10 @@ impl BodyLowering<'_, '_> {
                 return Ok((Base::Absolute, value as i64, None));
             }
             OperandKind::Name(name) => (name, 0),
-            OperandKind::Element(name, address) => (name, self.element_offset(name, address, base.span)?),
+            OperandKind::Element(name, index) => match self.element(name, index, base.span)? {
+                Element::Offset(offset) => (name, offset),
+                Element::Computed(_) => return self.mismatch(base.span, "an array index must be an integer constant"),
+            },
             OperandKind::Expr(expr) => {
                 let folded = self.fold(expr)?;
                 let offset = constant::integer(folded.value).unwrap_or(0) as i64;
@@ -75,7 +84,7 @@ impl BodyLowering<'_, '_> {
                 let space = self.l.module.globals[id.0 as usize].space;
                 Ok((Base::Global(self.use_global(id)), offset, Some(space)))
             }
-            Some(Symbol::Local { offset: place }) => {
+            Some(Symbol::Local { offset: place, .. }) => {
                 Ok((Base::LocalFrame, offset.wrapping_add(i64::from(place)), Some(Space::Local)))
             }
             Some(Symbol::Param(index)) => {
@@ -87,26 +96,6 @@ impl BodyLowering<'_, '_> {
                 let text = self.l.text(name);
                 self.unknown(base.span, text)
             }
-        }
-    }
-
-    /// Bytes from the start of `name` to `name[index]`.
-    pub(super) fn element_offset(&mut self, name: Name, address: ast::Id<ast::Address>, span: Span) -> Lower<i64> {
-        let size = match self.symbol(name) {
-            Some(Symbol::Global(id)) => i64::from(self.l.module.globals[id.0 as usize].ty.bytes()),
-            Some(Symbol::Param(index)) => i64::from(self.params[index as usize].ty.bytes()),
-            _ => 1,
-        };
-        let index = self.l.ast[address];
-        let base = self.l.ast[index.base];
-        let constant = match base.kind {
-            OperandKind::Literal(literal) => constant::integer(literal),
-            OperandKind::Expr(expr) => constant::fold(self.l.ast, expr).ok().and_then(|f| constant::integer(f.value)),
-            _ => None,
-        };
-        match constant {
-            Some(value) if index.offset.is_none() => Ok((value as i64).wrapping_mul(size)),
-            _ => self.mismatch(span, "an array index must be an integer constant"),
         }
     }
 

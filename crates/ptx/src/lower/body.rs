@@ -219,7 +219,8 @@ impl<'a> BodyLowering<'_, 'a> {
                 let Some((size, align)) = self.l.frame_layout(variable) else { return };
                 let offset = place(&mut self.body.local_size, size, align);
                 self.body.local_align = self.body.local_align.max(align);
-                self.l.declare(variable.name, Symbol::Local { offset }, "variable");
+                let is_array = !variable.dims.is_empty();
+                self.l.declare(variable.name, Symbol::Local { offset, ty, is_array }, "variable");
             }
             StateSpace::Param => {
                 let Some((size, align)) = self.l.frame_layout(variable) else { return };

@@ -4,6 +4,7 @@
 //! what concerns a module as a whole is the business of [`crate::verify`].
 
 mod address;
+mod array;
 mod body;
 mod call;
 mod constant;
@@ -59,6 +60,8 @@ struct Lowering<'a> {
     /// By function: its first declaration.
     first_declared: Vec<Span>,
     global_spans: Vec<Span>,
+    /// By variable of the module: whether it is an array, which `name[index]` asks.
+    global_arrays: Vec<bool>,
     /// By function: its definition in the tree.
     definitions: Vec<Option<ast::Id<ast::Function>>>,
     /// Initialisers to evaluate when all names are known.
@@ -110,6 +113,7 @@ impl<'a> Lowering<'a> {
             function_spans: Vec::new(),
             first_declared: Vec::new(),
             global_spans: Vec::new(),
+            global_arrays: Vec::new(),
             definitions: Vec::new(),
             initialisers: Vec::new(),
             aliases: Vec::new(),

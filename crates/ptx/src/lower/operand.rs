@@ -1,6 +1,7 @@
 //! Operands: what is written, checked against what the form expects.
 
 use super::address::Place;
+use super::array::Element;
 use super::body::{BodyLowering, Lower, Reported};
 use super::constant::{self, Folded};
 use super::scope::Symbol;
@@ -319,10 +320,13 @@ impl<'a> BodyLowering<'_, 'a> {
                 self.address_value(name, ast::Literal::Int(0), ty, operand.span)
             }
             OperandKind::Name(_) | OperandKind::Member(..) => self.special_value(operand, ty, relaxed),
-            OperandKind::Element(name, address) => {
-                let offset = self.element_offset(name, address, operand.span)?;
-                self.address_value(name, ast::Literal::Int(offset), ty, operand.span)
-            }
+            OperandKind::Element(name, address) => match self.element(name, address, operand.span)? {
+                Element::Offset(offset) => self.address_value(name, ast::Literal::Int(offset), ty, operand.span),
+                Element::Computed(offset) => {
+                    let start = self.address_value(name, ast::Literal::Int(0), ScalarType::U64, operand.span)?;
+                    Ok(Operand::Reg(self.element_address(start, offset, ty)))
+                }
+            },
             OperandKind::Not(inner) if ty == ScalarType::Pred => {
                 let inner = self.l.ast[inner];
                 let a = self.source(&inner, ty, false)?;
@@ -364,17 +368,28 @@ impl<'a> BodyLowering<'_, 'a> {
 
     /// The address of a variable or function as a value: only `mov` and `cvta` take one (PTX ISA 6.4).
     fn address_value(&mut self, name: Name, offset: ast::Literal, ty: ScalarType, span: Span) -> Lower<Operand> {
-        let argument = self.argument;
         if !matches!(self.opcode(), "mov" | "cvta") {
-            let message = format!("Argument {argument} of instruction '{}': must be register", self.opcode());
+            let message = format!("Argument {} of instruction '{}': must be register", self.argument, self.opcode());
             self.l.error(Code::Operand, span, message);
             return Err(Reported);
         }
+        self.variable_address(name, offset, ty, span)
+    }
+
+    /// An instruction that computes the address of a variable or function.
+    pub(super) fn variable_address(
+        &mut self,
+        name: Name,
+        offset: ast::Literal,
+        ty: ScalarType,
+        span: Span,
+    ) -> Lower<Operand> {
+        let argument = self.argument;
         let offset = constant::integer(offset).unwrap_or(0) as i64;
         let (target, place) = match self.symbol(name) {
             Some(Symbol::Global(id)) => (self.use_global(id).into(), 0),
             Some(Symbol::Function(id)) => (AddressTarget::Function(self.use_function(id)), 0),
-            Some(Symbol::Local { offset }) => (AddressTarget::LocalFrame, i64::from(offset)),
+            Some(Symbol::Local { offset, .. }) => (AddressTarget::LocalFrame, i64::from(offset)),
             Some(Symbol::Param(index)) => (AddressTarget::ParamFrame, i64::from(self.params[index as usize].offset)),
             Some(_) => return self.mismatch(span, format_args!("argument {argument} is no value")),
             None => {

@@ -18,6 +18,8 @@ pub(super) enum Symbol {
     /// A `.local` variable at this offset of the frame.
     Local {
         offset: u32,
+        ty: ScalarType,
+        is_array: bool,
     },
     /// A variable of the parameter frame: index into the function's list.
     Param(u32),

@@ -207,6 +207,7 @@ impl Lowering<'_> {
             line: self.lines.line(variable.span.start),
         };
         self.module.globals.push(global);
+        self.global_arrays.push(!variable.dims.is_empty());
         self.global_spans.push(variable.name.span);
         let global = GlobalId(self.module.globals.len() as u32 - 1);
         if variable.init.is_some() {
