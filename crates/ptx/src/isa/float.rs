@@ -31,7 +31,8 @@ pub(super) const FORMS: &[&str] = &[
     "fma.rn.relu?.(bf16|bf16x2) =0 0 0 0 ; 7.0 80",
     "fma.rn.oob.relu?.(f16|f16x2|bf16|bf16x2) =0 0 0 0 ; 8.1 90",
     "fma.$rnd.sat?.f32.(f16|bf16) =0 1 1 0 ; 8.6 100",
-    "mad.$rnd.ftz?.sat?.f32 =0 0 0 0",
+    // Who may leave out the rounding is checked by lowering.
+    "mad.$rnd?.ftz?.sat?.f32 =0 0 0 0",
     "mad.$rnd.f64 =0 0 0 0",
     // 9.7.3.8
     "div.approx.ftz?.f32 =0 0 0",

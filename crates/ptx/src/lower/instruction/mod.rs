@@ -167,6 +167,15 @@ impl BodyLowering<'_, '_> {
         Ok(())
     }
 
+    /// `mad.f32` without rounding is `mad.rn.f32`, up to PTX ISA 3.1 and for targets before sm_20 (PTX ISA 9.7.3.7).
+    fn check_mad_rounding(&mut self, m: &Modifiers, span: Span) -> Lower<()> {
+        let legacy = self.l.module.version < (3, 2) || self.l.module.target.sm < 20;
+        if ty(m) == ScalarType::F32 && m.find(Rounding::from_text).is_none() && !legacy {
+            return self.refuse(Code::Modifier, span, "Rounding modifier required for instruction 'mad'");
+        }
+        Ok(())
+    }
+
     /// The operation of an instruction that does not end a block.
     pub(super) fn operation(
         &mut self,
@@ -198,6 +207,9 @@ impl BodyLowering<'_, '_> {
             | Rcp | Sqrt | Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh => {
                 if matches!(opcode, Bfe | Bfi) {
                     self.check_bit_field(opcode, args, span)?;
+                }
+                if opcode == Mad {
+                    self.check_mad_rounding(modifiers, span)?;
                 }
                 let carry_in = matches!(opcode, Addc | Subc | Madc).then(|| self.condition_code());
                 let carry_out = modifiers.has("cc").then(|| self.condition_code());
