@@ -121,8 +121,9 @@ fn no_ptx(text: &[u8]) -> Diagnostic {
         [(b"\xef\xbb\xbf", "UTF-8"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16 (big-endian)")];
     match MARKS.iter().find(|(mark, _)| text.starts_with(mark)) {
         Some((_, encoding)) => {
-            let message = "Unexpected non-ASCII character encountered on line 1";
-            let note = format!("the file begins with a byte order mark of {encoding}: save it as ASCII, or as UTF-8 without the mark");
+            let message =
+                format!("Unexpected non-ASCII character encountered on line 1: a byte order mark of {encoding}");
+            let note = "save the file as ASCII, or as UTF-8 without the mark";
             Diagnostic::error(Code::Syntax, Span::new(0, 0), message).note(note)
         }
         None => Diagnostic::error(Code::Version, Span::new(0, 0), "Missing .version directive at start of file"),
