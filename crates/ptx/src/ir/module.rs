@@ -291,6 +291,8 @@ pub struct UnsupportedUse {
     pub mnemonic: MnemonicId,
     /// PTX line, from 1.
     pub line: u32,
+    /// The modifiers that the IR does not express, with dots between, if that is why.
+    pub unread: Option<String>,
 }
 
 /// Index into [`Body::locs`].

@@ -31,6 +31,18 @@ pub struct Needs {
     pub suffix: Option<char>,
 }
 
+impl Needs {
+    /// Whether a module of that PTX ISA version for that target (`90`, `Some('a')` of sm_90a) may use it.
+    pub fn are_met(&self, version: (u32, u32), sm: u32, suffix: Option<char>) -> bool {
+        let specific = match self.suffix {
+            Some('a') if self.sm == 90 => suffix == Some('a') && sm == 90,
+            Some(_) => suffix.is_some() && sm >= self.sm,
+            None => sm >= self.sm,
+        };
+        version >= self.version && specific
+    }
+}
+
 /// A choice of words at one place of a mnemonic.
 #[derive(Clone, Debug)]
 pub struct Slot {

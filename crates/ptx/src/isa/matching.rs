@@ -7,34 +7,67 @@ use super::form::{Form, Needs};
 use super::opcode::Opcode;
 use crate::ir::ScalarType;
 use smallvec::SmallVec;
+use std::cell::Cell;
 
-/// The modifiers of an instruction as its form read them.
+/// The modifiers of an instruction as its form read them. It notes which of them lowering has asked for and found: a word that nobody has
+/// read is one that the result does not express.
 #[derive(Clone, Debug, Default)]
 pub struct Modifiers {
     words: Vec<Box<str>>,
-    types: SmallVec<[Option<ScalarType>; 4]>,
+    /// Of each captured type, its word.
+    types: SmallVec<[Option<(ScalarType, usize)>; 4]>,
     needs: Vec<(Box<str>, Needs)>,
+    /// A bit for each word.
+    read: Cell<u64>,
 }
 
 impl Modifiers {
     /// Whether the word (without its dot) was written.
     pub fn has(&self, word: &str) -> bool {
-        self.words.iter().any(|w| **w == *word)
+        self.any(|w| w == word)
     }
 
-    /// The words in the order of the form's slots.
-    pub fn words(&self) -> impl Iterator<Item = &str> {
-        self.words.iter().map(|w| &**w)
+    /// Whether a word was written for which `is` holds; all such words are read.
+    pub fn any(&self, is: impl Fn(&str) -> bool) -> bool {
+        self.all(|word| is(word).then_some(())).next().is_some()
+    }
+
+    /// What `read` makes of the words that it knows, in the order of the form's slots.
+    pub fn all<T>(&self, read: impl Fn(&str) -> Option<T>) -> impl Iterator<Item = T> {
+        let known: Vec<T> = (0..self.words.len())
+            .filter_map(|at| {
+                let value = read(&self.words[at])?;
+                self.note(at);
+                Some(value)
+            })
+            .collect();
+        known.into_iter()
     }
 
     /// The first word that `read` knows.
     pub fn find<T>(&self, read: impl Fn(&str) -> Option<T>) -> Option<T> {
-        self.words.iter().find_map(|w| read(w))
+        let (at, value) = self.words.iter().enumerate().find_map(|(at, word)| Some((at, read(word)?)))?;
+        self.note(at);
+        Some(value)
+    }
+
+    /// The words in the order of the form's slots. To look at them is not to read them.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(|w| &**w)
+    }
+
+    /// The first word.
+    pub fn first(&self) -> Option<&str> {
+        let word = self.words.first()?;
+        self.note(0);
+        Some(word)
     }
 
     /// The captured type `index`.
     pub fn ty(&self, index: usize) -> Option<ScalarType> {
-        self.types.get(index).copied().flatten()
+        let (ty, at) = self.types.get(index).copied().flatten()?;
+        self.note(at);
+        Some(ty)
     }
 
     /// Elements by `.v2`, `.v4`, `.v8`; 1 without.
@@ -51,6 +84,22 @@ impl Modifiers {
     /// Words that need more than their form, and what.
     pub fn needs(&self) -> impl Iterator<Item = (&str, Needs)> {
         self.needs.iter().map(|(word, needs)| (&**word, *needs))
+    }
+
+    /// Forgets what was read: another instruction with the same modifiers begins.
+    pub fn begin_reading(&self) {
+        self.read.set(0);
+    }
+
+    /// The words that nobody has read since.
+    pub fn unread(&self) -> impl Iterator<Item = &str> {
+        let read = self.read.get();
+        self.words.iter().enumerate().filter(move |(at, _)| read >> at & 1 == 0).map(|(_, word)| &**word)
+    }
+
+    /// Forms have at most some twenty slots.
+    fn note(&self, at: usize) {
+        self.read.set(self.read.get() | 1 << at);
     }
 }
 
@@ -114,6 +163,16 @@ impl Mnemonic {
         let candidates = if in_order.is_empty() { collect(forms, modifiers, match_any_order) } else { in_order };
         if candidates.is_empty() { Err(explain(forms, modifiers)) } else { Ok(Mnemonic { opcode, candidates }) }
     }
+
+    /// The candidate that an instruction with so many operands takes: the first whose needs `is_met` finds met, or else the first that fits.
+    pub fn choose(&self, operands: usize, is_met: impl Fn(usize) -> bool) -> Option<usize> {
+        let fitting = |at: &usize| {
+            let (least, most) = self.candidates[*at].form.arity();
+            (least..=most).contains(&operands)
+        };
+        let mut candidates = 0..self.candidates.len();
+        candidates.clone().find(|at| fitting(at) && is_met(*at)).or_else(|| candidates.find(fitting))
+    }
 }
 
 type Assignment = Vec<Option<(usize, Needs)>>;
@@ -131,7 +190,7 @@ fn collect(
             for (slot, assigned) in form.slots.iter().zip(assignment) {
                 let word = assigned.map(|(index, _)| modifiers[index]);
                 if slot.is_type {
-                    read.types.push(word.and_then(ScalarType::from_text));
+                    read.types.push(word.and_then(ScalarType::from_text).map(|ty| (ty, read.words.len())));
                 }
                 read.words.extend(word.map(Box::from));
                 if let Some((index, needs)) = assigned.filter(|(_, needs)| *needs != Needs::default()) {

@@ -341,17 +341,12 @@ impl<'a> BodyLowering<'_, 'a> {
         let Ok(read) = &*read else { return Err(Reported) };
         self.mnemonic = read.id;
         let count = instruction.operands.len();
-        let fitting = |at: &usize| {
-            let (least, most) = read.mnemonic.candidates[*at].form.arity();
-            (least..=most).contains(&count)
-        };
-        let candidates = 0..read.mnemonic.candidates.len();
-        let met = candidates.clone().find(|at| fitting(at) && read.unmet[*at].is_empty());
-        let Some(chosen) = met.or_else(|| candidates.clone().find(fitting)) else {
+        let Some(chosen) = read.mnemonic.choose(count, |candidate| read.unmet[candidate].is_empty()) else {
             return self.wrong_arity(instruction, &read.mnemonic.candidates[0].form.arity());
         };
         self.l.report_unmet(instruction.opcode.span, read, chosen);
         let candidate = &read.mnemonic.candidates[chosen];
+        candidate.modifiers.begin_reading();
         self.guard = guard;
         self.after.clear();
         let values = self.values(&candidate.form.operands, &candidate.modifiers, instruction.operands)?;
@@ -366,8 +361,17 @@ impl<'a> BodyLowering<'_, 'a> {
             }
             opcode => {
                 let op = self.operation(opcode, &candidate.modifiers, &values, instruction.span)?;
+                let executed = !matches!(op, Op::Unexecuted(_));
+                // What nobody has read, the operation does not say: rather nothing than something else.
+                let unread = candidate.modifiers.unread().filter(|word| !super::instruction::is_hint(opcode, word));
+                let unread = unread.collect::<Vec<_>>().join(".");
+                let unread = executed.then_some(unread).filter(|words| !words.is_empty());
+                let op = match unread {
+                    Some(_) => self.unexecuted(opcode, &candidate.modifiers.words().collect::<Vec<_>>(), &values),
+                    None => op,
+                };
                 if matches!(op, Op::Unexecuted(_)) {
-                    self.body.unsupported.push(UnsupportedUse { mnemonic: read.id, line: self.line });
+                    self.body.unsupported.push(UnsupportedUse { mnemonic: read.id, line: self.line, unread });
                 }
                 self.emit(op);
                 self.emit_after();

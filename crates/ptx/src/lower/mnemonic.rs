@@ -115,17 +115,11 @@ impl Lowering<'_> {
 fn unmet(module: &ir::Module, needs: Needs) -> Option<String> {
     let (major, minor) = needs.version;
     let suffix = needs.suffix.map(String::from).unwrap_or_default();
-    let target = &module.target;
-    let specific = match needs.suffix {
-        Some('a') if needs.sm == 90 => target.suffix == Some('a') && target.sm == 90,
-        Some(_) => target.suffix.is_some() && target.sm >= needs.sm,
-        None => target.sm >= needs.sm,
-    };
-    if module.version < needs.version {
-        Some(format!("requires PTX ISA .version {major}.{minor} or later"))
-    } else if !specific {
-        Some(format!("requires .target sm_{}{suffix}{}", needs.sm, if suffix.is_empty() { " or higher" } else { "" }))
-    } else {
+    if needs.are_met(module.version, module.target.sm, module.target.suffix) {
         None
+    } else if module.version < needs.version {
+        Some(format!("requires PTX ISA .version {major}.{minor} or later"))
+    } else {
+        Some(format!("requires .target sm_{}{suffix}{}", needs.sm, if suffix.is_empty() { " or higher" } else { "" }))
     }
 }

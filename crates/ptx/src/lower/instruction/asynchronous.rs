@@ -101,7 +101,7 @@ impl BodyLowering<'_, '_> {
     }
 
     fn bulk(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<AsyncOp> {
-        let mut spaces = m.words().filter_map(space_word);
+        let mut spaces = m.all(space_word);
         let (Some(dst_space), Some(src_space)) = (spaces.next(), spaces.next()) else {
             return self.refuse(Code::Modifier, span, "State spaces required for instruction 'cp.async.bulk'");
         };

@@ -67,7 +67,7 @@ impl BodyLowering<'_, '_> {
 
     /// The comparison, checked against the type it is applied to (PTX ISA 9.3.1).
     fn compare(&mut self, m: &Modifiers, ty: ScalarType, span: Span) -> Lower<Compare> {
-        let word = m.words().next().unwrap_or("");
+        let word = m.first().unwrap_or("");
         let unsigned = match word {
             "lo" => Some(Compare::Lt),
             "ls" => Some(Compare::Le),

@@ -12,12 +12,12 @@ impl BodyLowering<'_, '_> {
     pub(super) fn convert(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Option<Op>> {
         let dst_ty = ty(m);
         let src_ty = m.ty(1).unwrap_or(dst_ty);
+        let (ftz, sat) = (m.has("ftz"), m.has("sat"));
         if m.has("pack") {
             let (dst, a, b, c) = (args.dst(0), args.src(1), args.src(2), args.optional(3));
             return Ok(Some(Op::CvtPack { dst_ty, src_ty, dst, a, b, c }));
         }
         let rnd = m.find(Rounding::from_text);
-        let (ftz, sat) = (m.has("ftz"), m.has("sat"));
         if is_plain(dst_ty) && is_plain(src_ty) {
             self.check_rounding(dst_ty, src_ty, rnd, span)?;
             if ftz && dst_ty != ScalarType::F32 && src_ty != ScalarType::F32 {

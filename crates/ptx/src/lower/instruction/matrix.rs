@@ -191,7 +191,7 @@ impl BodyLowering<'_, '_> {
         let (sm, sn, sk) = (u32::from(shape.m), u32::from(shape.n), u32::from(shape.k));
         // Alternate formats of 6 and 4 bits take a byte per element with `.kind::f8f6f4`.
         let stored = |ty: ScalarType| if matches!(ty.bits(), 4 | 6) && ty.is_float() { ScalarType::E4m3 } else { ty };
-        let sparse = m.words().any(|word| word.starts_with("sp"));
+        let sparse = m.any(|word| word.starts_with("sp"));
         let a_elements = if sparse { sm * sk / 2 } else { sm * sk };
         let mut counts = [
             registers(sm * sn, d_ty),
@@ -225,7 +225,7 @@ impl BodyLowering<'_, '_> {
         let b = self.fragment(args.raw(2), b_ty, counts[2], span)?;
         self.argument = 3;
         let c = self.fragment(args.raw(3), c_ty, counts[3], span)?;
-        let mut layouts = m.words().filter_map(Layout::from_text);
+        let mut layouts = m.all(Layout::from_text);
         let bit_op = m.has("popc").then(|| if m.has("and") { BitOp::AndPopc } else { BitOp::XorPopc });
         let ordered = m.has("sp::ordered_metadata");
         let sparse: Option<(Operand, u32, bool)> = if ordered || m.has("sp") {

@@ -4,6 +4,7 @@ mod arithmetic;
 mod asynchronous;
 mod compare;
 mod convert;
+mod hints;
 mod matrix;
 mod memory;
 mod movement;
@@ -11,6 +12,8 @@ mod synchronization;
 mod texture;
 mod unexecuted;
 mod video;
+
+pub(super) use hints::is_hint;
 
 use super::address::Place;
 use super::body::{BodyLowering, Lower};
@@ -137,8 +140,9 @@ fn scope(modifiers: &Modifiers) -> Option<Scope> {
     modifiers.find(Scope::from_text)
 }
 
+/// The first of the ordering words: `.mmio` stands before the `.relaxed` that it implies.
 fn semantics(modifiers: &Modifiers) -> Option<Semantics> {
-    modifiers.find(Semantics::from_text)
+    modifiers.all(Semantics::from_text).next()
 }
 
 impl BodyLowering<'_, '_> {

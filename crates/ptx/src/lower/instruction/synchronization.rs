@@ -51,7 +51,6 @@ impl BodyLowering<'_, '_> {
 
     fn proxy_fence(&mut self, m: &Modifiers, args: Args<'_>) -> Lower<ProxyFence> {
         // `membar.proxy` writes proxy and space as one word of the table, `fence.proxy` as two.
-        let words = || m.words().flat_map(|word| word.split('.'));
         let tensormap = match args.0.first() {
             Some(Value::Place(place)) => Some((*place, args.constant(1))),
             _ => None,
@@ -64,8 +63,8 @@ impl BodyLowering<'_, '_> {
             None => None,
         };
         Ok(ProxyFence {
-            proxy: words().find_map(Proxy::from_text).unwrap_or(Proxy::Async),
-            space: words().find_map(space_word),
+            proxy: m.find(|word| word.split('.').find_map(Proxy::from_text)).unwrap_or(Proxy::Async),
+            space: m.find(|word| word.split('.').find_map(space_word)),
             semantics: semantics(m),
             scope: scope(m),
             restrict: restriction(m),
@@ -139,12 +138,12 @@ impl BodyLowering<'_, '_> {
             let kind = MbarrierKind::PendingCount { dst: args.dst(0), state: args.src(1) };
             return Ok(Op::Mbarrier(Box::new(MbarrierOp { kind, space: Space::Shared, addr: None, semantics, scope })));
         }
-        let has_result = m.words().any(|word| matches!(word, "arrive" | "arrive_drop" | "test_wait" | "try_wait"));
+        let has_result = m.any(|word| matches!(word, "arrive" | "arrive_drop" | "test_wait" | "try_wait"));
         let at = usize::from(has_result);
         let place = *args.place(at);
         let space = self.agree(space(m), &place)?;
         if space == Space::SharedCluster
-            && m.words().any(|word| matches!(word, "arrive" | "arrive_drop"))
+            && m.any(|word| matches!(word, "arrive" | "arrive_drop"))
             && !self.is_sink(args.dst(0))
         {
             let message =

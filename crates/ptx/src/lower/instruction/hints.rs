@@ -1,0 +1,48 @@
+//! Modifiers that lowering may leave unread, because what an instruction leaves in registers and memory does not hang on them. Reviewed one by
+//! one: a word that is not here and that nobody reads makes its instruction one that executors lack.
+
+use crate::isa::Opcode;
+
+/// Whether nothing hangs on `word`.
+pub(in crate::lower) fn is_hint(opcode: Opcode, word: &str) -> bool {
+    use Opcode::*;
+    match (opcode, word) {
+        // Where caches keep a line and for how long (PTX ISA 9.7.9.1, 9.7.9.2); the policy operand is read with the operands.
+        _ if word.starts_with("L1::") || word.starts_with("L2::") => true,
+        (_, "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "L1" | "L2") => true,
+        // What a policy says of lines (9.7.9.18): nothing reads it.
+        (Createpolicy, _) => true,
+        // A type that all operands of the form have, so that it chooses nothing.
+        (_, "b8" | "b16" | "b32" | "b64" | "b128" | "u32" | "pred") => true,
+        // Promises that the threads of a warp come to the instruction together (9.7.12, 9.7.13): it works without.
+        (_, "uni" | "aligned") => true,
+        // The other of two words, when lowering has asked for the first.
+        (Bar | Barrier, "sync" | "or" | "wait") | (Match, "any") | (Dp2a, "lo") | (Shf, "r") | (Membar, "sys") => true,
+        (Suld | Sust | Sured, "b") | (Mbarrier, "complete_tx" | "arrive") => true,
+        // The only barriers that `bar` has without `.warp` are those of the CTA.
+        (Bar | Barrier, "cta") => true,
+        // The only version of the function (9.7.3.15 to 9.7.3.22).
+        (Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh, "approx") => true,
+        // All memory is in one proxy here, and each fence orders everything (9.7.13.4).
+        (Fence | Membar, "alias" | "async" | "async::generic" | "tensormap::generic") => true,
+        (Fence | Membar, "async.global" | "async.shared::cta" | "async.shared::cluster") => true,
+        (
+            Fence,
+            "global" | "shared::cta" | "shared::cluster" | "acquire" | "release" | "cta" | "cluster" | "gpu" | "sys",
+        ) => true,
+        (Fence, "sync_restrict::shared::cluster" | "sync_restrict::shared::cta") => true,
+        // How many registers threads have, and when a dependent grid may start, changes no value (9.7.19.4, 9.7.19.5).
+        (Setmaxnreg, "inc" | "dec" | "sync") | (Griddepcontrol, "launch_dependents") => true,
+        // Of `prefetch`, that it is one of a tensor map.
+        (Prefetch, "tensormap") => true,
+        // The operands say it: which level, if not the base; and of copies, how completion is told.
+        (Txq, "level") | (Tex, "base") | (Cp, "bulk_group" | "mbarrier::complete_tx::bytes") => true,
+        // All that `cp` is (9.7.9.25), the only spaces of a copy that is not bulk, and the only addition of halves.
+        (Cp, "async" | "arrive" | "shared" | "shared::cta" | "global" | "noftz") => true,
+        // Matrix instructions have no form without `.sync`; `movmatrix` has one shape.
+        (Wmma | Mma | Ldmatrix | Stmatrix | Movmatrix, "sync") | (Movmatrix, "m8n8" | "trans") => true,
+        // Of matrix instructions, the other of several words: the product, the fragment that is stored, the first of counts and operations.
+        (Wmma, "mma" | "d") | (Wmma | Mma, "xor") | (Ldmatrix | Stmatrix, "x1") => true,
+        _ => false,
+    }
+}
