@@ -1,4 +1,4 @@
-//! How kernels name textures and surfaces, and what happens outside them. What they read is held by the PTX sweep.
+//! How kernels name textures and surfaces, and what happens at their edges and outside them. What they read is held by the PTX sweep.
 use std::sync::{Arc, OnceLock};
 
 use warploom_exec::texture::{AddressMode, Channel, Objects, Sampler, Texels, Texture};
@@ -102,5 +102,66 @@ fn a_handle_of_nothing_is_an_illegal_address() {
         let (code, text) = fault(body);
         assert_eq!(code, "CUDA_ERROR_ILLEGAL_ADDRESS");
         assert!(text.contains("0x71"), "{text}");
+    }
+}
+
+/// What an H100 sampled around the edges of small textures (`tests/goldens/texture_edges.py`), bit for bit.
+#[test]
+fn edges_are_as_recorded() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/goldens/texture_edges.json");
+    let golden: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let list = |value: &serde_json::Value| value.as_array().unwrap().clone();
+    let bits = |text: &str| u32::from_str_radix(text, 16).unwrap();
+    let words =
+        |value: &serde_json::Value| -> Vec<u32> { list(value).iter().map(|w| bits(w.as_str().unwrap())).collect() };
+    let border = golden["border"].as_f64().unwrap() as f32;
+    for case in list(&golden["cases"]) {
+        let size: Vec<u32> = list(&case["size"]).iter().map(|n| n.as_u64().unwrap() as u32).collect();
+        let objects = Arc::new(One::default());
+        let device = Device::with_objects(objects.clone());
+        let address = match case["address"].as_str().unwrap() {
+            "wrap" => AddressMode::Wrap,
+            "clamp" => AddressMode::Clamp,
+            "mirror" => AddressMode::Mirror,
+            _ => AddressMode::Border,
+        };
+        let height = size.get(1).copied().unwrap_or(1);
+        let texels = Texels {
+            address: device.buffer(&words(&case["texels"])),
+            size: [size[0], height, 1],
+            dimensions: size.len() as u8,
+            pitch: u64::from(size[0]) * 4,
+            slice: u64::from(size[0] * height) * 4,
+            channel: Channel::F32,
+            channels: 1,
+            layered: false,
+            cube: false,
+        };
+        let sampler = Sampler {
+            address: [address; 3],
+            linear: case["linear"].as_bool().unwrap(),
+            normalized: case["normalized"].as_bool().unwrap(),
+            border: [border; 4],
+            ..Sampler::default()
+        };
+        objects.0.set(Texture { texels, sampler }).unwrap();
+        let points: Vec<String> = list(&case["coordinates"]).iter().map(|w| w.as_str().unwrap().to_owned()).collect();
+        let axis =
+            |axis: usize| device.buffer(&points.iter().map(|p| bits(&p[8 * axis..8 * axis + 8])).collect::<Vec<_>>());
+        let (x, y) = (axis(0), if size.len() > 1 { axis(1) } else { 0 });
+        let sample = match size.len() {
+            1 => "tex.1d.v4.f32.f32 {%f3, %f4, %f5, %f6}, [%d3, {%f1}];".to_owned(),
+            _ => format!(
+                "mov.u64 %d4, {y}; add.u64 %d4, %d4, %d2; ld.global.f32 %f2, [%d4];
+                 tex.2d.v4.f32.f32 {{%f3, %f4, %f5, %f6}}, [%d3, {{%f1, %f2}}];"
+            ),
+        };
+        let body = format!(
+            "mov.u64 %d3, {HANDLE}; mov.u64 %d4, {x}; add.u64 %d4, %d4, %d2; ld.global.f32 %f1, [%d4]; {sample} mov.b32 %r1, %f3;"
+        );
+        let sampled = device.run(&entry(&body), Shape::new(1, points.len() as u32));
+        let got: Vec<f32> = sampled.into_iter().map(f32::from_bits).collect();
+        let expected: Vec<f32> = words(&case["results"]).into_iter().map(f32::from_bits).collect();
+        assert_eq!(got, expected, "{} {:?} {}", case["address"], sampler, case["size"]);
     }
 }

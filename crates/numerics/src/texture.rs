@@ -30,6 +30,9 @@ pub struct Axis {
 /// Bits of the fraction in a position: weights are fixed-point numbers of 1.8 bits.
 const WEIGHT_BITS: u32 = 8;
 
+/// Steps of a normalised coordinate from 0 to 1.
+const STEPS: f64 = (1u32 << 21) as f64;
+
 impl Axis {
     /// The texel of an index, in units of texels whatever coordinates are in; `None` is the border.
     pub fn texel(&self, index: i64) -> Option<u32> {
@@ -64,10 +67,11 @@ impl Axis {
         ([self.texel(first), self.texel(first + 1)], (fixed & (unit - 1)) as u32)
     }
 
-    /// A coordinate in units of texels, exactly.
+    /// A coordinate in units of texels. Normalised ones count in steps of 2^-21, cut downward, as recorded on hardware: a third of three texels
+    /// lies in the first.
     fn position(&self, coordinate: f32) -> f64 {
         let coordinate = f64::from(coordinate);
-        if self.normalized { coordinate * f64::from(self.size) } else { coordinate }
+        if self.normalized { (coordinate * STEPS).floor() / STEPS * f64::from(self.size) } else { coordinate }
     }
 }
 
@@ -76,6 +80,16 @@ pub fn blend(first: f64, second: f64, weight: u32) -> f64 {
     let unit = f64::from(1u32 << WEIGHT_BITS);
     let weight = f64::from(weight);
     (first * (unit - weight) + second * weight) / unit
+}
+
+/// The value between four texels at weights in 256ths of the second in x and in y; `corners` are x first. The weight of the last corner is the
+/// product, rounded to 256ths with halves up, and the others are what is left of each side: so recorded, bit for bit.
+pub fn blend_square(corners: [f64; 4], x: u32, y: u32) -> f64 {
+    let unit = 1u32 << WEIGHT_BITS;
+    let last = (x * y + unit / 2) / unit;
+    let weights = [unit + last - x - y, x - last, y - last, last];
+    let sum: f64 = corners.iter().zip(weights).map(|(corner, weight)| corner * f64::from(weight)).sum();
+    sum / f64::from(unit)
 }
 
 /// An unsigned channel of `bits` (8 or 16) as a fraction of its range, 0 to 1.
@@ -155,6 +169,10 @@ mod tests {
         assert_eq!(axis(Outside::Clamp, true).nearest(f32::INFINITY), Some(3));
         assert_eq!(axis(Outside::Clamp, true).nearest(f32::NEG_INFINITY), Some(0));
         assert_eq!(axis(Outside::Clamp, true).nearest(f32::NAN), Some(0));
+        // Just above a third, but not by a step.
+        let three = Axis { size: 3, ..axis(Outside::Wrap, true) };
+        assert_eq!([0x3eaa_aaab, 0x3eaa_aab0].map(|bits| three.nearest(f32::from_bits(bits))), [Some(0), Some(1)]);
+        assert_eq!(three.nearest(-0.333_333_3), Some(1));
     }
 
     #[test]
@@ -167,6 +185,9 @@ mod tests {
         assert_eq!(axis(Outside::Wrap, true).between(0.0), ([Some(3), Some(0)], 128));
         assert_eq!(clamp.between(f32::INFINITY).0, [Some(3), Some(3)]);
         assert_eq!(blend(2.0, 4.0, 64), 2.5);
+        // An edge is as in one dimension; 127 * 128 is 63.5 in 256ths, which is 64.
+        assert_eq!(blend_square([2.0, 4.0, 9.0, 9.0], 64, 0), 2.5);
+        assert_eq!(blend_square([1000.0, 1000.0, 1000.0, 0.0], 127, 128), 750.0);
     }
 
     #[test]

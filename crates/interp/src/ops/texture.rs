@@ -8,7 +8,7 @@ use warploom_exec::fault::{AccessKind, FaultKind};
 use warploom_exec::texture::{AddressMode, Channel, Sampler, Texels, Texture};
 use warploom_numerics::Rounding;
 use warploom_numerics::format::{F16, narrow, widen};
-use warploom_numerics::texture::{Axis, Outside, blend, from_srgb, signed_fraction, unsigned_fraction};
+use warploom_numerics::texture::{Axis, Outside, blend, blend_square, from_srgb, signed_fraction, unsigned_fraction};
 use warploom_ptx::ir::SurfaceClamp;
 
 use crate::frame::Frame;
@@ -255,7 +255,12 @@ impl Machine<'_> {
                     for (index, &row) in rows.iter().enumerate() {
                         pairs[index] = axis(index).between(coordinate(&self.frame, row));
                     }
-                    return self.interpolated(texture, &pairs, rows.len());
+                    // One dimension is sampled as one row of two, at its edge: with a border in y, half of what comes out is border.
+                    let row = rows.len() == 1 && texture.sampler.address[1] == AddressMode::Border;
+                    if row {
+                        pairs[1] = axis(1).between(0.0);
+                    }
+                    return self.interpolated(texture, &pairs, rows.len() + usize::from(row));
                 }
                 for (index, &row) in rows.iter().enumerate() {
                     texel[index] = axis(index).nearest(coordinate(&self.frame, row));
@@ -278,13 +283,17 @@ impl Machine<'_> {
             let at = std::array::from_fn(|index| pairs[index].0[corner >> index & 1]);
             *color = self.texel(texture, at)?.map(|bits| f64::from(f32::from_bits(bits)));
         }
-        for (index, (_, weight)) in pairs[..dimensions].iter().enumerate() {
-            for corner in 0..count >> (index + 1) {
-                let (first, second) = (corners[2 * corner], corners[2 * corner + 1]);
-                corners[corner] = std::array::from_fn(|channel| blend(first[channel], second[channel], *weight));
+        let [(_, x), (_, y), (_, z)] = *pairs;
+        let value = |channel: usize| match (dimensions, corners.map(|corner| corner[channel])) {
+            (1, [first, second, ..]) => blend(first, second, x),
+            (2, [a, b, c, d, ..]) => blend_square([a, b, c, d], x, y),
+            (_, corners) => {
+                let edge = |first: usize| blend(corners[first], corners[first + 1], x);
+                let side = |first: usize| blend(edge(first), edge(first + 2), y);
+                blend(side(0), side(4), z)
             }
-        }
-        Ok(corners[0].map(|channel| (channel as f32).to_bits()))
+        };
+        Ok(std::array::from_fn(|channel| (value(channel) as f32).to_bits()))
     }
 
     /// The channels of one texel as bits of numbers or as integers, or the border where a coordinate has none.
