@@ -3,7 +3,9 @@ use std::ffi::{CString, c_void};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use warploom_abi::{CUcontext, CUdevice, CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUresult, CUstream};
+use warploom_abi::{
+    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUfunction, CUjit_option, CUmodule, CUresult, CUstream,
+};
 use warploom_entrypoint::{Driver, entry};
 
 /// A driver with a current context of its own on device 0.
@@ -26,6 +28,21 @@ impl Device {
         // SAFETY: the output is ours.
         device.success("cuCtxCreate", unsafe { create(&mut context, 0, CUdevice::default()) })?;
         Ok(device)
+    }
+
+    /// 90 for sm_90.
+    pub(crate) fn architecture(&self) -> Result<u32> {
+        let attribute = self.driver.get::<entry::cuDeviceGetAttribute_v2000>()?;
+        let mut numbers = [0; 2];
+        let asked = [
+            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
+        ];
+        for (number, asked) in numbers.iter_mut().zip(asked) {
+            // SAFETY: the output is ours.
+            self.success("cuDeviceGetAttribute", unsafe { attribute(number, asked, CUdevice::default()) })?;
+        }
+        Ok(10 * numbers[0] as u32 + numbers[1] as u32)
     }
 
     pub(crate) fn load(&self, text: &str) -> Result<Result<CUmodule, CallFailure>> {

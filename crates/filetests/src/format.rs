@@ -16,6 +16,8 @@ pub struct FileTest {
     pub cta: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared: u32,
+    /// The least architecture it runs on, 100 for sm_100; on ours, the one it runs on.
+    pub device: Option<u32>,
     /// Kernel parameters, in order.
     pub parameters: Vec<Parameter>,
     /// What must come out.
@@ -95,6 +97,7 @@ impl FileTest {
             grid: [1; 3],
             cta: [1; 3],
             shared: 0,
+            device: None,
             parameters: Vec::new(),
             expectation: Expectation::Values,
         };
@@ -133,6 +136,7 @@ impl FileTest {
             ("grid", sizes) => self.grid = extents(sizes)?,
             ("cta", sizes) => self.cta = extents(sizes)?,
             ("shared", [bytes]) => self.shared = count(bytes)?,
+            ("device", [name]) => self.device = Some(count(name.strip_prefix("sm_").unwrap_or(name))?),
             ("load-error", [code]) => self.expectation = Expectation::LoadError((*code).to_owned()),
             ("launch-error", [code]) => self.expectation = Expectation::LaunchError((*code).to_owned()),
             ("value", [ty, text]) => {

@@ -53,8 +53,17 @@ fn try_main(arguments: &Arguments) -> Result<bool> {
 fn one(file: &Path, arguments: &Arguments) -> Result<bool> {
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let test = FileTest::parse(&text).with_context(|| file.display().to_string())?;
+    if let Some(sm) = test.device
+        && std::env::var_os("WARPLOOM_DEVICE").is_none_or(|device| device != *format!("sm_{sm}"))
+    {
+        // Our driver is whichever device it is told to be, before it is opened.
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("--libcuda").arg(&arguments.libcuda).args(arguments.bless.then_some("--bless")).arg(file);
+        return Ok(command.env("WARPLOOM_DEVICE", format!("sm_{sm}")).status()?.success());
+    }
     match run(&test, &arguments.libcuda, arguments.bless)? {
         Outcome::Passed => println!("{}: passed", file.display()),
+        Outcome::Skipped => println!("{}: skipped, the device is too old", file.display()),
         Outcome::Blessed(text) => std::fs::write(file, text)?,
         Outcome::Failed(why) => {
             println!("{}: FAILED\n{why}", file.display());

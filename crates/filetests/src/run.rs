@@ -13,6 +13,8 @@ pub enum Outcome {
     Passed,
     /// Not so; the text says where.
     Failed(String),
+    /// The device is older than the file asks for.
+    Skipped,
     /// With `bless`: the file with the driver's values in place of its own.
     Blessed(String),
 }
@@ -20,6 +22,9 @@ pub enum Outcome {
 /// Runs `test` on the driver `library`. With `bless` the outputs are taken from the driver instead of compared.
 pub fn run(test: &FileTest, library: &Path, bless: bool) -> Result<Outcome> {
     let device = Device::open(library)?;
+    if test.device.is_some_and(|least| device.architecture().is_ok_and(|sm| sm < least)) {
+        return Ok(Outcome::Skipped);
+    }
     let module = match (device.load(&test.text)?, &test.expectation) {
         (Ok(_), Expectation::LoadError(code)) => {
             return Ok(Outcome::Failed(format!("the module loaded, expected {code}")));
