@@ -4,24 +4,18 @@
 //! each counts arrivals, of all threads or of as many as the instruction names.
 
 use warploom_exec::memory::Recent;
+use warploom_numerics::exchange::Vote;
 
 use crate::frame::Frames;
 
 /// Barriers of a CTA (PTX ISA 9.7.13.1: "Each CTA instance has sixteen barriers").
 pub(crate) const BARRIERS: usize = 16;
 
-/// What `barrier.red` computes over the arriving threads.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Reduction {
-    pub(crate) arrived: u32,
-    pub(crate) set: u32,
-}
-
 /// What a completed phase of `barrier.red` came to, for the groups that have not taken it yet.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
     ticket: u64,
-    reduction: Reduction,
+    reduction: Vote,
     takers: u32,
 }
 
@@ -36,7 +30,8 @@ struct Barrier {
     /// Groups that wait for the phase's reduction.
     takers: u32,
     outcomes: Vec<Outcome>,
-    reduction: Reduction,
+    /// What `barrier.red` computes over the arriving threads.
+    reduction: Vote,
     pending: bool,
 }
 
@@ -121,12 +116,12 @@ impl CtaShared {
         barrier.repeated += (barrier.arrived[warp] & arrival.mask).count_ones();
         barrier.arrived[warp] |= arrival.mask;
         barrier.expected = barrier.expected.or(arrival.expected);
-        barrier.reduction.arrived += arrival.mask.count_ones();
-        barrier.reduction.set += (arrival.mask & arrival.set).count_ones();
+        barrier.reduction.voters += arrival.mask.count_ones();
+        barrier.reduction.ayes += (arrival.mask & arrival.set).count_ones();
         barrier.takers += u32::from(arrival.reduces);
         let ticket = self.phases[arrival.id as usize];
         // Most arrivals are not the last one: no need to look at each warp.
-        if barrier.expected.is_some() || barrier.reduction.arrived >= self.alive_threads {
+        if barrier.expected.is_some() || barrier.reduction.voters >= self.alive_threads {
             self.complete(arrival.id as usize);
         }
         ticket
@@ -153,10 +148,10 @@ impl CtaShared {
     }
 
     /// What a completed phase came to. To be asked once by each group that said it would.
-    pub(crate) fn take_outcome(&mut self, id: u32, ticket: u64) -> Reduction {
+    pub(crate) fn take_outcome(&mut self, id: u32, ticket: u64) -> Vote {
         let outcomes = &mut self.barriers[id as usize].outcomes;
         let Some(index) = outcomes.iter().position(|outcome| outcome.ticket == ticket) else {
-            return Reduction::default();
+            return Vote::default();
         };
         let outcome = &mut outcomes[index];
         outcome.takers -= 1;
@@ -170,7 +165,7 @@ impl CtaShared {
     /// Threads that arrived at barrier `id`, and how many it waits for.
     pub(crate) fn barrier_counts(&self, id: u32) -> (u32, u32) {
         let barrier = &self.barriers[id as usize];
-        (barrier.reduction.arrived, barrier.expected.unwrap_or_else(|| self.alive_threads()))
+        (barrier.reduction.voters, barrier.expected.unwrap_or_else(|| self.alive_threads()))
     }
 
     fn complete(&mut self, id: usize) {
@@ -212,7 +207,7 @@ impl Barrier {
         self.repeated = 0;
         self.expected = None;
         self.takers = 0;
-        self.reduction = Reduction::default();
+        self.reduction = Vote::default();
         self.pending = false;
     }
 }

@@ -2,11 +2,7 @@
 
 use std::cmp::Ordering;
 
-use warploom_numerics::float::Extremum;
-use warploom_numerics::format::{self, Format};
-use warploom_numerics::half::Modifiers;
-use warploom_numerics::{Rounding, double, float, half};
-use warploom_ptx::ir::{AtomicOp, ScalarType};
+use warploom_numerics::{float, format, half};
 
 use crate::lane::Lane;
 
@@ -83,30 +79,4 @@ compared_as_f32! {
     Bf16 |row| f32::from_bits(row << 16);
     /// `.f32` under `.ftz`
     FlushedF32 |row| float::flush(f32::from_bits(row), true);
-}
-
-/// `atom.add`, `.min`, `.max` on floating-point types (PTX ISA 9.7.13.5). Subnormals stay, except in `atom.add.f32` on global memory.
-pub(crate) fn atomic_float(op: AtomicOp, ty: ScalarType, old: u128, b: u128) -> u128 {
-    let (old64, b64) = (old as u64, b as u64);
-    match ty {
-        ScalarType::F64 => {
-            u128::from(double::add(f64::from_bits(old64), f64::from_bits(b64), Rounding::Nearest).to_bits())
-        }
-        ScalarType::F32 => {
-            let sum =
-                float::add(f32::from_bits(old64 as u32), f32::from_bits(b64 as u32), Rounding::Nearest, false, false);
-            u128::from(sum.to_bits())
-        }
-        ScalarType::Bf16 | ScalarType::Bf16x2 => halves::<format::Bf16>(op, old, b),
-        _ => halves::<format::F16>(op, old, b),
-    }
-}
-
-/// A half or a pair: the upper half of a single one is zero on both sides, and stays so.
-fn halves<F: Format>(op: AtomicOp, old: u128, b: u128) -> u128 {
-    let how = Extremum { max: op == AtomicOp::Max, ..Extremum::default() };
-    u128::from(half::pair2(old as u32, b as u32, |old, b| match op {
-        AtomicOp::Add => half::add::<F>(old, b, Modifiers::default()),
-        _ => half::extremum::<F>(old, b, how),
-    }))
 }

@@ -5,7 +5,7 @@
 
 use warploom_exec::address::{Space, classify, split_shared};
 use warploom_exec::fault::{AccessKind, FaultKind};
-use warploom_exec::memory::{Spread, spread};
+use warploom_exec::memory::{Order, Spread, spread};
 
 use crate::frame::{FULL, Row64, Word};
 use crate::machine::Machine;
@@ -66,9 +66,16 @@ pub(crate) struct Access {
     pub(crate) size: u32,
     pub(crate) slots: Vec<Slot>,
     pub(crate) extend: Extend,
+    /// Volatile, or ordered (PTX ISA 8.4): each element is read or written at once.
+    pub(crate) strong: bool,
 }
 
 impl Access {
+    /// Whether an element takes more than the host's plain access to be read or written at once: up to 8 bytes always are.
+    pub(crate) fn at_once(&self) -> bool {
+        self.strong && self.size == 16
+    }
+
     /// Bytes of the whole access of one thread, which is also its alignment.
     pub(crate) fn bytes(&self) -> u32 {
         self.size * self.slots.len() as u32
@@ -185,6 +192,28 @@ impl<'a> Machine<'a> {
         done.map_err(|fault| FaultKind::Access(*fault))
     }
 
+    /// [`Self::load`] of 16 bytes, none of which another thread has changed between. Only global memory is reached by other host threads.
+    pub(crate) fn load_at_once(&mut self, space: StateSpace, address: u64, lane: usize) -> Result<u128, FaultKind> {
+        if !is_global(space, address) {
+            return self.load(space, address, 16, lane);
+        }
+        self.view.load_atomic::<u128>(address, Order::Relaxed).map_err(|fault| FaultKind::Access(*fault))
+    }
+
+    /// [`Self::store`] of 16 bytes, of which other threads see all or none.
+    pub(crate) fn store_at_once(
+        &mut self,
+        space: StateSpace,
+        address: u64,
+        lane: usize,
+        value: u128,
+    ) -> Result<(), FaultKind> {
+        if !is_global(space, address) {
+            return self.store(space, address, 16, lane, value);
+        }
+        self.view.store_atomic(address, value, Order::Relaxed).map_err(|fault| FaultKind::Access(*fault))
+    }
+
     /// The place in shared memory of `size` bytes at a `.shared` address.
     #[inline]
     pub(crate) fn shared_place(&self, address: u64, size: u32, kind: AccessKind) -> Result<usize, FaultKind> {
@@ -279,6 +308,15 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether an address lies in global memory.
+pub(crate) fn is_global(space: StateSpace, address: u64) -> bool {
+    match space {
+        StateSpace::Global => true,
+        StateSpace::Generic => classify(address) == Space::Global,
+        StateSpace::Shared | StateSpace::Local | StateSpace::Param => false,
     }
 }
 

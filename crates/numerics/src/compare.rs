@@ -1,5 +1,7 @@
 //! Comparison (PTX ISA 9.3.1, 9.7.6, 9.7.7).
 
+use crate::float::flush;
+
 /// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
@@ -31,6 +33,12 @@ pub enum Relation {
     Num,
     /// An operand is NaN.
     Nan,
+}
+
+/// Whether `slct` by a float chooses its first operand: from minus zero up. NaN chooses the second (PTX ISA 9.7.6.4).
+#[inline(always)]
+pub fn selects_first(c: f32, ftz: bool) -> bool {
+    flush(c, ftz) >= 0.0
 }
 
 /// Whether the relation holds. For `.ftz` flush the operands first; halves compare as their `.f32` values.

@@ -269,15 +269,15 @@ pub fn pack(a: i32, b: i32, c: u32, bits: u32, signed: bool) -> u32 {
     rest | element(a) << bits | element(b)
 }
 
-/// To `.ue8m0`, a power of two: the magnitude, rounded up or toward zero. NaN and infinity give the NaN `0xff`, unless `satfinite` (which all
-/// instructions that may meet infinity have) makes it the largest power, `0xfe`.
+/// To `.ue8m0`, a power of two: the magnitude, rounded up or toward zero. What is larger than the largest power, infinity included, becomes
+/// that power (`0xfe`) with `satfinite`, and the NaN `0xff` without; a NaN stays one.
 #[inline(always)]
-pub fn to_ue8m0(value: f32, up: bool) -> u8 {
+pub fn to_ue8m0(value: f32, up: bool, satfinite: bool) -> u8 {
     let magnitude = value.to_bits() & 0x7fff_ffff;
     let exponent = magnitude >> 23;
     // Code 0 is 2^-127, which is subnormal as an `.f32`.
     let above = if exponent == 0 { magnitude > 0x40_0000 } else { magnitude & 0x7f_ffff != 0 };
-    let rounded = (exponent + u32::from(up & above)).min(0xfe);
+    let rounded = (exponent + u32::from(up & above)).min(if satfinite { 0xfe } else { 0xff });
     if value.is_nan() { 0xff } else { rounded as u8 }
 }
 

@@ -3,7 +3,6 @@
 //! Rounding to nearest is the host's. The other directions are computed in 128-bit integers.
 
 use crate::Rounding;
-use crate::float::Property;
 
 const FRACTION: u32 = 52;
 const SIGN: u64 = 1 << 63;
@@ -231,19 +230,6 @@ pub fn extremum(a: f64, b: f64, max: bool) -> f64 {
 fn order(value: f64) -> i64 {
     let bits = value.to_bits() as i64;
     bits ^ ((bits >> 63) as u64 >> 1) as i64
-}
-
-/// `testp.f64`. Zeros are normal, as recorded on hardware, unlike those of `.f32`.
-#[inline(always)]
-pub fn has_property(a: f64, property: Property) -> bool {
-    match property {
-        Property::Finite => a.is_finite(),
-        Property::Infinite => a.is_infinite(),
-        Property::Number => !a.is_nan(),
-        Property::NotANumber => a.is_nan(),
-        Property::Normal => a.is_normal() | (a == 0.0),
-        Property::Subnormal => a.is_subnormal(),
-    }
 }
 
 /// `copysign.f64`: the sign of `a` and the magnitude of `b`.

@@ -146,8 +146,10 @@ pub struct Extremum {
     pub ftz: bool,
     /// `.NaN`: a NaN operand makes the result NaN; else the other operand is the result.
     pub nan: bool,
-    /// `.xorsign.abs`: of the magnitudes, with the exclusive or of the signs.
-    pub xorsign_abs: bool,
+    /// `.abs`: of the magnitudes.
+    pub abs: bool,
+    /// `.xorsign`, only with `.abs`: the result gets the exclusive or of the signs.
+    pub xorsign: bool,
 }
 
 /// `min` and `max` of `.f32`: minus zero lies below plus zero.
@@ -155,9 +157,9 @@ pub struct Extremum {
 pub fn extremum(a: f32, b: f32, how: Extremum) -> f32 {
     let (a, b) = (flush(a, how.ftz), flush(b, how.ftz));
     let sign = (a.to_bits() ^ b.to_bits()) & 0x8000_0000;
-    if how.xorsign_abs {
+    if how.abs {
         let magnitude = choose(a.abs(), b.abs(), how);
-        if magnitude.is_nan() { magnitude } else { f32::from_bits(magnitude.to_bits() | sign) }
+        if !how.xorsign | magnitude.is_nan() { magnitude } else { f32::from_bits(magnitude.to_bits() | sign) }
     } else {
         choose(a, b, how)
     }
@@ -192,18 +194,31 @@ pub enum Property {
     Subnormal,
 }
 
-/// `testp.f32`. Zeros are normal (PTX ISA 9.7.3.1).
-#[inline(always)]
-pub fn has_property(a: f32, property: Property) -> bool {
-    match property {
-        Property::Finite => a.is_finite(),
-        Property::Infinite => a.is_infinite(),
-        Property::Number => !a.is_nan(),
-        Property::NotANumber => a.is_nan(),
-        Property::Normal => a.is_normal() | (a == 0.0),
-        Property::Subnormal => a.is_subnormal(),
-    }
+/// A type that `testp` asks about.
+pub trait Tested: Copy {
+    /// `testp`. Zeros are normal (PTX ISA 9.7.3.1).
+    fn has(self, property: Property) -> bool;
 }
+
+macro_rules! tested {
+    ($($ty:ty),*) => {$(
+        impl Tested for $ty {
+            #[inline(always)]
+            fn has(self, property: Property) -> bool {
+                match property {
+                    Property::Finite => self.is_finite(),
+                    Property::Infinite => self.is_infinite(),
+                    Property::Number => !self.is_nan(),
+                    Property::NotANumber => self.is_nan(),
+                    Property::Normal => self.is_normal() | (self == 0.0),
+                    Property::Subnormal => self.is_subnormal(),
+                }
+            }
+        }
+    )*};
+}
+
+tested!(f32, f64);
 
 /// `copysign.f32`: the sign of `a` and the magnitude of `b`.
 #[inline(always)]

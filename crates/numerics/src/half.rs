@@ -84,8 +84,9 @@ pub fn fma<F: Format>(a: u16, b: u16, c: u16, how: Modifiers) -> u16 {
     finish::<F>(exact::add(product, operand::<F>(c, how)), how)
 }
 
-/// The NaN that marks an operand as out of bounds for `.oob`.
-pub const OUT_OF_BOUNDS: u16 = 0xffff;
+/// The NaN that marks an operand as out of bounds for `.oob`: what a tensor copy with that fill mode writes beyond the tensor. Other NaNs,
+/// all ones among them, are ordinary, as recorded on hardware.
+pub const OUT_OF_BOUNDS: u16 = 0x7ff7;
 
 /// `fma.rn.oob{.relu}`: zero if a factor is [`OUT_OF_BOUNDS`].
 #[inline(always)]
@@ -108,11 +109,11 @@ pub fn abs<F: Format>(a: u16, ftz: bool) -> u16 {
 /// `min` and `max`
 #[inline(always)]
 pub fn extremum<F: Format>(a: u16, b: u16, how: float::Extremum) -> u16 {
-    let magnitudes = if how.xorsign_abs { 0x7fff } else { 0xffff };
+    let magnitudes = if how.abs { 0x7fff } else { 0xffff };
     let (x, y) = (value::<F>(a & magnitudes, how.ftz), value::<F>(b & magnitudes, how.ftz));
     let chosen = narrow::<F>(f64::from(float::choose(x, y, how)), Rounding::Nearest, false) as u16;
     let sign = (a ^ b) & 0x8000;
-    if how.xorsign_abs & !is_nan::<F>(chosen) { chosen | sign } else { chosen }
+    if how.xorsign & !is_nan::<F>(chosen) { chosen | sign } else { chosen }
 }
 
 /// `ex2.approx`, with `.ftz` for `.bf16`.

@@ -11,6 +11,10 @@ pub trait Integer: Copy + PartialEq {
     fn div(self, other: Self) -> Self;
     /// The remainder, with the sign of the dividend.
     fn rem(self, other: Self) -> Self;
+    /// The sum, clamped to the range of the type.
+    fn add_sat(self, other: Self) -> Self;
+    /// The difference, clamped to the range of the type.
+    fn sub_sat(self, other: Self) -> Self;
     /// `c + |a - b|`
     fn sad(self, other: Self, c: Self) -> Self;
     /// How many bits lie above the most significant one that is not a sign.
@@ -47,6 +51,16 @@ macro_rules! integers {
             #[inline(always)]
             fn rem(self, other: Self) -> Self {
                 if other == 0 { !0 } else { self.wrapping_rem(other) }
+            }
+
+            #[inline(always)]
+            fn add_sat(self, other: Self) -> Self {
+                self.saturating_add(other)
+            }
+
+            #[inline(always)]
+            fn sub_sat(self, other: Self) -> Self {
+                self.saturating_sub(other)
             }
 
             #[inline(always)]
@@ -97,6 +111,24 @@ pub fn mul_high<T: Integer>(a: T, b: T) -> T {
     a.mul_high(b)
 }
 
+/// `add.sat`: in the range of its type, whatever its sign.
+#[inline(always)]
+pub fn add_sat<T: Integer>(a: T, b: T) -> T {
+    a.add_sat(b)
+}
+
+/// `sub.sat`
+#[inline(always)]
+pub fn sub_sat<T: Integer>(a: T, b: T) -> T {
+    a.sub_sat(b)
+}
+
+/// `mad.hi.sat.s32`: the sum saturates, the product cannot overflow.
+#[inline(always)]
+pub fn mad_high_sat(a: i32, b: i32, c: i32) -> i32 {
+    mul_high(a, b).add_sat(c)
+}
+
 /// `div`. By zero all ones, as recorded on hardware: the manual leaves it open.
 #[inline(always)]
 pub fn div<T: Integer>(a: T, b: T) -> T {
@@ -121,6 +153,12 @@ pub fn mul24(a: u32, b: u32, signed: bool, high: bool) -> u32 {
     let low = |word: u32| if signed { i64::from((word << 8) as i32 >> 8) } else { i64::from(word & 0xff_ffff) };
     let product = low(a) * low(b);
     (if high { product >> 16 } else { product }) as u32
+}
+
+/// `mad24.hi.sat.s32`: the sum saturates.
+#[inline(always)]
+pub fn mad24_high_sat(a: u32, b: u32, c: i32) -> i32 {
+    (mul24(a, b, true, true) as i32).add_sat(c)
 }
 
 /// `bfind`: the position of the most significant bit that is not a sign, or, with `.shiftamt`, how far it is from the top; all ones if
@@ -160,16 +198,17 @@ fn ones(count: u32) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// `bfe`: `length` bits of `a` from `position` on. The low 8 bits of both count. For signed types the field's sign, or that of `a` where the
-/// field passes the top, fills the rest.
+/// `bfe`: `length` bits of `a` from `position` on. The low 8 bits of both count, but all of them for 64-bit types, as recorded on hardware.
+/// For signed types the field's sign, or that of `a` where the field passes the top, fills the rest.
 #[inline(always)]
 pub fn bfe<T: Integer>(a: T, position: u32, length: u32) -> T {
-    let (position, length) = (position & 0xff, length & 0xff);
+    let counts = if T::BITS == 64 { u32::MAX } else { 0xff };
+    let (position, length) = (position & counts, length & counts);
     let shifted = if position < T::BITS { a.shr(position) } else { a.fill() };
     let unused = T::BITS - length.min(T::BITS);
     if length == 0 {
         T::ZERO
-    } else if position + length >= T::BITS {
+    } else if position.saturating_add(length) >= T::BITS {
         shifted
     } else {
         shifted.shl(unused).shr(unused)

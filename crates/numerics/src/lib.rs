@@ -17,6 +17,7 @@ pub mod compare;
 pub mod convert;
 pub mod double;
 pub mod exact;
+pub mod exchange;
 pub mod extended;
 pub mod float;
 pub mod format;

@@ -108,8 +108,8 @@ macro_rules! integer {
                 AtomicOp::MaxU => cell.fetch_max(operand, order),
                 AtomicOp::MinS => signed.fetch_min(operand as $signed, order) as $int,
                 AtomicOp::MaxS => signed.fetch_max(operand as $signed, order) as $int,
-                AtomicOp::Inc => update(&|old| if old >= operand { 0 } else { old + 1 }),
-                AtomicOp::Dec => update(&|old| if old == 0 || old > operand { operand } else { old - 1 }),
+                AtomicOp::Inc => update(&|old| warploom_numerics::atomic::inc(old, operand)),
+                AtomicOp::Dec => update(&|old| warploom_numerics::atomic::dec(old, operand)),
             })
         }
     };

@@ -195,7 +195,6 @@ impl Decoder<'_> {
         b: Option<Operand>,
     ) -> Decoded {
         use ScalarType::*;
-        let up = how.rounding == Direction::Up;
         let op = match (dst_ty, src_ty) {
             (F16x2, F32) => by_mode!(ops::F16x2FromF32, how),
             (Bf16x2, F32) => by_mode!(ops::Bf16x2FromF32, how),
@@ -211,10 +210,8 @@ impl Decoder<'_> {
             (F16x2, E2m3x2) => by_mode!(ops::F16x2FromE2m3x2, how),
             (F16x2, E3m2x2) => by_mode!(ops::F16x2FromE3m2x2, how),
             (F16x2, E2m1x2) => by_mode!(ops::F16x2FromE2m1x2, how),
-            (Ue8m0x2, F32) if up => Op::lanes::<ops::Ue8m0x2FromF32Up>(),
-            (Ue8m0x2, F32) => Op::lanes::<ops::Ue8m0x2FromF32Down>(),
-            (Ue8m0x2, Bf16x2) if up => Op::lanes::<ops::Ue8m0x2FromBf16x2Up>(),
-            (Ue8m0x2, Bf16x2) => Op::lanes::<ops::Ue8m0x2FromBf16x2Down>(),
+            (Ue8m0x2, F32) => by_mode!(ops::Ue8m0x2FromF32, how),
+            (Ue8m0x2, Bf16x2) => by_mode!(ops::Ue8m0x2FromBf16x2, how),
             (Bf16x2, Ue8m0x2) => Op::lanes::<ops::Bf16x2FromUe8m0x2>(),
             _ => return Err(Refused::Unsupported),
         };

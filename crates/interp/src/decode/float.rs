@@ -79,8 +79,8 @@ impl Decoder<'_> {
                 };
                 self.emit(op, d, sources, how.pack());
             }
-            Ir::FloatMinMax { max, ty, ftz, nan, xorsign_abs, dst, a, b, c } => {
-                let how = How { max, ftz, nan, xorsign_abs, ..How::PLAIN };
+            Ir::FloatMinMax { max, ty, ftz, nan, abs, xorsign, dst, a, b, c } => {
+                let how = How { max, ftz, nan, abs, xorsign, ..How::PLAIN };
                 let (a, b, d) = (self.source(ty, a), self.source(ty, b), self.out(ty, dst));
                 let c = c.map(|c| self.source(ty, c));
                 let op = match ty {

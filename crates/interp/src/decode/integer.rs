@@ -74,7 +74,7 @@ impl Decoder<'_> {
                 let (a, b, d) = (self.source(ty, a), self.source(ty, b), self.out(ty, dst));
                 self.emit(op, d, [a, b, 0], 0);
             }
-            Ir::Mad { mode: MulMode::Wide, ty, dst, a, b, c, .. } => {
+            Ir::Mad { mode: MulMode::Wide, ty, sat: false, dst, a, b, c } => {
                 let (a, b) = (self.source(ty, a), self.source(ty, b));
                 let wide = ty.bits() == 32;
                 let (c, d) = if wide {
@@ -92,10 +92,11 @@ impl Decoder<'_> {
                 self.emit(op, d, [a, b, c], 0);
             }
             Ir::Mad { mode, ty, sat, dst, a, b, c } => {
-                let op = match mode {
-                    MulMode::Lo => by_width!(ty, MadLo),
-                    _ if sat => Op::lanes::<int::MadHiSatS32>(),
-                    _ => by_type!(ty, MadHiU, MadHiS),
+                let op = match (mode, ty, sat) {
+                    (MulMode::Lo, _, false) => by_width!(ty, MadLo),
+                    (MulMode::Hi, _, false) => by_type!(ty, MadHiU, MadHiS),
+                    (MulMode::Hi, ScalarType::S32, true) => Op::lanes::<int::MadHiSatS32>(),
+                    _ => return Err(Refused::Unsupported),
                 };
                 self.three(op, ty, dst, [a, b, c]);
             }
@@ -110,12 +111,13 @@ impl Decoder<'_> {
                 self.emit(op, d, [a, b, 0], 0);
             }
             Ir::Mad24 { mode, ty, sat, dst, a, b, c } => {
-                let op = match (mode, ty.is_signed()) {
-                    (MulMode::Lo, false) => Op::lanes::<int::Mad24LoU>(),
-                    (MulMode::Lo, true) => Op::lanes::<int::Mad24LoS>(),
-                    (_, false) => Op::lanes::<int::Mad24HiU>(),
-                    (_, true) if sat => Op::lanes::<int::Mad24HiSatS>(),
-                    (_, true) => Op::lanes::<int::Mad24HiS>(),
+                let op = match (mode, ty, sat) {
+                    (MulMode::Lo, ScalarType::U32, false) => Op::lanes::<int::Mad24LoU>(),
+                    (MulMode::Lo, ScalarType::S32, false) => Op::lanes::<int::Mad24LoS>(),
+                    (MulMode::Hi, ScalarType::U32, false) => Op::lanes::<int::Mad24HiU>(),
+                    (MulMode::Hi, ScalarType::S32, false) => Op::lanes::<int::Mad24HiS>(),
+                    (MulMode::Hi, ScalarType::S32, true) => Op::lanes::<int::Mad24HiSatS>(),
+                    _ => return Err(Refused::Unsupported),
                 };
                 self.three(op, ty, dst, [a, b, c]);
             }
@@ -242,31 +244,31 @@ impl Decoder<'_> {
 }
 
 fn integer_binary(op: IntBinaryOp, ty: ScalarType, sat: bool, relu: bool) -> Decoded<Op> {
-    if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) {
-        let signed = ty.is_signed();
-        return Ok(match (op, signed, relu) {
-            _ if sat => return Err(Refused::Unsupported),
-            (IntBinaryOp::Add, ..) => Op::lanes::<int::AddX2>(),
-            (IntBinaryOp::Min, false, _) => Op::lanes::<int::MinU16x2>(),
-            (IntBinaryOp::Max, false, _) => Op::lanes::<int::MaxU16x2>(),
-            (IntBinaryOp::Min, true, false) => Op::lanes::<int::MinS16x2>(),
-            (IntBinaryOp::Max, true, false) => Op::lanes::<int::MaxS16x2>(),
-            (IntBinaryOp::Min, true, true) => Op::lanes::<int::MinReluS16x2>(),
-            (IntBinaryOp::Max, true, true) => Op::lanes::<int::MaxReluS16x2>(),
-            _ => return Err(Refused::Unsupported),
-        });
-    }
-    Ok(match op {
-        IntBinaryOp::Add if sat => Op::lanes::<int::AddSatS32>(),
-        IntBinaryOp::Sub if sat => Op::lanes::<int::SubSatS32>(),
-        IntBinaryOp::Add => by_width!(ty, Add),
-        IntBinaryOp::Sub => by_width!(ty, Sub),
-        IntBinaryOp::Div => by_type!(ty, DivU, DivS),
-        IntBinaryOp::Rem => by_type!(ty, RemU, RemS),
-        IntBinaryOp::Min if relu => by_width!(ty, MinReluS),
-        IntBinaryOp::Max if relu => by_width!(ty, MaxReluS),
-        IntBinaryOp::Min => by_type!(ty, MinU, MinS),
-        IntBinaryOp::Max => by_type!(ty, MaxU, MaxS),
+    use IntBinaryOp::{Add, Div, Max, Min, Rem, Sub};
+    use ScalarType::{S16x2, S32, U16x2, U32};
+    Ok(match (op, ty, sat, relu) {
+        (Add, U16x2 | S16x2, false, false) => Op::lanes::<int::AddX2>(),
+        (Add, U16x2, true, false) => Op::lanes::<int::AddSatU16x2>(),
+        (Add, S16x2, true, false) => Op::lanes::<int::AddSatS16x2>(),
+        (Min, U16x2, false, false) => Op::lanes::<int::MinU16x2>(),
+        (Max, U16x2, false, false) => Op::lanes::<int::MaxU16x2>(),
+        (Min, S16x2, false, false) => Op::lanes::<int::MinS16x2>(),
+        (Max, S16x2, false, false) => Op::lanes::<int::MaxS16x2>(),
+        (Min, S16x2, false, true) => Op::lanes::<int::MinReluS16x2>(),
+        (Max, S16x2, false, true) => Op::lanes::<int::MaxReluS16x2>(),
+        (_, U16x2 | S16x2, ..) => return Err(Refused::Unsupported),
+        (Add, S32, true, false) => Op::lanes::<int::AddSatS32>(),
+        (Sub, S32, true, false) => Op::lanes::<int::SubSatS32>(),
+        (Add, U32, true, false) => Op::lanes::<int::AddSatU32>(),
+        (Min, S32, false, true) => Op::lanes::<int::MinReluS32>(),
+        (Max, S32, false, true) => Op::lanes::<int::MaxReluS32>(),
+        (Add, _, false, false) => by_width!(ty, Add),
+        (Sub, _, false, false) => by_width!(ty, Sub),
+        (Div, _, false, false) => by_type!(ty, DivU, DivS),
+        (Rem, _, false, false) => by_type!(ty, RemU, RemS),
+        (Min, _, false, false) => by_type!(ty, MinU, MinS),
+        (Max, _, false, false) => by_type!(ty, MaxU, MaxS),
+        (_, _, true, _) | (_, _, _, true) => return Err(Refused::Unsupported),
     })
 }
 

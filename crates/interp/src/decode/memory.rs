@@ -140,10 +140,11 @@ impl Decoder<'_> {
         Ok(Place { space, base, offset })
     }
 
-    fn access(&mut self, place: &Place, ty: ScalarType, slots: Vec<Slot>, extend: Extend) -> u32 {
+    fn access(&mut self, place: &Place, ty: ScalarType, semantics: Semantics, slots: Vec<Slot>, extend: Extend) -> u32 {
         let index = self.function.accesses.len() as u32;
         let Place { space, base, offset } = *place;
-        self.function.accesses.push(Access { space, base, offset, size: ty.bytes(), slots, extend });
+        let strong = semantics != Semantics::Weak;
+        self.function.accesses.push(Access { space, base, offset, size: ty.bytes(), slots, extend, strong });
         index
     }
 
@@ -185,7 +186,7 @@ impl Decoder<'_> {
         let count = slots.len();
         let first = slots.first().copied();
         let bytes = ty.bytes() * count as u32;
-        let access = self.access(&place, ty, slots, extend);
+        let access = self.access(&place, ty, semantics, slots, extend);
         if semantics != Semantics::Weak {
             self.emit(Op::scalar(load_store::load_strong), 0, [0; 3], access);
             return;
@@ -264,7 +265,7 @@ impl Decoder<'_> {
         let count = slots.len();
         let first = slots.first().copied();
         let bytes = ty.bytes() * count as u32;
-        let access = self.access(&place, ty, slots, Extend::Zero);
+        let access = self.access(&place, ty, semantics, slots, Extend::Zero);
         if semantics != Semantics::Weak {
             self.emit(Op::scalar(load_store::store_strong), 0, [0; 3], access);
             return;

@@ -2,14 +2,14 @@
 //!
 //! Global ones are atomics of the host. Shared and local ones are plain updates: a CTA runs on one OS thread.
 
-use warploom_exec::address::{Space, classify};
 use warploom_exec::fault::{AccessKind, FaultKind};
 use warploom_exec::memory::{AtomicOp as HostOp, Order};
+use warploom_numerics::atomic::{self, Update};
 use warploom_ptx::ir::{AtomicOp, ScalarType};
 
 use crate::frame::Row64;
 use crate::machine::{Flow, Machine, lanes};
-use crate::memory::{Base, Slot, StateSpace};
+use crate::memory::{Base, Slot, StateSpace, is_global};
 use crate::program::Inst;
 use crate::waiting::{Look, mix};
 
@@ -48,7 +48,7 @@ pub(crate) fn atomic(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
                 Err(kind) => return machine.fail(1 << lane, kind),
             };
             let width = width_mask(size);
-            changed |= updated(site.op, site.ty, old, b, c) & width != old & width;
+            changed |= updated(site.op, site.ty, is_global(site.space, address), old, b, c) & width != old & width;
             found[lane] = mix(mix(found[lane], old as u64), (old >> 64) as u64);
             if let Some(&slot) = site.results.get(index) {
                 machine.set_lane(slot, lane, old);
@@ -80,7 +80,7 @@ pub(crate) fn global32(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
         }
     }
     let (op, ty) = (site.op, site.ty);
-    let changes = |lane: usize| updated(op, ty, old[lane].into(), operand[lane].into(), 0) as u32 != old[lane];
+    let changes = |lane: usize| updated(op, ty, true, old[lane].into(), operand[lane].into(), 0) as u32 != old[lane];
     let changed = lanes(mask).any(changes);
     if let Some(slot) = result {
         machine.put(slot, mask, &old);
@@ -96,7 +96,7 @@ pub(crate) fn shared32(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
     let (op, ty) = (site.op, site.ty);
     match op {
         AtomicOp::Add if !ty.is_float() => shared32_by(machine, inst, mask, u32::wrapping_add),
-        _ => shared32_by(machine, inst, mask, |old, b| updated(op, ty, old.into(), b.into(), 0) as u32),
+        _ => shared32_by(machine, inst, mask, |old, b| updated(op, ty, false, old.into(), b.into(), 0) as u32),
     }
 }
 
@@ -151,16 +151,11 @@ impl Machine<'_> {
     /// Carries out one update and returns the value before it.
     fn update(&mut self, site: &AtomicSite, address: u64, lane: usize, b: u128, c: u128) -> Result<u128, FaultKind> {
         let size = site.ty.bytes();
-        let global = match site.space {
-            StateSpace::Global => true,
-            StateSpace::Generic => classify(address) == Space::Global,
-            _ => false,
-        };
-        if global {
+        if is_global(site.space, address) {
             return self.update_global(site, address, b, c).map_err(|fault| FaultKind::Access(*fault));
         }
         let old = self.load(site.space, address, size, lane)?;
-        let new = updated(site.op, site.ty, old, b, c);
+        let new = updated(site.op, site.ty, false, old, b, c);
         self.store(site.space, address, size, lane, new)?;
         Ok(old)
     }
@@ -183,13 +178,13 @@ impl Machine<'_> {
             (8, _, AtomicOp::Cas) => u128::from(self.view.compare_exchange(address, b as u64, c as u64, order)?),
             (_, _, AtomicOp::Cas) => self.view.compare_exchange(address, b, c, order)?,
             (2, ..) => {
-                u128::from(self.view.update(address, order, |old: u16| updated(op, ty, old.into(), b, c) as u16)?)
+                u128::from(self.view.update(address, order, |old: u16| updated(op, ty, true, old.into(), b, c) as u16)?)
             }
             (4, ..) => {
-                u128::from(self.view.update(address, order, |old: u32| updated(op, ty, old.into(), b, c) as u32)?)
+                u128::from(self.view.update(address, order, |old: u32| updated(op, ty, true, old.into(), b, c) as u32)?)
             }
             (8, ..) => {
-                u128::from(self.view.update(address, order, |old: u64| updated(op, ty, old.into(), b, c) as u64)?)
+                u128::from(self.view.update(address, order, |old: u64| updated(op, ty, true, old.into(), b, c) as u64)?)
             }
             _ => self.view.exchange(address, b, order)?,
         })
@@ -213,56 +208,25 @@ fn host_op(op: AtomicOp, ty: ScalarType) -> Option<HostOp> {
     })
 }
 
-/// What an atomic leaves in memory. Bits above the type's width do not count.
-pub(crate) fn updated(op: AtomicOp, ty: ScalarType, old: u128, b: u128, c: u128) -> u128 {
-    let bits = ty.bits();
-    let signed = |value: u128| ((value << (128 - bits)) as i128) >> (128 - bits);
-    let unsigned = |value: u128| value & width_mask(ty.bytes());
-    if ty.is_float() && matches!(op, AtomicOp::Add | AtomicOp::Min | AtomicOp::Max) {
-        return crate::half::atomic_float(op, ty, old, b);
-    }
-    match op {
-        AtomicOp::Add => unsigned(old.wrapping_add(b)),
-        AtomicOp::And => old & b,
-        AtomicOp::Or => old | b,
-        AtomicOp::Xor => old ^ b,
-        AtomicOp::Exch => b,
-        AtomicOp::Cas => {
-            if unsigned(old) == unsigned(b) {
-                c
-            } else {
-                old
-            }
-        }
-        AtomicOp::Inc => {
-            if unsigned(old) >= unsigned(b) {
-                0
-            } else {
-                old + 1
-            }
-        }
-        AtomicOp::Dec => {
-            if unsigned(old) == 0 || unsigned(old) > unsigned(b) {
-                b
-            } else {
-                old - 1
-            }
-        }
-        AtomicOp::Min if ty.is_signed() => {
-            if signed(old) <= signed(b) {
-                old
-            } else {
-                b
-            }
-        }
-        AtomicOp::Max if ty.is_signed() => {
-            if signed(old) >= signed(b) {
-                old
-            } else {
-                b
-            }
-        }
-        AtomicOp::Min => unsigned(old).min(unsigned(b)),
-        AtomicOp::Max => unsigned(old).max(unsigned(b)),
+/// What an atomic on `global` memory, or other, leaves there. Bits above the type's width do not count.
+pub(crate) fn updated(op: AtomicOp, ty: ScalarType, global: bool, old: u128, b: u128, c: u128) -> u128 {
+    let update = match op {
+        AtomicOp::Add => Update::Add,
+        AtomicOp::And => Update::And,
+        AtomicOp::Or => Update::Or,
+        AtomicOp::Xor => Update::Xor,
+        AtomicOp::Exch => Update::Exch,
+        AtomicOp::Cas => Update::Cas,
+        AtomicOp::Inc => Update::Inc,
+        AtomicOp::Dec => Update::Dec,
+        AtomicOp::Min => Update::Min,
+        AtomicOp::Max => Update::Max,
+    };
+    match (ty, update) {
+        (ScalarType::F32, Update::Add) => u128::from(atomic::add_f32(old as u32, b as u32, global)),
+        (ScalarType::F64, Update::Add) => u128::from(atomic::add_f64(old as u64, b as u64)),
+        (ScalarType::F16 | ScalarType::F16x2, _) => u128::from(atomic::f16x2(update, old as u32, b as u32)),
+        (ScalarType::Bf16 | ScalarType::Bf16x2, _) => u128::from(atomic::bf16x2(update, old as u32, b as u32)),
+        _ => atomic::integer(update, ty.bits(), ty.is_signed(), old, b, c),
     }
 }

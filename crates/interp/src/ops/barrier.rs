@@ -3,8 +3,9 @@
 use std::sync::atomic::{Ordering, fence};
 
 use warploom_exec::fault::FaultKind;
+use warploom_numerics::exchange::Vote;
 
-use crate::cta::{Arrival, BARRIERS, Reduction};
+use crate::cta::{Arrival, BARRIERS};
 use crate::machine::{Flow, Machine};
 use crate::program::Inst;
 use crate::warp::Wait;
@@ -106,13 +107,13 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
 }
 
 /// Writes the result of `barrier.red`. The activation that waits is the running one.
-fn finish(machine: &mut Machine<'_>, kind: BarrierKind, mask: u32, reduction: Reduction) {
+fn finish(machine: &mut Machine<'_>, kind: BarrierKind, mask: u32, vote: Vote) {
     let all = |holds: bool| if holds { u32::MAX } else { 0 };
     match kind {
         BarrierKind::Arrive | BarrierKind::Sync => {}
-        BarrierKind::Popc { d, .. } => machine.put(d, mask, &[reduction.set; 32]),
-        BarrierKind::And { d, .. } => machine.put_predicate(d, mask, all(reduction.set == reduction.arrived)),
-        BarrierKind::Or { d, .. } => machine.put_predicate(d, mask, all(reduction.set != 0)),
+        BarrierKind::Popc { d, .. } => machine.put(d, mask, &[vote.ayes; 32]),
+        BarrierKind::And { d, .. } => machine.put_predicate(d, mask, all(vote.all())),
+        BarrierKind::Or { d, .. } => machine.put_predicate(d, mask, all(vote.any())),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Conversions (PTX ISA 9.7.9.21, 9.7.9.22). Results narrower than 32 bits are extended to 32 bits by their type.
 
+use warploom_numerics::Rounding;
 use warploom_numerics::convert;
 use warploom_numerics::float::flush;
 use warploom_numerics::format::{Bf16, E2m1, E2m3, E3m2, E4m3, E5m2, F16, Format, widen};
@@ -37,20 +38,6 @@ lane_ops! {
         convert::pack(a, b, c, bits.unsigned_abs(), bits < 0)
     }
 
-    Ue8m0x2FromBf16x2Up(a: u32) -> u32 {
-        let (high, low) = (bf16_high(a), bf16_low(a));
-        u32::from(convert::to_ue8m0(high, true)) << 8 | u32::from(convert::to_ue8m0(low, true))
-    }
-    Ue8m0x2FromBf16x2Down(a: u32) -> u32 {
-        let (high, low) = (bf16_high(a), bf16_low(a));
-        u32::from(convert::to_ue8m0(high, false)) << 8 | u32::from(convert::to_ue8m0(low, false))
-    }
-    Ue8m0x2FromF32Up(a: f32, b: f32) -> u32 {
-        u32::from(convert::to_ue8m0(a, true)) << 8 | u32::from(convert::to_ue8m0(b, true))
-    }
-    Ue8m0x2FromF32Down(a: f32, b: f32) -> u32 {
-        u32::from(convert::to_ue8m0(a, false)) << 8 | u32::from(convert::to_ue8m0(b, false))
-    }
     Bf16x2FromUe8m0x2(a: u16) -> u32 {
         u32::from(convert::bf16_from_ue8m0((a >> 8) as u8)) << 16 | u32::from(convert::bf16_from_ue8m0(a as u8))
     }
@@ -66,7 +53,17 @@ fn bf16_low(pair: u32) -> f32 {
     f32::from_bits(pair << 16)
 }
 
+/// A pair of scales.
+#[inline(always)]
+fn ue8m0x2(high: f32, low: f32, how: How) -> u32 {
+    let scale = |value| u32::from(convert::to_ue8m0(value, how.rounding == Rounding::Up, how.satfinite));
+    scale(high) << 8 | scale(low)
+}
+
 functions! {
+    Ue8m0x2FromBf16x2(a: u32; how) -> u32 { ue8m0x2(bf16_high(a), bf16_low(a), how) }
+    Ue8m0x2FromF32(a: f32, b: f32; how) -> u32 { ue8m0x2(a, b, how) }
+
     U8FromF32(a: f32; how) -> u32 { u32::from(convert::integer_from_f32::<u8>(flush(a, how.ftz), how.rounding)) }
     S8FromF32(a: f32; how) -> i32 { i32::from(convert::integer_from_f32::<i8>(flush(a, how.ftz), how.rounding)) }
     U16FromF32(a: f32; how) -> u32 { u32::from(convert::integer_from_f32::<u16>(flush(a, how.ftz), how.rounding)) }

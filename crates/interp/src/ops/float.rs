@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use warploom_numerics::float::Property;
+use warploom_numerics::float::{Property, Tested};
 use warploom_numerics::{approx, double, float};
 
 use crate::isa::LaneOp;
@@ -74,25 +74,6 @@ fn pair(operands: [u64; 3], operation: impl Fn([f32; 3]) -> f32) -> u64 {
     part(0) | part(32) << 32
 }
 
-/// A type that `testp` asks about.
-pub(crate) trait Tested: Lane {
-    fn has(self, property: Property) -> bool;
-}
-
-impl Tested for f32 {
-    #[inline(always)]
-    fn has(self, property: Property) -> bool {
-        float::has_property(self, property)
-    }
-}
-
-impl Tested for f64 {
-    #[inline(always)]
-    fn has(self, property: Property) -> bool {
-        double::has_property(self, property)
-    }
-}
-
 /// The properties by the number that `imm` holds.
 pub(crate) const PROPERTIES: [Property; 6] = [
     Property::Finite,
@@ -106,7 +87,7 @@ pub(crate) const PROPERTIES: [Property; 6] = [
 /// `testp`: predicate `d`, property `imm`; both sources are the operand.
 pub(crate) struct Testp<T>(PhantomData<T>);
 
-impl<T: Tested> LaneOp for Testp<T> {
+impl<T: Lane + Tested> LaneOp for Testp<T> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let property = PROPERTIES[inst.imm as usize];

@@ -31,8 +31,6 @@ macro_rules! integers {
                 MinS(a: $signed, b: $signed) -> $signed { a.min(b) }
                 MaxU(a: $unsigned, b: $unsigned) -> $unsigned { a.max(b) }
                 MaxS(a: $signed, b: $signed) -> $signed { a.max(b) }
-                MinReluS(a: $signed, b: $signed) -> $signed { a.min(b).max(0) }
-                MaxReluS(a: $signed, b: $signed) -> $signed { a.max(b).max(0) }
                 Popc(a: $unsigned) -> u32 { a.count_ones() }
                 Clz(a: $unsigned) -> u32 { a.leading_zeros() }
                 BfindU(a: $unsigned) -> u32 { integer::bfind(a, false) }
@@ -68,9 +66,12 @@ lane_ops! {
     MadWideU32(a: u32, b: u32, c: u64) -> u64 { (u64::from(a) * u64::from(b)).wrapping_add(c) }
     MadWideS32(a: i32, b: i32, c: i64) -> i64 { (i64::from(a) * i64::from(b)).wrapping_add(c) }
 
-    AddSatS32(a: i32, b: i32) -> i32 { a.saturating_add(b) }
-    SubSatS32(a: i32, b: i32) -> i32 { a.saturating_sub(b) }
-    MadHiSatS32(a: i32, b: i32, c: i32) -> i32 { integer::mul_high(a, b).saturating_add(c) }
+    MinReluS32(a: i32, b: i32) -> i32 { a.min(b).max(0) }
+    MaxReluS32(a: i32, b: i32) -> i32 { a.max(b).max(0) }
+    AddSatS32(a: i32, b: i32) -> i32 { integer::add_sat(a, b) }
+    SubSatS32(a: i32, b: i32) -> i32 { integer::sub_sat(a, b) }
+    AddSatU32(a: u32, b: u32) -> u32 { integer::add_sat(a, b) }
+    MadHiSatS32(a: i32, b: i32, c: i32) -> i32 { integer::mad_high_sat(a, b, c) }
 
     Mul24LoU(a: u32, b: u32) -> u32 { integer::mul24(a, b, false, false) }
     Mul24LoS(a: u32, b: u32) -> u32 { integer::mul24(a, b, true, false) }
@@ -80,9 +81,11 @@ lane_ops! {
     Mad24LoS(a: u32, b: u32, c: u32) -> u32 { integer::mul24(a, b, true, false).wrapping_add(c) }
     Mad24HiU(a: u32, b: u32, c: u32) -> u32 { integer::mul24(a, b, false, true).wrapping_add(c) }
     Mad24HiS(a: u32, b: u32, c: u32) -> u32 { integer::mul24(a, b, true, true).wrapping_add(c) }
-    Mad24HiSatS(a: u32, b: u32, c: i32) -> i32 { (integer::mul24(a, b, true, true) as i32).saturating_add(c) }
+    Mad24HiSatS(a: u32, b: u32, c: i32) -> i32 { integer::mad24_high_sat(a, b, c) }
 
     AddX2(a: u32, b: u32) -> u32 { integer::halves(a, b, u16::wrapping_add) }
+    AddSatU16x2(a: u32, b: u32) -> u32 { integer::halves(a, b, integer::add_sat) }
+    AddSatS16x2(a: u32, b: u32) -> u32 { integer::halves(a, b, |a, b| integer::add_sat(a as i16, b as i16) as u16) }
     MinU16x2(a: u32, b: u32) -> u32 { integer::halves(a, b, u16::min) }
     MaxU16x2(a: u32, b: u32) -> u32 { integer::halves(a, b, u16::max) }
     MinS16x2(a: u32, b: u32) -> u32 { integer::halves(a, b, |a, b| (a as i16).min(b as i16) as u16) }

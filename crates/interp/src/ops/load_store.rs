@@ -156,7 +156,12 @@ pub(crate) fn load_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> F
         }
         for (index, slot) in access.slots.iter().enumerate() {
             let place = address.wrapping_add(index as u64 * u64::from(access.size));
-            let value = match machine.load(access.space, place, access.size, lane) {
+            let loaded = if access.at_once() {
+                machine.load_at_once(access.space, place, lane)
+            } else {
+                machine.load(access.space, place, access.size, lane)
+            };
+            let value = match loaded {
                 Ok(value) => extended(value, access.size, access.extend),
                 Err(kind) => return machine.fail(1 << lane, kind),
             };
@@ -179,7 +184,12 @@ pub(crate) fn store_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> 
         for (index, slot) in access.slots.iter().enumerate() {
             let place = address.wrapping_add(index as u64 * u64::from(access.size));
             let value = machine.lane(*slot, lane);
-            if let Err(kind) = machine.store(access.space, place, access.size, lane, value) {
+            let stored = if access.at_once() {
+                machine.store_at_once(access.space, place, lane, value)
+            } else {
+                machine.store(access.space, place, access.size, lane, value)
+            };
+            if let Err(kind) = stored {
                 return machine.fail(1 << lane, kind);
             }
         }

@@ -21,7 +21,8 @@ pub(crate) struct How {
     pub(crate) satfinite: bool,
     pub(crate) max: bool,
     pub(crate) nan: bool,
-    pub(crate) xorsign_abs: bool,
+    pub(crate) abs: bool,
+    pub(crate) xorsign: bool,
 }
 
 impl How {
@@ -34,12 +35,13 @@ impl How {
         satfinite: false,
         max: false,
         nan: false,
-        xorsign_abs: false,
+        abs: false,
+        xorsign: false,
     };
 
     /// The modifiers as the constant of an instruction.
     pub(crate) const fn pack(self) -> u32 {
-        let flags = [self.ftz, self.sat, self.relu, self.satfinite, self.max, self.nan, self.xorsign_abs];
+        let flags = [self.ftz, self.sat, self.relu, self.satfinite, self.max, self.nan, self.abs, self.xorsign];
         let mut word = self.rounding as u32;
         let mut index = 0;
         while index < flags.len() {
@@ -67,7 +69,8 @@ impl How {
             satfinite: word >> 11 & 1 != 0,
             max: word >> 12 & 1 != 0,
             nan: word >> 13 & 1 != 0,
-            xorsign_abs: word >> 14 & 1 != 0,
+            abs: word >> 14 & 1 != 0,
+            xorsign: word >> 15 & 1 != 0,
         }
     }
 
@@ -78,7 +81,7 @@ impl How {
 
     #[inline(always)]
     pub(crate) fn extremum(self) -> Extremum {
-        Extremum { max: self.max, ftz: self.ftz, nan: self.nan, xorsign_abs: self.xorsign_abs }
+        Extremum { max: self.max, ftz: self.ftz, nan: self.nan, abs: self.abs, xorsign: self.xorsign }
     }
 
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! Data movement between registers (PTX ISA 9.7.9.1 to 9.7.9.6): moves, packing, addresses, state spaces.
 
 use warploom_exec::address::{Space, classify};
+use warploom_numerics::compare::selects_first;
 
 use crate::isa::LaneOp;
 use crate::lane::lane_ops;
@@ -31,11 +32,10 @@ lane_ops! {
 
     Select32(a: u32, b: u32, c: i32) -> u32 { if c >= 0 { a } else { b } }
     Select64(a: u64, b: u64, c: i32) -> u64 { if c >= 0 { a } else { b } }
-    /// `slct` by a float: NaN selects `b`, minus zero `a`.
-    SelectF32(a: u32, b: u32, c: f32) -> u32 { if c >= 0.0 { a } else { b } }
-    SelectFtzF32(a: u32, b: u32, c: f32) -> u32 { if c >= 0.0 || (c < 0.0 && c > -f32::MIN_POSITIVE) { a } else { b } }
-    SelectF64(a: u64, b: u64, c: f32) -> u64 { if c >= 0.0 { a } else { b } }
-    SelectFtzF64(a: u64, b: u64, c: f32) -> u64 { if c >= 0.0 || (c < 0.0 && c > -f32::MIN_POSITIVE) { a } else { b } }
+    SelectF32(a: u32, b: u32, c: f32) -> u32 { if selects_first(c, false) { a } else { b } }
+    SelectFtzF32(a: u32, b: u32, c: f32) -> u32 { if selects_first(c, true) { a } else { b } }
+    SelectF64(a: u64, b: u64, c: f32) -> u64 { if selects_first(c, false) { a } else { b } }
+    SelectFtzF64(a: u64, b: u64, c: f32) -> u64 { if selects_first(c, true) { a } else { b } }
 
     /// `cvta` to generic: adds the window's base, which row `b` holds.
     ToGeneric(a: u64, b: u64) -> u64 { a.wrapping_add(b) }

@@ -4,6 +4,7 @@
 //! The `.sync` forms wait until all lanes of their mask that have not exited have come to the same operation, which need not be the
 //! same instruction: branches may have duplicated it.
 
+use warploom_numerics::exchange::{self, Reduction, Shuffle, Vote};
 use warploom_ptx::ir::{ReduxOp, ShflMode, VoteMode};
 
 use crate::frame::{Row32, Row64};
@@ -157,7 +158,8 @@ fn compute(kind: ExchangeKind, operands: &Operands) -> Results {
     let mut results = Results { d: [0; 32], p: 0 };
     if let ExchangeKind::Shfl(mode) = kind {
         for lane in lanes(operands.mask) {
-            let (source, inside) = shfl_source(mode, lane as u32, operands.b[lane], operands.c[lane]);
+            let (source, inside) =
+                exchange::shuffle_source(shuffle(mode), lane as u32, operands.b[lane], operands.c[lane]);
             results.d[lane] = operands.a[source as usize] as u32;
             results.p |= u32::from(inside) << lane;
         }
@@ -173,23 +175,24 @@ fn compute(kind: ExchangeKind, operands: &Operands) -> Results {
     results
 }
 
-/// The lane that `shfl` reads, and whether it is in range (the pseudocode of PTX ISA 9.7.9.6).
-fn shfl_source(mode: ShflMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
-    let b = b & 0x1f;
-    let clamp = c & 0x1f;
-    let segment = c >> 8 & 0x1f;
-    let max = (lane & segment) | (clamp & !segment);
-    let min = lane & segment;
-    let (source, inside) = match mode {
-        ShflMode::Up => (lane.wrapping_sub(b), lane as i32 - b as i32 >= max as i32),
-        ShflMode::Down => (lane + b, lane + b <= max),
-        ShflMode::Bfly => (lane ^ b, lane ^ b <= max),
-        ShflMode::Idx => {
-            let source = min | (b & !segment);
-            (source, source <= max)
-        }
-    };
-    if inside { (source & 31, true) } else { (lane, false) }
+fn shuffle(mode: ShflMode) -> Shuffle {
+    match mode {
+        ShflMode::Up => Shuffle::Up,
+        ShflMode::Down => Shuffle::Down,
+        ShflMode::Bfly => Shuffle::Bfly,
+        ShflMode::Idx => Shuffle::Idx,
+    }
+}
+
+fn reduction(op: ReduxOp) -> Reduction {
+    match op {
+        ReduxOp::Add => Reduction::Add,
+        ReduxOp::And => Reduction::And,
+        ReduxOp::Or => Reduction::Or,
+        ReduxOp::Xor => Reduction::Xor,
+        ReduxOp::Min => Reduction::Min,
+        ReduxOp::Max => Reduction::Max,
+    }
 }
 
 /// The operations whose lanes of one set agree on a result.
@@ -206,10 +209,11 @@ fn reduce(kind: ExchangeKind, operands: &Operands, set: u32, results: &mut Resul
     match kind {
         ExchangeKind::Shfl(_) | ExchangeKind::Barrier => {}
         ExchangeKind::Vote(mode) => {
+            let vote = Vote { voters: set.count_ones(), ayes: holds.count_ones() };
             let answer = match mode {
-                VoteMode::All => holds == set,
-                VoteMode::Any => holds != 0,
-                VoteMode::Uni => holds == set || holds == 0,
+                VoteMode::All => vote.all(),
+                VoteMode::Any => vote.any(),
+                VoteMode::Uni => vote.uniform(),
                 VoteMode::Ballot => false,
             };
             give(holds, answer);
@@ -229,34 +233,15 @@ fn reduce(kind: ExchangeKind, operands: &Operands, set: u32, results: &mut Resul
         ExchangeKind::Redux { op, signed } => {
             let value = lanes(set)
                 .map(|lane| operands.a[lane] as u32)
-                .reduce(|x, y| match op {
-                    ReduxOp::Add => x.wrapping_add(y),
-                    ReduxOp::And => x & y,
-                    ReduxOp::Or => x | y,
-                    ReduxOp::Xor => x ^ y,
-                    ReduxOp::Min if signed => (x as i32).min(y as i32) as u32,
-                    ReduxOp::Max if signed => (x as i32).max(y as i32) as u32,
-                    ReduxOp::Min => x.min(y),
-                    ReduxOp::Max => x.max(y),
-                })
+                .reduce(|x, y| exchange::reduce(reduction(op), signed, x, y))
                 .unwrap_or_default();
             give(value, false);
         }
         ExchangeKind::ReduxF32 { max, abs, nan } => {
+            let alone = operands.a[set.trailing_zeros() as usize & 31] as u32;
             let value = lanes(set)
                 .map(|lane| f32::from_bits(operands.a[lane] as u32))
-                .map(|value| if abs { value.abs() } else { value })
-                .reduce(|x, y| match (x.is_nan(), y.is_nan()) {
-                    (true, _) | (_, true) if nan => f32::from_bits(0x7fff_ffff),
-                    (true, true) => f32::from_bits(0x7fff_ffff),
-                    (true, false) => y,
-                    (false, true) => x,
-                    _ => {
-                        let order = x.total_cmp(&y);
-                        if max == order.is_gt() { x } else { y }
-                    }
-                })
-                .unwrap_or_default();
+                .fold(f32::from_bits(alone), |x, y| exchange::reduce_f32(x, y, max, abs, nan));
             give(value.to_bits(), false);
         }
         ExchangeKind::Elect => {

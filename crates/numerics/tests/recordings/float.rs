@@ -1,6 +1,6 @@
 //! PTX ISA 9.7.3 but for the approximations.
 
-use warploom_numerics::float::{Extremum, Property};
+use warploom_numerics::float::{Extremum, Property, Tested};
 use warploom_numerics::{Rounding, double, float};
 
 use crate::name::Name;
@@ -28,7 +28,8 @@ fn single(name: &Name<'_>, x: &[u64]) -> f32 {
         "neg" => float::neg(f32(x[0]), ftz),
         "copysign" => float::copysign(f32(x[0]), f32(x[1])),
         "min" | "max" => {
-            let how = Extremum { max: name.op() == "max", ftz, nan: name.has("NaN"), xorsign_abs: name.has("xorsign") };
+            let (abs, xorsign) = (name.has("abs"), name.has("xorsign"));
+            let how = Extremum { max: name.op() == "max", ftz, nan: name.has("NaN"), abs, xorsign };
             float::extremum(f32(x[0]), f32(x[1]), how)
         }
         other => panic!("{other}"),
@@ -77,11 +78,7 @@ fn arithmetic_agrees_with_the_hardware() {
             let asked = property(&name);
             let ins: &[&str] = if name.ty() == "f32" { &["f32.u"] } else { &["f64.u"] };
             recording.check(&text, ins, &[Kind::Predicate], |x| {
-                let holds = if name.ty() == "f32" {
-                    float::has_property(f32(x[0]), asked)
-                } else {
-                    double::has_property(f64(x[0]), asked)
-                };
+                let holds = if name.ty() == "f32" { f32(x[0]).has(asked) } else { f64(x[0]).has(asked) };
                 vec![u64::from(holds)]
             });
         } else {

@@ -19,8 +19,8 @@ fn scalar<F: Format>(name: &Name<'_>, x: [u16; 3]) -> u16 {
         "neg" => half::neg::<F>(a, how.ftz),
         "abs" => half::abs::<F>(a, how.ftz),
         "min" | "max" => {
-            let (nan, xorsign_abs) = (name.has("NaN"), name.has("xorsign"));
-            half::extremum::<F>(a, b, Extremum { max: name.op() == "max", ftz: how.ftz, nan, xorsign_abs })
+            let (nan, abs, xorsign) = (name.has("NaN"), name.has("abs"), name.has("xorsign"));
+            half::extremum::<F>(a, b, Extremum { max: name.op() == "max", ftz: how.ftz, nan, abs, xorsign })
         }
         other => panic!("{other}"),
     }

@@ -96,7 +96,7 @@ pub enum ShiftDirection {
 #[allow(missing_docs)]
 pub enum Op {
     // 9.7.1 Integer arithmetic
-    /// `add`, `sub`, `div`, `rem`, `min`, `max`; packed `u16x2`/`s16x2` too. `sat` for `.s32` (and packed) `add`, `sub`; `relu` for `min`, `max`.
+    /// `add`, `sub`, `div`, `rem`, `min`, `max`; packed `u16x2`/`s16x2` too. `sat` for `add` of 32 bits or packed and `sub.s32`; `relu` for `min`, `max`.
     IntBinary {
         op: IntBinaryOp,
         ty: ScalarType,
@@ -266,13 +266,15 @@ pub enum Op {
         b: Operand,
         c: Operand,
     },
-    /// `min`, `max` of two operands or three (`c`).
+    /// `min`, `max` of two operands or three (`c`). `abs`: of their magnitudes; `xorsign`, only with it: signed by the exclusive or of
+    /// the signs.
     FloatMinMax {
         max: bool,
         ty: ScalarType,
         ftz: bool,
         nan: bool,
-        xorsign_abs: bool,
+        abs: bool,
+        xorsign: bool,
         dst: Reg,
         a: Operand,
         b: Operand,

@@ -8,8 +8,6 @@ pub(super) const FORMS: &[&str] = &[
     "add.sat.(u32|u16x2|s16x2) =0 0 0 ; 9.2 120f",
     "sub.(u16|u32|u64|s16|s64) =0 0 0",
     "sub.sat?.s32 =0 0 0",
-    "sub.sat?.(u16x2|s16x2) =0 0 0 ; 9.2 120f",
-    "sub.sat.u32 =0 0 0 ; 9.2 120f",
     // 9.7.1.3, 9.7.1.4
     "mul.(lo|hi).$int =0 0 0",
     "mul.wide.(u16|u32|s16|s32) =w0 0 0",
