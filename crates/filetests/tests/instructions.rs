@@ -52,6 +52,7 @@ const LACKING: &[(&str, &str, &str)] = &[
     ("cvt.rn.satfinite.e4m3x2.bf16x2 %h0, %r0;", "9.1", "sm_100a"),
     ("cvt.rn.bf16x2.e4m3x2 %r0, %h0;", "9.1", "sm_100a"),
     ("cvt.rn.satfinite.e2m3x2.f16x2 %h0, %r0;", "9.1", "sm_100a"),
+    ("cvt.rn.satfinite.e2m1x2.f16x2 %b0, %r0;", "9.1", "sm_100a"),
     ("cvt.rn.satfinite.s2f6x2.f32 %h0, %f0, %f1;", "9.1", "sm_100a"),
     ("istypep.texref %p0, %d0;", "8.3", "sm_90"),
     ("sured.b.add.1d.u32.trap [%d0, {%r1}], %r0;", "8.3", "sm_90"),
@@ -222,7 +223,7 @@ fn reasons_hold() {
 fn module(instruction: &str, version: &str, target: &str, kernel: &str, expectation: &str) -> String {
     format!(
         "// test run\n// kernel {kernel}\n{expectation}.version {version}\n.target {target}\n.address_size 64\n\
-         .func f()\n{{\n  .reg .pred %p0; .reg .b16 %h<2>; .reg .b32 %r<8>; .reg .b64 %d<2>; .reg .f32 %f<6>; .reg .b128 %q0;\n  {instruction}\n  ret;\n}}\n\
+         .func f()\n{{\n  .reg .pred %p0; .reg .b8 %b0; .reg .b16 %h<2>; .reg .b32 %r<8>; .reg .b64 %d<2>; .reg .f32 %f<6>; .reg .b128 %q0;\n  {instruction}\n  ret;\n}}\n\
          .visible .entry lacking() {{ call f; ret; }}\n.visible .entry sound() {{ ret; }}\n"
     )
 }

@@ -55,7 +55,7 @@ impl Decoder<'_> {
                 self.emit(op, d, [a, 0, 0], how.pack());
                 Ok(())
             }
-            Ir::CvtPack { dst_ty, dst, a, b, c, .. } => {
+            Ir::CvtPack { dst_ty, src_ty: _, dst, a, b, c } => {
                 let bits = dst_ty.bits() as i32;
                 let sources = [self.word(a), self.word(b), self.word(c.unwrap_or(Operand::Imm(0)))];
                 let d = self.word_out(dst, false);

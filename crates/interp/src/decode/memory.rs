@@ -25,7 +25,8 @@ struct Place {
 impl Decoder<'_> {
     pub(super) fn memory(&mut self, op: &Ir) -> Decoded {
         match op {
-            Ir::Ld { space, ty, to, semantics, dst, addr, .. } => {
+            // Every thread of the machine sees what any thread sees, whatever the scope; caches have no say.
+            Ir::Ld { space, ty, to, semantics, dst, addr, scope: _, nc: _, cache: _, unified: _ } => {
                 let place = self.address(*space, addr)?;
                 let slots = dst.iter().map(|&reg| self.slot(reg)).collect::<Decoded<Vec<_>>>()?;
                 let extend = match (ty.is_signed(), to.bits()) {
@@ -35,14 +36,15 @@ impl Decoder<'_> {
                 };
                 self.load(place, *ty, *semantics, slots, extend);
             }
-            Ir::St { space, ty, semantics, src, addr, .. } => {
+            Ir::St { space, ty, from: _, semantics, src, addr, scope: _, cache: _ } => {
                 let place = self.address(*space, addr)?;
                 let slots = src.iter().map(|&value| self.value(*ty, value)).collect::<Decoded<Vec<_>>>()?;
                 self.store(place, *ty, *semantics, slots);
             }
             // Hints have no effect on results: nothing is left of them. `discard` leaves bytes undefined, so also as they were.
             Ir::CacheHint { .. } => {}
-            Ir::Atom { op, space, ty, semantics, dst, addr, b, c, .. } => {
+            // Halves never flush, and have no form without `.noftz`.
+            Ir::Atom { op, space, ty, semantics, dst, addr, b, c, scope: _, noftz: _ } => {
                 let Place { space, base, offset } = self.address(*space, addr)?;
                 let results = match dst {
                     Some(regs) => regs.iter().map(|&reg| self.slot(reg)).collect::<Decoded<Vec<_>>>()?,

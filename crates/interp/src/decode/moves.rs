@@ -88,7 +88,7 @@ impl Decoder<'_> {
                     }
                 }
             }
-            Ir::Isspacep { space, dst, a, .. } => {
+            Ir::Isspacep { space, ty: _, dst, a } => {
                 let (a, d) = (self.double(a), self.predicate_out(dst));
                 let imm = match space {
                     Space::Global | Space::Generic => 0,

@@ -80,9 +80,9 @@ impl Decoder<'_> {
 
     fn barrier(&mut self, op: &BarrierOp) -> Decoded {
         let (id, count, kind) = match *op {
-            BarrierOp::Sync { id, count, .. } => (id, count, BarrierKind::Sync),
-            BarrierOp::Arrive { id, count, .. } => (id, Some(count), BarrierKind::Arrive),
-            BarrierOp::Reduce { op, dst, id, count, src, .. } => {
+            BarrierOp::Sync { id, count, aligned: _ } => (id, count, BarrierKind::Sync),
+            BarrierOp::Arrive { id, count, aligned: _ } => (id, Some(count), BarrierKind::Arrive),
+            BarrierOp::Reduce { op, dst, id, count, src, aligned: _ } => {
                 let source = self.predicate(src);
                 let kind = match op {
                     BarrierReduction::Popc => BarrierKind::Popc { source, d: self.word_out(dst, false) },

@@ -92,7 +92,8 @@ impl BodyLowering<'_, '_> {
         let dst = self.fresh(dst_ty);
         let a = Operand::Reg(src);
         let (rnd, ftz, sat, satfinite, relu) = (None, false, false, false, false);
-        self.emit(Op::Cvt { dst_ty, src_ty, rnd, ftz, sat, satfinite, relu, dst, a, b: None, random: None });
+        let (from, to) = (src_ty, dst_ty);
+        self.emit(Op::Cvt { dst_ty, src_ty, from, to, rnd, ftz, sat, satfinite, relu, dst, a, b: None, random: None });
         dst
     }
 

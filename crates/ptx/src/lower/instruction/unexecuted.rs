@@ -8,7 +8,7 @@ use crate::syntax::ast::{self, OperandKind};
 
 impl BodyLowering<'_, '_> {
     /// The operands of an instruction, by what the form says about them and, where it leaves that open, by the instruction.
-    pub(super) fn unexecuted(&mut self, opcode: Opcode, words: &[&str], values: &Values) -> Op {
+    pub(in crate::lower) fn unexecuted(&mut self, opcode: Opcode, words: &[&str], values: &Values) -> Op {
         let mut found = Unexecuted::default();
         for (index, value) in values.iter().enumerate() {
             match value {
