@@ -108,6 +108,18 @@ static void told(void) {
     OK(cuLinkDestroy(link));
 }
 
+/* Variables of the deepest chain of calls count, whatever else the kernel may call; a recursion counts once. */
+static void local_memory_of_calls(void) {
+    static const char TEXT[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".func one() {\n    .local .align 8 .b8 l[400];\n    .reg .b32 %r;\n    mov.u32 %r, 1;\n    st.local.u32 [l], %r;\n    ret;\n}\n"
+        ".func two() {\n    .local .align 8 .b8 l[160];\n    .reg .b32 %r;\n    mov.u32 %r, 1;\n    st.local.u32 [l], %r;\n    call one;\n    ret;\n}\n"
+        ".func again() {\n    .local .align 8 .b8 l[80];\n    .reg .b32 %r;\n    mov.u32 %r, 1;\n    st.local.u32 [l], %r;\n    call again;\n    call two;\n    ret;\n}\n"
+        ".func aside() {\n    .local .align 8 .b8 l[320];\n    .reg .b32 %r;\n    mov.u32 %r, 1;\n    st.local.u32 [l], %r;\n    ret;\n}\n"
+        ".visible .entry k() {\n    .local .align 8 .b8 l[24];\n    .reg .b32 %r;\n    mov.u32 %r, 1;\n    st.local.u32 [l], %r;\n    call aside;\n    call again;\n    ret;\n}\n";
+    HOLDS(attribute(load(TEXT, NULL, NULL, 0), CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) == 24 + 80 + 160 + 400);
+}
+
 /* 2 multiprocessors hold 2 x 2048 threads at once. */
 static void local_memory(void) {
     static const struct {
@@ -136,6 +148,7 @@ int main(void) {
     registers_are_counted_and_capped();
     linked();
     told();
+    local_memory_of_calls();
     local_memory();
     /* No more than a launch may ask for, whatever of it is free. */
     OK(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, waits, 4, 32));

@@ -1,5 +1,7 @@
 //! What a kernel needs of a device, counted from its PTX alone: occupancy, the size of cooperative grids and the attributes of functions are
 //! the same whoever executes it.
+use std::collections::{HashMap, HashSet};
+
 use warploom_ptx::ir::{Function, FunctionId, Liveness, Module, Space};
 
 /// Registers that a compiler keeps for itself: of the stack, and of what an instruction needs in between.
@@ -19,7 +21,8 @@ pub struct KernelResources {
     /// Registers of a thread, of 32 bits: as many as are alive at once, and no more than the source, or the program at
     /// loading, allows.
     pub registers: u32,
-    /// Bytes of local memory of a thread: the declared variables of all functions that the kernel may call.
+    /// Bytes of local memory of a thread: the declared variables of the kernel and of the deepest chain of calls. A function that calls
+    /// itself, directly or through others, counts once: how deep that goes is not known.
     pub local: u64,
     /// Bytes of the module's constant variables.
     pub constant: u64,
@@ -44,11 +47,33 @@ impl KernelResources {
         let constants = module.globals.iter().filter(|global| global.space == Space::Const);
         KernelResources {
             registers: wanted.min(cap.unwrap_or(REGISTERS.1)).clamp(REGISTERS.0, REGISTERS.1),
-            local: bodies().map(|(_, body)| u64::from(body.local_size)).sum(),
+            local: deepest_chain(module, kernel),
             constant: constants.map(|global| global.size).sum(),
             shared: module.shared_layout(kernel).size,
         }
     }
+}
+
+/// Bytes of variables of a kernel and of the functions in the deepest chain of calls that starts in it.
+fn deepest_chain(module: &Module, kernel: FunctionId) -> u64 {
+    let body = |id: FunctionId| module.functions.get(id.0 as usize).and_then(|function| function.body.as_ref());
+    let callees = |id: FunctionId| body(id).into_iter().flat_map(|body| body.callees.iter().copied());
+    let mut chains: HashMap<FunctionId, u64> = HashMap::new();
+    let mut entered = HashSet::new();
+    // Functions to visit; the second time all that they call has been.
+    let mut pending = vec![kernel];
+    while let Some(&function) = pending.last() {
+        if entered.insert(function) {
+            pending.extend(callees(function).filter(|callee| !entered.contains(callee)));
+            continue;
+        }
+        pending.pop();
+        // What has no chain yet is on the way down to here: a recursion.
+        let below = callees(function).filter_map(|callee| chains.get(&callee)).max().copied().unwrap_or(0);
+        let own = body(function).map_or(0, |body| u64::from(body.local_size));
+        chains.entry(function).or_insert(own + below);
+    }
+    chains.get(&kernel).copied().unwrap_or(0)
 }
 
 /// The most registers that the directives of a kernel leave it (PTX ISA 11.4): `.maxnreg`, or what lets as many CTAs of the largest
