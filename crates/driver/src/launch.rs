@@ -183,6 +183,9 @@ impl Driver {
     /// hardware.
     fn check_local(&self, function: &Function) -> DriverResult {
         let local = function.resources().local;
+        if local == 0 {
+            return Ok(());
+        }
         if local > MOST_LOCAL {
             let reason = format!("{local} bytes of local memory for each thread; {MOST_LOCAL} are possible");
             return Err(DriverError::invalid_value(reason));

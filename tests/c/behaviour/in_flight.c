@@ -130,6 +130,31 @@ static void textures(void) {
     GIVES(55);
 }
 
+/* What belongs to a context ends with it: textures, surfaces, and references that were created. */
+static void with_their_context(void) {
+    CUcontext other;
+    CUarray array;
+    CUtexObject texture;
+    CUsurfObject surface;
+    CUtexref reference;
+    CUDA_RESOURCE_DESC back;
+    unsigned flags;
+    CUDA_ARRAY3D_DESCRIPTOR shape = {.Width = 8, .Format = CU_AD_FORMAT_UNSIGNED_INT32, .NumChannels = 1,
+                                     .Flags = CUDA_ARRAY3D_SURFACE_LDST};
+    CUDA_TEXTURE_DESC how = {.flags = CU_TRSF_READ_AS_INTEGER};
+    OK(cuCtxCreate(&other, NULL, 0, 0));
+    OK(cuArray3DCreate(&array, &shape));
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY, .res = {.array = {array}}};
+    OK(cuTexObjectCreate(&texture, &resource, &how, NULL));
+    OK(cuSurfObjectCreate(&surface, &resource));
+    OK(cuTexRefCreate(&reference));
+    OK(cuCtxDestroy(other));
+    OK(cuCtxSetCurrent(context));
+    IS(CONTEXT_IS_DESTROYED, cuTexObjectGetResourceDesc(&back, texture));
+    IS(CONTEXT_IS_DESTROYED, cuSurfObjectGetResourceDesc(&back, surface));
+    IS(CONTEXT_IS_DESTROYED, cuTexRefGetFlags(&flags, reference));
+}
+
 static void streams_and_events(void) {
     CUstream other;
     CUevent event;
@@ -159,6 +184,7 @@ int main(void) {
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     graphs();
     textures();
+    with_their_context();
     streams_and_events();
     puts("done");
     return 0;
