@@ -26,6 +26,21 @@ pub(crate) struct FrameLayout {
     pub(crate) constants32: Vec<(u32, u32)>,
     pub(crate) constants64: Vec<(u32, u64)>,
     pub(crate) constant_predicates: Vec<(u32, u32)>,
+    /// Registers that may be read before they are written.
+    pub(crate) unset: Vec<Home>,
+}
+
+/// The register file and slot of a virtual register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// A predicate.
+    Predicate(u32),
+    /// A 32-bit row.
+    Word(u32),
+    /// A 64-bit row.
+    Double(u32),
+    /// Two 64-bit rows.
+    Quad(u32),
 }
 
 /// The registers of one activation of a function.
@@ -62,6 +77,18 @@ impl Frame {
 }
 
 impl Frame {
+    /// Zeroes the registers that may be read before they are written: which frame an activation gets must not show.
+    fn clear_unset(&mut self, layout: &FrameLayout) {
+        for &home in &layout.unset {
+            match home {
+                Home::Predicate(slot) => self.p[slot as usize] = 0,
+                Home::Word(slot) => self.r32[slot as usize] = [0; 32],
+                Home::Double(slot) => self.r64[slot as usize] = [0; 32],
+                Home::Quad(slot) => self.r64[slot as usize..][..2].fill([0; 32]),
+            }
+        }
+    }
+
     /// A hash of all registers.
     pub(crate) fn fingerprint(&self) -> u64 {
         let words = self.r32.iter().flatten().chain(&self.p).map(|&word| u64::from(word));
@@ -77,13 +104,20 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// A frame for `function`. Its registers hold anything, as PTX has it.
+    /// A frame for `function`. PTX does not say what registers hold that nobody has written; here they hold 0.
     pub(crate) fn take(&mut self, program: &Program, function: u32) -> Frame {
-        self.free.get_mut(function as usize).and_then(Vec::pop).unwrap_or_else(|| {
-            let mut frame = Frame::default();
-            frame.reset(&program.functions[function as usize].layout);
-            frame
-        })
+        let layout = &program.functions[function as usize].layout;
+        match self.free.get_mut(function as usize).and_then(Vec::pop) {
+            Some(mut frame) => {
+                frame.clear_unset(layout);
+                frame
+            }
+            None => {
+                let mut frame = Frame::default();
+                frame.reset(layout);
+                frame
+            }
+        }
     }
 
     /// Takes a frame of `function` back.

@@ -133,6 +133,23 @@ fn a_cooperative_grid_meets_at_barriers_of_its_own() {
 }
 
 #[test]
+fn a_barrier_for_no_threads_is_one_for_all() {
+    // Each warp reads what the next one has written before the barrier.
+    let body = ".shared .align 4 .b8 s[384]; mov.u32 %r3, %tid.x; shl.b32 %r4, %r3, 2; mov.u32 %r5, s; add.u32 %r4, %r4, %r5;
+        st.shared.u32 [%r4], %r3; mov.u32 %r6, 0; bar.sync 2, %r6; add.u32 %r3, %r3, 32; rem.u32 %r3, %r3, 96; shl.b32 %r4, %r3, 2;
+        add.u32 %r4, %r4, %r5; ld.shared.u32 %r1, [%r4];";
+    let words = Device::default().run(&entry(body), Shape::new(1, 96));
+    assert_eq!(words, (0..96).map(|thread| (thread + 32) % 96).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_register_that_nobody_wrote_is_zero_whatever_ran_before() {
+    let body = "mov.u32 %r3, %ctaid.x; setp.eq.u32 %p1, %r3, 0; @%p1 mov.u32 %r4, 77; @%p1 mov.u64 %d5, 78; cvt.u32.u64 %r5, %d5;
+        add.u32 %r1, %r4, %r5;";
+    assert_eq!(Device::with_threads(1).run(&entry(body), Shape::new(4, 1)), [155, 0, 0, 0]);
+}
+
+#[test]
 fn every_kind_of_fault_has_its_code_and_a_report() {
     let device = Device::default();
     let recursion = ".func endless(.param .b32 n) { .reg .b32 %r1; ld.param.b32 %r1, [n];
@@ -155,6 +172,13 @@ fn every_kind_of_fault_has_its_code_and_a_report() {
             ".shared address 0x2",
         ),
         ("", "trap;", "CUDA_ERROR_LAUNCH_FAILED", "error: trap"),
+        (
+            "",
+            "mov.u32 %r3, 48; bar.sync 1, %r3;",
+            "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+            "barrier 1 for 48 threads: the number must be a multiple of 32",
+        ),
+        ("", "mov.u32 %r3, 0; bar.arrive 1, %r3;", "CUDA_ERROR_ILLEGAL_INSTRUCTION", "barrier 1 for 0 threads"),
         (
             assertion,
             assert_call,

@@ -26,7 +26,7 @@ use warploom_ptx::ir::{
 };
 
 use crate::error::LoadError;
-use crate::frame::FrameLayout;
+use crate::frame::{FrameLayout, Home};
 use crate::isa::{Isa, Op};
 use crate::machine::{INVERT, NO_GUARD};
 use crate::memory::{Base, Slot};
@@ -54,15 +54,6 @@ pub(crate) enum Refused {
 }
 
 type Decoded<T = ()> = Result<T, Refused>;
-
-/// The register file and slot of a virtual register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Home {
-    Predicate(u32),
-    Word(u32),
-    Double(u32),
-    Quad(u32),
-}
 
 /// Decodes the body of `id`.
 pub(crate) fn decode(context: &Context<'_>, id: FunctionId) -> Result<Function, LoadError> {

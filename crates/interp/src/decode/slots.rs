@@ -10,8 +10,8 @@ use std::collections::BinaryHeap;
 
 use warploom_ptx::ir::{self, Body, FunctionKind, Liveness, Reg, ScalarType, TerminatorKind};
 
-use super::{Home, bump};
-use crate::frame::FrameLayout;
+use super::bump;
+use crate::frame::{FrameLayout, Home};
 
 /// Gives every register of `body` its row and counts the rows.
 pub(super) fn assign(source: &ir::Function, body: &Body, layout: &mut FrameLayout) -> Vec<Home> {
@@ -19,6 +19,13 @@ pub(super) fn assign(source: &ir::Function, body: &Body, layout: &mut FrameLayou
     let mut order: Vec<(Life, usize)> =
         lives.iter().enumerate().filter_map(|(reg, life)| Some(((*life)?, reg))).collect();
     order.sort_by_key(|(life, _)| life.first);
+    // The caller writes parameters; whatever else is alive before the first instruction may be read before it is written.
+    let params: Vec<Reg> = source.params.iter().filter_map(register).collect();
+    let unset: Vec<usize> = order
+        .iter()
+        .filter(|(life, reg)| life.first == 0 && !params.contains(&Reg(*reg as u32)))
+        .map(|&(_, reg)| reg)
+        .collect();
     let mut homes: Vec<Option<Home>> = vec![None; body.regs.len()];
     let mut busy: BinaryHeap<Reverse<(u32, usize)>> = BinaryHeap::new();
     let mut free = [const { Vec::new() }; FILES];
@@ -35,7 +42,9 @@ pub(super) fn assign(source: &ir::Function, body: &Body, layout: &mut FrameLayou
     }
     // What nothing reads or writes still has a name: in lists of parameters, for one.
     let named = homes.into_iter().zip(&body.regs);
-    named.map(|(home, reg)| home.unwrap_or_else(|| reserve(reg.ty, layout))).collect()
+    let homes: Vec<Home> = named.map(|(home, reg)| home.unwrap_or_else(|| reserve(reg.ty, layout))).collect();
+    layout.unset = unset.into_iter().map(|reg| homes[reg]).collect();
+    homes
 }
 
 /// How many kinds of rows there are.

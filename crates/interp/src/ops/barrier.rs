@@ -81,7 +81,18 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
         if id as usize >= BARRIERS {
             return machine.fail(same, FaultKind::IllegalInstruction(format!("barrier {id}: there are {BARRIERS}")));
         }
-        let expected = site.count.map(|row| machine.frame.r32[row as usize][first]);
+        // "Operand b specifies the number of threads participating in the barrier"; it "must be a multiple of warp size", and "a non-zero
+        // thread count is required for barrier.arrive": for the others, 0 is all threads, as without it.
+        let expected = match site.count.map(|row| machine.frame.r32[row as usize][first]) {
+            Some(0) if waits => None,
+            Some(count) if count == 0 || !count.is_multiple_of(32) => {
+                let text = format!(
+                    "barrier {id} for {count} threads: the number must be a multiple of 32, and not 0 to arrive"
+                );
+                return machine.fail(same, FaultKind::IllegalInstruction(text));
+            }
+            expected => expected,
+        };
         let warp = machine.warp.index;
         let ticket = machine.cta.arrive(Arrival { id, warp, mask: same, set, expected, reduces });
         if !waits {
