@@ -103,9 +103,9 @@ impl Array {
         &self.context
     }
 
-    /// Whether it was created in `context`.
-    pub(crate) fn belongs_to(&self, context: &Arc<Context>) -> bool {
-        Arc::ptr_eq(&self.context, context)
+    /// Its number.
+    pub(crate) fn context_id(&self) -> u64 {
+        self.context.id()
     }
 
     /// Bytes of a row, rows, slices: each at least 1.

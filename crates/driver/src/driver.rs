@@ -2,6 +2,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use warploom_exec::memory::{Memory, Options};
 use warploom_exec::output::{Buffered, CStdout, DeviceOutput};
@@ -35,6 +36,12 @@ pub struct DriverOptions {
     pub device_count: u32,
     /// How many threads run kernels; None for one a core that the process may use.
     pub threads: Option<u32>,
+    /// Bytes of device memory; None for three quarters of what the process may use.
+    pub memory: Option<u64>,
+    /// After how long a kernel in which nothing moves is reported; None for 10 s.
+    pub report_stalled: Option<Duration>,
+    /// After how long a kernel is ended; None for never.
+    pub launch_timeout: Option<Duration>,
     /// Whether all kernels of a module are made runnable when it is loaded, not each at its first launch.
     pub eager_loading: bool,
 }
@@ -87,12 +94,16 @@ impl Driver {
     /// # Errors
     /// `OutOfMemory` if the host gives no address range for the device memory.
     pub fn new(options: DriverOptions, executor: Arc<dyn Executor>) -> DriverResult<Driver> {
-        let memory = Memory::new(Options::default()).map_err(|error| {
+        let defaults = Options::default();
+        let sizes = Options { capacity: options.memory.unwrap_or(defaults.capacity), ..defaults };
+        let memory = Memory::new(sizes).map_err(|error| {
             DriverError::new(ErrorCode::OutOfMemory, format!("no address range for the device memory: {error}"))
         })?;
         let contexts = HandleTable::new(Kind::Context);
         let mut pool = PoolOptions::default();
         pool.threads = options.threads.unwrap_or(pool.threads);
+        pool.report_stalled = options.report_stalled.unwrap_or(pool.report_stalled);
+        pool.launch_timeout = options.launch_timeout;
         let devices = (0..options.device_count)
             .map(|ordinal| Ok(Device::new(ordinal, &options, memory.capacity(), contexts.reserve()?)))
             .collect::<DriverResult<_>>()?;
@@ -110,12 +121,7 @@ impl Driver {
                 first_fault.set(fault);
             }),
         );
-        let pausing = Arc::downgrade(&engine);
-        memory.set_pause(Box::new(move |action| match pausing.upgrade() {
-            Some(engine) => engine.pool().pause(action),
-            // With the engine all work has ended.
-            None => action(),
-        }));
+        memory.set_crew(Box::new(Arc::downgrade(&engine)));
         Ok(Driver {
             options,
             executor,
@@ -124,11 +130,11 @@ impl Driver {
             output: Arc::new(Buffered::new(OUTPUT_BUFFER, CStdout)),
             devices,
             contexts,
-            streams: HandleTable::new(Kind::Stream),
-            events: HandleTable::new(Kind::Event),
-            arrays: HandleTable::new(Kind::Array),
-            modules: HandleTable::new(Kind::Module),
-            functions: HandleTable::new(Kind::Function),
+            streams: HandleTable::owned(Kind::Stream, CreatedStream::context_id),
+            events: HandleTable::owned(Kind::Event, Event::context_id),
+            arrays: HandleTable::owned(Kind::Array, Array::context_id),
+            modules: HandleTable::owned(Kind::Module, Module::context_id),
+            functions: HandleTable::owned(Kind::Function, |function| function.module().context_id()),
             libraries: HandleTable::new(Kind::Library),
             kernels: HandleTable::new(Kind::Kernel),
             linkers: HandleTable::new(Kind::Linker),

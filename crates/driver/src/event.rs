@@ -70,9 +70,9 @@ impl Event {
         }
     }
 
-    /// Whether it was created in `context`.
-    pub(crate) fn belongs_to(&self, context: &Arc<Context>) -> bool {
-        Arc::ptr_eq(&self.context, context)
+    /// The context that it was created in.
+    pub(crate) fn context_id(&self) -> u64 {
+        self.context.id()
     }
 }
 

@@ -3,6 +3,8 @@
 //! A handle is a slot's index, the slot's generation and the kind of object; it is never an address. A stale handle, one of
 //! another kind, or a number that was never a handle is found out by comparing, and answers an error. Values are multiples
 //! of 16 above 64 KiB and stay below 2^47, since clients mark low bits and mix handles with pointers.
+use std::collections::HashSet;
+use std::collections::hash_map::{self, HashMap};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -188,12 +190,45 @@ pub struct HandleTable<T> {
     kind: Kind,
     chunks: [OnceLock<Box<[Slot<T>]>>; CHUNKS],
     unused: Mutex<Unused>,
+    owners: Option<Owners<T>>,
+}
+
+/// Which objects end with whom.
+struct Owners<T> {
+    owner_of: fn(&T) -> u64,
+    /// The handles of the live objects, by owner.
+    owned: Mutex<HashMap<u64, HashSet<Handle>>>,
+}
+
+impl<T> Owners<T> {
+    fn enter(&self, handle: Handle, value: &T) {
+        self.owned.lock().entry((self.owner_of)(value)).or_default().insert(handle);
+    }
+
+    fn leave(&self, handle: Handle, value: &T) {
+        if let hash_map::Entry::Occupied(mut handles) = self.owned.lock().entry((self.owner_of)(value)) {
+            handles.get_mut().remove(&handle);
+            if handles.get().is_empty() {
+                handles.remove();
+            }
+        }
+    }
 }
 
 impl<T> HandleTable<T> {
     /// An empty table.
     pub fn new(kind: Kind) -> Self {
-        HandleTable { kind, chunks: [const { OnceLock::new() }; CHUNKS], unused: Mutex::new(Unused::default()) }
+        HandleTable {
+            kind,
+            chunks: [const { OnceLock::new() }; CHUNKS],
+            unused: Mutex::new(Unused::default()),
+            owners: None,
+        }
+    }
+
+    /// An empty table whose objects end with their owners, in [`HandleTable::suspend_all_of`]. The owner of an object does not change.
+    pub fn owned(kind: Kind, owner_of: fn(&T) -> u64) -> Self {
+        HandleTable { owners: Some(Owners { owner_of, owned: Mutex::default() }), ..HandleTable::new(kind) }
     }
 
     /// Makes an object that knows its handle, and keeps it.
@@ -238,6 +273,9 @@ impl<T> HandleTable<T> {
         if let Some((slot, generation)) = self.slot(handle) {
             let mut entry = slot.entry.write();
             if entry.generation == generation {
+                if let Some(owners) = &self.owners {
+                    owners.enter(handle, &value);
+                }
                 entry.value = Some(value);
             }
         }
@@ -247,15 +285,20 @@ impl<T> HandleTable<T> {
     pub fn suspend(&self, handle: Handle) -> Option<Arc<T>> {
         let (slot, generation) = self.slot(handle)?;
         let mut entry = slot.entry.write();
-        if entry.generation == generation { entry.value.take() } else { None }
+        let value = if entry.generation == generation { entry.value.take() } else { None }?;
+        drop(entry);
+        if let Some(owners) = &self.owners {
+            owners.leave(handle, &value);
+        }
+        Some(value)
     }
 
-    /// Takes all objects for which `ends` holds from their handles: their context is gone, which later lookups say.
-    pub(crate) fn suspend_where(&self, ends: impl Fn(&T) -> bool) {
-        for slot in self.chunks.iter().filter_map(OnceLock::get).flatten() {
-            // The object is dropped after its slot is unlocked.
-            let taken = slot.entry.write().value.take_if(|value| ends(value));
-            drop(taken);
+    /// Takes all objects of an owner from their handles: their context is gone, which later lookups say.
+    pub(crate) fn suspend_all_of(&self, owner: u64) {
+        let handles = self.owners.as_ref().and_then(|owners| owners.owned.lock().remove(&owner));
+        for handle in handles.into_iter().flatten() {
+            // The object is dropped without a lock.
+            drop(self.suspend(handle));
         }
     }
 
@@ -327,6 +370,9 @@ impl<T> HandleTable<T> {
         let value = entry.value.take()?;
         entry.generation = 0;
         drop(entry);
+        if let Some(owners) = &self.owners {
+            owners.leave(handle, &value);
+        }
         // A slot whose generations are used up is never used again: no handle value comes twice.
         if let Some((index, _)) = handle.decode(self.kind).filter(|_| generation < LAST_GENERATION) {
             self.unused.lock().recycled.push((index, generation + 1));
@@ -404,6 +450,31 @@ mod tests {
         let table = HandleTable::new(Kind::Stream);
         let handles: Vec<Handle> = (0..5000).map(|_| *table.insert(|handle| handle).unwrap()).collect();
         assert!(handles.iter().all(|handle| *table.get(*handle).unwrap() == *handle));
+    }
+
+    #[test]
+    fn objects_end_with_their_owner() {
+        let table = HandleTable::owned(Kind::Event, |owner: &u64| *owner);
+        let handles: Vec<Handle> = (0..30)
+            .map(|n| {
+                let handle = table.reserve().unwrap();
+                table.restore(handle, Arc::new(n % 3));
+                handle
+            })
+            .collect();
+        table.remove(handles[1]).unwrap();
+        table.suspend(handles[4]).unwrap();
+        table.suspend_all_of(1);
+        for (n, handle) in handles.iter().enumerate() {
+            assert_eq!(table.get(*handle).is_some(), n % 3 != 1, "{n}");
+        }
+        let code = |handle| table.lookup(handle).unwrap_err().code();
+        assert_eq!((code(handles[7]), code(handles[1])), (ErrorCode::ContextIsDestroyed, ErrorCode::InvalidHandle));
+        table.suspend_all_of(1);
+        table.restore(handles[7], Arc::new(1));
+        table.suspend_all_of(1);
+        assert!(table.get(handles[7]).is_none());
+        assert_eq!(table.owners.as_ref().map(|owners| owners.owned.lock().len()), Some(2));
     }
 
     #[test]

@@ -58,9 +58,9 @@ impl Module {
         &self.context
     }
 
-    /// Whether it was loaded into `context`.
-    pub(crate) fn belongs_to(&self, context: &Arc<Context>) -> bool {
-        Arc::ptr_eq(&self.context, context)
+    /// The context that it was created in.
+    pub(crate) fn context_id(&self) -> u64 {
+        self.context.id()
     }
 
     /// Its texture and surface references, by the id of their variables.

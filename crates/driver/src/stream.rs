@@ -5,6 +5,7 @@ mod memory_operation;
 pub use attributes::AttributeValue;
 pub use memory_operation::{ValueAction, ValueOperation, WaitCondition};
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -86,10 +87,36 @@ pub(crate) struct Streams {
     legacy_id: u64,
     context: u64,
     per_thread: Mutex<Vec<ThreadStream>>,
-    created: Mutex<Vec<(Handle, Stream)>>,
+    created: Mutex<AllCreated>,
     /// What all work of the context waits for, streams to come included.
     held_back_by: Mutex<Vec<Marker>>,
     attributes: Attributes,
+}
+
+/// The streams that a program created in one context, until they are destroyed and have ended.
+#[derive(Default)]
+struct AllCreated {
+    streams: BTreeMap<Handle, Stream>,
+    /// With so many streams it is time to look for those that have ended since they were destroyed.
+    sweep_at: usize,
+}
+
+impl AllCreated {
+    /// Enters a stream. `lives` tells whether the program still has one.
+    fn enter(&mut self, handle: Handle, stream: Stream, lives: impl Fn(Handle) -> bool) {
+        if self.streams.len() >= self.sweep_at {
+            self.streams.retain(|handle, stream| lives(*handle) || !stream.has_ended());
+            self.sweep_at = 2 * self.streams.len() + 16;
+        }
+        self.streams.insert(handle, stream);
+    }
+
+    /// Forgets a stream that is destroyed, unless something is left to wait for.
+    fn destroyed(&mut self, handle: Handle) {
+        if self.streams.get(&handle).is_some_and(Stream::has_ended) {
+            self.streams.remove(&handle);
+        }
+    }
 }
 
 /// A thread's default stream, for as long as the thread lives.
@@ -145,7 +172,7 @@ impl Streams {
     pub(crate) fn all(&self) -> Vec<Stream> {
         let mut all = vec![self.legacy.clone()];
         all.extend(self.per_thread.lock().iter().map(|known| known.stream.clone()));
-        all.extend(self.created.lock().iter().map(|(_, stream)| stream.clone()));
+        all.extend(self.created.lock().streams.values().cloned());
         all
     }
 
@@ -176,8 +203,7 @@ impl Streams {
         // The legacy stream comes after all blocking ones; the others are asked for themselves.
         self.legacy.synchronize();
         let created = self.created.lock();
-        let busy: Vec<Stream> =
-            created.iter().map(|(_, stream)| stream).filter(|stream| !stream.has_ended()).cloned().collect();
+        let busy: Vec<Stream> = created.streams.values().filter(|stream| !stream.has_ended()).cloned().collect();
         drop(created);
         for stream in busy {
             stream.synchronize();
@@ -186,14 +212,14 @@ impl Streams {
 
     /// Whether nothing is left to wait for.
     pub(crate) fn are_idle(&self) -> bool {
-        self.legacy.has_ended() && self.created.lock().iter().all(|(_, stream)| stream.has_ended())
+        self.legacy.has_ended() && self.created.lock().streams.values().all(Stream::has_ended)
     }
 }
 
 impl CreatedStream {
-    /// Whether it was created in `context`.
-    pub(crate) fn belongs_to(&self, context: &Arc<Context>) -> bool {
-        Arc::ptr_eq(&self.context, context)
+    /// The context that it was created in.
+    pub(crate) fn context_id(&self) -> u64 {
+        self.context.id()
     }
 }
 
@@ -221,11 +247,8 @@ impl Driver {
             capture: CaptureSlot::new(context.id(), kind == StreamKind::Blocking),
             attributes: Attributes::default(),
         })?;
-        let mut all = context.streams().created.lock();
-        if all.len() == all.capacity() {
-            all.retain(|(handle, stream)| self.streams.get(*handle).is_some() || !stream.has_ended());
-        }
-        all.push((created.handle, stream));
+        let lives = |handle| self.streams.get(handle).is_some();
+        context.streams().created.lock().enter(created.handle, stream, lives);
         Ok(created.handle)
     }
 
@@ -240,7 +263,7 @@ impl Driver {
         self.sticky.check()?;
         let stream = self.streams.remove(handle)?;
         self.abandon_capture(&stream.capture);
-        stream.context.streams().created.lock().retain(|(known, stream)| *known != handle || !stream.has_ended());
+        stream.context.streams().created.lock().destroyed(handle);
         Ok(())
     }
 

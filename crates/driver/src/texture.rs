@@ -56,20 +56,20 @@ enum Destroyed {
 impl ObjectTables {
     pub(crate) fn new() -> ObjectTables {
         ObjectTables {
-            textures: HandleTable::new(Kind::Texture),
-            surfaces: HandleTable::new(Kind::Surface),
-            texture_references: HandleTable::new(Kind::TextureReference),
-            surface_references: HandleTable::new(Kind::SurfaceReference),
+            textures: HandleTable::owned(Kind::Texture, |texture| texture.context.id()),
+            surfaces: HandleTable::owned(Kind::Surface, |surface| surface.context.id()),
+            texture_references: HandleTable::owned(Kind::TextureReference, TextureReference::context_id),
+            surface_references: HandleTable::owned(Kind::SurfaceReference, SurfaceReference::context_id),
             destroyed: RwLock::default(),
         }
     }
 
     /// Ends all that a context has: nothing runs in it any more.
-    pub(crate) fn end_all_of(&self, context: &Arc<Context>) {
-        self.textures.suspend_where(|texture| Arc::ptr_eq(&texture.context, context));
-        self.surfaces.suspend_where(|surface| Arc::ptr_eq(&surface.context, context));
-        self.texture_references.suspend_where(|reference| reference.belongs_to(context));
-        self.surface_references.suspend_where(|reference| reference.belongs_to(context));
+    pub(crate) fn end_all_of(&self, context: u64) {
+        self.textures.suspend_all_of(context);
+        self.surfaces.suspend_all_of(context);
+        self.texture_references.suspend_all_of(context);
+        self.surface_references.suspend_all_of(context);
     }
 }
 

@@ -43,6 +43,9 @@ fn driver(eager_loading: bool) -> (Driver, Arc<Counter>, Arc<warploom_driver::mo
         compute_capability: 90,
         device_count: 1,
         threads: Some(1),
+        memory: None,
+        report_stalled: None,
+        launch_timeout: None,
         eager_loading,
     };
     let driver = Driver::new(options, Arc::clone(&counter) as Arc<dyn Executor>).expect("a driver");

@@ -3,6 +3,7 @@
 //! The window's side of a copy is checked like an access of a kernel, the host's side is vouched for by a
 //! [`HostRange`]. Source and destination may overlap.
 
+use crate::bulk::Bulk;
 use crate::fault::{AccessFault, AccessKind};
 use crate::memory::{HostRange, Memory};
 
@@ -21,9 +22,8 @@ impl Memory {
         let _still = self.keep_still();
         let to = self.resolve(to, len, AccessKind::Store)?;
         let from = self.resolve(from, len, AccessKind::Load)?;
-        // SAFETY: both ranges are mapped for `len` bytes, the first writable: checked, or vouched for. Races with kernels
-        // and host threads make the bytes copied unspecified, as with any memory shared with code that is not Rust.
-        unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len as usize) };
+        // SAFETY: both ranges are mapped for `len` bytes, the first writable: checked, or vouched for.
+        unsafe { self.in_bulk(Bulk::Copy { to, from }, len) };
         Ok(())
     }
 
@@ -37,20 +37,13 @@ impl Memory {
         let _still = self.keep_still();
         self.check_exact(address, len, AccessKind::Store)?;
         let [a, b, c, d] = value.to_le_bytes();
-        // Equal bytes are what programs mostly set: the C library's fill is the fastest there is.
-        let same = match element {
-            FillWidth::One => true,
-            FillWidth::Two => a == b,
-            FillWidth::Four => a == b && b == c && c == d,
+        let bytes = match element {
+            FillWidth::One => [a; 4],
+            FillWidth::Two => [a, b, a, b],
+            FillWidth::Four => [a, b, c, d],
         };
         // SAFETY: checked: mapped and writable for `len` bytes.
-        unsafe {
-            match element {
-                _ if same => std::ptr::write_bytes(address as *mut u8, a, len as usize),
-                FillWidth::Two => fill(address, value as u16, count),
-                FillWidth::One | FillWidth::Four => fill(address, value, count),
-            }
-        }
+        unsafe { self.in_bulk(Bulk::Fill { to: address, bytes }, len) };
         Ok(())
     }
 
@@ -79,14 +72,4 @@ pub enum FillWidth {
     Two = 2,
     /// 32 bits.
     Four = 4,
-}
-
-/// # Safety
-/// `address` is mapped and writable for `count` values; it need not be aligned.
-unsafe fn fill<T: Copy>(address: u64, value: T, count: u64) {
-    let start = address as *mut T;
-    for i in 0..count as usize {
-        // SAFETY: the caller's.
-        unsafe { start.add(i).write_unaligned(value) };
-    }
 }

@@ -16,6 +16,7 @@
 
 pub mod address;
 mod attention;
+mod bulk;
 mod callback;
 pub mod copy;
 pub mod fault;

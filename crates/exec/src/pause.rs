@@ -1,9 +1,31 @@
-//! Stopping all work of a pool for a moment, at a place where it can stop.
+//! Stopping all work of a pool for a moment, at a place where it can stop; and the pool as a memory's crew.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 
+use crate::memory::Crew;
 use crate::pool::Pool;
+use crate::stream::Engine;
+
+/// With the engine all work ends.
+impl Crew for Weak<Engine> {
+    fn threads(&self) -> u32 {
+        self.upgrade().map_or(0, |engine| engine.pool().threads())
+    }
+
+    fn spawn(&self, task: Box<dyn FnOnce() + Send>) {
+        if let Some(engine) = self.upgrade() {
+            engine.pool().spawn(false, task);
+        }
+    }
+
+    fn pause(&self, action: &mut dyn FnMut()) {
+        match self.upgrade() {
+            Some(engine) => engine.pool().pause(action),
+            None => action(),
+        }
+    }
+}
 
 /// Where workers meet, and wait to be let go.
 #[derive(Default)]

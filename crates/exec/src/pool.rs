@@ -53,26 +53,16 @@ pub struct PoolOptions {
 }
 
 impl Default for PoolOptions {
-    /// As many threads as the process may use cores (affinity and control group), or `WARPLOOM_THREADS`; a report after
-    /// 10 s, or `WARPLOOM_STALL_SECONDS`; a timeout only with `WARPLOOM_LAUNCH_TIMEOUT` (seconds). Reports go to stderr.
+    /// As many threads as the process may use cores (affinity and control group); a report after 10 s; no timeout. Reports go to stderr.
     fn default() -> PoolOptions {
-        let threads = number("WARPLOOM_THREADS").filter(|threads| *threads >= 1.0).map_or_else(
-            || std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
-            |threads| threads.min(1024.0) as u32,
-        );
-        let seconds = |name| number(name).filter(|s| *s > 0.0 && *s < 1e9).map(Duration::from_secs_f64);
         PoolOptions {
-            threads,
-            report_stalled: seconds("WARPLOOM_STALL_SECONDS").unwrap_or(Duration::from_secs(10)),
-            launch_timeout: seconds("WARPLOOM_LAUNCH_TIMEOUT"),
+            threads: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+            report_stalled: Duration::from_secs(10),
+            launch_timeout: None,
             // A closed stderr is no reason to panic.
             report: Arc::new(|text| drop(writeln!(std::io::stderr(), "warploom: {text}"))),
         }
     }
-}
-
-fn number(variable: &str) -> Option<f64> {
-    std::env::var(variable).ok()?.trim().parse().ok()
 }
 
 /// The workers of a process.

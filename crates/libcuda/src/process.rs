@@ -29,6 +29,9 @@ pub(crate) fn initialize() -> DriverResult {
             compute_capability: settings.compute_capability,
             device_count: settings.device_count,
             threads: settings.threads,
+            memory: settings.memory,
+            report_stalled: settings.report_stalled,
+            launch_timeout: settings.launch_timeout,
             eager_loading: settings.eager_loading,
         };
         let driver = Driver::new(options, Arc::new(Interpreter))?;

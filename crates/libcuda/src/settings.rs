@@ -3,7 +3,9 @@
 //! A value that cannot be understood is reported on standard error, and the default holds: a driver cannot refuse to load.
 use std::ffi::OsString;
 use std::fmt::Display;
+use std::io::Write as _;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use warploom_abi::settings::{COMPUTE_CAPABILITIES, OLDEST_CUDA_VERSION};
 
@@ -18,6 +20,12 @@ pub(crate) struct Settings {
     pub(crate) device_count: u32,
     /// How many threads run kernels; None for one a core that the process may use (`WARPLOOM_THREADS`).
     pub(crate) threads: Option<u32>,
+    /// Bytes of device memory; None for three quarters of what the process may use (`WARPLOOM_MEMORY=8G`).
+    pub(crate) memory: Option<u64>,
+    /// After how long a kernel in which nothing moves is reported (`WARPLOOM_STALL_SECONDS`).
+    pub(crate) report_stalled: Option<Duration>,
+    /// After how long a kernel is ended (`WARPLOOM_LAUNCH_TIMEOUT`, in seconds).
+    pub(crate) launch_timeout: Option<Duration>,
     /// Whether modules are loaded as a whole (`CUDA_MODULE_LOADING=EAGER`, as with NVIDIA's driver).
     pub(crate) eager_loading: bool,
     /// What is logged (`WARPLOOM_LOG=calls,errors`).
@@ -42,6 +50,11 @@ impl LogSettings {
     }
 }
 
+/// A line on standard error. A program may have closed it, or nobody may read it any more: then the line is lost, and the program goes on.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "warploom: {line}");
+}
+
 /// The stages that can be printed.
 const DUMPS: [&str; 4] = ["ast", "ir", "decoded", "info"];
 
@@ -52,7 +65,7 @@ impl Settings {
         SETTINGS.get_or_init(|| {
             let (settings, complaints) = Settings::read(|name| std::env::var_os(name));
             for complaint in complaints {
-                eprintln!("warploom: {complaint}");
+                say(&complaint);
             }
             settings
         })
@@ -67,6 +80,9 @@ impl Settings {
             compute_capability: reader.one("WARPLOOM_DEVICE", 90, parse_device),
             device_count: reader.one("WARPLOOM_DEVICE_COUNT", 1, |text| parse_count(text, 0, 64)),
             threads: reader.one("WARPLOOM_THREADS", None, |text| parse_count(text, 1, 4096).map(Some)),
+            memory: reader.one("WARPLOOM_MEMORY", None, |text| parse_size(text).map(Some)),
+            report_stalled: reader.one("WARPLOOM_STALL_SECONDS", None, |text| parse_seconds(text).map(Some)),
+            launch_timeout: reader.one("WARPLOOM_LAUNCH_TIMEOUT", None, |text| parse_seconds(text).map(Some)),
             eager_loading: reader.one("CUDA_MODULE_LOADING", false, parse_loading),
             log: reader.one("WARPLOOM_LOG", LogSettings::default(), parse_log),
             dump: reader.one("WARPLOOM_DUMP", Vec::new(), parse_dump),
@@ -129,6 +145,24 @@ fn parse_count(text: &str, least: u32, most: u32) -> Result<u32, String> {
         .ok_or_else(|| format!("a number from {least} to {most} is expected"))
 }
 
+/// `4096`, `512M`, `8G`.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 30),
+        Some((at, 't' | 'T')) => (&text[..at], 40),
+        _ => (text, 0),
+    };
+    let bytes = digits.trim_end().parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
+    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| "a number of bytes is expected, such as 8G".to_owned())
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0 && *seconds < 1e9);
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "a number of seconds is expected".to_owned())
+}
+
 fn parse_loading(text: &str) -> Result<bool, String> {
     match text {
         "EAGER" => Ok(true),
@@ -186,6 +220,9 @@ mod tests {
             ("WARPLOOM_DEVICE", "sm_120"),
             ("WARPLOOM_DEVICE_COUNT", "0"),
             ("WARPLOOM_THREADS", "3"),
+            ("WARPLOOM_MEMORY", "8G"),
+            ("WARPLOOM_STALL_SECONDS", "2.5"),
+            ("WARPLOOM_LAUNCH_TIMEOUT", "60"),
             ("CUDA_MODULE_LOADING", "EAGER"),
             ("WARPLOOM_LOG", "calls"),
             ("WARPLOOM_DUMP", "ast,ir"),
@@ -196,6 +233,9 @@ mod tests {
             compute_capability: 120,
             device_count: 0,
             threads: Some(3),
+            memory: Some(8 << 30),
+            report_stalled: Some(Duration::from_millis(2500)),
+            launch_timeout: Some(Duration::from_secs(60)),
             eager_loading: true,
             log: LogSettings { calls: true, errors: false },
             dump: vec!["ast".into(), "ir".into()],
@@ -213,6 +253,12 @@ mod tests {
             ("WARPLOOM_DEVICE", "90"),
             ("WARPLOOM_DEVICE_COUNT", "-1"),
             ("WARPLOOM_THREADS", "0"),
+            ("WARPLOOM_THREADS", "5000"),
+            ("WARPLOOM_MEMORY", "lots"),
+            ("WARPLOOM_MEMORY", "0"),
+            ("WARPLOOM_MEMORY", "99999999999T"),
+            ("WARPLOOM_STALL_SECONDS", "-1"),
+            ("WARPLOOM_LAUNCH_TIMEOUT", "soon"),
             ("CUDA_MODULE_LOADING", "sometimes"),
             ("WARPLOOM_LOG", "everything"),
             ("WARPLOOM_DUMP", "llvm"),

@@ -85,6 +85,13 @@ fn small_stacks_are_enough() {
 }
 
 #[test]
+fn many_objects_of_all_kinds_fit() {
+    let program = build("many_objects.c");
+    let printed = program.run(|command| _ = command.arg("20").env("WARPLOOM_MEMORY", "128G"));
+    assert!(printed.ends_with("done\n"), "{printed}");
+}
+
+#[test]
 fn forked_children_have_no_copy_of_device_memory() {
     assert_eq!(run(&build("forks_with_memory.c"), &[]), "done\n");
 }

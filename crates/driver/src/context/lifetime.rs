@@ -79,12 +79,12 @@ impl Driver {
         self.abandon_captures_of(context);
         context.streams().synchronize();
         self.flush_output();
-        self.streams.suspend_where(|stream| stream.belongs_to(context));
-        self.events.suspend_where(|event| event.belongs_to(context));
-        self.arrays.suspend_where(|array| array.belongs_to(context));
-        self.functions.suspend_where(|function| function.module().belongs_to(context));
-        self.modules.suspend_where(|module| module.belongs_to(context));
-        self.objects.end_all_of(context);
+        self.streams.suspend_all_of(context.id());
+        self.events.suspend_all_of(context.id());
+        self.arrays.suspend_all_of(context.id());
+        self.functions.suspend_all_of(context.id());
+        self.modules.suspend_all_of(context.id());
+        self.objects.end_all_of(context.id());
         self.free_memory_of(context);
     }
 

@@ -31,7 +31,7 @@ impl Driver {
         let context = self.context_or_current(context)?;
         let event: Arc<Event> = self.event(event)?;
         self.refuse_captures_of(&context)?;
-        if !event.belongs_to(&context) {
+        if event.context_id() != context.id() {
             return Err(DriverError::invalid_handle("the event belongs to another context"));
         }
         // A stream of its own comes after all others.

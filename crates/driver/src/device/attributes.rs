@@ -290,8 +290,16 @@ mod tests {
     use super::*;
 
     fn attributes(compute_capability: u32, cuda_version: i32) -> Box<[Option<i32>]> {
-        let options =
-            DriverOptions { cuda_version, compute_capability, device_count: 1, threads: Some(3), eager_loading: false };
+        let options = DriverOptions {
+            cuda_version,
+            compute_capability,
+            device_count: 1,
+            threads: Some(3),
+            memory: None,
+            report_stalled: None,
+            launch_timeout: None,
+            eager_loading: false,
+        };
         of(0, &options, Host::get(), 1 << 40)
     }
 

@@ -48,8 +48,8 @@ impl TextureReference {
         self.state.lock().clone()
     }
 
-    pub(super) fn belongs_to(&self, context: &Arc<Context>) -> bool {
-        Arc::ptr_eq(&self.context, context)
+    pub(super) fn context_id(&self) -> u64 {
+        self.context.id()
     }
 
     pub(super) fn texture(&self) -> Option<Arc<Texture>> {
@@ -58,8 +58,8 @@ impl TextureReference {
 }
 
 impl SurfaceReference {
-    pub(super) fn belongs_to(&self, context: &Arc<Context>) -> bool {
-        Arc::ptr_eq(&self.context, context)
+    pub(super) fn context_id(&self) -> u64 {
+        self.context.id()
     }
 
     pub(super) fn texels(&self) -> Option<Arc<Texels>> {

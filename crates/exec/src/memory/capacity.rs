@@ -6,11 +6,8 @@ use std::path::{Path, PathBuf};
 /// Where control groups are.
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// `WARPLOOM_MEMORY` (bytes, or with a suffix K, M, G, T), else three quarters of what the process may use, in whole MiB.
+/// Three quarters of what the process may use, in whole MiB.
 pub(super) fn usable() -> u64 {
-    if let Some(bytes) = std::env::var("WARPLOOM_MEMORY").ok().as_deref().and_then(parse_size) {
-        return bytes;
-    }
     (host() / 4 * 3) >> 20 << 20
 }
 
@@ -47,16 +44,8 @@ fn physical() -> Option<u64> {
     Some(u64::try_from(pages).ok()? * u64::try_from(page).ok()?)
 }
 
-fn parse_size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let (digits, shift) = match text.char_indices().next_back()? {
-        (at, 'k' | 'K') => (&text[..at], 10),
-        (at, 'm' | 'M') => (&text[..at], 20),
-        (at, 'g' | 'G') => (&text[..at], 30),
-        (at, 't' | 'T') => (&text[..at], 40),
-        _ => (text, 0),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift).filter(|bytes| *bytes > 0)
+fn parse_bytes(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|bytes| *bytes > 0)
 }
 
 /// A control group that counts memory.
@@ -69,12 +58,12 @@ struct Group {
 impl Group {
     /// Its limit in bytes. Unlimited is "max" in version 2, a number near 2^63 in version 1.
     fn limit(&self) -> Option<u64> {
-        self.read(self.files.0).as_deref().and_then(parse_size)
+        self.read(self.files.0).as_deref().and_then(parse_bytes)
     }
 
     fn available(&self) -> Option<u64> {
         let limit = self.limit()?;
-        let used = self.read(self.files.1).as_deref().and_then(parse_size)?;
+        let used = self.read(self.files.1).as_deref().and_then(parse_bytes)?;
         let cache = self.read("memory.stat").and_then(|text| field_of(&text, self.files.2)).unwrap_or(0);
         Some(limit.saturating_sub(used.saturating_sub(cache)))
     }
@@ -111,16 +100,6 @@ fn groups(groups: &str, root: &Path) -> Vec<Group> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_with_suffixes() {
-        assert_eq!(parse_size("4096\n"), Some(4096));
-        assert_eq!(parse_size("8G"), Some(8 << 30));
-        assert_eq!(parse_size("1t"), Some(1 << 40));
-        assert_eq!(parse_size("max"), None);
-        assert_eq!(parse_size("0"), None);
-        assert_eq!(parse_size("99999999999T"), None);
-    }
 
     #[test]
     fn the_host_says_what_is_left() {

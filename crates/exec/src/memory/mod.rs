@@ -29,6 +29,7 @@ mod scalar;
 mod slab;
 mod space;
 mod table;
+mod valgrind;
 mod view;
 mod virtual_memory;
 mod window;
@@ -42,6 +43,7 @@ pub use kept::Kept;
 pub use physical::{ExportError, Physical};
 pub use registered::{HostRange, RegisterError};
 pub use scalar::{Atomic, Scalar};
+pub(crate) use scalar::{racy_copy, racy_fill};
 pub use view::{Lanes, Recent, Spread, View, spread};
 pub use virtual_memory::{MAP_GRANULARITY, MapAccess, MapError};
 
@@ -191,10 +193,13 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// 64 TiB of addresses; as capacity three quarters of the memory that the process may use (the host's, or its
-    /// control group's limit), or what `WARPLOOM_MEMORY` says.
+    /// 64 TiB of addresses, on valgrind four times the capacity; as capacity three quarters of the memory that the process may use (the host's, or its
+    /// control group's limit).
     fn default() -> Options {
-        Options { window: MEMORY_WINDOW_SIZE, capacity: capacity::usable() }
+        let capacity = capacity::usable();
+        // There the start would take minutes.
+        let window = if valgrind::runs_here() { capacity.saturating_mul(4) } else { MEMORY_WINDOW_SIZE };
+        Options { window, capacity }
     }
 }
 
@@ -216,12 +221,18 @@ pub struct Memory {
     host_used: AtomicU64,
     next_id: AtomicU64,
     space: Arc<Space>,
-    /// Stops kernels and copies while pages move: see [`Memory::set_pause`].
-    pause: OnceLock<Pause>,
+    crew: OnceLock<Box<dyn Crew>>,
 }
 
-/// Calls its argument while no kernel and no copy runs.
-pub type Pause = Box<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
+/// The threads that work for a memory: they help with large copies, and pause while pages move.
+pub trait Crew: Send + Sync {
+    /// How many there are.
+    fn threads(&self) -> u32;
+    /// Runs a task on one of them, some time.
+    fn spawn(&self, task: Box<dyn FnOnce() + Send>);
+    /// Calls `action` while no kernel and no copy runs.
+    fn pause(&self, action: &mut dyn FnMut());
+}
 
 /// Chunks that an allocation of `size` bytes takes, with the granule behind it that belongs to nobody; None for a size that no memory has.
 ///
@@ -272,8 +283,17 @@ impl Memory {
                 mapped_any: AtomicBool::new(false),
                 window,
             }),
-            pause: OnceLock::new(),
+            crew: OnceLock::new(),
         })
+    }
+
+    /// Says who works for it, once. Without a crew the caller of a copy does it alone, and no kernel may run while memory that is mapped is mapped again or exported.
+    pub fn set_crew(&self, crew: Box<dyn Crew>) {
+        assert!(self.crew.set(crew).is_ok(), "said once");
+    }
+
+    pub(crate) fn crew(&self) -> Option<&dyn Crew> {
+        self.crew.get().map(|crew| &**crew)
     }
 
     /// Held by copies and fills of the host as long as they run: pages of mapped memory do not move meanwhile.

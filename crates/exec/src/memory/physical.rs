@@ -163,16 +163,11 @@ impl Memory {
             let _still = self.space.still.write().unwrap_or_else(std::sync::PoisonError::into_inner);
             moved = self.space.move_to_file(physical);
         };
-        match self.pause.get() {
-            Some(pause) if mapped => pause(&mut go),
+        match self.crew() {
+            Some(crew) if mapped => crew.pause(&mut go),
             _ => go(),
         }
         moved
-    }
-
-    /// Says how to stop all kernels and copies while pages of mapped memory move. Without it they must not run then.
-    pub fn set_pause(&self, pause: super::Pause) {
-        assert!(self.pause.set(pause).is_ok(), "said once");
     }
 }
 

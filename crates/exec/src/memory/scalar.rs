@@ -1,8 +1,10 @@
 //! The machine types in which memory is read and written.
 //!
-//! Kernels race with each other and with host threads as they please, so plain accesses are relaxed atomic ones: on
-//! every host they cost what a plain load or store costs.
+//! Kernels race with each other and with host threads as they please, so plain accesses of single values are relaxed atomic ones: on
+//! every host they cost what a plain load or store costs. Ranges are copied by [`racy_copy`] and filled by [`racy_fill`], code that is not Rust; the rows
+//! of a warp that lie side by side by the vector moves of `view`.
 
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use portable_atomic::AtomicU128;
@@ -153,4 +155,34 @@ impl Raw for u128 {
             u64::write(address + 8, (value >> 64) as u64);
         }
     }
+}
+
+/// The C library's functions, called through pointers that the compiler does not see through: to it they are code of another language, which may meet
+/// races as C programs do.
+struct Foreign {
+    memmove: unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void,
+    memset: unsafe extern "C" fn(*mut c_void, i32, usize) -> *mut c_void,
+}
+
+#[inline(always)]
+fn foreign() -> Foreign {
+    std::hint::black_box(Foreign { memmove: libc::memmove, memset: libc::memset })
+}
+
+/// Copies `len` bytes, which others may access meanwhile; the ranges may overlap. What is written during the copy arrives whole, in part or not at all.
+///
+/// # Safety
+/// Both ranges are mapped for `len` bytes, the first writable.
+pub(crate) unsafe fn racy_copy(to: u64, from: u64, len: u64) {
+    // SAFETY: the caller's.
+    unsafe { (foreign().memmove)(to as *mut c_void, from as *const c_void, len as usize) };
+}
+
+/// Sets `len` bytes, which others may access meanwhile.
+///
+/// # Safety
+/// The range is mapped for `len` bytes and writable.
+pub(crate) unsafe fn racy_fill(to: u64, byte: u8, len: u64) {
+    // SAFETY: the caller's.
+    unsafe { (foreign().memset)(to as *mut c_void, i32::from(byte), len as usize) };
 }

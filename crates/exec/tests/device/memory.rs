@@ -1,6 +1,7 @@
 //! Memory: allocation, lookup, the access rule and its reports, copies, the kernels' heap, races with frees.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use proptest::prelude::*;
@@ -12,7 +13,7 @@ use warploom_exec::memory::{
     Order, RegisterError,
 };
 
-use crate::toy::memory;
+use crate::toy::{engine, memory};
 
 fn spec(size: u64) -> AllocSpec {
     AllocSpec { size, kind: MemoryKind::Device, device: 0, owner: 7, tag: 9, origin: "cuMemAlloc" }
@@ -375,6 +376,36 @@ fn pinned_memory_is_the_hosts() {
     alloc(&memory, 8 << 20);
     assert_eq!((memory.used(), memory.free_bytes()), (8 << 20, 0));
     memory.free(base).unwrap();
+}
+
+#[test]
+fn large_copies_and_fills_are_shared_and_whole() {
+    const LEN: u64 = 37 << 20;
+    let engine = engine(3);
+    let memory = memory(1 << 30);
+    memory.set_crew(Box::new(Arc::downgrade(&engine)));
+    let (a, b) = (alloc(&memory, LEN + 64), alloc(&memory, LEN + 64));
+    let check = |address: u64, len: u64, expected: &dyn Fn(u64) -> u8| {
+        let mut bytes = vec![0; len as usize];
+        memory.copy(host(&mut bytes), Side::Device(address), len).unwrap();
+        let wrong = bytes.iter().enumerate().position(|(at, byte)| *byte != expected(at as u64));
+        assert_eq!(wrong, None);
+    };
+    for (width, value, len) in
+        [(FillWidth::One, 7, LEN), (FillWidth::Two, 0x201, LEN - 2), (FillWidth::Four, 0x0403_0201, LEN)]
+    {
+        memory.fill(a + 4, width, value, len / width as u64).unwrap();
+        check(a + 4, len, &|at| value.to_le_bytes()[(at % width as u64) as usize]);
+    }
+    let mut pattern: Vec<u8> = (0..LEN).map(|at| (at % 251) as u8).collect();
+    memory.copy(Side::Device(a + 3), host(&mut pattern), LEN).unwrap();
+    memory.copy(Side::Device(b + 5), Side::Device(a + 3), LEN).unwrap();
+    check(b + 5, LEN, &|at| (at % 251) as u8);
+    // Overlapping ranges, both ways.
+    memory.copy(Side::Device(b + 12), Side::Device(b + 5), LEN).unwrap();
+    check(b + 12, LEN, &|at| (at % 251) as u8);
+    memory.copy(Side::Device(b), Side::Device(b + 12), LEN).unwrap();
+    check(b, LEN, &|at| (at % 251) as u8);
 }
 
 #[test]

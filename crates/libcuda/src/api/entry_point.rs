@@ -6,7 +6,7 @@ use warploom_driver::{DriverError, ErrorCode};
 
 use crate::border::{ApiResult, HostPtr, IDENTITY_TABLE, In, InStr, Out, identity_table};
 use crate::lookup::{self, Found, LONGEST_NAME, Refused};
-use crate::settings::Settings;
+use crate::settings::{Settings, say};
 
 /// What both versions share. Where a recorded driver crashes (a NULL symbol), this answers `CUDA_ERROR_INVALID_VALUE`.
 #[inline]
@@ -71,7 +71,7 @@ pub(crate) fn cuGetExportTable(ppExportTable: Out<'_, HostPtr>, pExportTableId: 
         }
         AUTHENTICATION_TABLE => {
             static HINT: Once = Once::new();
-            HINT.call_once(|| eprintln!("warploom: {RUNTIME_HINT}"));
+            HINT.call_once(|| say(RUNTIME_HINT));
             Err(DriverError::invalid_value(RUNTIME_HINT))
         }
         _ => Err(DriverError::invalid_value("this driver has no such export table")),

@@ -106,7 +106,7 @@ fn panicked(call: &'static Call, panic: Box<dyn Any + Send>) -> CUresult {
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
     let report = format!("internal error in {}: {what}; please report it with the program that shows it", call.symbol);
-    eprintln!("warploom: {report}");
+    crate::settings::say(&report);
     failed(call, &DriverError::new(ErrorCode::Unknown, report))
 }
 
