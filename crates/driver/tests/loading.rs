@@ -121,6 +121,9 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
         compute_capability: 90,
         device_count: 1,
         threads: Some(1),
+        memory: None,
+        report_stalled: None,
+        launch_timeout: None,
         eager_loading: false,
     };
     let executor = Arc::new(Says(Arc::clone(&said), 1, Resources::default()));

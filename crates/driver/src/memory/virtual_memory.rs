@@ -241,8 +241,8 @@ impl Driver {
             mappings.retain(|base, _| self.memory().access_at(*base).is_some());
             return Err(refused("unmapped", address, size, error));
         }
-        let mut gone = mappings.split_off(&address);
-        mappings.append(&mut gone.split_off(&(address + size)));
+        let inside: Vec<u64> = mappings.range(address..address + size).map(|(base, _)| *base).collect();
+        let gone: Vec<_> = inside.iter().map(|base| mappings.remove(base)).collect();
         drop(mappings);
         // The last references to the memory may be among them.
         drop(gone);
