@@ -6,8 +6,8 @@ use warploom_ptx::ir::{FunctionId, GlobalId, Module};
 
 /// Makes kernels runnable.
 pub trait Executor: Send + Sync {
-    /// Makes a kernel of a module runnable, at its first launch. `addresses` knows where the module's `.global` and `.const`
-    /// variables are.
+    /// Makes a kernel of a module runnable, at its first launch in any context. `is_placed` knows which of the module's variables a
+    /// launch will have addresses for: [`Launch::variables`](warploom_exec::grid::Launch::variables) holds them by [`GlobalId`].
     ///
     /// # Errors
     /// What in the kernel cannot be executed.
@@ -15,7 +15,7 @@ pub trait Executor: Send + Sync {
         &self,
         module: &Module,
         kernel: FunctionId,
-        addresses: &dyn Fn(GlobalId) -> Option<u64>,
+        is_placed: &dyn Fn(GlobalId) -> bool,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError>;
 
     /// What the address of a device function reads as in kernels: initial values of variables must hold it.

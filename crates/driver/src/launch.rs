@@ -7,7 +7,7 @@ pub use legacy::LegacyLaunch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warploom_exec::grid::Launch;
+use warploom_exec::grid::{Launch, WorkerSet};
 use warploom_exec::workspace::Workspace;
 
 use crate::context::{Context, Limit};
@@ -99,6 +99,8 @@ impl Driver {
             params,
             cooperative,
             stack_limit: context.limit(Limit::StackSize),
+            variables: Arc::clone(function.module().variables().table()),
+            workers: WorkerSet::default(),
             environment: Arc::clone(context.environment()),
         })
     }

@@ -24,7 +24,7 @@ impl Executor for Counter {
         &self,
         module: &Module,
         kernel: FunctionId,
-        _addresses: &dyn Fn(GlobalId) -> Option<u64>,
+        _is_placed: &dyn Fn(GlobalId) -> bool,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Err(LoadError(module.functions[kernel.0 as usize].name.clone()))
@@ -75,6 +75,22 @@ fn only_what_is_launched_is_made_runnable() {
 }
 
 #[test]
+fn what_one_context_has_made_runnable_runs_in_others() {
+    let (driver, counter, module) = driver(false);
+    let load_in = |module: &Arc<warploom_driver::module::Module>| {
+        let function = driver.function_named(module, "kernel_7").expect("a kernel");
+        let function = driver.function(function).expect("its handle");
+        assert!(!function.is_loaded());
+        driver.load_function(&function).expect_err("this executor runs nothing");
+    };
+    load_in(&module);
+    driver.create_context(0, 0).expect("another context");
+    let other = driver.load_module(module.code()).expect("a module");
+    load_in(&driver.module(other).expect("its handle"));
+    assert_eq!(counter.0.load(Ordering::Relaxed), 1);
+}
+
+#[test]
 fn eager_loading_makes_all_kernels_runnable() {
     let (_driver, counter, _module) = driver(true);
     assert_eq!(counter.0.load(Ordering::Relaxed), KERNELS);
@@ -103,7 +119,7 @@ impl Executor for Says {
         &self,
         _module: &Module,
         _kernel: FunctionId,
-        _addresses: &dyn Fn(GlobalId) -> Option<u64>,
+        _is_placed: &dyn Fn(GlobalId) -> bool,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
         Ok(Arc::new(Says(Arc::clone(&self.0), self.1, Resources::default())))
     }

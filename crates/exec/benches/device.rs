@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use criterion::Criterion;
 use warploom_exec::copy::Side;
-use warploom_exec::grid::{Environment, Grid, Launch};
+use warploom_exec::grid::{Environment, Grid, Launch, WorkerSet};
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Resources, Worker};
 use warploom_exec::memory::{AllocSpec, HostRange, Lanes, Memory, MemoryKind, Options};
@@ -92,6 +92,8 @@ fn device(c: &mut Criterion) {
         params: Box::new([]),
         cooperative: None,
         stack_limit: 1024,
+        variables: Arc::new([]),
+        workers: WorkerSet::default(),
         environment: environment.clone(),
     };
     for ctas in [1, 10_000] {

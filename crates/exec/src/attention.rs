@@ -42,6 +42,10 @@ impl Attention {
         self.word.load(Ordering::Relaxed) != 0
     }
 
+    pub(crate) fn is_workers(&self) -> bool {
+        self.worker
+    }
+
     pub(crate) fn word(&self) -> &AtomicU32 {
         &self.word
     }

@@ -1,8 +1,8 @@
 //! What ends a kernel early, and the report of it.
 //!
-//! A fault is data: kind, place, thread, the access and the allocation that it missed. Executors make them, the grid
-//! keeps the first one, the driver turns it into a sticky error by [`Fault::code_name`] and shows [`Fault`]'s
-//! `Display` form. Nothing here knows CUDA's numeric codes.
+//! A fault is data: kind, place, thread, the access and the allocation that it missed. Executors return a [`Trap`], the grid makes
+//! the first one a [`Fault`], the driver turns it into a sticky error by [`Fault::code_name`] and shows [`Fault`]'s `Display` form.
+//! Result codes are known by name here, not by number.
 
 use std::fmt;
 
@@ -217,6 +217,48 @@ pub struct Place {
     pub function: Option<String>,
     /// The instruction's text.
     pub instruction: Option<String>,
+}
+
+/// An instruction that can fault, by the number that the kernel's executor has for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Site(pub u64);
+
+/// What a kernel knows of a [`Site`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SiteInfo {
+    /// Where it is.
+    pub place: Place,
+    /// How it accesses memory, and how many bytes a thread.
+    pub access: Option<(AccessKind, u64)>,
+}
+
+/// Why a thread could not go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The executor knows.
+    Known(FaultKind),
+    /// The access of the site, at this address: what is wrong with it is found out for the report.
+    Access(u64),
+}
+
+/// A fault as executors return it: the report is made of it and of what the kernel knows of the site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trap {
+    /// Why.
+    pub cause: Cause,
+    /// At which instruction, where known.
+    pub site: Option<Site>,
+    /// `%ctaid`, where it is not the first CTA of the unit.
+    pub cta: Option<[u32; 3]>,
+    /// `%tid` of the first thread concerned, where known.
+    pub thread: Option<[u32; 3]>,
+}
+
+impl Trap {
+    /// A trap of which only the kind is known.
+    pub fn new(kind: FaultKind) -> Trap {
+        Trap { cause: Cause::Known(kind), site: None, cta: None, thread: None }
+    }
 }
 
 /// The event that ended a kernel.

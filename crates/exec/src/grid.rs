@@ -46,8 +46,56 @@ pub struct Launch {
     pub cooperative: Option<Arc<Workspace>>,
     /// Bytes of local memory that call frames of a thread may use (`CU_LIMIT_STACK_SIZE`).
     pub stack_limit: u64,
+    /// Where the variables of the kernel's module instance lie, by the executor's own numbers of them: code holds no addresses, so that
+    /// instances share it. 0 where the kernel refers to none.
+    pub variables: Arc<[u64]>,
+    /// Who may run it.
+    pub workers: WorkerSet,
     /// What the context lends.
     pub environment: Arc<Environment>,
+}
+
+/// The workers that may run a grid: all, or the multiprocessors of a part of the device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkerSet {
+    /// A bit for each worker, from the lowest of the first word on; `None` for all.
+    bits: Option<Arc<[u64]>>,
+}
+
+impl WorkerSet {
+    /// The workers with these numbers.
+    pub fn of(workers: impl IntoIterator<Item = u32>) -> WorkerSet {
+        let mut bits = Vec::new();
+        for worker in workers {
+            let word = (worker / 64) as usize;
+            bits.resize(bits.len().max(word + 1), 0u64);
+            bits[word] |= 1 << (worker % 64);
+        }
+        WorkerSet { bits: Some(bits.into()) }
+    }
+
+    /// Whether it is not the set of all workers.
+    pub fn is_restricted(&self) -> bool {
+        self.bits.is_some()
+    }
+
+    /// Whether a worker is among them.
+    pub fn contains(&self, worker: u32) -> bool {
+        let word = |bits: &Arc<[u64]>| bits.get((worker / 64) as usize).copied().unwrap_or(0);
+        self.bits.as_ref().is_none_or(|bits| word(bits) >> (worker % 64) & 1 != 0)
+    }
+
+    /// How many of a pool's `workers` it has.
+    pub fn count(&self, workers: u32) -> u32 {
+        if self.is_restricted() { (0..workers).filter(|&worker| self.contains(worker)).count() as u32 } else { workers }
+    }
+
+    /// The lowest number in it; 0 if it is empty.
+    pub fn first(&self) -> u32 {
+        let words = self.bits.iter().flat_map(|bits| bits.iter());
+        let found = words.enumerate().find(|(_, word)| **word != 0);
+        found.map_or(0, |(index, word)| index as u32 * 64 + word.trailing_zeros())
+    }
 }
 
 /// A running grid, as executors see it.
@@ -58,6 +106,8 @@ pub struct Grid {
     pub id: u64,
     /// `%nsmid`: workers of the pool.
     pub sm_count: u32,
+    /// Into how many parts each CTA is divided: see [`LoadedKernel::most_parts`].
+    pub parts: u32,
     /// Work of this grid waits in the pool's queue.
     pub(crate) queued: AtomicBool,
     /// Its stream is urgent.
@@ -94,7 +144,22 @@ impl Grid {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let [queued, cancelled, late] = [const { AtomicBool::new(false) }; 3];
-        Grid { launch, id, sm_count, queued, urgent, cancelled, overdue, late, watch }
+        let mut grid = Grid { launch, id, sm_count, parts: 1, queued, urgent, cancelled, overdue, late, watch };
+        grid.parts = grid.choose_parts();
+        grid
+    }
+
+    /// Grids with fewer CTAs than it takes to keep all workers busy are divided further, if the kernel allows it.
+    fn choose_parts(&self) -> u32 {
+        /// Units for each worker that even out how long they take.
+        const UNITS: u64 = 4;
+        let enough = UNITS * u64::from(self.launch.workers.count(self.sm_count));
+        let ctas = self.units();
+        if ctas == 0 || ctas >= enough || self.launch.cluster != [1; 3] {
+            return 1;
+        }
+        let most = self.launch.kernel.most_parts(&self.launch);
+        u64::from(most).min(enough.div_ceil(ctas)).max(1) as u32
     }
 
     /// Whether to go on: a load of the thread's own attention word, for backward branches and between CTAs.
@@ -148,13 +213,20 @@ impl Grid {
         &self.launch.environment.memory
     }
 
-    /// Units of issue: clusters, or CTAs where the grid has no clusters.
+    /// Units of issue: clusters, or CTAs where the grid has no clusters, or parts of CTAs.
     pub fn units(&self) -> u64 {
-        (0..3).map(|axis| u64::from(self.launch.grid[axis] / self.launch.cluster[axis].max(1))).product()
+        let extents = (0..3).map(|axis| u64::from(self.launch.grid[axis] / self.launch.cluster[axis].max(1)));
+        extents.product::<u64>() * u64::from(self.parts)
+    }
+
+    /// The number of a unit's CTA in the order of issue, and which part of it the unit is.
+    pub fn unit_parts(&self, unit: u64) -> (u64, u32) {
+        if self.parts == 1 { (unit, 0) } else { (unit / u64::from(self.parts), (unit % u64::from(self.parts)) as u32) }
     }
 
     /// `%ctaid` of the first CTA of a unit, x fastest.
     pub fn unit_start(&self, unit: u64) -> [u32; 3] {
+        let (unit, _) = self.unit_parts(unit);
         let Launch { grid, cluster, .. } = &self.launch;
         let along = |axis: usize| u64::from(grid[axis] / cluster[axis].max(1));
         let (x, rest) = (unit % along(0), unit / along(0));
@@ -162,8 +234,11 @@ impl Grid {
         [x as u32 * cluster[0], y as u32 * cluster[1], z as u32 * cluster[2]]
     }
 
-    /// From the first CTA of a unit to that of the next.
-    pub(crate) fn advance(&self, id: &mut [u32; 3]) {
+    /// From the first CTA of a unit to that of the next, `unit`.
+    pub(crate) fn advance(&self, id: &mut [u32; 3], unit: u64) {
+        if self.unit_parts(unit).1 != 0 {
+            return;
+        }
         let Launch { grid, cluster, .. } = &self.launch;
         for axis in 0..3 {
             id[axis] += cluster[axis];

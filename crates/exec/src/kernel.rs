@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use crossbeam_utils::CachePadded;
 
 use crate::attention::{Attention, Watch};
-use crate::fault::Fault;
-use crate::grid::{Grid, Poll, SLICE};
+use crate::fault::{Site, SiteInfo, Trap};
+use crate::grid::{Grid, Launch, Poll, SLICE};
 
 /// What a kernel needs of the device, known when it is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,14 +58,29 @@ pub trait LoadedKernel: Send + Sync {
         TypeId::of::<()>()
     }
 
-    /// Runs CTAs, or clusters, that nobody has begun: those with the numbers `units`, which are not empty, in ascending order. It comes
+    /// The kernel that runs this launch: `None` for itself, or one that computes the same. Asked when the launch starts, so that a kernel
+    /// may move to better code between launches, have code of its own for a shape, and fall back where there is none.
+    fn variant(&self, launch: &Launch) -> Option<Arc<dyn LoadedKernel>> {
+        let _ = launch;
+        None
+    }
+
+    /// Into how many parts a CTA of this launch may be divided at most that can run apart, on several workers: 1 for kernels whose threads
+    /// meet at barriers or share memory. A part is a call of its own, with [`Cta::part`].
+    fn most_parts(&self, launch: &Launch) -> u32 {
+        let _ = launch;
+        1
+    }
+
+    /// Runs units that nobody has begun, CTAs or clusters: those with the numbers `units`, which are not empty, in ascending order. It comes
     /// back before the end of the batch where [`Grid::poll`] says so, and with the first CTA that does not finish.
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
         let mut id = grid.unit_start(units.start);
         let mut done = 0;
-        for linear in units {
-            let mut cta = Cta { id, linear, started: false, state: worker.take_spare(self.state_type()) };
-            worker.note_start(linear);
+        for unit in units {
+            let (linear, part) = grid.unit_parts(unit);
+            let mut cta = Cta { id, linear, part, started: false, state: worker.take_spare(self.state_type()) };
+            worker.note_start(unit);
             match self.run_cta(grid, &mut cta, worker) {
                 CtaExit::Finished => worker.keep_spare(cta.state),
                 exit => return Batch { done, stopped: Some((cta, exit)) },
@@ -74,7 +89,7 @@ pub trait LoadedKernel: Send + Sync {
             if grid.poll(worker) != Poll::Continue {
                 break;
             }
-            grid.advance(&mut id);
+            grid.advance(&mut id, unit + 1);
         }
         Batch { done, stopped: None }
     }
@@ -84,6 +99,12 @@ pub trait LoadedKernel: Send + Sync {
     /// On the first call for a CTA, [`Cta::started`] is false and [`Cta::state`] holds `None` or what a finished CTA, of
     /// this kernel or another, left in it: the executor downcasts it and reuses the memory if it can.
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit;
+
+    /// What is known of an instruction that can fault.
+    fn site(&self, site: Site) -> SiteInfo {
+        let _ = site;
+        SiteInfo::default()
+    }
 
     /// One line for each group of threads of a yielded CTA: what it waits for and where. Empty if there is nothing to
     /// say. For reports of kernels that do not end.
@@ -112,7 +133,7 @@ pub enum CtaExit {
     /// [`Grid::poll`] said that the grid is at an end. What the CTA left half done is not used again.
     Cancelled,
     /// The kernel is at an end: no further CTA of the grid runs.
-    Fault(Box<Fault>),
+    Fault(Box<Trap>),
 }
 
 /// How [`LoadedKernel::run_ctas`] came back.
@@ -130,6 +151,8 @@ pub struct Cta {
     pub id: [u32; 3],
     /// Its number in the order of issue (x fastest; of clusters where the grid has clusters).
     pub linear: u64,
+    /// Which of the grid's [`parts`](Grid::parts) of the CTA it is.
+    pub part: u32,
     /// False on the first call for this CTA.
     pub started: bool,
     /// What the executor keeps between calls.
@@ -182,11 +205,16 @@ impl Worker {
         }
     }
 
-    /// A CTA starts or goes on: its number in the order of issue.
+    /// A unit starts or goes on.
     #[inline]
-    pub fn note_start(&mut self, linear: u64) {
-        self.unit = linear;
+    pub fn note_start(&mut self, unit: u64) {
+        self.unit = unit;
         self.turn.set(None);
+    }
+
+    /// Whether it is one of the pool's own, not a thread of the program that helps or stands in.
+    pub(crate) fn is_pools(&self) -> bool {
+        self.attention.is_workers()
     }
 
     pub(crate) fn start_slice(&mut self) {

@@ -150,10 +150,15 @@ impl Pool {
     }
 
     /// Starts a grid. `done` is called once, on any thread, with the first fault if there was one.
-    pub fn launch(&self, launch: Launch, urgent: bool, done: Done) -> RunningGrid {
+    pub fn launch(&self, mut launch: Launch, urgent: bool, done: Done) -> RunningGrid {
         let shared = &self.shared;
         let threads = self.threads();
         let overdue = Overdue::new(shared.options.report_stalled, shared.options.launch_timeout);
+        if let Some(variant) = launch.kernel.variant(&launch) {
+            launch.kernel = variant;
+        }
+        let restricted = launch.workers.is_restricted();
+        assert!(launch.workers.count(threads) != 0, "a grid has workers");
         let grid = Grid::new(launch, threads, urgent, shared.watch.clone(), overdue);
         assert!(grid.units() != 0, "a grid has CTAs");
         let run = Arc::new(Run::new(grid, threads, shared.options.report.clone(), done));
@@ -163,6 +168,10 @@ impl Pool {
             queue.push(Entry::Grid(run.clone()), urgent, &shared.watch);
         }
         self.wake(urgent);
+        if restricted {
+            // The one that was woken may be none of them.
+            shared.work.notify_all();
+        }
         RunningGrid(run)
     }
 
@@ -241,7 +250,7 @@ impl Pool {
         let _mode = DefaultMode::set();
         let mut worker = shared.lend();
         worker.helps = false;
-        match shared.take().map(|entry| shared.serve(entry, &mut worker)) {
+        match shared.take(None).map(|entry| shared.serve(entry, &mut worker)) {
             Some(Served::Progressed) => {}
             Some(Served::Sleeps(until)) => shared.sleep_until(until),
             Some(Served::Waits) | None => std::thread::yield_now(),
@@ -314,11 +323,11 @@ impl Shared {
         lent.unwrap_or_else(|| Worker::new(0, true, &self.watch))
     }
 
-    fn take(&self) -> Option<Entry> {
+    fn take(&self, worker: Option<u32>) -> Option<Entry> {
         if self.watch.waiting() == 0 {
             return None;
         }
-        self.queue().pop(&self.watch)
+        self.queue().pop(worker, &self.watch)
     }
 
     /// Puts a grid that has work into the queue, unless it is there. One that was found to wait goes behind all others, so that an
@@ -340,7 +349,10 @@ impl Shared {
             }
             queue.push(Entry::Grid(run.clone()), run.grid.urgent && !run.waits.load(Ordering::Relaxed), &self.watch);
         }
-        self.work.notify_one();
+        match run.grid.launch.workers.is_restricted() {
+            true => self.work.notify_all(),
+            false => self.work.notify_one(),
+        }
     }
 
     /// The clock thread. `program` is what the program blocks.
@@ -372,7 +384,7 @@ impl Shared {
         let mut fruitless = 0u32;
         loop {
             let epoch = self.work.epoch();
-            let Some(entry) = self.take() else {
+            let Some(entry) = self.take(Some(index)) else {
                 if self.queue().shutdown {
                     return;
                 }
@@ -446,6 +458,10 @@ impl Shared {
     /// Runs CTAs of a grid on this thread.
     fn stay(&self, run: &Run, worker: &mut Worker) -> Stay {
         worker.start_slice();
+        if !worker.is_pools() {
+            // A thread of the program stands in for one of them.
+            worker.index = run.grid.launch.workers.first();
+        }
         self.busy(worker, |worker| run.work(worker))
     }
 

@@ -34,9 +34,9 @@ impl Queue {
         self.count(watch);
     }
 
-    /// Takes the entry whose turn it is.
-    pub(crate) fn pop(&mut self, watch: &Watch) -> Option<Entry> {
-        let entry = self.urgent.pop_front().or_else(|| self.others.pop_front())?;
+    /// Takes the entry whose turn it is, of those that a worker may take; `None` for a thread that may take any.
+    pub(crate) fn pop(&mut self, worker: Option<u32>, watch: &Watch) -> Option<Entry> {
+        let entry = first_for(&mut self.urgent, worker).or_else(|| first_for(&mut self.others, worker))?;
         // In this order, so that no grid takes its own entry for somebody else's.
         self.count(watch);
         if let Entry::Grid(run) = &entry {
@@ -70,4 +70,13 @@ impl Queue {
     pub(crate) fn runs(&self) -> &[Arc<Run>] {
         &self.runs
     }
+}
+
+fn first_for(entries: &mut VecDeque<Entry>, worker: Option<u32>) -> Option<Entry> {
+    let may = |entry: &Entry| match (entry, worker) {
+        (Entry::Grid(run), Some(worker)) => run.grid.launch.workers.contains(worker),
+        _ => true,
+    };
+    let index = entries.iter().position(may)?;
+    entries.remove(index)
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Cause, Fault, FaultKind, SiteInfo, Trap};
 use crate::grid::{Grid, Poll};
 use crate::kernel::{Cta, CtaExit, Worker};
 use crate::overdue::Verdict;
@@ -109,12 +109,13 @@ pub(crate) enum Stay {
 impl Run {
     pub(crate) fn new(grid: Grid, workers: u32, report: Report, done: Done) -> Run {
         let units = grid.units();
-        let workers = u64::from(workers.max(1));
+        let workers = u64::from(grid.launch.workers.count(workers).max(1));
         let cooperative = grid.launch.cooperative.is_some();
+        let resident = workers * RESIDENT_PER_WORKER * u64::from(grid.parts);
         Run {
             units,
             chunk: if cooperative { 1 } else { (units / (8 * workers)).clamp(1, LARGEST_CHUNK) },
-            most_resident: if cooperative { u64::MAX } else { workers * RESIDENT_PER_WORKER },
+            most_resident: if cooperative { u64::MAX } else { resident },
             next: CachePadded::default(),
             resident: CachePadded::default(),
             finished: CachePadded::default(),
@@ -279,7 +280,7 @@ impl Run {
     /// Runs a CTA that was begun; whether it got on.
     fn resume(&self, mut cta: Cta, worker: &mut Worker, wakes: &mut Wakes) -> bool {
         let kernel = &*self.grid.launch.kernel;
-        worker.note_start(cta.linear);
+        worker.note_start(cta.linear * u64::from(self.grid.parts) + u64::from(cta.part));
         let exit = match self.is_cancelled() {
             true => Ok(CtaExit::Cancelled),
             false => self.guard(|| kernel.run_cta(&self.grid, &mut cta, worker)),
@@ -295,6 +296,28 @@ impl Run {
             self.finish(1);
         }
         settled != Settled::Waits
+    }
+
+    /// The report of a trap of the unit that starts with `cta`.
+    fn fault_of(&self, trap: Trap, cta: [u32; 3]) -> Fault {
+        let kernel = &*self.grid.launch.kernel;
+        // What an executor says about its code may be as wrong as the code.
+        let info =
+            trap.site.map_or_else(SiteInfo::default, |site| self.guard(|| kernel.site(site)).unwrap_or_default());
+        let kind = match (trap.cause, info.access) {
+            (Cause::Known(kind), _) => kind,
+            (Cause::Access(address), Some((kind, size))) => match self.grid.memory().explain(address, size, kind) {
+                Some(access) => FaultKind::Access(*access),
+                None => {
+                    FaultKind::Internal(format!("a {kind} of {size} bytes at {address:#x} was refused that is allowed"))
+                }
+            },
+            (Cause::Access(address), None) => {
+                FaultKind::Internal(format!("an access of {address:#x} by an instruction that accesses nothing"))
+            }
+        };
+        let fault = Fault::new(kind, kernel.name());
+        Fault { cta: Some(trap.cta.unwrap_or(cta)), thread: trap.thread, place: info.place, ..fault }
     }
 
     /// Calls the executor. A panic of it comes back as its text.
@@ -341,8 +364,8 @@ impl Run {
                 }
                 Settled::Ended
             }
-            CtaExit::Fault(fault) => {
-                self.cancel(Some(Arc::from(fault)));
+            CtaExit::Fault(trap) => {
+                self.cancel(Some(Arc::new(self.fault_of(*trap, cta.id))));
                 Settled::Ended
             }
         }

@@ -25,6 +25,8 @@ pub(crate) struct FrameLayout {
     pub(crate) spreads: usize,
     pub(crate) constants32: Vec<(u32, u32)>,
     pub(crate) constants64: Vec<(u32, u64)>,
+    /// Rows of addresses of variables: the variable's number, and what is added.
+    pub(crate) variables: Vec<(u32, u32, i64)>,
     pub(crate) constant_predicates: Vec<(u32, u32)>,
     /// Registers that may be read before they are written.
     pub(crate) unset: Vec<Home>,
@@ -55,7 +57,7 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// Makes the rows that `layout` asks for.
-    fn reset(&mut self, layout: &FrameLayout) {
+    fn reset(&mut self, layout: &FrameLayout, variables: &[u64]) {
         self.r32.clear();
         self.r32.resize(layout.rows32, [0; 32]);
         self.r64.clear();
@@ -69,6 +71,9 @@ impl Frame {
         }
         for &(slot, value) in &layout.constants64 {
             self.r64[slot as usize] = [value; 32];
+        }
+        for &(slot, number, offset) in &layout.variables {
+            self.r64[slot as usize] = [variables[number as usize].wrapping_add_signed(offset); 32];
         }
         for &(slot, value) in &layout.constant_predicates {
             self.p[slot as usize] = value;
@@ -104,8 +109,8 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// A frame for `function`. PTX does not say what registers hold that nobody has written; here they hold 0.
-    pub(crate) fn take(&mut self, program: &Program, function: u32) -> Frame {
+    /// A frame for `function`, with the addresses of `variables`. PTX does not say what registers hold that nobody has written; here they hold 0.
+    pub(crate) fn take(&mut self, program: &Program, function: u32, variables: &[u64]) -> Frame {
         let layout = &program.functions[function as usize].layout;
         match self.free.get_mut(function as usize).and_then(Vec::pop) {
             Some(mut frame) => {
@@ -114,7 +119,7 @@ impl Frames {
             }
             None => {
                 let mut frame = Frame::default();
-                frame.reset(layout);
+                frame.reset(layout, variables);
                 frame
             }
         }

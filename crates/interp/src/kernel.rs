@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use warploom_exec::fault::{Fault, FaultKind};
-use warploom_exec::grid::{Grid, Poll};
+use warploom_exec::fault::{FaultKind, Site, SiteInfo, Trap};
+use warploom_exec::grid::{Grid, Launch, Poll};
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Resources, Worker};
-use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, Module, Space};
+use warploom_ptx::ir::{self, FunctionId, FunctionKind, GlobalId, Module, Op, Space, SpecialReg};
 
 use crate::cta::CtaShared;
 use crate::decode::{Context, decode};
@@ -28,7 +28,8 @@ use crate::warp::{NO_PARENT, Warp};
 /// Instructions of a warp until the next one gets its turn: about a millisecond.
 const SLICE: i32 = 1 << 16;
 
-/// Makes `kernel` ready to run. `addresses` knows where the module's `.global` and `.const` variables are.
+/// Makes `kernel` ready to run. `is_placed` knows which of the module's `.global` and `.const` variables there are: where they are is
+/// told by each launch, by the index of the variable in the module.
 ///
 /// Decodes everything that the kernel can reach, and nothing else of the module.
 ///
@@ -37,16 +38,16 @@ const SLICE: i32 = 1 << 16;
 pub fn load(
     module: &Module,
     kernel: FunctionId,
-    addresses: &dyn Fn(GlobalId) -> Option<u64>,
+    is_placed: &dyn Fn(GlobalId) -> bool,
 ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
-    Ok(Arc::new(load_for(Isa::detect(), module, kernel, addresses)?))
+    Ok(Arc::new(load_for(Isa::detect(), module, kernel, is_placed)?))
 }
 
 pub(crate) fn load_for(
     isa: Isa,
     module: &Module,
     kernel: FunctionId,
-    addresses: &dyn Fn(GlobalId) -> Option<u64>,
+    is_placed: &dyn Fn(GlobalId) -> bool,
 ) -> Result<InterpretedKernel, LoadError> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let source = &module.functions[kernel.0 as usize];
@@ -55,7 +56,7 @@ pub(crate) fn load_for(
     let reachable: Vec<FunctionId> =
         module.reachable(kernel).into_iter().filter(|id| module.functions[id.0 as usize].builtin.is_none()).collect();
     let by_id: HashMap<FunctionId, u32> = reachable.iter().enumerate().map(|(index, &id)| (id, index as u32)).collect();
-    let context = Context { module, isa, functions: &by_id, addresses, shared: &shared };
+    let context = Context { module, isa, functions: &by_id, is_placed, shared: &shared };
     let functions = reachable.iter().map(|&id| decode(&context, id)).collect::<Result<Vec<_>, _>>()?;
     let directives = &source.directives;
     let threads = |shape: [u32; 3]| shape.iter().product::<u32>();
@@ -80,16 +81,26 @@ pub(crate) fn load_for(
         .globals
         .iter()
         .enumerate()
-        .filter(|(_, global)| global.space == Space::Const)
-        .filter_map(|(index, global)| {
-            let start = addresses(GlobalId(index as u32))?;
-            Some(start..start + global.size)
-        })
+        .map(|(index, global)| (index as u32, global))
+        .filter(|&(index, global)| global.space == Space::Const && is_placed(GlobalId(index)))
+        .map(|(index, global)| (index, global.size))
         .collect();
     let known_stack = deepest_chain(&functions, 0, CALL_BYTES);
     let program = Program { functions, kernel: 0, known_stack, files: module.files.clone(), by_id, constants };
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
-    Ok(InterpretedKernel { name: source.name.clone(), resources, program, isa, id })
+    let divisible = shared.size == 0 && reachable.iter().all(|&id| is_divisible(&module.functions[id.0 as usize]));
+    Ok(InterpretedKernel { name: source.name.clone(), resources, program, isa, id, divisible })
+}
+
+/// Whether the warps of a CTA can run apart as far as a function is concerned: nothing in it is common to a CTA's threads, or ordered
+/// for them only, or tells on which multiprocessor they run.
+fn is_divisible(function: &ir::Function) -> bool {
+    let common = |op: &Op| match op {
+        Op::Barrier(_) | Op::Fence(_) | Op::Mbarrier(_) | Op::Async(_) => true,
+        Op::ReadSpecial { reg, .. } => *reg == SpecialReg::Smid,
+        _ => false,
+    };
+    function.body.as_ref().is_none_or(|body| !body.insts.iter().any(|inst| common(&inst.op)))
 }
 
 /// A kernel in decoded form.
@@ -98,13 +109,18 @@ pub(crate) struct InterpretedKernel {
     resources: Resources,
     pub(crate) program: Program,
     isa: Isa,
+    /// The warps of a CTA have nothing to do with each other.
+    divisible: bool,
     /// Unique in the process, so that kept state is known to belong to this kernel.
     id: u64,
 }
 
 /// What is kept of a CTA (or cluster) between calls, and of a finished one for the next.
+#[derive(Default)]
 pub(crate) struct State {
     kernel: u64,
+    /// The variables whose addresses frames hold.
+    variables: Option<Arc<[u64]>>,
     shape: [u32; 3],
     pub(crate) ctas: Vec<CtaState>,
 }
@@ -131,16 +147,28 @@ impl LoadedKernel for InterpretedKernel {
 
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
         let kept = cta.state.take().and_then(|state| state.downcast::<State>().ok());
-        let mut state = kept.unwrap_or_else(|| Box::new(State { kernel: 0, shape: [0; 3], ctas: Vec::new() }));
+        let mut state = kept.unwrap_or_else(|| Box::new(State::default()));
         if !cta.started
             && let Err(kind) = self.start(&mut state, grid, cta, worker)
         {
-            let fault = Fault { cta: Some(cta.id), ..Fault::new(kind, &self.name) };
-            return CtaExit::Fault(Box::new(fault));
+            return CtaExit::Fault(Box::new(Trap::new(kind)));
         }
         let exit = self.rounds(&mut state, grid, worker);
         cta.state = Some(state);
         exit
+    }
+
+    fn site(&self, site: Site) -> SiteInfo {
+        self.site_info(site)
+    }
+
+    fn most_parts(&self, launch: &Launch) -> u32 {
+        /// Warps of a part: a shorter one would cost more to start than to run.
+        const WARPS: u32 = 4;
+        match self.divisible && launch.dynamic_shared == 0 {
+            true => launch.cta.iter().product::<u32>() / (32 * WARPS),
+            false => 1,
+        }
     }
 
     fn describe(&self, cta: &Cta) -> String {
@@ -154,16 +182,26 @@ impl LoadedKernel for InterpretedKernel {
 impl InterpretedKernel {
     fn start(&self, state: &mut State, grid: &Grid, cta: &Cta, worker: &Worker) -> Result<(), FaultKind> {
         let launch = &grid.launch;
-        if state.kernel != self.id {
+        if state.kernel != self.id
+            || !state.variables.as_ref().is_some_and(|other| Arc::ptr_eq(other, &launch.variables))
+        {
             state.ctas.clear();
             state.kernel = self.id;
+            state.variables = Some(launch.variables.clone());
         }
         let same_shape = state.shape == launch.cta;
         state.shape = launch.cta;
         let size = launch.cluster.iter().product::<u32>().max(1);
         let threads = launch.cta.iter().product::<u32>();
-        let warps: Vec<u32> = (0..threads.div_ceil(32))
-            .map(|warp| if threads - warp * 32 >= 32 { u32::MAX } else { (1 << (threads - warp * 32)) - 1 })
+        let count = threads.div_ceil(32);
+        // Where the CTA is divided, the warps of other parts have no threads here.
+        let here = count * cta.part / grid.parts..count * (cta.part + 1) / grid.parts;
+        let warps: Vec<u32> = (0..count)
+            .map(|warp| match threads - warp * 32 {
+                _ if !here.contains(&warp) => 0,
+                32.. => u32::MAX,
+                rest => (1 << rest) - 1,
+            })
             .collect();
         state.ctas.resize_with(size as usize, || CtaState {
             shared: CtaShared::default(),
@@ -180,7 +218,7 @@ impl InterpretedKernel {
             entry.shared.start(&warps, (self.resources.static_shared + launch.dynamic_shared) as usize);
             entry.warps.resize_with(warps.len(), Warp::default);
             for (index, (warp, &lanes)) in entry.warps.iter_mut().zip(&warps).enumerate() {
-                if !same_shape || warp.lanes != lanes {
+                if !same_shape || warp.tid.is_empty() {
                     warp.tid = thread_ids(index as u32, launch.cta).to_vec();
                 }
                 warp.start(&self.program, &mut entry.shared.frames, index as u32, lanes)?;
@@ -196,8 +234,8 @@ impl InterpretedKernel {
         loop {
             let mut round = Round { finished: true, outcome: None, poll: Poll::Continue };
             for cta in &mut state.ctas {
-                if let Err(fault) = self.round(cta, grid, worker, &mut round) {
-                    return CtaExit::Fault(fault);
+                if let Err(trap) = self.round(cta, grid, worker, &mut round) {
+                    return CtaExit::Fault(trap);
                 }
             }
             if round.finished {
@@ -223,7 +261,7 @@ impl InterpretedKernel {
     }
 
     /// One time slice for each warp of a CTA that can run, or until something else waits for the worker.
-    fn round(&self, cta: &mut CtaState, grid: &Grid, worker: &Worker, round: &mut Round) -> Result<(), Box<Fault>> {
+    fn round(&self, cta: &mut CtaState, grid: &Grid, worker: &Worker, round: &mut Round) -> Result<(), Box<Trap>> {
         let function = &self.program.functions[self.program.kernel as usize];
         let CtaState { shared, warps, first } = cta;
         let mut nobody = Warp::default();
@@ -264,7 +302,7 @@ impl InterpretedKernel {
             machine.warp = warp;
             let flow = machine.run();
             if flow == Flow::Fault {
-                return Err(self.fault(&mut machine));
+                return Err(self.trap(&mut machine));
             }
             round.outcome = round.outcome.max(Some(machine.outcome()));
             if flow == Flow::Slice && machine.fuel <= 0 {

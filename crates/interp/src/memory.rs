@@ -28,6 +28,8 @@ pub(crate) enum StateSpace {
 pub(crate) enum Base {
     /// The offset is the address.
     None,
+    /// A variable of the module, by its number.
+    Variable(u32),
     /// The running activation's part of local memory.
     Frame,
     /// A 32-bit row.
@@ -105,6 +107,21 @@ impl<'a> Machine<'a> {
         found
     }
 
+    /// Where a variable of the module lies.
+    #[inline(always)]
+    pub(crate) fn variable(&self, number: u32) -> u64 {
+        self.grid.launch.variables[number as usize]
+    }
+
+    /// The address of an access that is the same in all lanes.
+    #[inline(always)]
+    pub(crate) fn uniform_address(&self, access: &Access) -> u64 {
+        match access.base {
+            Base::Variable(number) => self.variable(number).wrapping_add(access.offset as u64),
+            _ => access.offset as u64,
+        }
+    }
+
     /// The addresses of an access, in its state space.
     #[inline(always)]
     pub(crate) fn addresses(&self, base: Base, offset: i64) -> Row64 {
@@ -112,6 +129,7 @@ impl<'a> Machine<'a> {
         let mut out = [0; 32];
         match base {
             Base::None => out = [offset; 32],
+            Base::Variable(number) => out = [self.variable(number).wrapping_add(offset); 32],
             Base::Frame => {
                 out = [offset.wrapping_add(u64::from(self.warp.activations[self.activation as usize].base)); 32]
             }

@@ -1,7 +1,6 @@
 //! A kernel in the form that runs: dense instructions whose operands are register slots.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use warploom_ptx::ir::FunctionId;
 
@@ -105,8 +104,8 @@ pub(crate) struct Program {
     pub(crate) known_stack: u64,
     /// Files of `.file` directives, by their number.
     pub(crate) files: HashMap<u32, String>,
-    /// Addresses of the module's constants, which `isspacep` tells from other device memory.
-    pub(crate) constants: Vec<Range<u64>>,
+    /// Numbers and sizes of the module's constants, which `isspacep` tells from other device memory.
+    pub(crate) constants: Vec<(u32, u64)>,
     /// Index of each function of the module, for indirect calls.
     pub(crate) by_id: HashMap<FunctionId, u32>,
 }

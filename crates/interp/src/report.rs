@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use warploom_exec::fault::{Fault, FaultKind, Place};
+use warploom_exec::fault::{Cause, FaultKind, Place, Site, SiteInfo, Trap};
 
 use crate::kernel::{CtaState, InterpretedKernel, State};
 use crate::machine::Machine;
@@ -22,30 +22,32 @@ struct Crowd {
 }
 
 impl InterpretedKernel {
-    /// The report of the fault that the machine has run into.
-    pub(crate) fn fault(&self, machine: &mut Machine<'_>) -> Box<Fault> {
+    /// The fault that the machine has run into.
+    pub(crate) fn trap(&self, machine: &mut Machine<'_>) -> Box<Trap> {
         let trouble = machine.fault.take();
         let (kind, lane) = match trouble {
             Some(trouble) => (trouble.kind, trouble.lane as usize),
             None => (FaultKind::Internal("a fault without a kind".into()), 0),
         };
-        let mut fault = Fault::new(kind, &self.name);
-        fault.cta = Some(machine.cta.id);
-        fault.thread = Some([0, 1, 2].map(|axis| machine.warp.tid[axis][lane]));
-        fault.place = self.place(machine.function_index(), machine.pc);
-        Box::new(fault)
+        Box::new(Trap {
+            cause: Cause::Known(kind),
+            site: Some(site(machine.function_index(), machine.pc)),
+            cta: Some(machine.cta.id),
+            thread: Some([0, 1, 2].map(|axis| machine.warp.tid[axis][lane])),
+        })
     }
 
-    /// The report of CTAs in which all threads that are left wait for each other.
-    pub(crate) fn stuck(&self, state: &State) -> Box<Fault> {
+    /// CTAs in which all threads that are left wait for each other.
+    pub(crate) fn stuck(&self, state: &State) -> Box<Trap> {
         let text: String = self.whereabouts(state).lines().map(|line| format!("\n  {line}")).collect();
-        let mut fault = Fault::new(FaultKind::Stuck(text), &self.name);
-        if let Some(cta) = state.ctas.first() {
-            fault.cta = Some(cta.shared.id);
-            fault.place =
-                self.crowds(cta).first().map(|crowd| self.place(crowd.function, crowd.pc)).unwrap_or_default();
-        }
-        Box::new(fault)
+        let crowd = state.ctas.first().and_then(|cta| self.crowds(cta).into_iter().next());
+        let site = crowd.map(|crowd| site(crowd.function, crowd.pc));
+        Box::new(Trap { site, ..Trap::new(FaultKind::Stuck(text)) })
+    }
+
+    /// What is at a site of [`InterpretedKernel::trap`].
+    pub(crate) fn site_info(&self, Site(number): Site) -> SiteInfo {
+        SiteInfo { place: self.place((number >> 32) as u32, number as u32), access: None }
     }
 
     fn place(&self, function: u32, pc: u32) -> Place {
@@ -104,6 +106,11 @@ impl InterpretedKernel {
         }
         crowds
     }
+}
+
+/// Sites are numbered by function and instruction.
+fn site(function: u32, pc: u32) -> Site {
+    Site(u64::from(function) << 32 | u64::from(pc))
 }
 
 fn activity(cta: &CtaState, warp: &Warp, group: &Group) -> String {

@@ -105,7 +105,7 @@ pub(crate) struct Warp {
 }
 
 impl Warp {
-    /// Sets the warp to the kernel's entry.
+    /// Sets the warp to the kernel's entry; one without threads has ended.
     ///
     /// # Errors
     /// There is no memory for the kernel's local variables.
@@ -132,6 +132,9 @@ impl Warp {
         }
         self.free.clear();
         self.free.extend((0..self.activations.len() as u32).rev());
+        if lanes == 0 {
+            return Ok(());
+        }
         let kernel = &program.functions[program.kernel as usize];
         let activation = self.take_activation();
         let entry = &mut self.activations[activation as usize];
@@ -303,7 +306,10 @@ impl Machine<'_> {
         self.store_frame();
         let entry = &mut self.warp.activations[activation as usize];
         let function = entry.function;
-        self.frame = entry.frame.take().unwrap_or_else(|| self.cta.frames.take(self.program, function));
+        self.frame = entry
+            .frame
+            .take()
+            .unwrap_or_else(|| self.cta.frames.take(self.program, function, &self.grid.launch.variables));
         self.activation = activation;
         self.function = &self.program.functions[function as usize];
     }

@@ -205,3 +205,71 @@ fn every_kind_of_fault_has_its_code_and_a_report() {
         }
     }
 }
+
+/// Every way in which code refers to a variable: an access, an address with an offset, an access in a called function.
+const VARIABLES: &str = ".version 8.0
+.target sm_90
+.address_size 64
+.global .u32 counters[4];
+.const .u32 step[2] = {1, 10};
+.func bump() {
+    .reg .b32 %r<2>; .reg .pred %p;
+    ld.const.u32 %r0, [step+4];
+    atom.global.add.u32 %r1, [counters+8], %r0;
+    ret;
+}
+.visible .entry kernel(.param .u64 out) {
+    .reg .b32 %r<6>; .reg .b64 %d<6>; .reg .pred %p;
+    ld.const.u32 %r0, [step];
+    atom.global.add.u32 %r1, [counters], %r0;
+    mov.u64 %d0, counters+4;
+    atom.global.add.u32 %r2, [%d0], 2;
+    call bump, ();
+    ld.global.u32 %r3, [counters+8];
+    mov.u64 %d1, step;
+    cvta.const.u64 %d1, %d1;
+    isspacep.const %p, %d1;
+    selp.u32 %r4, 1, 0, %p;
+    ld.param.u64 %d2, [out];
+    st.global.u32 [%d2], %r1;
+    st.global.u32 [%d2+4], %r2;
+    st.global.u32 [%d2+8], %r3;
+    st.global.u32 [%d2+12], %r4;
+    ret;
+}";
+
+#[test]
+fn one_code_serves_instances_with_variables_of_their_own() {
+    let device = Device::with_threads(1);
+    let first = device.kernel(VARIABLES).unwrap();
+    let second = device.instance(&first);
+    let out = device.alloc(16);
+    for (kernel, expected) in [
+        (&first, [0, 0, 10, 1]),
+        (&first, [1, 2, 20, 1]),
+        (&second, [0, 0, 10, 1]),
+        (&first, [2, 4, 30, 1]),
+        (&second, [1, 2, 20, 1]),
+    ] {
+        device.launch(kernel, Shape::new(1, 1), &[out]).unwrap();
+        assert_eq!(device.words(out, 4), expected);
+    }
+}
+
+#[test]
+fn ctas_of_small_grids_are_divided_among_workers() {
+    let device = Device::with_threads(2);
+    for (grid, cta) in [(1, 1024), (1, 1000), (3, 640), (2, 129), (1, 31)] {
+        let shape = Shape::new(grid, cta);
+        let seen =
+            device.run(&entry("mov.u32 %r1, %tid.x; mov.u32 %r3, %ctaid.x; mad.lo.u32 %r1, %r3, 10000, %r1;"), shape);
+        let expected: Vec<u32> =
+            (0..grid).flat_map(|block| (0..cta).map(move |thread| block * 10000 + thread)).collect();
+        assert_eq!(seen, expected, "{grid} x {cta}");
+    }
+    // Threads of different warps that meet at a barrier: the CTA stays in one piece.
+    let meet = "st.global.u32 [%d1], %r0; bar.sync 0; mov.u32 %r3, %ntid.x; sub.s32 %r3, %r3, 1; mov.u32 %r4, %tid.x;
+        shl.b32 %r4, %r4, 1; sub.s32 %r3, %r3, %r4; mul.wide.s32 %d3, %r3, 4; add.s64 %d3, %d1, %d3;
+        ld.global.u32 %r1, [%d3]; bar.sync 0;";
+    assert_eq!(device.run(&entry(meet), Shape::new(1, 1024)), (0..1024).rev().collect::<Vec<_>>());
+}

@@ -13,9 +13,9 @@ impl Executor for Interpreter {
         &self,
         module: &Module,
         kernel: FunctionId,
-        addresses: &dyn Fn(GlobalId) -> Option<u64>,
+        is_placed: &dyn Fn(GlobalId) -> bool,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
-        warploom_interp::load(module, kernel, addresses).map_err(|error| LoadError(error.to_string()))
+        warploom_interp::load(module, kernel, is_placed).map_err(|error| LoadError(error.to_string()))
     }
 
     fn function_address(&self, function: FunctionId) -> u64 {

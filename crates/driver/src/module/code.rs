@@ -2,10 +2,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use warploom_exec::kernel::LoadedKernel;
 use warploom_ptx::VerifiedModule;
-use warploom_ptx::ir::{FunctionId, FunctionKind, Module};
+use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, Module};
 
 use super::KernelResources;
+use super::variables::is_placed;
+use crate::executor::{Executor, LoadError};
+use crate::stack::with_room;
 use crate::{DriverError, DriverResult, ErrorCode};
 
 /// So many kernels are named where one is missing.
@@ -18,20 +22,38 @@ pub struct Code {
     resources: Box<[OnceLock<KernelResources>]>,
     most_registers: Option<u32>,
     kernels: HashMap<String, FunctionId>,
+    /// What the executor made of each function, by its id: the same for all contexts, as it holds no addresses.
+    runnable: Box<[OnceLock<Runnable>]>,
 }
+
+type Runnable = Result<Arc<dyn LoadedKernel>, LoadError>;
 
 impl Code {
     /// Takes a verified program. Its kernels are to have no more than `most_registers` registers, if that is said.
     pub fn new(module: VerifiedModule, most_registers: Option<u32>) -> Arc<Code> {
         let kernels = kernels_of(&module).map(|(id, name)| (name.to_owned(), id)).collect();
         let resources = module.functions.iter().map(|_| OnceLock::new()).collect();
-        Arc::new(Code { module, resources, most_registers, kernels })
+        let runnable = module.functions.iter().map(|_| OnceLock::new()).collect();
+        Arc::new(Code { module, resources, most_registers, kernels, runnable })
     }
 
     /// What a kernel needs of a device.
     pub(crate) fn resources(&self, kernel: FunctionId) -> KernelResources {
         let count = || KernelResources::of(&self.module, kernel, self.most_registers);
         self.resources.get(kernel.0 as usize).map_or_else(count, |known| *known.get_or_init(count))
+    }
+
+    /// A kernel as the executor runs it, made at the first use in any context.
+    pub(crate) fn runnable(&self, kernel: FunctionId, executor: &dyn Executor) -> Runnable {
+        let make = || {
+            let globals = &self.module.globals;
+            let is_placed = |GlobalId(id): GlobalId| globals.get(id as usize).is_some_and(is_placed);
+            with_room(|| executor.load(&self.module, kernel, &is_placed))
+        };
+        match self.runnable.get(kernel.0 as usize) {
+            Some(place) => place.get_or_init(make).clone(),
+            None => make(),
+        }
     }
 
     /// The program.

@@ -12,7 +12,6 @@ use crate::device::attribute;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::launch::LegacyLaunch;
-use crate::stack::with_room;
 use crate::{DriverError, DriverResult, ErrorCode};
 
 /// Where a parameter lies in the parameter buffer, in bytes.
@@ -208,10 +207,8 @@ impl Function {
         let mut loaded = self.loaded.write();
         // Another thread may have been faster.
         let load = || {
-            let variables = self.module.variables();
-            let code = self.module.code().module();
-            with_room(|| driver.executor().load(code, self.id, &|global| variables.address(global)))
-                .map_err(|error| DriverError::new(ErrorCode::NotSupported, error.to_string()))
+            let runnable = self.module.code().runnable(self.id, &**driver.executor());
+            runnable.map_err(|error| DriverError::new(ErrorCode::NotSupported, error.to_string()))
         };
         loaded.get_or_insert_with(load).clone()
     }

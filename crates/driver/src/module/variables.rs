@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use warploom_exec::fault::{Fault, FaultKind, Nearest};
 use warploom_exec::memory::{AllocSpec, MemoryKind};
-use warploom_ptx::ir::{GlobalId, Linkage, RelocationTarget, Space};
+use warploom_ptx::ir::{self, GlobalId, Linkage, RelocationTarget, Space};
 
 use super::Code;
 use crate::context::Context;
@@ -32,34 +32,43 @@ impl VariableNames {
     }
 }
 
-/// The address of each variable of a module, by its id; None for those in other state spaces and unresolved ones.
-pub(crate) struct Variables(Vec<Option<u64>>);
+/// The address of each variable of a module, by its id; 0 for those in other state spaces and unresolved ones.
+pub(crate) struct Variables(Arc<[u64]>);
 
 impl Variables {
     /// The address of a variable.
     pub(crate) fn address(&self, id: GlobalId) -> Option<u64> {
-        *self.0.get(id.0 as usize)?
+        self.0.get(id.0 as usize).copied().filter(|address| *address != 0)
     }
 
     /// All addresses.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = u64> + '_ {
-        self.0.iter().filter_map(|address| *address)
+        self.0.iter().copied().filter(|address| *address != 0)
     }
+
+    /// As launches take them.
+    pub(crate) fn table(&self) -> &Arc<[u64]> {
+        &self.0
+    }
+}
+
+/// Whether the variables of a loaded module have an address: a size of 0 is a declaration that only says that the array is somewhere
+/// else.
+pub(crate) fn is_placed(global: &ir::Global) -> bool {
+    global.linkage != Linkage::Extern && global.size != 0 && matches!(global.space, Space::Global | Space::Const)
 }
 
 impl Driver {
     /// Allocates and initialises the variables of `code` for `context`.
     pub(super) fn place_variables(&self, context: &Context, code: &Code) -> DriverResult<Variables> {
         let globals = &code.module().globals;
-        let mut variables = Variables(Vec::with_capacity(globals.len()));
+        let mut placed = Vec::with_capacity(globals.len());
         for global in globals {
             let kind = match global.space {
-                // A size of 0 is a declaration that only says that the array is somewhere else.
-                _ if global.linkage == Linkage::Extern || global.size == 0 => None,
-                Space::Global if global.managed => Some(MemoryKind::Managed),
-                Space::Global => Some(MemoryKind::ModuleGlobal),
+                _ if !is_placed(global) => None,
                 Space::Const => Some(MemoryKind::ModuleConst),
-                _ => None,
+                _ if global.managed => Some(MemoryKind::Managed),
+                _ => Some(MemoryKind::ModuleGlobal),
             };
             let address = kind.map(|kind| {
                 let tag = if global.managed { MANAGED_GLOBALLY } else { 0 };
@@ -78,15 +87,16 @@ impl Driver {
                     if let Some(info) = info {
                         self.variable_names.0.lock().insert(info.base, global.name.as_str().into());
                     }
-                    variables.0.push(info.map(|info| info.base));
+                    placed.push(info.map_or(0, |info| info.base));
                 }
                 Err(error) => {
                     let reason = format!("variable {} of {} bytes: {error}", global.name, global.size);
-                    self.forget_variables(&variables)?;
+                    self.forget_variables(&Variables(placed.into()))?;
                     return Err(DriverError::new(ErrorCode::OutOfMemory, reason));
                 }
             }
         }
+        let variables = Variables(placed.into());
         self.initialize(code, &variables).inspect_err(|_| {
             // The first error is the one that is told.
             let _ = self.forget_variables(&variables);
@@ -104,8 +114,10 @@ impl Driver {
 
     /// Writes the initial values (PTX ISA 5.4.4).
     fn initialize(&self, code: &Code, variables: &Variables) -> DriverResult {
-        for (global, address) in code.module().globals.iter().zip(&variables.0) {
-            let Some(address) = *address else { continue };
+        for (global, &address) in code.module().globals.iter().zip(&*variables.0) {
+            if address == 0 {
+                continue;
+            }
             let mut bytes = global.init.clone();
             bytes.resize(usize::try_from(global.size).unwrap_or(usize::MAX), 0);
             for relocation in &global.relocations {

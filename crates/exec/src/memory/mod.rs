@@ -21,6 +21,7 @@ mod access;
 mod atomics;
 mod capacity;
 mod kept;
+mod machine;
 mod pages;
 mod physical;
 mod registered;
@@ -40,6 +41,7 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard};
 
 pub use atomics::{AtomicOp, Order};
 pub use kept::Kept;
+pub use machine::{MachineExtent, find_extent};
 pub use physical::{ExportError, Physical};
 pub use registered::{HostRange, RegisterError};
 pub use scalar::{Atomic, Scalar};

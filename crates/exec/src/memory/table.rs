@@ -90,6 +90,11 @@ impl Table {
         self.epoch.load(Ordering::Acquire)
     }
 
+    /// The word that holds it.
+    pub(super) fn epoch_word(&self) -> &AtomicU64 {
+        &self.epoch
+    }
+
     /// Makes every extent found so far invalid.
     pub(super) fn forget(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);

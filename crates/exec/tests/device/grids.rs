@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::toy::{Toy, engine, engine_with, environment, launch, stream};
-use warploom_exec::fault::{Fault, FaultKind};
+use warploom_exec::fault::{FaultKind, Trap};
 use warploom_exec::grid::Poll;
 use warploom_exec::kernel::CtaExit;
 use warploom_exec::pool::PoolOptions;
@@ -201,11 +201,10 @@ fn the_first_fault_counts_and_ends_all_work() {
     endless.launch(launch(Toy::new(|_, _, _| CtaExit::Yielded { progressed: false }), 10, &environment));
     let ran = Arc::new(AtomicU32::new(0));
     let counted = ran.clone();
-    let kernel = Toy::new(move |grid, cta, _| {
+    let kernel = Toy::new(move |_, cta, _| {
         counted.fetch_add(1, Ordering::Relaxed);
         if cta.linear >= 500 {
-            let fault = Fault::new(FaultKind::Trap, grid.launch.kernel.name());
-            return CtaExit::Fault(Box::new(Fault { cta: Some(cta.id), ..fault }));
+            return CtaExit::Fault(Box::new(Trap::new(FaultKind::Trap)));
         }
         CtaExit::Finished
     });

@@ -4,6 +4,7 @@ mod fork;
 mod grids;
 mod memory;
 mod scheduling;
+mod seam;
 mod streams;
 mod toy;
 mod virtual_memory;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use crate::toy::{Toy, engine, environment, launch, stream};
-use warploom_exec::fault::{Fault, FaultKind};
+use warploom_exec::fault::{FaultKind, Trap};
 use warploom_exec::kernel::CtaExit;
 use warploom_exec::stream::{Group, Stream, StreamKind, Weight};
 
@@ -142,11 +142,7 @@ fn after_a_fault_only_callbacks_run() {
     let stream = stream(&engine);
     let (open, condition) = gate();
     stream.wait_until(condition);
-    stream.launch(launch(
-        Toy::new(|_, _, _| CtaExit::Fault(Box::new(Fault::new(FaultKind::Trap, "toy")))),
-        1,
-        &environment,
-    ));
+    stream.launch(launch(Toy::new(|_, _, _| CtaExit::Fault(Box::new(Trap::new(FaultKind::Trap)))), 1, &environment));
     stream.run(Weight::Light, || panic!("dropped work must not run"));
     let (tx, rx) = mpsc::channel();
     stream.callback(Box::new(move |fault| tx.send(fault.cloned()).unwrap()));

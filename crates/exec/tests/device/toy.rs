@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warploom_exec::fault::Fault;
-use warploom_exec::grid::{Environment, Grid, Launch};
+use warploom_exec::grid::{Environment, Grid, Launch, WorkerSet};
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Resources, Worker};
 use warploom_exec::memory::{Memory, Options};
@@ -76,6 +76,8 @@ pub(crate) fn launch(kernel: Arc<dyn LoadedKernel>, ctas: u32, environment: &Arc
         params: Box::new([]),
         cooperative: None,
         stack_limit: 1024,
+        variables: Arc::new([]),
+        workers: WorkerSet::default(),
         environment: environment.clone(),
     }
 }

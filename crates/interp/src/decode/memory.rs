@@ -3,7 +3,7 @@
 use warploom_exec::memory::Order;
 use warploom_ptx::ir::{self, Address, FunctionKind, Op as Ir, Operand, Reg, ScalarType, Semantics, Space};
 
-use super::{Decoded, Decoder, Home, Refused, bump};
+use super::{Decoded, Decoder, Home, Refused, Variable, bump};
 use crate::frame::Word;
 use crate::isa::Op;
 use crate::machine::NO_GUARD;
@@ -116,15 +116,18 @@ impl Decoder<'_> {
                 Home::Double(slot) | Home::Quad(slot) => Base::Double(slot),
                 Home::Predicate(_) => return Err(Refused::Unsupported),
             },
-            ir::Base::Global(id) => {
-                offset = offset.wrapping_add(self.variable(id)? as i64);
-                // The variable's own space decides: `ld [variable]` is written without one too.
-                space = match self.context.module.globals[id.0 as usize].space {
-                    Space::Shared | Space::SharedCluster => StateSpace::Shared,
-                    _ => StateSpace::Global,
-                };
-                Base::None
-            }
+            // The variable's own space decides: `ld [variable]` is written without one too.
+            ir::Base::Global(id) => match self.variable(id)? {
+                Variable::Shared(start) => {
+                    offset = offset.wrapping_add(i64::from(start));
+                    space = StateSpace::Shared;
+                    Base::None
+                }
+                Variable::Placed(number) => {
+                    space = StateSpace::Global;
+                    Base::Variable(number)
+                }
+            },
             ir::Base::LocalFrame => {
                 space = StateSpace::Local;
                 Base::Frame
@@ -201,13 +204,13 @@ impl Decoder<'_> {
             (StateSpace::Param, Base::None, Ok(offset), 1, Some(Slot::Double(d))) if fits => {
                 self.emit(Op::lanes::<LoadParam<u64>>(), d, [offset as u32, 0, 0], access);
             }
-            (StateSpace::Global, Base::None, _, 1, Some(Slot::Word(d))) if fits => {
+            (StateSpace::Global, Base::None | Base::Variable(_), _, 1, Some(Slot::Word(d))) if fits => {
                 self.emit(Op::lanes::<LoadVariable<u32>>(), d, [0; 3], access);
             }
-            (StateSpace::Global, Base::None, _, 1, Some(Slot::Double(d))) if fits => {
+            (StateSpace::Global, Base::None | Base::Variable(_), _, 1, Some(Slot::Double(d))) if fits => {
                 self.emit(Op::lanes::<LoadVariable<u64>>(), d, [0; 3], access);
             }
-            (StateSpace::Param | StateSpace::Global, Base::None, ..) => {
+            (StateSpace::Param | StateSpace::Global, Base::None | Base::Variable(_), ..) => {
                 self.emit(Op::scalar(load_store::load_uniform), 0, [0; 3], access);
             }
             (StateSpace::Local, Base::None | Base::Frame, ..) if whole => {

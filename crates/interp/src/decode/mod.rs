@@ -21,8 +21,7 @@ mod video;
 use std::collections::HashMap;
 
 use warploom_ptx::ir::{
-    self, AddressTarget, BlockId, Body, FunctionId, FunctionKind, GlobalId, Module, Operand, Predicate, Reg,
-    ScalarType, SharedLayout,
+    self, BlockId, Body, FunctionId, FunctionKind, GlobalId, Module, Operand, Predicate, Reg, ScalarType, SharedLayout,
 };
 
 use crate::error::LoadError;
@@ -41,7 +40,7 @@ pub(crate) struct Context<'a> {
     /// Index in the program of each function of the module that the kernel reaches.
     pub(crate) functions: &'a HashMap<FunctionId, u32>,
     /// Addresses of variables in global and constant memory.
-    pub(crate) addresses: &'a dyn Fn(GlobalId) -> Option<u64>,
+    pub(crate) is_placed: &'a dyn Fn(GlobalId) -> bool,
     pub(crate) shared: &'a SharedLayout,
 }
 
@@ -51,6 +50,14 @@ pub(crate) enum Refused {
     Unsupported,
     /// A variable has no address.
     Unresolved(String),
+}
+
+/// Where a variable of the module is.
+enum Variable {
+    /// At this offset of a CTA's shared memory.
+    Shared(u32),
+    /// Where the launch says, under this number.
+    Placed(u32),
 }
 
 type Decoded<T = ()> = Result<T, Refused>;
@@ -74,6 +81,7 @@ struct Decoder<'a> {
     homes: Vec<Home>,
     constants32: HashMap<u32, u32>,
     constants64: HashMap<u64, u32>,
+    variables: HashMap<(u32, i64), u32>,
     constant_predicates: [Option<u32>; 2],
     guard: u32,
     line: Line,
@@ -107,6 +115,7 @@ impl<'a> Decoder<'a> {
             homes,
             constants32: HashMap::new(),
             constants64: HashMap::new(),
+            variables: HashMap::new(),
             constant_predicates: [None; 2],
             guard: NO_GUARD,
             line: Line::default(),
@@ -431,23 +440,31 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The address of a variable of the module, in its own space.
-    fn variable(&self, id: GlobalId) -> Decoded<u64> {
+    /// Where a variable of the module is found.
+    fn variable(&self, id: GlobalId) -> Decoded<Variable> {
         let global = &self.context.module.globals[id.0 as usize];
-        let address = match global.space {
-            ir::Space::Shared | ir::Space::SharedCluster => self.context.shared.offsets.get(&id).map(|&o| u64::from(o)),
-            _ => (self.context.addresses)(id),
+        let found = match global.space {
+            ir::Space::Shared | ir::Space::SharedCluster => {
+                self.context.shared.offsets.get(&id).map(|&offset| Variable::Shared(offset))
+            }
+            _ => (self.context.is_placed)(id).then_some(Variable::Placed(id.0)),
         };
-        address.ok_or_else(|| Refused::Unresolved(global.name.clone()))
+        found.ok_or_else(|| Refused::Unresolved(global.name.clone()))
     }
 
-    /// The address of a function, as `AddressOf` gives it.
-    fn target_address(&self, target: AddressTarget) -> Decoded<u64> {
-        match target {
-            AddressTarget::Global(id) => self.variable(id),
-            AddressTarget::Function(id) => Ok(crate::function_address(id)),
-            AddressTarget::LocalFrame | AddressTarget::ParamFrame => Ok(0),
-        }
+    /// A row that holds the address of a variable with `offset` added, in the variable's own space.
+    fn variable_row(&mut self, id: GlobalId, offset: i64) -> Decoded<u32> {
+        Ok(match self.variable(id)? {
+            Variable::Shared(start) => self.constant64(u64::from(start).wrapping_add(offset as u64)),
+            Variable::Placed(number) => {
+                let layout = &mut self.function.layout;
+                *self.variables.entry((number, offset)).or_insert_with(|| {
+                    let slot = bump(&mut layout.rows64, 1);
+                    layout.variables.push((slot, number, offset));
+                    slot
+                })
+            }
+        })
     }
 }
 

@@ -195,7 +195,17 @@ impl Decoder<'_> {
             }
             _ => None,
         };
-        let address = self.target_address(target)?.wrapping_add(offset as u64);
+        if let AddressTarget::Global(id) = target {
+            let a = self.variable_row(id, offset)?;
+            let d = self.out(ty, dst);
+            match ty.bits() > 32 {
+                true => self.copy(ty, d, a),
+                false => self.emit(Op::lanes::<moves::Narrow>(), d, [a, 0, 0], 0),
+            }
+            return Ok(());
+        }
+        let start = if let AddressTarget::Function(id) = target { crate::function_address(id) } else { 0 };
+        let address = start.wrapping_add(offset as u64);
         let d = self.out(ty, dst);
         match local {
             Some(base) => {

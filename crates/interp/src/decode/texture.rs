@@ -5,7 +5,7 @@ use warploom_ptx::ir::{
     FunctionKind, Geometry, MipLevel, OpaqueRef, Operand, Query, Reg, ScalarType, SurfaceClamp, TextureOp,
 };
 
-use super::{Decoded, Decoder, Refused};
+use super::{Decoded, Decoder, Refused, Variable};
 use crate::isa::Op;
 use crate::memory::Slot;
 use crate::ops::texture::{self, Coordinates, Extent, Object, Results, SurfaceSite, TextureSite};
@@ -100,7 +100,10 @@ impl Decoder<'_> {
     fn object(&mut self, object: OpaqueRef) -> Decoded<Object> {
         Ok(match object {
             OpaqueRef::Handle(reg) => Object::Row(self.double(Operand::Reg(reg))),
-            OpaqueRef::Global { id, offset } => Object::Variable(self.variable(id)? + u64::from(offset)),
+            OpaqueRef::Global { id, offset } => match self.variable(id)? {
+                Variable::Placed(number) => Object::Variable(number, u64::from(offset)),
+                Variable::Shared(_) => return Err(Refused::Unsupported),
+            },
             OpaqueRef::Param(offset) if self.source.kind == FunctionKind::Kernel => Object::Param(offset),
             OpaqueRef::Param(_) => return Err(Refused::Unsupported),
         })

@@ -196,13 +196,13 @@ impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for StoreGlob
     }
 }
 
-/// A load of one element of the register's width from a variable: row `d`, access `imm`, whose offset is the address.
+/// A load of one element of the register's width from a variable, or at an address that the code tells: row `d`, access `imm`.
 pub(crate) struct LoadVariable<T>(PhantomData<T>);
 
 impl<T: Word + Scalar> LaneOp for LoadVariable<T> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let address = machine.function.accesses[inst.imm as usize].offset as u64;
+        let address = machine.uniform_address(&machine.function.accesses[inst.imm as usize]);
         match machine.view.load_at::<T>(inst.imm, address) {
             Ok(value) => {
                 machine.put(inst.d, mask, &[value; 32]);

@@ -16,11 +16,12 @@ use crate::waiting::{Look, mix};
 pub(crate) fn load_uniform(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let function = machine.function;
     let access = &function.accesses[inst.imm as usize];
-    if let Err(kind) = aligned(access.space, access.offset as u64, access.bytes(), AccessKind::Load) {
+    let start = machine.uniform_address(access);
+    if let Err(kind) = aligned(access.space, start, access.bytes(), AccessKind::Load) {
         return machine.fail(mask, kind);
     }
     for (index, slot) in access.slots.iter().enumerate() {
-        let address = access.offset as u64 + index as u64 * u64::from(access.size);
+        let address = start + index as u64 * u64::from(access.size);
         let value = match machine.load(access.space, address, access.size, 0) {
             Ok(value) => extended(value, access.size, access.extend),
             Err(kind) => return machine.fail(mask, kind),

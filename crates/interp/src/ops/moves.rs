@@ -69,8 +69,9 @@ pub(crate) fn isspacep(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
     let row = machine.frame.r64[inst.a as usize];
     let mut value = 0;
     for (lane, &address) in row.iter().enumerate() {
+        let is_in = |&(number, size): &(u32, u64)| address.wrapping_sub(machine.variable(number)) < size;
         let holds = match classify(address) {
-            Space::Global if machine.program.constants.iter().any(|range| range.contains(&address)) => inst.imm == 4,
+            Space::Global if machine.program.constants.iter().any(is_in) => inst.imm == 4,
             Space::Global => inst.imm == 0,
             Space::Shared(_) => inst.imm == 1,
             Space::Local(_) => inst.imm == 2,

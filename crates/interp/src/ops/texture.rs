@@ -22,7 +22,7 @@ pub(crate) enum Object {
     /// In a 64-bit row.
     Row(u32),
     /// In the variable of a module's reference, at this address.
-    Variable(u64),
+    Variable(u32, u64),
     /// At this offset of the kernel's parameters.
     Param(u32),
 }
@@ -201,7 +201,10 @@ impl Machine<'_> {
     fn handle(&mut self, object: Object, lane: usize) -> Result<u64, FaultKind> {
         match object {
             Object::Row(row) => Ok(self.frame.r64[row as usize][lane]),
-            Object::Variable(address) => self.load(StateSpace::Global, address, 8, lane).map(|handle| handle as u64),
+            Object::Variable(number, offset) => {
+                let address = self.variable(number).wrapping_add(offset);
+                self.load(StateSpace::Global, address, 8, lane).map(|handle| handle as u64)
+            }
             Object::Param(offset) => {
                 self.load(StateSpace::Param, u64::from(offset), 8, lane).map(|handle| handle as u64)
             }

@@ -5,15 +5,16 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
 use warploom_exec::fault::Fault;
-use warploom_exec::grid::{Environment, Launch};
+use warploom_exec::grid::{Environment, Launch, WorkerSet};
 use warploom_exec::heap::DeviceHeap;
-use warploom_exec::kernel::LoadedKernel;
+use warploom_exec::kernel::{LoadedKernel, Resources};
 use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options};
 use warploom_exec::output::DeviceOutput;
 use warploom_exec::pool::{Pool, PoolOptions};
 use warploom_exec::texture::{NoObjects, Objects};
 use warploom_exec::workspace::Workspace;
 use warploom_interp::{LoadError, function_address, load};
+use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::{GlobalId, Module, RelocationTarget, Space};
 
 #[derive(Default)]
@@ -37,6 +38,20 @@ pub struct Device {
 
 /// How fast the device's clock counts.
 pub const CLOCK_KHZ: u32 = 1_700_000;
+
+/// A kernel, and where the variables of its module are.
+pub struct Kernel {
+    loaded: Arc<dyn LoadedKernel>,
+    module: Arc<VerifiedModule>,
+    variables: Arc<[u64]>,
+}
+
+impl Kernel {
+    /// What it needs.
+    pub fn resources(&self) -> &Resources {
+        self.loaded.resources()
+    }
+}
 
 /// What a launch is started with beyond its parameters.
 #[derive(Clone, Copy)]
@@ -97,7 +112,7 @@ impl Device {
     }
 
     /// Parses, lowers, verifies; places the variables; loads the one kernel of the text.
-    pub fn kernel(&self, ptx: &str) -> Result<Arc<dyn LoadedKernel>, LoadError> {
+    pub fn kernel(&self, ptx: &str) -> Result<Kernel, LoadError> {
         let text = if ptx.contains(".version") {
             ptx.to_owned()
         } else {
@@ -113,7 +128,14 @@ impl Device {
             .map(|index| warploom_ptx::ir::FunctionId(index as u32))
             .expect("a kernel");
         let places = self.place(&module);
-        load(&module, kernel, &|GlobalId(id)| places[id as usize])
+        let loaded = load(&module, kernel, &|GlobalId(id)| places[id as usize].is_some())?;
+        Ok(Kernel { loaded, module: Arc::new(module), variables: table(places) })
+    }
+
+    /// The same kernel with variables of its own, as in another context.
+    pub fn instance(&self, kernel: &Kernel) -> Kernel {
+        let variables = table(self.place(&kernel.module));
+        Kernel { loaded: kernel.loaded.clone(), module: kernel.module.clone(), variables }
     }
 
     fn place(&self, module: &Module) -> Vec<Option<u64>> {
@@ -171,10 +193,12 @@ impl Device {
     }
 
     /// Launches with 64-bit parameters and waits.
-    pub fn launch(&self, kernel: &Arc<dyn LoadedKernel>, shape: Shape, params: &[u64]) -> Result<(), Arc<Fault>> {
+    pub fn launch(&self, kernel: &Kernel, shape: Shape, params: &[u64]) -> Result<(), Arc<Fault>> {
         let (send, receive) = channel();
         let launch = Launch {
-            kernel: kernel.clone(),
+            kernel: kernel.loaded.clone(),
+            variables: kernel.variables.clone(),
+            workers: WorkerSet::default(),
             grid: shape.grid,
             cta: shape.cta,
             cluster: [1, 1, 1],
@@ -199,6 +223,10 @@ impl Device {
         self.launch(&kernel, shape, &[out]).unwrap_or_else(|fault| panic!("{fault}"));
         self.words(out, threads)
     }
+}
+
+fn table(places: Vec<Option<u64>>) -> Arc<[u64]> {
+    places.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// A kernel that stores `%r1` of every thread to its word of the output. The body may use `%r2` to `%r19`, `%p1` to `%p9`, `%d2` to
