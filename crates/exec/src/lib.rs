@@ -12,7 +12,7 @@
 //! - [`texture`]: what textures and surfaces are to a kernel.
 //! - [`workspace`]: where the CTAs of a cooperative grid wait for each other.
 //!
-//! Nothing here knows PTX or CUDA's API.
+//! Nothing here knows PTX or CUDA's objects; result codes, and the calls that a report advises, are known by name.
 
 pub mod address;
 mod attention;

@@ -7,7 +7,7 @@
 //! Streams of a [`Group`] keep the order of CUDA's legacy default stream: what is put into the legacy stream comes after
 //! all that its blocking streams hold, and what is put into a blocking stream comes after all that the legacy stream holds.
 //!
-//! No lock is held while a kernel, a task or a callback runs, and never the locks of two streams at once.
+//! No lock of a stream is held while a kernel, a task or a callback runs, and never the locks of two streams at once.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
