@@ -3,6 +3,7 @@
 mod abi;
 mod coverage;
 mod error_code;
+mod every_function;
 mod functions;
 mod headers;
 mod layout;
@@ -30,6 +31,7 @@ pub(crate) fn generate(root: &Path) -> Result<Vec<Output>> {
     coverage::generate(&registry, &handlers, &mut outputs)?;
     tests::generate(root, &registry, &handlers, &mut outputs)?;
     functions::generate(root, &registry, &mut outputs)?;
+    every_function::generate(&registry, &mut outputs)?;
     headers::generate(&registry, &mut outputs)?;
     Ok(outputs)
 }

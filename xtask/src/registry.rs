@@ -3,6 +3,7 @@
 mod entry_points;
 mod errors;
 mod left_out;
+mod refusals;
 mod types;
 
 use std::fs;
@@ -14,6 +15,7 @@ use serde::de::DeserializeOwned;
 pub(crate) use entry_points::{Abi, Direction, EntryPoint, Group, Param};
 pub(crate) use errors::ErrorCode;
 pub(crate) use left_out::{LeftOut, Omission};
+pub(crate) use refusals::{Forbidden, InCallbacks, Refusal, Refusals, Zero};
 pub(crate) use types::{Enumeration, Enumerator, Item, Kind, Topic, by_name};
 
 /// All facts.
@@ -25,6 +27,8 @@ pub(crate) struct Registry {
     /// Types and constants.
     pub(crate) topics: Vec<Topic>,
     pub(crate) left_out: LeftOut,
+    /// In which order calls are refused.
+    pub(crate) refusals: Refusals,
 }
 
 impl Registry {
@@ -33,8 +37,12 @@ impl Registry {
         let folder = root.join("registry");
         let groups = entry_points::load(&folder)?;
         let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+        let errors = errors::load(&folder)?;
+        let refusals = refusals::load(&folder, &errors)?;
+        refusals.check(groups.iter().flat_map(|group| &group.entry_points).flat_map(|entry| &entry.abis))?;
         Ok(Registry {
-            errors: errors::load(&folder)?,
+            errors,
+            refusals,
             topics: types::load(&folder, &names)?,
             left_out: left_out::load(&folder)?,
             groups,

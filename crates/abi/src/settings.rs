@@ -3,5 +3,8 @@
 /// The compute capabilities that a device can have, `10 * major + minor`.
 pub const COMPUTE_CAPABILITIES: [u32; 8] = [75, 80, 86, 89, 90, 100, 103, 120];
 
+/// The most threads that kernels run on.
+pub const MOST_THREADS: u32 = 1024;
+
 /// The CUDA version of the oldest driver that can be emulated: the one that brought `cuGetProcAddress`.
 pub const OLDEST_CUDA_VERSION: i32 = 11_030;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
+use warploom_interp::LoadError;
 use warploom_ptx::diagnostic::{APPLICATION_INPUT, Diagnostic, error_log, excerpts, info_log};
 use warploom_ptx::image::{EntryKind, Fatbin, ImageKind, identify, read_container};
 use warploom_ptx::ir::{FunctionId, FunctionKind};
@@ -108,8 +109,8 @@ impl Check {
         match load(text, options) {
             Ok(module) => {
                 self.problems(name, &String::from_utf8_lossy(text), module.warnings());
-                for (kernel, instruction, line) in unsupported(&module) {
-                    writeln!(out, "{name}:{line}: kernel {kernel} does not launch: `{instruction}` is not supported")?;
+                for refusal in refusals(&module) {
+                    writeln!(out, "{name}:{refusal}")?;
                 }
                 let kernels = kernels(&module).count();
                 writeln!(out, "{name}: loads, {kernels} kernel{}", if kernels == 1 { "" } else { "s" })?;
@@ -141,14 +142,25 @@ fn kernels(module: &VerifiedModule) -> impl Iterator<Item = FunctionId> {
     functions.filter(|(_, function)| function.kind == FunctionKind::Kernel).map(|(at, _)| FunctionId(at as u32))
 }
 
-/// Kernel, instruction and line of what keeps kernels from launching.
-fn unsupported(module: &VerifiedModule) -> impl Iterator<Item = (&str, &str, u32)> {
+/// What keeps kernels from launching: the line, the kernel, and why. Instructions without a meaning are all named, of those that only
+/// cannot be executed the first.
+fn refusals(module: &VerifiedModule) -> impl Iterator<Item = String> {
     kernels(module).flat_map(move |kernel| {
-        let name: &str = &module.functions[kernel.0 as usize].name;
-        module
-            .unsupported(kernel)
-            .into_iter()
-            .map(move |(_, found)| (name, module.mnemonic(found.mnemonic), found.line))
+        let name = &module.functions[kernel.0 as usize].name;
+        let refusal = |line: u32, instruction: &str| {
+            format!("{line}: kernel {name} does not launch: `{instruction}` is not supported")
+        };
+        let unknown = module.unsupported(kernel);
+        if !unknown.is_empty() {
+            let all = unknown.into_iter().map(|(_, found)| refusal(found.line, module.mnemonic(found.mnemonic)));
+            return all.collect::<Vec<_>>();
+        }
+        // Nothing is executed, so that no variable need be anywhere.
+        match warploom_interp::load(module, kernel, &|_| true) {
+            Ok(_) => Vec::new(),
+            Err(LoadError::Unsupported { instruction, line, .. }) => vec![refusal(line, &instruction)],
+            Err(error) => vec![format!(" kernel {name} does not launch: {error}")],
+        }
     })
 }
 

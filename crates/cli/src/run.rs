@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{self, ExitCode};
 
 use clap::Args;
+use warploom_abi::settings::{MOST_THREADS, OLDEST_CUDA_VERSION};
 
 use crate::library;
 use crate::version::CudaVersion;
@@ -17,7 +18,7 @@ use crate::version::CudaVersion;
 #[command(after_help = "Example:\n  warploom run --device sm_80 -- ./vector_add 1000000")]
 pub(crate) struct Run {
     /// Behave as the driver of this CUDA version [default: the newest that warploom knows].
-    #[arg(long, value_name = "X.Y")]
+    #[arg(long, value_name = "X.Y", value_parser = emulated)]
     cuda: Option<CudaVersion>,
 
     /// Behave as a device of this compute capability [default: sm_90].
@@ -25,11 +26,11 @@ pub(crate) struct Run {
     device: Option<String>,
 
     /// Show this many devices; 0 is a machine without a GPU [default: 1].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=64))]
     devices: Option<u32>,
 
     /// Run kernels on this many threads [default: one for each core that the process may use].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
     threads: Option<u32>,
 
     /// Report a kernel on standard error, once, when none of its CTAs has ended for so long [default: 10].
@@ -53,6 +54,17 @@ pub(crate) struct Run {
     /// Its arguments.
     #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
+}
+
+/// A version that the library can be a driver of.
+fn emulated(text: &str) -> Result<CudaVersion, String> {
+    let (oldest, newest) = (CudaVersion(OLDEST_CUDA_VERSION), CudaVersion(warploom_abi::CUDA_VERSION));
+    let version: CudaVersion = text.parse()?;
+    if (oldest..=newest).contains(&version) {
+        Ok(version)
+    } else {
+        Err(format!("versions from {oldest} to {newest} are known"))
+    }
 }
 
 fn device(text: &str) -> Result<String, String> {

@@ -363,6 +363,20 @@ fn a_kernel_that_cannot_launch_is_named_with_its_instruction() {
 }
 
 #[test]
+fn a_kernel_with_an_instruction_that_cannot_be_executed_is_named_as_well() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n  .shared .b64 m;\n  mbarrier.init.shared.b64 [m], 1;\n  ret;\n}\n.visible .entry l() {\n  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n  ret;\n}\n";
+    insta::assert_snapshot!(ptx(&["check"], text.as_bytes()), @"");
+}
+
+#[test]
+fn a_version_or_a_number_that_there_is_not_is_refused() {
+    for arguments in [["--cuda", "99.9"], ["--cuda", "11.2"], ["--threads", "100000"], ["--devices", "65"]] {
+        let output = warploom().arg("run").args(arguments).args(["--", "true"]).output().expect("the command starts");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
 fn standard_input_is_read_and_other_files_go_on_after_one_that_is_missing() {
     let mut command = warploom();
     command.args(["ptx", "check", "/nonexistent/a.ptx", "-"]);

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use parking_lot::{Mutex, RwLock};
 use warploom_exec::grid::Environment;
 
+use crate::coredump::CoredumpSettings;
 use crate::handle::Handle;
 use crate::stream::Streams;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -52,11 +53,17 @@ pub struct Context {
     environment: Arc<Environment>,
     cache_config: AtomicU32,
     shared_config: AtomicU32,
+    coredump: Mutex<CoredumpSettings>,
     /// Ids of contexts that it may reach.
     peers: Mutex<Vec<u64>>,
 }
 
 impl Context {
+    /// Its settings of coredumps.
+    pub fn coredump(&self) -> &Mutex<CoredumpSettings> {
+        &self.coredump
+    }
+
     /// Its handle.
     pub fn handle(&self) -> Handle {
         self.handle

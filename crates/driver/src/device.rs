@@ -26,14 +26,26 @@ pub struct Device {
     pub(crate) primary: Mutex<Primary>,
 }
 
+/// The UUID of the device with this number among those of the machine.
+pub fn uuid(number: u32) -> [u8; 16] {
+    host::uuid(&host::Host::get().model, number)
+}
+
 impl Device {
-    pub(crate) fn new(ordinal: u32, options: &DriverOptions, total_memory: u64, primary_handle: Handle) -> Device {
+    /// `number` is that among the devices of the machine, `ordinal` that among those of the process.
+    pub(crate) fn new(
+        ordinal: u32,
+        number: u32,
+        options: &DriverOptions,
+        total_memory: u64,
+        primary_handle: Handle,
+    ) -> Device {
         let host = host::Host::get();
         Device {
             ordinal,
             name: CString::new(format!("warploom ({})", host.model)).unwrap_or_default(),
-            uuid: host::uuid(&host.model, ordinal),
-            attributes: attributes::of(ordinal, options, host, total_memory),
+            uuid: uuid(number),
+            attributes: attributes::of(number, options, host, total_memory),
             total_memory,
             primary_handle,
             primary: Mutex::new(Primary::default()),

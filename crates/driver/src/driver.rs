@@ -32,8 +32,8 @@ pub struct DriverOptions {
     pub cuda_version: i32,
     /// Compute capability of the devices, `10 * major + minor`.
     pub compute_capability: u32,
-    /// How many devices there are.
-    pub device_count: u32,
+    /// The numbers, among the devices of the machine, of those that there are, in their order.
+    pub devices: Vec<u32>,
     /// How many threads run kernels; None for one a core that the process may use.
     pub threads: Option<u32>,
     /// Bytes of device memory; None for three quarters of what the process may use.
@@ -47,7 +47,7 @@ pub struct DriverOptions {
 }
 
 /// The size of the buffer that holds what kernels print, as recorded for the limit's default.
-const OUTPUT_BUFFER: usize = 8_650_752;
+pub(crate) const OUTPUT_BUFFER: usize = 8_650_752;
 
 /// The state of the process, and the tables of its objects.
 pub struct Driver {
@@ -104,8 +104,11 @@ impl Driver {
         pool.threads = options.threads.unwrap_or(pool.threads);
         pool.report_stalled = options.report_stalled.unwrap_or(pool.report_stalled);
         pool.launch_timeout = options.launch_timeout;
-        let devices = (0..options.device_count)
-            .map(|ordinal| Ok(Device::new(ordinal, &options, memory.capacity(), contexts.reserve()?)))
+        let devices = (0..)
+            .zip(&options.devices)
+            .map(|(ordinal, &number)| {
+                Ok(Device::new(ordinal, number, &options, memory.capacity(), contexts.reserve()?))
+            })
             .collect::<DriverResult<_>>()?;
         let sticky = Arc::new(Sticky::default());
         let first_fault = Arc::clone(&sticky);

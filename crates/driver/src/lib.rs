@@ -3,6 +3,7 @@
 
 pub mod array;
 pub mod context;
+pub mod coredump;
 pub mod device;
 mod driver;
 mod error;

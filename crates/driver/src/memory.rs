@@ -103,13 +103,13 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for 0 bytes or another `attach`; otherwise as [`Driver::alloc`].
     pub fn alloc_managed(&self, size: u64, attach: u32) -> DriverResult<u64> {
-        let context = self.current()?;
-        self.refuse_unsafe_in_capture()?;
         if !matches!(attach, 1 | 2) {
             return Err(DriverError::invalid_value(format!(
                 "flags {attach} are neither attached globally nor to the host"
             )));
         }
+        let context = self.current()?;
+        self.refuse_unsafe_in_capture()?;
         self.alloc_in(&context, size, MemoryKind::Managed, u64::from(attach), "cuMemAllocManaged")
     }
 

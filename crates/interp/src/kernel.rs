@@ -28,6 +28,10 @@ use crate::warp::{NO_PARENT, Warp};
 /// Instructions of a warp until the next one gets its turn: about a millisecond.
 const SLICE: i32 = 1 << 16;
 
+/// A CTA gets its shared memory in multiples of so many bytes, and accesses up to there succeed, as recorded from a device of
+/// compute capability 9.0. What is between the variables and there is nobody's.
+const SHARED_GRANULE: u32 = 128;
+
 /// Makes `kernel` ready to run. `is_placed` knows which of the module's `.global` and `.const` variables there are: where they are is
 /// told by each launch, by the index of the variable in the module.
 ///
@@ -215,7 +219,8 @@ impl InterpretedKernel {
             entry.shared.id = [0, 1, 2].map(|axis| cta.id[axis] + place[axis]);
             entry.shared.worker = worker.index;
             entry.first = 0;
-            entry.shared.start(&warps, (self.resources.static_shared + launch.dynamic_shared) as usize);
+            let shared = self.resources.static_shared + launch.dynamic_shared;
+            entry.shared.start(&warps, shared.next_multiple_of(SHARED_GRANULE) as usize);
             entry.warps.resize_with(warps.len(), Warp::default);
             for (index, (warp, &lanes)) in entry.warps.iter_mut().zip(&warps).enumerate() {
                 if !same_shape || warp.tid.is_empty() {

@@ -6,6 +6,7 @@
 #![allow(non_snake_case, clippy::too_many_arguments)]
 #![forbid(unsafe_code)]
 
+pub(crate) mod checkpoint;
 pub(crate) mod context;
 pub(crate) mod context_deprecated;
 pub(crate) mod coredump;

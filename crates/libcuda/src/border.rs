@@ -7,6 +7,7 @@ mod args;
 mod call;
 pub(crate) mod callback;
 mod foreign;
+mod given;
 pub(crate) mod graph;
 mod host_memory;
 mod identity;
@@ -17,7 +18,9 @@ pub(crate) mod members;
 pub(crate) mod state;
 mod trace;
 
-pub(crate) use args::{DefaultStream, HostPtr, In, InArray, InOut, InStr, Kept, Out, OutArray, OutCStr, OutStr, arg};
+pub(crate) use args::{
+    DefaultStream, HostPtr, In, InArray, InOut, InStr, Kept, Out, OutArray, OutCStr, OutStr, arg, no_flags,
+};
 pub(crate) use call::{ApiResult, Call, enter, not_supported};
 pub(crate) use host_memory::host_range;
 pub(crate) use identity::{IDENTITY_TABLE, identity_table};

@@ -10,3 +10,4 @@ mod interpreter;
 mod lookup;
 mod process;
 mod settings;
+mod visible_devices;

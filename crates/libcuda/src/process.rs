@@ -14,7 +14,8 @@ static DRIVER: OnceLock<Driver> = OnceLock::new();
 /// Makes the driver from the settings, once; then the process is initialised.
 ///
 /// # Errors
-/// `NoDevice` if the settings ask for a machine without one; what [`Driver::new`] answers.
+/// `NoDevice` if the settings ask for a machine without one; what [`VisibleDevices::of`](crate::visible_devices::VisibleDevices::of)
+/// and what [`Driver::new`] answers.
 pub(crate) fn initialize() -> DriverResult {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock();
@@ -27,7 +28,7 @@ pub(crate) fn initialize() -> DriverResult {
         let options = DriverOptions {
             cuda_version: settings.cuda_version,
             compute_capability: settings.compute_capability,
-            device_count: settings.device_count,
+            devices: settings.visible.of(settings.device_count, warploom_driver::device::uuid)?,
             threads: settings.threads,
             memory: settings.memory,
             report_stalled: settings.report_stalled,

@@ -1,4 +1,5 @@
-//! The `WARPLOOM_*` environment and `CUDA_MODULE_LOADING`, read once, at the first call of the process. Nothing else reads it.
+//! The environment of the C border, read once, at the first call of the process: `WARPLOOM_*`, `CUDA_MODULE_LOADING`,
+//! `CUDA_VISIBLE_DEVICES`. Limits of memory and waiting are the device's business, which reads its own.
 //!
 //! A value that cannot be understood is reported on standard error, and the default holds: a driver cannot refuse to load.
 use std::ffi::OsString;
@@ -7,7 +8,9 @@ use std::io::Write as _;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use warploom_abi::settings::{COMPUTE_CAPABILITIES, OLDEST_CUDA_VERSION};
+use warploom_abi::settings::{COMPUTE_CAPABILITIES, MOST_THREADS, OLDEST_CUDA_VERSION};
+
+use crate::visible_devices::VisibleDevices;
 
 /// How this driver is asked to behave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) compute_capability: u32,
     /// How many devices there are (`WARPLOOM_DEVICE_COUNT`).
     pub(crate) device_count: u32,
+    /// Which of them the process sees.
+    pub(crate) visible: VisibleDevices,
     /// How many threads run kernels; None for one a core that the process may use (`WARPLOOM_THREADS`).
     pub(crate) threads: Option<u32>,
     /// Bytes of device memory; None for three quarters of what the process may use (`WARPLOOM_MEMORY=8G`).
@@ -75,11 +80,13 @@ impl Settings {
     fn read(variable: impl Fn(&str) -> Option<OsString>) -> (Settings, Vec<String>) {
         let mut reader = Reader { variable, complaints: Vec::new() };
         let newest = crate::lookup::NEWEST_VERSION;
+        let visible = VisibleDevices::read(&reader.variable);
         let settings = Settings {
+            visible,
             cuda_version: reader.one("WARPLOOM_CUDA_VERSION", newest, |text| parse_version(text, newest)),
             compute_capability: reader.one("WARPLOOM_DEVICE", 90, parse_device),
             device_count: reader.one("WARPLOOM_DEVICE_COUNT", 1, |text| parse_count(text, 0, 64)),
-            threads: reader.one("WARPLOOM_THREADS", None, |text| parse_count(text, 1, 4096).map(Some)),
+            threads: reader.one("WARPLOOM_THREADS", None, |text| parse_count(text, 1, MOST_THREADS).map(Some)),
             memory: reader.one("WARPLOOM_MEMORY", None, |text| parse_size(text).map(Some)),
             report_stalled: reader.one("WARPLOOM_STALL_SECONDS", None, |text| parse_seconds(text).map(Some)),
             launch_timeout: reader.one("WARPLOOM_LAUNCH_TIMEOUT", None, |text| parse_seconds(text).map(Some)),
@@ -232,6 +239,7 @@ mod tests {
             cuda_version: 12_040,
             compute_capability: 120,
             device_count: 0,
+            visible: VisibleDevices::default(),
             threads: Some(3),
             memory: Some(8 << 30),
             report_stalled: Some(Duration::from_millis(2500)),

@@ -102,21 +102,42 @@ static void devices(void) {
     IS(INVALID_VALUE, cuDeviceGetHostAtomicCapabilities(NULL, operations, 2, 0));
 }
 
+/* As recorded: files are named in up to 1024 bytes, flags have one; a context begins with what the process has. */
 static void coredumps(void) {
-    char file[64], small[4] = {0};
-    char off = 0, on = 1;
+    char file[1024] = "x", flag = 2;
+    unsigned generation = 0x41;
     size_t size = 0;
-    OK(cuCoredumpGetAttribute(CU_COREDUMP_FILE, NULL, &size));
-    HOLDS(size > 4 && size <= sizeof file);
+    OK(cuCoredumpGetAttributeGlobal(CU_COREDUMP_FILE, NULL, &size));
+    HOLDS(size == 1024);
     OK(cuCoredumpGetAttributeGlobal(CU_COREDUMP_FILE, file, &size));
-    HOLDS(strlen(file) + 1 == size);
+    HOLDS(file[0] == 0);
+    size = 4;
+    OK(cuCoredumpSetAttributeGlobal(CU_COREDUMP_FILE, "abc", &size));
+    size = sizeof file;
+    OK(cuCoredumpGetAttributeGlobal(CU_COREDUMP_FILE, file, &size));
+    HOLDS(strcmp(file, "abc") == 0 && size == sizeof file);
     size = 3;
-    OK(cuCoredumpGetAttribute(CU_COREDUMP_FILE, small, &size));
-    HOLDS(size == 3 && small[3] == 0);
+    IS(INVALID_VALUE, cuCoredumpGetAttributeGlobal(CU_COREDUMP_FILE, file, &size));
     size = 1;
-    OK(cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &off, &size));
-    IS(NOT_SUPPORTED, cuCoredumpSetAttributeGlobal(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size));
-    IS(INVALID_VALUE, cuCoredumpGetAttribute((CUcoredumpSettings)99, &off, &size));
+    OK(cuCoredumpSetAttributeGlobal(CU_COREDUMP_ENABLE_ON_EXCEPTION, &flag, &size));
+    OK(cuCoredumpSetAttributeGlobal(CU_COREDUMP_TRIGGER_HOST, &flag, &size));
+    flag = 0;
+    OK(cuCoredumpGetAttributeGlobal(CU_COREDUMP_TRIGGER_HOST, &flag, &size));
+    HOLDS(flag == 1);
+    OK(cuCoredumpGetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &flag, &size));
+    HOLDS(flag == 0);
+    OK(cuCoredumpGetAttributeGlobal(CU_COREDUMP_ENABLE_ON_EXCEPTION, &flag, &size));
+    HOLDS(flag == 2);
+    IS(INVALID_VALUE, cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_USER_TRIGGER, &flag, &size));
+    IS(INVALID_VALUE, cuCoredumpSetAttributeGlobal(CU_COREDUMP_GENERATION_FLAGS, &generation, &size));
+    IS(NOT_SUPPORTED, cuCoredumpSetAttributeGlobal(CU_COREDUMP_PIPE, "p", &size));
+    size = 4;
+    OK(cuCoredumpSetAttribute(CU_COREDUMP_GENERATION_FLAGS, &generation, &size));
+    generation = 0;
+    OK(cuCoredumpGetAttribute(CU_COREDUMP_GENERATION_FLAGS, &generation, &size));
+    HOLDS(generation == 0x41);
+    IS(INVALID_VALUE, cuCoredumpSetAttributeGlobal(CU_COREDUMP_ENABLE_ON_EXCEPTION, &generation, &size));
+    IS(INVALID_VALUE, cuCoredumpGetAttribute((CUcoredumpSettings)99, &flag, &size));
 }
 
 static void arrays(void) {

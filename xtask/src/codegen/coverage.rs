@@ -32,7 +32,8 @@ pub(super) fn generate(registry: &Registry, handlers: &Handlers, outputs: &mut V
         "# Which entry points are implemented
 
 {all_implemented} of {all_symbols} symbols have a handler. The others are exported and resolve; they answer `CUDA_ERROR_NOT_SUPPORTED`.
-`_ptds` and `_ptsz` variants share the handler of their symbol.
+`_ptds` and `_ptsz` variants share the handler of their symbol. What is *kept, no effect* is checked, remembered and told again, and changes
+nothing else: a CPU has nothing that it could change, or not yet.
 
 | group | symbols | with a handler |
 | --- | --- | --- |
@@ -84,7 +85,11 @@ fn status(entry_point: &EntryPoint, handlers: &Handlers) -> String {
         .filter(|symbol| handlers.module(symbol).is_none())
         .collect();
     match missing.len() {
-        0 => "implemented".to_owned(),
+        0 => match entry_point.without_effect.as_deref() {
+            None => "implemented".to_owned(),
+            Some("everything") => "kept, no effect".to_owned(),
+            Some(part) => format!("implemented; kept, no effect: {part}"),
+        },
         all if all == entry_point.abis.len() => "answers NOT_SUPPORTED".to_owned(),
         _ => format!("implemented; {} answers NOT_SUPPORTED", missing.join(", ").replace('_', "\\_")),
     }

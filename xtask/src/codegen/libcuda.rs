@@ -1,6 +1,7 @@
 //! crates/libcuda: exports, the lookup's table of entry points, and what the call trace prints.
 
 mod exports;
+mod given;
 mod handlers;
 mod table;
 mod trace;

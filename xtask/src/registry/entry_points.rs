@@ -24,6 +24,8 @@ pub(crate) struct EntryPoint {
     pub(crate) before_init: bool,
     /// Whether a driver for this platform has it.
     pub(crate) exported: bool,
+    /// What of it this driver keeps and tells again, but does not act on: `everything`, or which values.
+    pub(crate) without_effect: Option<String>,
     /// Another entry point's symbol for which the plain name stands from some header version on.
     pub(crate) plain: Option<Plain>,
     /// ABI versions, oldest first.
@@ -102,6 +104,7 @@ struct RawEntryPoint {
     before_init: bool,
     #[serde(default = "exported")]
     exported: bool,
+    without_effect: Option<String>,
     plain: Option<Plain>,
     abi: Vec<RawAbi>,
 }
@@ -150,6 +153,7 @@ fn convert(raw: RawEntryPoint) -> Result<EntryPoint> {
         name: raw.name,
         before_init: raw.before_init,
         exported: raw.exported,
+        without_effect: raw.without_effect,
         plain: raw.plain,
     })
 }

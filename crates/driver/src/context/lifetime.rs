@@ -8,6 +8,7 @@ use warploom_exec::heap::DeviceHeap;
 use warploom_exec::memory::AllocationInfo;
 
 use super::{Context, Limits, check_flags};
+use crate::coredump::CoredumpSettings;
 use crate::device::{Device, attribute};
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -54,6 +55,7 @@ impl Driver {
             }),
             cache_config: AtomicU32::new(0),
             shared_config: AtomicU32::new(FOUR_BYTE_BANKS),
+            coredump: Mutex::new(CoredumpSettings::for_context()),
             peers: Mutex::default(),
         }
     }

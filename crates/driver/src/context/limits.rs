@@ -1,5 +1,7 @@
 //! Limits of a context (`CUlimit`).
+use crate::driver::OUTPUT_BUFFER;
 use crate::{DriverError, DriverResult, ErrorCode};
+use warploom_exec::heap::DEFAULT_LIMIT;
 
 /// What can be limited, by its number in `CUlimit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,8 +74,8 @@ impl Limits {
     pub(super) fn new(shared_size: u64) -> Limits {
         Limits {
             stack_size: 1024,
-            printf_fifo_size: 8_650_752,
-            malloc_heap_size: 8_388_608,
+            printf_fifo_size: OUTPUT_BUFFER as u64,
+            malloc_heap_size: DEFAULT_LIMIT,
             pending_launches: 2048,
             l2_fetch_granularity: 64,
             persisting_l2: MOST_PERSISTING_L2,

@@ -97,8 +97,8 @@ const BASE: [Option<i32>; 148] = [
     Some(0),          // 33 PCI_BUS_ID
     Some(0),          // 34 PCI_DEVICE_ID, CPU
     Some(0),          // 35 TCC_DRIVER
-    Some(0),          // 36 MEMORY_CLOCK_RATE, CPU
-    Some(0),          // 37 GLOBAL_MEMORY_BUS_WIDTH, CPU
+    Some(1_600_000),  // 36 MEMORY_CLOCK_RATE, CPU: two channels of DDR4-3200, as cost models divide by it
+    Some(128),        // 37 GLOBAL_MEMORY_BUS_WIDTH, CPU
     Some(0),          // 38 L2_CACHE_SIZE, CPU
     Some(2048),       // 39 MAX_THREADS_PER_MULTIPROCESSOR
     Some(3),          // 40 ASYNC_ENGINE_COUNT
@@ -254,7 +254,7 @@ const COUNT_SINCE_13_1: usize = 162;
 const PCI_DOMAIN: i32 = 0xcafe;
 
 /// All attributes of a device.
-pub(super) fn of(ordinal: u32, options: &DriverOptions, host: &Host, total_memory: u64) -> Box<[Option<i32>]> {
+pub(super) fn of(number: u32, options: &DriverOptions, host: &Host, total_memory: u64) -> Box<[Option<i32>]> {
     let mut values = BASE.to_vec();
     if options.cuda_version > 13_000 {
         values.resize(COUNT_SINCE_13_1, Some(0));
@@ -269,7 +269,7 @@ pub(super) fn of(ordinal: u32, options: &DriverOptions, host: &Host, total_memor
     set(attribute::CLOCK_RATE, host.clock_khz);
     set(attribute::L2_CACHE_SIZE, host.last_cache_bytes);
     set(attribute::PCI_DOMAIN_ID, PCI_DOMAIN);
-    set(attribute::PCI_BUS_ID, i32::try_from(ordinal).unwrap_or(0));
+    set(attribute::PCI_BUS_ID, i32::try_from(number).unwrap_or(0));
     set(attribute::MAX_PITCH, i32::try_from(total_memory).unwrap_or(i32::MAX));
     set(attribute::COMPUTE_CAPABILITY_MAJOR, (options.compute_capability / 10) as i32);
     set(attribute::COMPUTE_CAPABILITY_MINOR, (options.compute_capability % 10) as i32);
@@ -293,7 +293,7 @@ mod tests {
         let options = DriverOptions {
             cuda_version,
             compute_capability,
-            device_count: 1,
+            devices: vec![0],
             threads: Some(3),
             memory: None,
             report_stalled: None,

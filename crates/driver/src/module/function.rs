@@ -1,5 +1,6 @@
 //! Functions: the kernels of loaded modules.
 use std::ffi::{CStr, CString};
+use std::io::Write;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -208,7 +209,7 @@ impl Function {
         // Another thread may have been faster.
         let load = || {
             let runnable = self.module.code().runnable(self.id, &**driver.executor());
-            runnable.map_err(|error| DriverError::new(ErrorCode::NotSupported, error.to_string()))
+            runnable.map_err(|error| self.refused(&error.to_string()))
         };
         loaded.get_or_insert_with(load).clone()
     }
@@ -217,6 +218,18 @@ impl Function {
     /// were made before go on with the one that they have.
     pub fn replace_loaded(&self, kernel: Arc<dyn LoadedKernel>) {
         *self.loaded.write() = Some(Ok(kernel));
+    }
+
+    /// Says on standard error, once, why no launch of the kernel succeeds: few programs tell more than the result code.
+    fn refused(&self, why: &str) -> DriverError {
+        let report = format!(
+            "warploom: error: {why}\n  in kernel {}, which cannot be launched\n  = {}\n",
+            self.name.to_string_lossy(),
+            ErrorCode::NotSupported.name()
+        );
+        // Without standard error nobody reads reports.
+        let _ = std::io::stderr().write_all(report.as_bytes());
+        DriverError::new(ErrorCode::NotSupported, why.to_owned())
     }
 
     /// Whether it has been made runnable.

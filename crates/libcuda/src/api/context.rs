@@ -5,13 +5,11 @@ use warploom_abi::{
 };
 use warploom_driver::context::Limit;
 use warploom_driver::device::attribute;
+use warploom_driver::stream::PRIORITIES;
 use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
 use crate::border::{ApiResult, In, InArray, Out};
 use crate::process::driver;
-
-/// Stream priorities from least to greatest, as recorded.
-const PRIORITIES: (i32, i32) = (0, -5);
 
 fn handle(context: CUcontext) -> Handle {
     Handle::from_raw(context.0)

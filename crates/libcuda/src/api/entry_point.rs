@@ -69,7 +69,7 @@ pub(crate) fn cuGetExportTable(ppExportTable: Out<'_, HostPtr>, pExportTableId: 
             place.set(identity_table());
             Ok(())
         }
-        AUTHENTICATION_TABLE => {
+        id if RUNTIME_TABLES.contains(&id) => {
             static HINT: Once = Once::new();
             HINT.call_once(|| say(RUNTIME_HINT));
             Err(DriverError::invalid_value(RUNTIME_HINT))
@@ -78,9 +78,13 @@ pub(crate) fn cuGetExportTable(ppExportTable: Out<'_, HostPtr>, pExportTableId: 
     }
 }
 
-/// By the question for this table NVIDIA's runtime library finds out whether the driver is NVIDIA's.
-const AUTHENTICATION_TABLE: [u8; 16] =
-    [0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1, 0xf2];
+/// Tables for one of which NVIDIA's runtime library asks first: whether the driver is NVIDIA's, versions up to 11; what its own
+/// interface is built on, versions 12 and 13.
+const RUNTIME_TABLES: [[u8; 16]; 3] = [
+    [0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1, 0xf2],
+    [0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9],
+    [0xf8, 0xcf, 0xf9, 0x51, 0x21, 0x46, 0x8b, 0x4e, 0xb9, 0xe2, 0xfb, 0x46, 0x9e, 0x7c, 0x0d, 0xd9],
+];
 
 const RUNTIME_HINT: &str = "this program contains NVIDIA's CUDA runtime library (nvcc links it in statically unless told otherwise), \
     which runs on NVIDIA's driver only: it asks for a private table and gives up without it. Programs that use the driver API \

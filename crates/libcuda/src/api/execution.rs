@@ -7,7 +7,7 @@ use warploom_abi::{
 use warploom_driver::launch::LaunchShape;
 use warploom_driver::module::{Function, FunctionAttribute};
 use warploom_driver::stream::StreamName;
-use warploom_driver::{DriverError, DriverResult, Handle};
+use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
 use super::stream::named;
 use crate::border::{ApiResult, DefaultStream, HostPtr, In, InArray, Out, OutCStr, callback, launch_attributes};
@@ -155,8 +155,12 @@ fn packed(function: &Function, extra: &InArray<'_, HostPtr>) -> DriverResult<Box
     }
     match (buffer, size) {
         (Some(buffer), Some(size)) if size > 0 || function.parameters().is_empty() => {
-            // The driver says what more bytes than the kernel has mean; so many that no kernel has them are not read.
-            Ok(buffer.read_bytes("the parameter buffer", size.min(function.parameter_bytes() as usize + 1))?.into())
+            let most = function.parameter_bytes() as usize;
+            if size > most {
+                let reason = format!("{size} bytes of parameters for a kernel with {most}");
+                return Err(DriverError::new(ErrorCode::LaunchOutOfResources, reason));
+            }
+            Ok(buffer.read_bytes("the parameter buffer", size)?.into())
         }
         (None, None) if function.parameters().is_empty() => Ok(Box::default()),
         _ => Err(DriverError::invalid_value("extra gives no parameters, and the kernel has some")),

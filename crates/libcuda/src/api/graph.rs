@@ -65,12 +65,15 @@ pub(super) fn nodes(
 }
 
 /// Writes a list where the caller has room for so many elements as the count says. What is left of the room is cleared, and the
-/// count is then the number of elements. Without a list only the count is told.
+/// count is then the number of elements. Without a list only the count is told; one without room is refused, as recorded.
 fn give_list<T: Copy + Default>(list: &OutArray<'_, T>, count: &InOut<'_, usize>, values: &[T]) -> ApiResult {
     let room = count.get("the count")?;
     if list.is_null() {
         count.set(values.len());
         return Ok(());
+    }
+    if room == 0 {
+        return Err(DriverError::invalid_value("a list without room for any element"));
     }
     list.write("the list", room, values)?;
     for index in values.len()..room {

@@ -7,11 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use warploom_abi::{CUlogIterator, CUlogsCallback, CUlogsCallbackHandle};
 use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
-use crate::border::{ApiResult, HostPtr, InOut, InStr, Out, OutStr, log};
-
-fn no_flags(flags: u32) -> DriverResult {
-    if flags == 0 { Ok(()) } else { Err(DriverError::invalid_value(format!("flags is {flags}, must be 0"))) }
-}
+use crate::border::{ApiResult, HostPtr, InOut, InStr, Out, OutStr, log, no_flags};
 
 pub(crate) fn cuLogsRegisterCallback(
     callbackFunc: CUlogsCallback,
@@ -38,7 +34,7 @@ pub(crate) fn cuLogsUnregisterCallback(callback: CUlogsCallbackHandle) -> ApiRes
 
 pub(crate) fn cuLogsCurrent(iterator_out: Out<'_, CUlogIterator>, flags: u32) -> ApiResult {
     let place = iterator_out.required("iterator_out")?;
-    no_flags(flags)?;
+    no_flags(u64::from(flags))?;
     place.set(log::end());
     Ok(())
 }
@@ -50,7 +46,7 @@ fn start(iterator: &InOut<'_, CUlogIterator>) -> DriverResult<Option<u32>> {
 
 pub(crate) fn cuLogsDumpToFile(iterator: InOut<'_, CUlogIterator>, pathToFile: InStr<'_>, flags: u32) -> ApiResult {
     let path = pathToFile.required("pathToFile")?;
-    no_flags(flags)?;
+    no_flags(u64::from(flags))?;
     let end = log::end();
     let text = log::text_since(start(&iterator)?).concat();
     OpenOptions::new()
@@ -73,7 +69,7 @@ pub(crate) fn cuLogsDumpToMemory(
     flags: u32,
 ) -> ApiResult {
     let room = size.get("size")?;
-    no_flags(flags)?;
+    no_flags(u64::from(flags))?;
     let end = log::end();
     let lines = log::text_since(start(&iterator)?);
     let mut first = lines.len();

@@ -38,6 +38,10 @@ pub(crate) fn cuStreamBeginCaptureToGraph(
 
 /// Without a graph it gives NULL, as recorded.
 pub(crate) fn cuStreamEndCapture(default: DefaultStream, hStream: CUstream, phGraph: Out<'_, CUgraph>) -> ApiResult {
+    // That there is no capture comes first.
+    if phGraph.is_null() && driver()?.capture_info(named(hStream, default))?.1.is_none() {
+        return driver()?.end_capture(named(hStream, default)).map(|_| ());
+    }
     let place = phGraph.required("phGraph")?;
     match driver()?.end_capture(named(hStream, default)) {
         Ok(graph) => {
@@ -56,6 +60,16 @@ pub(crate) fn cuThreadExchangeStreamCaptureMode(mode: InOut<'_, CUstreamCaptureM
     driver()?;
     mode.set(CUstreamCaptureMode(exchange_capture_mode(wanted.0)));
     Ok(())
+}
+
+/// Fails the capture of a stream, for calls that are refused then before their arguments are looked at.
+pub(crate) fn refuse(stream: CUstream, default: DefaultStream) -> ApiResult {
+    driver()?.refuse_capture_of(named(stream, default))
+}
+
+/// Fails the captures that forbid the calling thread what may wait for other work.
+pub(crate) fn refuse_unsafe() -> ApiResult {
+    driver()?.refuse_unsafe_in_capture()
 }
 
 pub(crate) fn cuStreamIsCapturing(

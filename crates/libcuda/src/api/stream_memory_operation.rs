@@ -1,14 +1,22 @@
-//! Stream memory operations. The first ABI means the same as the second, which only needs no setting of a module parameter.
+//! Stream memory operations. Those of the first ABI are refused as by NVIDIA's driver, whose module parameter for them is off unless
+//! somebody sets it.
 use std::any::Any;
 
 use warploom_abi::{CUdeviceptr, CUstream, CUstreamBatchMemOpParams, CUstreamBatchMemOpType};
 use warploom_driver::stream::{ValueAction, ValueOperation, WaitCondition};
-use warploom_driver::{DriverError, DriverResult};
+use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
 use super::stream::named;
 use crate::border::members::{self, MemoryOperation};
 use crate::border::{ApiResult, DefaultStream, InArray};
 use crate::process::driver;
+
+/// What the first ABI answers for a stream that exists.
+fn first_abi(default: DefaultStream, stream: CUstream) -> ApiResult {
+    driver()?.stream(named(stream, default))?;
+    let reason = "the first ABI of stream memory operations is off (CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1); the second works";
+    Err(DriverError::new(ErrorCode::NotSupported, reason))
+}
 
 /// The flags of a write: whether it may pass earlier writes makes no difference on a CPU.
 fn check_write_flags(flags: u32) -> ApiResult {
@@ -21,21 +29,21 @@ fn check_write_flags(flags: u32) -> ApiResult {
 pub(crate) fn cuStreamWaitValue32(
     default: DefaultStream,
     stream: CUstream,
-    addr: CUdeviceptr,
-    value: u32,
-    flags: u32,
+    _addr: CUdeviceptr,
+    _value: u32,
+    _flags: u32,
 ) -> ApiResult {
-    cuStreamWaitValue32_v2(default, stream, addr, value, flags)
+    first_abi(default, stream)
 }
 
 pub(crate) fn cuStreamWriteValue32(
     default: DefaultStream,
     stream: CUstream,
-    addr: CUdeviceptr,
-    value: u32,
-    flags: u32,
+    _addr: CUdeviceptr,
+    _value: u32,
+    _flags: u32,
 ) -> ApiResult {
-    cuStreamWriteValue32_v2(default, stream, addr, value, flags)
+    first_abi(default, stream)
 }
 
 pub(crate) fn cuStreamWaitValue32_v2(
@@ -63,21 +71,21 @@ pub(crate) fn cuStreamWriteValue32_v2(
 pub(crate) fn cuStreamWaitValue64(
     default: DefaultStream,
     stream: CUstream,
-    addr: CUdeviceptr,
-    value: u64,
-    flags: u32,
+    _addr: CUdeviceptr,
+    _value: u64,
+    _flags: u32,
 ) -> ApiResult {
-    cuStreamWaitValue64_v2(default, stream, addr, value, flags)
+    first_abi(default, stream)
 }
 
 pub(crate) fn cuStreamWriteValue64(
     default: DefaultStream,
     stream: CUstream,
-    addr: CUdeviceptr,
-    value: u64,
-    flags: u32,
+    _addr: CUdeviceptr,
+    _value: u64,
+    _flags: u32,
 ) -> ApiResult {
-    cuStreamWriteValue64_v2(default, stream, addr, value, flags)
+    first_abi(default, stream)
 }
 
 pub(crate) fn cuStreamWaitValue64_v2(
@@ -167,11 +175,11 @@ fn batch(
 pub(crate) fn cuStreamBatchMemOp(
     default: DefaultStream,
     stream: CUstream,
-    count: u32,
-    paramArray: InArray<'_, CUstreamBatchMemOpParams>,
-    flags: u32,
+    _count: u32,
+    _paramArray: InArray<'_, CUstreamBatchMemOpParams>,
+    _flags: u32,
 ) -> ApiResult {
-    batch(default, stream, count, &paramArray, flags)
+    first_abi(default, stream)
 }
 
 pub(crate) fn cuStreamBatchMemOp_v2(

@@ -21,6 +21,10 @@ pub(crate) fn cuSurfObjectCreate(
 }
 
 pub(crate) fn cuSurfObjectDestroy(surfObject: CUsurfObject) -> ApiResult {
+    // As recorded, there is no object 0, and to destroy it is no mistake.
+    if surfObject == 0 {
+        return driver()?.current().map(|_| ());
+    }
     driver()?.destroy_surface(handle(surfObject))
 }
 

@@ -51,6 +51,10 @@ pub(crate) fn cuTexObjectCreate(
 }
 
 pub(crate) fn cuTexObjectDestroy(texObject: CUtexObject) -> ApiResult {
+    // As recorded, there is no object 0, and to destroy it is no mistake.
+    if texObject == 0 {
+        return driver()?.current().map(|_| ());
+    }
     driver()?.destroy_texture(handle(texObject))
 }
 

@@ -3,19 +3,15 @@ use warploom_abi::{
     CUcontext, CUdevice, CUdeviceptr, CUmem_advise, CUmem_range_attribute, CUmemLocation, CUmemorytype,
     CUpointer_attribute, CUstream,
 };
+use warploom_driver::DriverError;
 use warploom_driver::memory::{Advice, Hints, Location, Pointer, PointerKind};
-use warploom_driver::{DriverError, DriverResult};
 
 use super::stream::named;
-use crate::border::{ApiResult, DefaultStream, HostPtr, InArray, members};
+use crate::border::{ApiResult, DefaultStream, HostPtr, InArray, members, no_flags};
 use crate::process::driver;
 
 fn unknown(address: CUdeviceptr) -> DriverError {
     DriverError::invalid_value(format!("{address:#x} points to nothing that this driver allocated or registered"))
-}
-
-fn no_flags(flags: u64) -> DriverResult {
-    if flags == 0 { Ok(()) } else { Err(DriverError::invalid_value(format!("flags is {flags}, must be 0"))) }
 }
 
 /// Writes an attribute of the memory that `address` points into.

@@ -6,14 +6,10 @@ use warploom_abi::{
     CUmemAllocationProp, CUmemAllocationType, CUmemGenericAllocationHandle, CUmemLocation,
 };
 use warploom_driver::memory::{HandleTypes, MapAccess};
-use warploom_driver::{DriverError, DriverResult, Handle};
+use warploom_driver::{DriverError, Handle};
 
-use crate::border::{ApiResult, HostPtr, In, InArray, Out, members};
+use crate::border::{ApiResult, HostPtr, In, InArray, Out, members, no_flags};
 use crate::process::driver;
-
-fn no_flags(flags: u64) -> DriverResult {
-    if flags == 0 { Ok(()) } else { Err(DriverError::invalid_value(format!("flags is {flags}, must be 0"))) }
-}
 
 fn physical(raw: CUmemGenericAllocationHandle) -> Handle {
     Handle::from_raw(usize::try_from(raw).unwrap_or(0))

@@ -40,6 +40,11 @@ fn null(name: &'static str) -> DriverError {
     DriverError::invalid_value(format!("{name} is NULL"))
 }
 
+/// Refuses flags of a function that has none.
+pub(crate) fn no_flags(flags: u64) -> DriverResult {
+    if flags == 0 { Ok(()) } else { Err(DriverError::invalid_value(format!("flags is {flags:#x}, must be 0"))) }
+}
+
 /// Whether a function with per-thread variants was called as one: which stream its stream 0 is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DefaultStream {

@@ -8,8 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use warploom_abi::CUresult;
 use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
+use super::given::Given;
 use super::trace::Trace;
 use super::{log, state};
+use crate::process::driver;
 use crate::settings::Settings;
 
 /// What every handler gives: nothing, or why not. Results leave through the argument objects.
@@ -19,25 +21,54 @@ pub(crate) type ApiResult = DriverResult<()>;
 pub(crate) struct Call {
     symbol: &'static str,
     before_init: bool,
+    /// Whether a current context is asked for before anything that may be wrong with the arguments.
+    context_first: bool,
+    in_callbacks: InCallbacks,
+}
+
+/// Whether a user's callback may make the call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum InCallbacks {
+    Never,
+    /// If it names a stream, other than the default ones.
+    WithStream,
+    Always,
 }
 
 impl Call {
     /// A function that needs `cuInit` to have succeeded.
     pub(crate) const fn new(symbol: &'static str) -> Self {
-        Call { symbol, before_init: false }
+        Call { symbol, before_init: false, context_first: false, in_callbacks: InCallbacks::Never }
     }
 
     /// One of the few functions that work in any state of the process.
     pub(crate) const fn before_init(symbol: &'static str) -> Self {
-        Call { symbol, before_init: true }
+        Call { symbol, before_init: true, context_first: false, in_callbacks: InCallbacks::Always }
+    }
+
+    /// One that asks for a current context before it looks at its arguments.
+    pub(crate) const fn context_first(self) -> Self {
+        Call { context_first: true, ..self }
+    }
+
+    /// One that callbacks may make.
+    pub(crate) const fn in_callbacks(self) -> Self {
+        Call { in_callbacks: InCallbacks::Always, ..self }
+    }
+
+    /// One that callbacks may make if it names a stream.
+    pub(crate) const fn in_callbacks_with_stream(self) -> Self {
+        Call { in_callbacks: InCallbacks::WithStream, ..self }
     }
 }
 
-/// Runs the handler `body` on behalf of a C caller; `arguments` prints the call's arguments into a trace.
+/// Runs the handler `body` on behalf of a C caller; `given` tells what is asked of the arguments of a call that fails,
+/// `arguments` prints them into a trace.
 #[inline(always)]
 pub(crate) fn enter(
     call: &'static Call,
     body: impl FnOnce() -> ApiResult,
+    given: impl Fn(&mut Given),
     arguments: impl Fn(&mut Trace<'_>),
 ) -> CUresult {
     let direct = if call.before_init { state::is_quiet() } else { state::is_ready() };
@@ -45,20 +76,25 @@ pub(crate) fn enter(
         // Handlers lock nothing that a panic could leave half changed: driver objects recover or answer with an error.
         match catch_unwind(AssertUnwindSafe(body)) {
             Ok(Ok(())) => CUresult::CUDA_SUCCESS,
-            Ok(Err(error)) => failed(call, &error),
+            Ok(Err(error)) => failed(call, error, &given).0,
             Err(panic) => panicked(call, panic),
         }
     } else {
         let mut body = Some(body);
-        enter_slowly(call, &mut || body.take().map_or(Ok(()), |body| body()), &arguments)
+        enter_slowly(call, &mut || body.take().map_or(Ok(()), |body| body()), &given, &arguments)
     }
 }
 
 /// An exported function without a handler.
-pub(crate) fn not_supported(call: &'static Call, arguments: impl Fn(&mut Trace<'_>)) -> CUresult {
+pub(crate) fn not_supported(
+    call: &'static Call,
+    given: impl Fn(&mut Given),
+    arguments: impl Fn(&mut Trace<'_>),
+) -> CUresult {
     enter(
         call,
         || Err(DriverError::new(ErrorCode::NotSupported, format!("{} is not implemented", call.symbol))),
+        given,
         arguments,
     )
 }
@@ -68,32 +104,69 @@ pub(crate) fn not_supported(call: &'static Call, arguments: impl Fn(&mut Trace<'
 fn enter_slowly(
     call: &'static Call,
     body: &mut dyn FnMut() -> ApiResult,
+    given: &dyn Fn(&mut Given),
     arguments: &dyn Fn(&mut Trace<'_>),
 ) -> CUresult {
     let traces = Settings::get().log.traces();
     state::settle(traces);
     let start = std::time::Instant::now();
-    let admitted = if call.before_init { Ok(()) } else { state::phase().require_initialized() };
-    let (result, reason) =
-        match admitted.and_then(|()| if call.before_init { Ok(()) } else { state::require_outside_callback() }) {
-            Err(error) => (failed(call, &error), Some(error.reason().to_owned())),
-            Ok(()) => match catch_unwind(AssertUnwindSafe(body)) {
-                Ok(Ok(())) => (CUresult::CUDA_SUCCESS, None),
-                Ok(Err(error)) => (failed(call, &error), Some(error.reason().to_owned())),
-                Err(panic) => (panicked(call, panic), Some("internal error".to_owned())),
-            },
-        };
+    let (result, error) = match admitted(call, given).map(|()| catch_unwind(AssertUnwindSafe(body))) {
+        Ok(Ok(Ok(()))) => (CUresult::CUDA_SUCCESS, None),
+        Ok(Ok(Err(error))) | Err(error) => {
+            let (result, error) = failed(call, error, given);
+            (result, Some(error))
+        }
+        Ok(Err(panic)) => (panicked(call, panic), None),
+    };
     if traces {
-        Trace::write(call.symbol, arguments, result, reason.as_deref(), start.elapsed());
+        let reason = error.as_ref().map(DriverError::reason);
+        Trace::write(call.symbol, arguments, result, reason, start.elapsed());
     }
     result
 }
 
+/// Whether the process, and the callback if this is one, may make the call.
+fn admitted(call: &'static Call, given: &dyn Fn(&mut Given)) -> ApiResult {
+    if call.before_init {
+        return Ok(());
+    }
+    state::phase().require_initialized()?;
+    let with_stream = || {
+        let mut known = Given::default();
+        given(&mut known);
+        known.names_stream()
+    };
+    match call.in_callbacks {
+        InCallbacks::Always => Ok(()),
+        InCallbacks::WithStream if with_stream() => Ok(()),
+        InCallbacks::Never | InCallbacks::WithStream => state::require_outside_callback(),
+    }
+}
+
+/// Logs why a call fails: for `error`, unless NVIDIA's driver finds something else before it. The answer, and why.
 #[cold]
 #[inline(never)]
-fn failed(call: &'static Call, error: &DriverError) -> CUresult {
-    log::record(call.symbol, error);
-    CUresult(error.code() as u32)
+fn failed(call: &'static Call, error: DriverError, given: &dyn Fn(&mut Given)) -> (CUresult, DriverError) {
+    let error = earlier(call, &error, given).unwrap_or(error);
+    log::record(call.symbol, &error);
+    (CUresult(error.code() as u32), error)
+}
+
+/// What is wrong with a call that is looked at before whatever gave `error`.
+fn earlier(call: &'static Call, error: &DriverError, given: &dyn Fn(&mut Given)) -> Option<DriverError> {
+    let mut known = Given::default();
+    given(&mut known);
+    if let Some(refused) = known.refused_first() {
+        return Some(refused);
+    }
+    if matches!(error.code(), ErrorCode::NotInitialized | ErrorCode::Deinitialized | ErrorCode::NotPermitted) {
+        return None;
+    }
+    // A stream that is named brings its context along.
+    let asks = call.context_first && !known.names_stream();
+    let no_context = || driver().and_then(|driver| driver.current()).err();
+    let no_context = asks.then(no_context).flatten().filter(|error| error.code() == ErrorCode::InvalidContext);
+    no_context.or_else(|| known.refused_then())
 }
 
 /// A defect of ours must not unwind into foreign frames: it is reported, and the process lives.
@@ -107,7 +180,7 @@ fn panicked(call: &'static Call, panic: Box<dyn Any + Send>) -> CUresult {
         .unwrap_or("no message");
     let report = format!("internal error in {}: {what}; please report it with the program that shows it", call.symbol);
     crate::settings::say(&report);
-    failed(call, &DriverError::new(ErrorCode::Unknown, report))
+    failed(call, DriverError::new(ErrorCode::Unknown, report), &|_| {}).0
 }
 
 #[cfg(test)]
@@ -118,7 +191,7 @@ mod tests {
     fn a_panic_becomes_an_unknown_error_and_a_log_line() {
         static CALL: Call = Call::before_init("cuGetErrorName");
         let before = log::end();
-        let result = enter(&CALL, || panic!("a defect"), |_| {});
+        let result = enter(&CALL, || panic!("a defect"), |_| {}, |_| {});
         assert_eq!(result, CUresult::CUDA_ERROR_UNKNOWN);
         let lines = log::text_since(Some(before)).concat();
         assert!(lines.contains("internal error in cuGetErrorName: a defect"), "{lines}");
@@ -127,7 +200,7 @@ mod tests {
     #[test]
     fn callbacks_may_not_call_the_driver_and_others_may() {
         static CALL: Call = Call::new("cuCtxSynchronize");
-        let call = || enter(&CALL, || Ok(()), |_| {});
+        let call = || enter(&CALL, || Ok(()), |_| {}, |_| {});
         state::settle(false);
         assert_eq!(call(), CUresult::CUDA_ERROR_NOT_INITIALIZED);
         state::initialized();

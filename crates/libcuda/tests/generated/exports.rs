@@ -1657,7 +1657,7 @@ pub(crate) static EXPORTS: &[Export] = &[
         PFN_cuCheckpointProcessGetRestoreThreadId_v12080,
         (zeroed(), zeroed())
     ),
-    call!("cuCheckpointProcessGetState", false, PFN_cuCheckpointProcessGetState_v12080, (zeroed(), zeroed())),
+    call!("cuCheckpointProcessGetState", true, PFN_cuCheckpointProcessGetState_v12080, (zeroed(), zeroed())),
     call!("cuCheckpointProcessLock", false, PFN_cuCheckpointProcessLock_v12080, (zeroed(), zeroed())),
     call!("cuCheckpointProcessCheckpoint", false, PFN_cuCheckpointProcessCheckpoint_v12080, (zeroed(), zeroed())),
     call!("cuCheckpointProcessRestore", false, PFN_cuCheckpointProcessRestore_v12080, (zeroed(), zeroed())),

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{FOLDER, Handlers, exported_groups, symbols_of, trace};
+use super::{FOLDER, Handlers, exported_groups, given, symbols_of, trace};
+use crate::c::Type;
 use crate::codegen::rust_type::{RustTypes, rust_name};
 use crate::output::Output;
-use crate::registry::{Abi, EntryPoint, Registry};
+use crate::registry::{Abi, EntryPoint, Forbidden, InCallbacks, Refusal, Registry, by_name};
 
 pub(super) fn generate(
     root: &Path,
@@ -20,13 +21,18 @@ pub(super) fn generate(
 ) -> Result<()> {
     let mut modules = Vec::new();
     let mut known = HashSet::new();
+    let items = by_name(&registry.topics);
     for (group, entry_points) in exported_groups(registry) {
         let mut text = String::new();
         for entry_point in entry_points {
             for abi in &entry_point.abis {
                 known.insert(abi.symbol.as_str());
                 for symbol in symbols_of(abi) {
-                    write_export(&mut text, entry_point, abi, &symbol, types, handlers)?;
+                    let refusal = registry.refusals.of(abi, &symbol);
+                    let given = given::closure(abi, refusal, &items);
+                    let call = constructor(entry_point, &symbol, refusal);
+                    let capture = refusal.and_then(|refusal| refusal.capture);
+                    write_export(&mut text, abi, &symbol, (&call, &given, capture), types, handlers)?;
                 }
             }
         }
@@ -49,28 +55,59 @@ fn imports(text: &str) -> String {
     let names = ["Call", "DefaultStream", "arg", "enter", "not_supported"];
     let border: Vec<&str> = names.into_iter().filter(|name| used(name)).collect();
     let api = if text.contains("api::") { "use crate::api;\n" } else { "" };
-    format!("use warploom_abi::types::*;\n\n{api}use crate::border::{{{}}};\n", border.join(", "))
+    let codes = if text.contains("ErrorCode::") { "use warploom_driver::ErrorCode;\n" } else { "" };
+    format!("use warploom_abi::types::*;\n{codes}\n{api}use crate::border::{{{}}};\n", border.join(", "))
+}
+
+/// The statement that fails the captures that forbid the call.
+fn refuse(capture: Forbidden, abi: &Abi, symbol: &str) -> String {
+    match capture {
+        Forbidden::Unsafe => "api::stream_capture::refuse_unsafe()?;\n".to_owned(),
+        Forbidden::Stream => {
+            let stream = abi
+                .params
+                .iter()
+                .find(|param| matches!(param.variable.ty.unqualified(), Type::Name(name) if name == "CUstream"));
+            let stream = rust_name(&stream.expect("what is refused for its stream has one").variable.name);
+            let default = if symbol == abi.symbol { "Legacy" } else { "PerThread" };
+            format!("api::stream_capture::refuse({stream}, DefaultStream::{default})?;\n")
+        }
+    }
+}
+
+/// What the border knows of the function, as an expression.
+fn constructor(entry_point: &EntryPoint, symbol: &str, refusal: Option<&Refusal>) -> String {
+    let mut call = format!("Call::{}({symbol:?})", if entry_point.before_init { "before_init" } else { "new" });
+    let Some(refusal) = refusal else { return call };
+    if refusal.context_first {
+        call += ".context_first()";
+    }
+    match refusal.in_callbacks {
+        InCallbacks::Never => {}
+        InCallbacks::WithStream => call += ".in_callbacks_with_stream()",
+        InCallbacks::Always => call += ".in_callbacks()",
+    }
+    call
 }
 
 fn write_export(
     text: &mut String,
-    entry_point: &EntryPoint,
     abi: &Abi,
     symbol: &str,
+    (call, given, capture): (&str, &str, Option<Forbidden>),
     types: &RustTypes,
     handlers: &Handlers,
 ) -> Result<()> {
     let params: Vec<String> = abi.params.iter().map(|param| types.param(&param.variable)).collect();
-    let constructor = if entry_point.before_init { "before_init" } else { "new" };
     let trace = trace::closure(abi, types);
     writeln!(
         text,
         "#[unsafe(no_mangle)]\npub(crate) unsafe extern \"C\" fn {symbol}({}) -> CUresult {{
-            static CALL: Call = Call::{constructor}({symbol:?});",
+            static CALL: Call = {call};",
         params.join(", ")
     )?;
     match handlers.module(&abi.symbol) {
-        None => writeln!(text, "not_supported(&CALL, {trace})")?,
+        None => writeln!(text, "not_supported(&CALL, {given}, {trace})")?,
         Some(module) => {
             let mut arguments: Vec<String> = Vec::new();
             if abi.per_thread.is_some() {
@@ -79,15 +116,21 @@ fn write_export(
             }
             arguments.extend(abi.params.iter().map(|param| format!("arg({})", rust_name(&param.variable.name))));
             let handler = format!("{module}::{}", abi.symbol);
-            let call = format!("{handler}({})", arguments.join(", "));
+            let handled = format!("{handler}({})", arguments.join(", "));
             let body = match (arguments.is_empty(), abi.params.is_empty()) {
-                (true, _) => handler,
-                (false, true) => format!("|| {call}"),
-                (false, false) => format!(
-                    "|| {{\n// SAFETY: the caller keeps the contract of the C prototype.\nunsafe {{ {call} }}\n}}"
-                ),
+                (true, _) => match capture {
+                    Some(capture) => format!("|| {{\n{}{handled}\n}}", refuse(capture, abi, symbol)),
+                    None => handler,
+                },
+                (false, true) => format!("|| {handled}"),
+                (false, false) => {
+                    let refuse = capture.map(|capture| refuse(capture, abi, symbol)).unwrap_or_default();
+                    format!(
+                        "|| {{\n{refuse}// SAFETY: the caller keeps the contract of the C prototype.\nunsafe {{ {handled} }}\n}}"
+                    )
+                }
             };
-            writeln!(text, "enter(&CALL, {body}, {trace})")?;
+            writeln!(text, "enter(&CALL, {body}, {given}, {trace})")?;
         }
     }
     writeln!(text, "}}\n")?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Capture, CaptureMode, Driver, DriverError, DriverResult, ErrorCode, implicit};
 use crate::context::Context;
-use crate::stream::StreamRef;
+use crate::stream::{StreamName, StreamRef};
 
 thread_local! {
     static MODE: Cell<u32> = const { Cell::new(CaptureMode::Global as u32) };
@@ -68,6 +68,18 @@ impl Driver {
         }
     }
 
+    /// As [`Driver::refuse_capture`], for calls that fail a capture before they look at what else they were given.
+    ///
+    /// # Errors
+    /// As [`Driver::refuse_capture`]; none for a stream that does not exist.
+    #[inline]
+    pub fn refuse_capture_of(&self, name: StreamName) -> DriverResult {
+        if self.captures.is_empty() {
+            return Ok(());
+        }
+        self.stream(name).map_or(Ok(()), |stream| self.refuse_capture(&stream))
+    }
+
     /// Fails if any stream of a context is captured, for calls that wait for all of them.
     ///
     /// # Errors
@@ -86,7 +98,7 @@ impl Driver {
     /// # Errors
     /// `StreamCaptureUnsupported`.
     #[inline]
-    pub(crate) fn refuse_unsafe_in_capture(&self) -> DriverResult {
+    pub fn refuse_unsafe_in_capture(&self) -> DriverResult {
         if self.captures.is_empty() {
             return Ok(());
         }

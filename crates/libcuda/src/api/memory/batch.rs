@@ -9,7 +9,7 @@ use warploom_driver::{DriverError, DriverResult};
 
 use super::super::stream::named;
 use crate::border::members::{self, CopyOperand};
-use crate::border::{ApiResult, DefaultStream, In, InArray, Out, host_range};
+use crate::border::{ApiResult, DefaultStream, In, InArray, Out, host_range, no_flags};
 use crate::process::driver;
 
 /// The stream of a batch, which may not be the legacy default stream.
@@ -18,10 +18,6 @@ fn batch_stream(stream: CUstream, default: DefaultStream) -> DriverResult<Stream
         StreamName::Legacy => Err(DriverError::invalid_value("batches cannot go into the legacy default stream")),
         name => Ok(name),
     }
-}
-
-fn no_flags(flags: u64) -> DriverResult {
-    if flags == 0 { Ok(()) } else { Err(DriverError::invalid_value(format!("flags is {flags}, must be 0"))) }
 }
 
 /// How a copy of a batch is to be done.

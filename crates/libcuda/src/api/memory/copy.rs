@@ -10,6 +10,8 @@ use super::super::stream::{default_stream, named};
 use crate::border::{ApiResult, DefaultStream, HostPtr, In, host_range};
 use crate::process::driver;
 
+const HOST: CUmemorytype = CUmemorytype::CU_MEMORYTYPE_HOST;
+
 /// Whether a call comes back when the copy is done.
 #[derive(Clone, Copy)]
 enum When {
@@ -156,6 +158,11 @@ pub(crate) fn cuMemcpyDtoDAsync_v2(
     line(Place::Device(dstDevice), Place::Device(srcDevice), ByteCount, When::Later(named(hStream, default)))
 }
 
+/// A copy of no bytes to or from an array: the array is not looked at.
+fn nothing(stream: StreamName) -> ApiResult {
+    driver()?.stream(stream).map(|_| ())
+}
+
 pub(crate) fn cuMemcpyDtoA_v2(
     default: DefaultStream,
     dstArray: CUarray,
@@ -163,6 +170,9 @@ pub(crate) fn cuMemcpyDtoA_v2(
     srcDevice: CUdeviceptr,
     ByteCount: usize,
 ) -> ApiResult {
+    if ByteCount == 0 {
+        return nothing(default_stream(default));
+    }
     let dst = array_line(dstArray, dstOffset)?;
     sides(dst, Side::line(Place::Device(srcDevice)), ByteCount, When::Now(default_stream(default)))
 }
@@ -174,6 +184,9 @@ pub(crate) fn cuMemcpyAtoD_v2(
     srcOffset: usize,
     ByteCount: usize,
 ) -> ApiResult {
+    if ByteCount == 0 {
+        return nothing(default_stream(default));
+    }
     let src = array_line(srcArray, srcOffset)?;
     sides(Side::line(Place::Device(dstDevice)), src, ByteCount, When::Now(default_stream(default)))
 }
@@ -185,6 +198,9 @@ pub(crate) fn cuMemcpyHtoA_v2(
     srcHost: HostPtr,
     ByteCount: usize,
 ) -> ApiResult {
+    if ByteCount == 0 {
+        return nothing(default_stream(default));
+    }
     let dst = array_line(dstArray, dstOffset)?;
     sides(dst, Side::line(host(srcHost)), ByteCount, When::Now(default_stream(default)))
 }
@@ -196,6 +212,9 @@ pub(crate) fn cuMemcpyAtoH_v2(
     srcOffset: usize,
     ByteCount: usize,
 ) -> ApiResult {
+    if ByteCount == 0 {
+        return nothing(default_stream(default));
+    }
     let src = array_line(srcArray, srcOffset)?;
     sides(Side::line(host(dstHost)), src, ByteCount, When::Now(default_stream(default)))
 }
@@ -208,6 +227,9 @@ pub(crate) fn cuMemcpyAtoA_v2(
     srcOffset: usize,
     ByteCount: usize,
 ) -> ApiResult {
+    if ByteCount == 0 {
+        return nothing(default_stream(default));
+    }
     let (dst, src) = (array_line(dstArray, dstOffset)?, array_line(srcArray, srcOffset)?);
     sides(dst, src, ByteCount, When::Now(default_stream(default)))
 }
@@ -220,6 +242,9 @@ pub(crate) fn cuMemcpyHtoAAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> ApiResult {
+    if ByteCount == 0 {
+        return nothing(named(hStream, default));
+    }
     let dst = array_line(dstArray, dstOffset)?;
     sides(dst, Side::line(host(srcHost)), ByteCount, When::Later(named(hStream, default)))
 }
@@ -232,6 +257,9 @@ pub(crate) fn cuMemcpyAtoHAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> ApiResult {
+    if ByteCount == 0 {
+        return nothing(named(hStream, default));
+    }
     let src = array_line(srcArray, srcOffset)?;
     sides(Side::line(host(dstHost)), src, ByteCount, When::Later(named(hStream, default)))
 }
@@ -250,9 +278,12 @@ fn place(kind: CUmemorytype, host: usize, device: CUdeviceptr, array: CUarray) -
     })
 }
 
+/// A copy of two dimensions. One of nothing succeeds, whatever it is told.
 fn rectangle(copy: &CUDA_MEMCPY2D_v2) -> DriverResult<Transfer> {
-    let src = place(copy.srcMemoryType, copy.srcHost as usize, copy.srcDevice, copy.srcArray)?;
-    let dst = place(copy.dstMemoryType, copy.dstHost as usize, copy.dstDevice, copy.dstArray)?;
+    let empty = copy.WidthInBytes == 0 || copy.Height == 0;
+    let kind = |kind| if empty { HOST } else { kind };
+    let src = place(kind(copy.srcMemoryType), copy.srcHost as usize, copy.srcDevice, copy.srcArray)?;
+    let dst = place(kind(copy.dstMemoryType), copy.dstHost as usize, copy.dstDevice, copy.dstArray)?;
     let side = |place, x, y, pitch| Side { place, origin: [x as u64, y as u64, 0], pitch: pitch as u64, height: 0 };
     Ok(Transfer {
         dst: side(dst, copy.dstXInBytes, copy.dstY, copy.dstPitch),
@@ -275,6 +306,12 @@ pub(crate) fn cuMemcpy2DAsync_v2(
     hStream: CUstream,
 ) -> ApiResult {
     transfer(&rectangle(&pCopy.required("pCopy")?)?, When::Later(named(hStream, default)))
+}
+
+/// A copy of three dimensions, which need not be of anything: a copy of nothing succeeds, whatever it is told.
+fn cuboid_or_nothing(copy: &CUDA_MEMCPY3D_v2) -> DriverResult<Transfer> {
+    let empty = copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0;
+    if empty { cuboid(&CUDA_MEMCPY3D_v2 { srcMemoryType: HOST, dstMemoryType: HOST, ..*copy }) } else { cuboid(copy) }
 }
 
 /// Levels of detail and the reserved members are of no account, as recorded.
@@ -336,7 +373,7 @@ pub(in crate::api) fn described(transfer: &Transfer) -> CUDA_MEMCPY3D_v2 {
 }
 
 pub(crate) fn cuMemcpy3D_v2(default: DefaultStream, pCopy: In<'_, CUDA_MEMCPY3D_v2>) -> ApiResult {
-    transfer(&cuboid(&pCopy.required("pCopy")?)?, When::Now(default_stream(default)))
+    transfer(&cuboid_or_nothing(&pCopy.required("pCopy")?)?, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpy3DAsync_v2(
@@ -344,12 +381,12 @@ pub(crate) fn cuMemcpy3DAsync_v2(
     pCopy: In<'_, CUDA_MEMCPY3D_v2>,
     hStream: CUstream,
 ) -> ApiResult {
-    transfer(&cuboid(&pCopy.required("pCopy")?)?, When::Later(named(hStream, default)))
+    transfer(&cuboid_or_nothing(&pCopy.required("pCopy")?)?, When::Later(named(hStream, default)))
 }
 
 /// As [`cuboid`], between contexts.
 fn peer_cuboid(copy: &CUDA_MEMCPY3D_PEER) -> DriverResult<Transfer> {
-    cuboid(&CUDA_MEMCPY3D_v2 {
+    cuboid_or_nothing(&CUDA_MEMCPY3D_v2 {
         srcXInBytes: copy.srcXInBytes,
         srcY: copy.srcY,
         srcZ: copy.srcZ,

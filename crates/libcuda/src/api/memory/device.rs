@@ -5,10 +5,13 @@ use crate::border::{ApiResult, Out};
 use crate::process::driver;
 
 pub(crate) fn cuMemGetInfo_v2(free: Out<'_, usize>, total: Out<'_, usize>) -> ApiResult {
-    let (free, total) = (free.required("free")?, total.required("total")?);
     let (free_bytes, total_bytes) = driver()?.memory_info()?;
-    free.set(free_bytes as usize);
-    total.set(total_bytes as usize);
+    if let Some(place) = free.optional() {
+        place.set(free_bytes as usize);
+    }
+    if let Some(place) = total.optional() {
+        place.set(total_bytes as usize);
+    }
     Ok(())
 }
 
@@ -33,6 +36,10 @@ pub(crate) fn cuMemAllocPitch_v2(
 }
 
 pub(crate) fn cuMemFree_v2(dptr: CUdeviceptr) -> ApiResult {
+    // To free nothing takes no context.
+    if dptr == 0 && driver()?.current_handle().is_null() {
+        return Ok(());
+    }
     driver()?.free(dptr)
 }
 
@@ -41,6 +48,9 @@ pub(crate) fn cuMemGetAddressRange_v2(
     psize: Out<'_, usize>,
     dptr: CUdeviceptr,
 ) -> ApiResult {
+    if pbase.is_null() && psize.is_null() {
+        return Ok(());
+    }
     let (base, size) = driver()?.address_range(dptr)?;
     if let Some(place) = pbase.optional() {
         place.set(base);

@@ -65,10 +65,13 @@ pub(crate) fn cuMemAllocPitch(
 }
 
 pub(crate) fn cuMemGetAddressRange(
-    _pbase: Out<'_, CUdeviceptr_v1>,
-    _psize: Out<'_, u32>,
+    pbase: Out<'_, CUdeviceptr_v1>,
+    psize: Out<'_, u32>,
     _dptr: CUdeviceptr_v1,
 ) -> ApiResult {
+    if pbase.is_null() && psize.is_null() {
+        return Ok(());
+    }
     refused()
 }
 

@@ -3,36 +3,60 @@
 //! Checkpointing.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCheckpointProcessGetRestoreThreadId(pid: i32, tid: *mut i32) -> CUresult {
-    static CALL: Call = Call::new("cuCheckpointProcessGetRestoreThreadId");
-    not_supported(&CALL, |trace| {
-        trace.arg("pid", &pid);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("tid", tid) };
-    })
+    static CALL: Call = Call::new("cuCheckpointProcessGetRestoreThreadId").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("tid", tid.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("pid", &pid);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("tid", tid) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCheckpointProcessGetState(pid: i32, state: *mut CUprocessState) -> CUresult {
-    static CALL: Call = Call::new("cuCheckpointProcessGetState");
-    not_supported(&CALL, |trace| {
-        trace.arg("pid", &pid);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("state", state) };
-    })
+    static CALL: Call = Call::new("cuCheckpointProcessGetState").in_callbacks();
+    enter(
+        &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::checkpoint::cuCheckpointProcessGetState(arg(pid), arg(state)) }
+        },
+        |given| {
+            given.first("state", state.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("pid", &pid);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("state", state) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCheckpointProcessLock(pid: i32, args: *mut CUcheckpointLockArgs) -> CUresult {
-    static CALL: Call = Call::new("cuCheckpointProcessLock");
-    not_supported(&CALL, |trace| {
-        trace.arg("pid", &pid);
-        trace.arg("args", &args);
-    })
+    static CALL: Call = Call::new("cuCheckpointProcessLock").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("pid", pid == 0, ErrorCode::OperatingSystem);
+        },
+        |trace| {
+            trace.arg("pid", &pid);
+            trace.arg("args", &args);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -40,35 +64,57 @@ pub(crate) unsafe extern "C" fn cuCheckpointProcessCheckpoint(
     pid: i32,
     args: *mut CUcheckpointCheckpointArgs,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuCheckpointProcessCheckpoint");
-    not_supported(&CALL, |trace| {
-        trace.arg("pid", &pid);
-        trace.arg("args", &args);
-    })
+    static CALL: Call = Call::new("cuCheckpointProcessCheckpoint").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("pid", pid == 0, ErrorCode::OperatingSystem);
+        },
+        |trace| {
+            trace.arg("pid", &pid);
+            trace.arg("args", &args);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCheckpointProcessRestore(pid: i32, args: *mut CUcheckpointRestoreArgs) -> CUresult {
-    static CALL: Call = Call::new("cuCheckpointProcessRestore");
-    not_supported(&CALL, |trace| {
-        trace.arg("pid", &pid);
-        trace.arg("args", &args);
-    })
+    static CALL: Call = Call::new("cuCheckpointProcessRestore").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("pid", pid == 0, ErrorCode::OperatingSystem);
+        },
+        |trace| {
+            trace.arg("pid", &pid);
+            trace.arg("args", &args);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCheckpointOperationComplete(handle: CUcheckpointOperationHandle) -> CUresult {
     static CALL: Call = Call::new("cuCheckpointOperationComplete");
-    not_supported(&CALL, |trace| {
-        trace.arg("handle", &handle);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("handle", &handle);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCheckpointProcessUnlock(pid: i32, args: *mut CUcheckpointUnlockArgs) -> CUresult {
-    static CALL: Call = Call::new("cuCheckpointProcessUnlock");
-    not_supported(&CALL, |trace| {
-        trace.arg("pid", &pid);
-        trace.arg("args", &args);
-    })
+    static CALL: Call = Call::new("cuCheckpointProcessUnlock").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("pid", pid == 0, ErrorCode::OperatingSystem);
+        },
+        |trace| {
+            trace.arg("pid", &pid);
+            trace.arg("args", &args);
+        },
+    )
 }

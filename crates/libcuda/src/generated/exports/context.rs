@@ -3,6 +3,7 @@
 //! Context management.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter};
@@ -16,6 +17,7 @@ pub(crate) unsafe extern "C" fn cuCtxCreate(pctx: *mut CUcontext, flags: u32, de
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxCreate(arg(pctx), arg(flags), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pctx", pctx) };
@@ -34,6 +36,7 @@ pub(crate) unsafe extern "C" fn cuCtxCreate_v2(pctx: *mut CUcontext, flags: u32,
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxCreate_v2(arg(pctx), arg(flags), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pctx", pctx) };
@@ -58,6 +61,7 @@ pub(crate) unsafe extern "C" fn cuCtxCreate_v3(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxCreate_v3(arg(pctx), arg(paramsArray), arg(numParams), arg(flags), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pctx", pctx) };
@@ -83,6 +87,7 @@ pub(crate) unsafe extern "C" fn cuCtxCreate_v4(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxCreate_v4(arg(pctx), arg(ctxCreateParams), arg(flags), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pctx", pctx) };
@@ -102,6 +107,9 @@ pub(crate) unsafe extern "C" fn cuCtxDestroy(ctx: CUcontext) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxDestroy(arg(ctx)) }
         },
+        |given| {
+            given.first("ctx", ctx.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("ctx", &ctx);
         },
@@ -116,6 +124,9 @@ pub(crate) unsafe extern "C" fn cuCtxDestroy_v2(ctx: CUcontext) -> CUresult {
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxDestroy_v2(arg(ctx)) }
+        },
+        |given| {
+            given.first("ctx", ctx.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("ctx", &ctx);
@@ -132,6 +143,7 @@ pub(crate) unsafe extern "C" fn cuCtxPushCurrent(ctx: CUcontext) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxPushCurrent(arg(ctx)) }
         },
+        |_| {},
         |trace| {
             trace.arg("ctx", &ctx);
         },
@@ -147,6 +159,7 @@ pub(crate) unsafe extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> CUresult 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxPushCurrent_v2(arg(ctx)) }
         },
+        |_| {},
         |trace| {
             trace.arg("ctx", &ctx);
         },
@@ -162,6 +175,7 @@ pub(crate) unsafe extern "C" fn cuCtxPopCurrent(pctx: *mut CUcontext) -> CUresul
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxPopCurrent(arg(pctx)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pctx", pctx) };
@@ -178,6 +192,7 @@ pub(crate) unsafe extern "C" fn cuCtxPopCurrent_v2(pctx: *mut CUcontext) -> CUre
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxPopCurrent_v2(arg(pctx)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pctx", pctx) };
@@ -194,6 +209,7 @@ pub(crate) unsafe extern "C" fn cuCtxSetCurrent(ctx: CUcontext) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxSetCurrent(arg(ctx)) }
         },
+        |_| {},
         |trace| {
             trace.arg("ctx", &ctx);
         },
@@ -209,6 +225,7 @@ pub(crate) unsafe extern "C" fn cuCtxGetCurrent(pctx: *mut CUcontext) -> CUresul
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxGetCurrent(arg(pctx)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pctx", pctx) };
@@ -225,6 +242,9 @@ pub(crate) unsafe extern "C" fn cuCtxGetDevice(device: *mut CUdevice_v1) -> CUre
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxGetDevice(arg(device)) }
         },
+        |given| {
+            given.first("device", device.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("device", device) };
@@ -240,6 +260,9 @@ pub(crate) unsafe extern "C" fn cuCtxGetDevice_v2(device: *mut CUdevice, ctx: CU
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxGetDevice_v2(arg(device), arg(ctx)) }
+        },
+        |given| {
+            given.first("device", device.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -258,6 +281,9 @@ pub(crate) unsafe extern "C" fn cuCtxGetFlags(flags: *mut u32) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxGetFlags(arg(flags)) }
         },
+        |given| {
+            given.first("flags", flags.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("flags", flags) };
@@ -274,6 +300,7 @@ pub(crate) unsafe extern "C" fn cuCtxSetFlags(flags: u32) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxSetFlags(arg(flags)) }
         },
+        |_| {},
         |trace| {
             trace.arg("flags", &flags);
         },
@@ -289,6 +316,9 @@ pub(crate) unsafe extern "C" fn cuCtxGetId(ctx: CUcontext, ctxId: *mut u64) -> C
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxGetId(arg(ctx), arg(ctxId)) }
         },
+        |given| {
+            given.first("ctxId", ctxId.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("ctx", &ctx);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -300,7 +330,7 @@ pub(crate) unsafe extern "C" fn cuCtxGetId(ctx: CUcontext, ctxId: *mut u64) -> C
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxSynchronize() -> CUresult {
     static CALL: Call = Call::new("cuCtxSynchronize");
-    enter(&CALL, api::context::cuCtxSynchronize, |_| {})
+    enter(&CALL, api::context::cuCtxSynchronize, |_| {}, |_| {})
 }
 
 #[unsafe(no_mangle)]
@@ -312,6 +342,7 @@ pub(crate) unsafe extern "C" fn cuCtxSynchronize_v2(ctx: CUcontext) -> CUresult 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxSynchronize_v2(arg(ctx)) }
         },
+        |_| {},
         |trace| {
             trace.arg("ctx", &ctx);
         },
@@ -324,9 +355,11 @@ pub(crate) unsafe extern "C" fn cuCtxSetLimit(limit: CUlimit, value: usize) -> C
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxSetLimit(arg(limit), arg(value)) }
         },
+        |_| {},
         |trace| {
             trace.arg("limit", &limit);
             trace.arg("value", &value);
@@ -336,13 +369,14 @@ pub(crate) unsafe extern "C" fn cuCtxSetLimit(limit: CUlimit, value: usize) -> C
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit) -> CUresult {
-    static CALL: Call = Call::new("cuCtxGetLimit");
+    static CALL: Call = Call::new("cuCtxGetLimit").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxGetLimit(arg(pvalue), arg(limit)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pvalue", pvalue) };
@@ -353,13 +387,14 @@ pub(crate) unsafe extern "C" fn cuCtxGetLimit(pvalue: *mut usize, limit: CUlimit
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetCacheConfig(pconfig: *mut CUfunc_cache) -> CUresult {
-    static CALL: Call = Call::new("cuCtxGetCacheConfig");
+    static CALL: Call = Call::new("cuCtxGetCacheConfig").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxGetCacheConfig(arg(pconfig)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pconfig", pconfig) };
@@ -373,9 +408,11 @@ pub(crate) unsafe extern "C" fn cuCtxSetCacheConfig(config: CUfunc_cache) -> CUr
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxSetCacheConfig(arg(config)) }
         },
+        |_| {},
         |trace| {
             trace.arg("config", &config);
         },
@@ -384,13 +421,14 @@ pub(crate) unsafe extern "C" fn cuCtxSetCacheConfig(config: CUfunc_cache) -> CUr
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut u32) -> CUresult {
-    static CALL: Call = Call::new("cuCtxGetApiVersion");
+    static CALL: Call = Call::new("cuCtxGetApiVersion").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxGetApiVersion(arg(ctx), arg(version)) }
         },
+        |_| {},
         |trace| {
             trace.arg("ctx", &ctx);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -411,6 +449,7 @@ pub(crate) unsafe extern "C" fn cuCtxGetStreamPriorityRange(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxGetStreamPriorityRange(arg(leastPriority), arg(greatestPriority)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("leastPriority", leastPriority) };
@@ -423,7 +462,7 @@ pub(crate) unsafe extern "C" fn cuCtxGetStreamPriorityRange(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxResetPersistingL2Cache() -> CUresult {
     static CALL: Call = Call::new("cuCtxResetPersistingL2Cache");
-    enter(&CALL, api::context::cuCtxResetPersistingL2Cache, |_| {})
+    enter(&CALL, api::context::cuCtxResetPersistingL2Cache, |_| {}, |_| {})
 }
 
 #[unsafe(no_mangle)]
@@ -431,13 +470,14 @@ pub(crate) unsafe extern "C" fn cuCtxGetExecAffinity(
     pExecAffinity: *mut CUexecAffinityParam,
     r#type: CUexecAffinityType,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuCtxGetExecAffinity");
+    static CALL: Call = Call::new("cuCtxGetExecAffinity").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxGetExecAffinity(arg(pExecAffinity), arg(r#type)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pExecAffinity", pExecAffinity) };
@@ -455,6 +495,9 @@ pub(crate) unsafe extern "C" fn cuCtxRecordEvent(hCtx: CUcontext, hEvent: CUeven
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxRecordEvent(arg(hCtx), arg(hEvent)) }
         },
+        |given| {
+            given.then("hCtx", hCtx.0 == 0, ErrorCode::InvalidContext);
+        },
         |trace| {
             trace.arg("hCtx", &hCtx);
             trace.arg("hEvent", &hEvent);
@@ -470,6 +513,9 @@ pub(crate) unsafe extern "C" fn cuCtxWaitEvent(hCtx: CUcontext, hEvent: CUevent)
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context::cuCtxWaitEvent(arg(hCtx), arg(hEvent)) }
+        },
+        |given| {
+            given.then("hCtx", hCtx.0 == 0, ErrorCode::InvalidContext);
         },
         |trace| {
             trace.arg("hCtx", &hCtx);

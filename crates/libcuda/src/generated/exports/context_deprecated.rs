@@ -9,13 +9,14 @@ use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxAttach(pctx: *mut CUcontext, flags: u32) -> CUresult {
-    static CALL: Call = Call::new("cuCtxAttach");
+    static CALL: Call = Call::new("cuCtxAttach").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context_deprecated::cuCtxAttach(arg(pctx), arg(flags)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pctx", pctx) };
@@ -33,6 +34,7 @@ pub(crate) unsafe extern "C" fn cuCtxDetach(ctx: CUcontext) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context_deprecated::cuCtxDetach(arg(ctx)) }
         },
+        |_| {},
         |trace| {
             trace.arg("ctx", &ctx);
         },
@@ -41,13 +43,14 @@ pub(crate) unsafe extern "C" fn cuCtxDetach(ctx: CUcontext) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxGetSharedMemConfig(pConfig: *mut CUsharedconfig) -> CUresult {
-    static CALL: Call = Call::new("cuCtxGetSharedMemConfig");
+    static CALL: Call = Call::new("cuCtxGetSharedMemConfig").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context_deprecated::cuCtxGetSharedMemConfig(arg(pConfig)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pConfig", pConfig) };
@@ -61,9 +64,11 @@ pub(crate) unsafe extern "C" fn cuCtxSetSharedMemConfig(config: CUsharedconfig) 
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::context_deprecated::cuCtxSetSharedMemConfig(arg(config)) }
         },
+        |_| {},
         |trace| {
             trace.arg("config", &config);
         },

@@ -3,6 +3,7 @@
 //! Core dump attributes.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter, not_supported};
@@ -20,6 +21,9 @@ pub(crate) unsafe extern "C" fn cuCoredumpGetAttribute(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::coredump::cuCoredumpGetAttribute(arg(attrib), arg(value), arg(size)) }
         },
+        |given| {
+            given.first("size", size.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("attrib", &attrib);
             trace.arg("value", &value);
@@ -35,13 +39,14 @@ pub(crate) unsafe extern "C" fn cuCoredumpGetAttributeGlobal(
     value: *mut core::ffi::c_void,
     size: *mut usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuCoredumpGetAttributeGlobal");
+    static CALL: Call = Call::before_init("cuCoredumpGetAttributeGlobal");
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::coredump::cuCoredumpGetAttributeGlobal(arg(attrib), arg(value), arg(size)) }
         },
+        |_| {},
         |trace| {
             trace.arg("attrib", &attrib);
             trace.arg("value", &value);
@@ -64,6 +69,9 @@ pub(crate) unsafe extern "C" fn cuCoredumpSetAttribute(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::coredump::cuCoredumpSetAttribute(arg(attrib), arg(value), arg(size)) }
         },
+        |given| {
+            given.first("size", size.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("attrib", &attrib);
             trace.arg("value", &value);
@@ -78,13 +86,14 @@ pub(crate) unsafe extern "C" fn cuCoredumpSetAttributeGlobal(
     value: *mut core::ffi::c_void,
     size: *mut usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuCoredumpSetAttributeGlobal");
+    static CALL: Call = Call::before_init("cuCoredumpSetAttributeGlobal");
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::coredump::cuCoredumpSetAttributeGlobal(arg(attrib), arg(value), arg(size)) }
         },
+        |_| {},
         |trace| {
             trace.arg("attrib", &attrib);
             trace.arg("value", &value);
@@ -100,12 +109,16 @@ pub(crate) unsafe extern "C" fn cuCoredumpRegisterStartCallback(
     callbackOut: *mut CUcoredumpCallbackHandle,
 ) -> CUresult {
     static CALL: Call = Call::new("cuCoredumpRegisterStartCallback");
-    not_supported(&CALL, |trace| {
-        trace.arg("callback", &callback);
-        trace.arg("userData", &userData);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("callbackOut", callbackOut) };
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("callback", &callback);
+            trace.arg("userData", &userData);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("callbackOut", callbackOut) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -115,26 +128,38 @@ pub(crate) unsafe extern "C" fn cuCoredumpRegisterCompleteCallback(
     callbackOut: *mut CUcoredumpCallbackHandle,
 ) -> CUresult {
     static CALL: Call = Call::new("cuCoredumpRegisterCompleteCallback");
-    not_supported(&CALL, |trace| {
-        trace.arg("callback", &callback);
-        trace.arg("userData", &userData);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("callbackOut", callbackOut) };
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("callback", &callback);
+            trace.arg("userData", &userData);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("callbackOut", callbackOut) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCoredumpDeregisterStartCallback(callback: CUcoredumpCallbackHandle) -> CUresult {
     static CALL: Call = Call::new("cuCoredumpDeregisterStartCallback");
-    not_supported(&CALL, |trace| {
-        trace.arg("callback", &callback);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("callback", &callback);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCoredumpDeregisterCompleteCallback(callback: CUcoredumpCallbackHandle) -> CUresult {
     static CALL: Call = Call::new("cuCoredumpDeregisterCompleteCallback");
-    not_supported(&CALL, |trace| {
-        trace.arg("callback", &callback);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("callback", &callback);
+        },
+    )
 }

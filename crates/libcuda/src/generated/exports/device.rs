@@ -3,6 +3,7 @@
 //! Device management.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter, not_supported};
@@ -16,6 +17,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGet(device: *mut CUdevice_v1, ordinal: i
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceGet(arg(device), arg(ordinal)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("device", device) };
@@ -33,6 +35,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetCount(count: *mut i32) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceGetCount(arg(count)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("count", count) };
@@ -49,6 +52,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetName(name: *mut core::ffi::c_char, le
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceGetName(arg(name), arg(len), arg(dev)) }
         },
+        |_| {},
         |trace| {
             trace.arg("name", &name);
             trace.arg("len", &len);
@@ -66,6 +70,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetUuid(uuid: *mut CUuuid, dev: CUdevice
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceGetUuid(arg(uuid), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("uuid", uuid) };
@@ -83,6 +88,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetUuid_v2(uuid: *mut CUuuid, dev: CUdev
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceGetUuid_v2(arg(uuid), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("uuid", uuid) };
@@ -104,6 +110,10 @@ pub(crate) unsafe extern "C" fn cuDeviceGetLuid(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceGetLuid(arg(luid), arg(deviceNodeMask), arg(dev)) }
         },
+        |given| {
+            given.then("luid", luid.is_null(), ErrorCode::InvalidValue);
+            given.then("deviceNodeMask", deviceNodeMask.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("luid", &luid);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -122,6 +132,7 @@ pub(crate) unsafe extern "C" fn cuDeviceTotalMem(bytes: *mut u32, dev: CUdevice_
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceTotalMem(arg(bytes), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("bytes", bytes) };
@@ -139,6 +150,7 @@ pub(crate) unsafe extern "C" fn cuDeviceTotalMem_v2(bytes: *mut usize, dev: CUde
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceTotalMem_v2(arg(bytes), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("bytes", bytes) };
@@ -168,6 +180,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetTexture1DLinearMaxWidth(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("maxWidthInElements", maxWidthInElements) };
@@ -190,6 +203,9 @@ pub(crate) unsafe extern "C" fn cuDeviceGetAttribute(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceGetAttribute(arg(pi), arg(attrib), arg(dev)) }
+        },
+        |given| {
+            given.first("pi", pi.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -216,6 +232,11 @@ pub(crate) unsafe extern "C" fn cuDeviceGetHostAtomicCapabilities(
                 api::device::cuDeviceGetHostAtomicCapabilities(arg(capabilities), arg(operations), arg(count), arg(dev))
             }
         },
+        |given| {
+            given.first("capabilities", capabilities.is_null(), ErrorCode::InvalidValue);
+            given.first("operations", operations.is_null(), ErrorCode::InvalidValue);
+            given.first("count", count == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("capabilities", &capabilities);
             trace.arg("operations", &operations);
@@ -232,11 +253,17 @@ pub(crate) unsafe extern "C" fn cuDeviceGetNvSciSyncAttributes(
     flags: i32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetNvSciSyncAttributes");
-    not_supported(&CALL, |trace| {
-        trace.arg("nvSciSyncAttrList", &nvSciSyncAttrList);
-        trace.arg("dev", &dev);
-        trace.arg("flags", &flags);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("nvSciSyncAttrList", nvSciSyncAttrList.is_null(), ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            trace.arg("nvSciSyncAttrList", &nvSciSyncAttrList);
+            trace.arg("dev", &dev);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -245,9 +272,11 @@ pub(crate) unsafe extern "C" fn cuDeviceSetMemPool(dev: CUdevice_v1, pool: CUmem
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuDeviceSetMemPool(arg(dev), arg(pool)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dev", &dev);
             trace.arg("pool", &pool);
@@ -264,6 +293,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetMemPool(pool: *mut CUmemoryPool, dev:
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuDeviceGetMemPool(arg(pool), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pool", pool) };
@@ -281,6 +311,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetDefaultMemPool(pool_out: *mut CUmemor
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuDeviceGetDefaultMemPool(arg(pool_out), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pool_out", pool_out) };
@@ -302,6 +333,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetExecAffinitySupport(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceGetExecAffinitySupport(arg(pi), arg(r#type), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pi", pi) };
@@ -323,6 +355,7 @@ pub(crate) unsafe extern "C" fn cuFlushGPUDirectRDMAWrites(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuFlushGPUDirectRDMAWrites(arg(target), arg(scope)) }
         },
+        |_| {},
         |trace| {
             trace.arg("target", &target);
             trace.arg("scope", &scope);

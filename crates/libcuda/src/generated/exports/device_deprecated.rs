@@ -16,6 +16,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetProperties(prop: *mut CUdevprop_v1, d
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceGetProperties(arg(prop), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("prop", prop) };
@@ -37,6 +38,7 @@ pub(crate) unsafe extern "C" fn cuDeviceComputeCapability(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceComputeCapability(arg(major), arg(minor), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("major", major) };

@@ -3,6 +3,7 @@
 //! EGL interoperability.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::border::{Call, not_supported};
 
@@ -12,13 +13,19 @@ pub(crate) unsafe extern "C" fn cuGraphicsEGLRegisterImage(
     image: EGLImageKHR,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsEGLRegisterImage");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCudaResource", pCudaResource) };
-        trace.arg("image", &image);
-        trace.arg("flags", &flags);
-    })
+    static CALL: Call = Call::new("cuGraphicsEGLRegisterImage").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCudaResource", pCudaResource) };
+            trace.arg("image", &image);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -26,12 +33,18 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerConnect(
     conn: *mut CUeglStreamConnection,
     stream: EGLStreamKHR,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerConnect");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("conn", conn) };
-        trace.arg("stream", &stream);
-    })
+    static CALL: Call = Call::new("cuEGLStreamConsumerConnect").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("stream", stream.is_null(), ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("conn", conn) };
+            trace.arg("stream", &stream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -40,21 +53,33 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerConnectWithFlags(
     stream: EGLStreamKHR,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerConnectWithFlags");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("conn", conn) };
-        trace.arg("stream", &stream);
-        trace.arg("flags", &flags);
-    })
+    static CALL: Call = Call::new("cuEGLStreamConsumerConnectWithFlags").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("conn", conn) };
+            trace.arg("stream", &stream);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEGLStreamConsumerDisconnect(conn: *mut CUeglStreamConnection) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerDisconnect");
-    not_supported(&CALL, |trace| {
-        trace.arg("conn", &conn);
-    })
+    static CALL: Call = Call::new("cuEGLStreamConsumerDisconnect").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            trace.arg("conn", &conn);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -64,14 +89,20 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerAcquireFrame(
     pStream: *mut CUstream,
     timeout: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerAcquireFrame");
-    not_supported(&CALL, |trace| {
-        trace.arg("conn", &conn);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCudaResource", pCudaResource) };
-        trace.arg("pStream", &pStream);
-        trace.arg("timeout", &timeout);
-    })
+    static CALL: Call = Call::new("cuEGLStreamConsumerAcquireFrame").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            trace.arg("conn", &conn);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCudaResource", pCudaResource) };
+            trace.arg("pStream", &pStream);
+            trace.arg("timeout", &timeout);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -80,13 +111,19 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerReleaseFrame(
     pCudaResource: CUgraphicsResource,
     pStream: *mut CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerReleaseFrame");
-    not_supported(&CALL, |trace| {
-        trace.arg("conn", &conn);
-        trace.arg("pCudaResource", &pCudaResource);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pStream", pStream) };
-    })
+    static CALL: Call = Call::new("cuEGLStreamConsumerReleaseFrame").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("pCudaResource", pCudaResource.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            trace.arg("conn", &conn);
+            trace.arg("pCudaResource", &pCudaResource);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pStream", pStream) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -96,22 +133,34 @@ pub(crate) unsafe extern "C" fn cuEGLStreamProducerConnect(
     width: EGLint,
     height: EGLint,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamProducerConnect");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("conn", conn) };
-        trace.arg("stream", &stream);
-        trace.arg("width", &width);
-        trace.arg("height", &height);
-    })
+    static CALL: Call = Call::new("cuEGLStreamProducerConnect").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("stream", stream.is_null(), ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("conn", conn) };
+            trace.arg("stream", &stream);
+            trace.arg("width", &width);
+            trace.arg("height", &height);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEGLStreamProducerDisconnect(conn: *mut CUeglStreamConnection) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamProducerDisconnect");
-    not_supported(&CALL, |trace| {
-        trace.arg("conn", &conn);
-    })
+    static CALL: Call = Call::new("cuEGLStreamProducerDisconnect").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            trace.arg("conn", &conn);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -120,12 +169,18 @@ pub(crate) unsafe extern "C" fn cuEGLStreamProducerPresentFrame(
     eglframe: CUeglFrame_v1,
     pStream: *mut CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamProducerPresentFrame");
-    not_supported(&CALL, |trace| {
-        trace.arg("conn", &conn);
-        trace.arg("eglframe", &eglframe);
-        trace.arg("pStream", &pStream);
-    })
+    static CALL: Call = Call::new("cuEGLStreamProducerPresentFrame").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            trace.arg("conn", &conn);
+            trace.arg("eglframe", &eglframe);
+            trace.arg("pStream", &pStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -134,13 +189,19 @@ pub(crate) unsafe extern "C" fn cuEGLStreamProducerReturnFrame(
     eglframe: *mut CUeglFrame_v1,
     pStream: *mut CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamProducerReturnFrame");
-    not_supported(&CALL, |trace| {
-        trace.arg("conn", &conn);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("eglframe", eglframe) };
-        trace.arg("pStream", &pStream);
-    })
+    static CALL: Call = Call::new("cuEGLStreamProducerReturnFrame").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            trace.arg("conn", &conn);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("eglframe", eglframe) };
+            trace.arg("pStream", &pStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -151,11 +212,17 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedEglFrame(
     mipLevel: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsResourceGetMappedEglFrame");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("eglFrame", eglFrame) };
-        trace.arg("resource", &resource);
-        trace.arg("index", &index);
-        trace.arg("mipLevel", &mipLevel);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("eglFrame", eglFrame) };
+            trace.arg("resource", &resource);
+            trace.arg("index", &index);
+            trace.arg("mipLevel", &mipLevel);
+        },
+    )
 }

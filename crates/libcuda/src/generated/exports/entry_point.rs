@@ -21,6 +21,7 @@ pub(crate) unsafe extern "C" fn cuGetProcAddress(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::entry_point::cuGetProcAddress(arg(symbol), arg(pfn), arg(cudaVersion), arg(flags)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the caller passed a string or NULL.
             unsafe { trace.text("symbol", symbol) };
@@ -55,6 +56,7 @@ pub(crate) unsafe extern "C" fn cuGetProcAddress_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the caller passed a string or NULL.
             unsafe { trace.text("symbol", symbol) };

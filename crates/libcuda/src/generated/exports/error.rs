@@ -16,6 +16,7 @@ pub(crate) unsafe extern "C" fn cuGetErrorString(error: CUresult, pStr: *mut *co
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::error::cuGetErrorString(arg(error), arg(pStr)) }
         },
+        |_| {},
         |trace| {
             trace.arg("error", &error);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -33,6 +34,7 @@ pub(crate) unsafe extern "C" fn cuGetErrorName(error: CUresult, pStr: *mut *cons
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::error::cuGetErrorName(arg(error), arg(pStr)) }
         },
+        |_| {},
         |trace| {
             trace.arg("error", &error);
             // SAFETY: the trace reads what the call has written there if it succeeded.

@@ -3,19 +3,21 @@
 //! Event management.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, DefaultStream, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventCreate(phEvent: *mut CUevent, Flags: u32) -> CUresult {
-    static CALL: Call = Call::new("cuEventCreate");
+    static CALL: Call = Call::new("cuEventCreate").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::event::cuEventCreate(arg(phEvent), arg(Flags)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phEvent", phEvent) };
@@ -26,12 +28,15 @@ pub(crate) unsafe extern "C" fn cuEventCreate(phEvent: *mut CUevent, Flags: u32)
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventRecord(hEvent: CUevent, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuEventRecord");
+    static CALL: Call = Call::new("cuEventRecord").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::event::cuEventRecord(DefaultStream::Legacy, arg(hEvent), arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hEvent", &hEvent);
@@ -42,12 +47,15 @@ pub(crate) unsafe extern "C" fn cuEventRecord(hEvent: CUevent, hStream: CUstream
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventRecord_ptsz(hEvent: CUevent, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuEventRecord_ptsz");
+    static CALL: Call = Call::new("cuEventRecord_ptsz").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::event::cuEventRecord(DefaultStream::PerThread, arg(hEvent), arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hEvent", &hEvent);
@@ -58,12 +66,15 @@ pub(crate) unsafe extern "C" fn cuEventRecord_ptsz(hEvent: CUevent, hStream: CUs
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventRecordWithFlags(hEvent: CUevent, hStream: CUstream, flags: u32) -> CUresult {
-    static CALL: Call = Call::new("cuEventRecordWithFlags");
+    static CALL: Call = Call::new("cuEventRecordWithFlags").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::event::cuEventRecordWithFlags(DefaultStream::Legacy, arg(hEvent), arg(hStream), arg(flags)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hEvent", &hEvent);
@@ -79,7 +90,7 @@ pub(crate) unsafe extern "C" fn cuEventRecordWithFlags_ptsz(
     hStream: CUstream,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEventRecordWithFlags_ptsz");
+    static CALL: Call = Call::new("cuEventRecordWithFlags_ptsz").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -87,6 +98,9 @@ pub(crate) unsafe extern "C" fn cuEventRecordWithFlags_ptsz(
             unsafe {
                 api::event::cuEventRecordWithFlags(DefaultStream::PerThread, arg(hEvent), arg(hStream), arg(flags))
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hEvent", &hEvent);
@@ -98,12 +112,15 @@ pub(crate) unsafe extern "C" fn cuEventRecordWithFlags_ptsz(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventQuery(hEvent: CUevent) -> CUresult {
-    static CALL: Call = Call::new("cuEventQuery");
+    static CALL: Call = Call::new("cuEventQuery").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::event::cuEventQuery(arg(hEvent)) }
+        },
+        |given| {
+            given.first("hEvent", hEvent.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("hEvent", &hEvent);
@@ -113,12 +130,15 @@ pub(crate) unsafe extern "C" fn cuEventQuery(hEvent: CUevent) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventSynchronize(hEvent: CUevent) -> CUresult {
-    static CALL: Call = Call::new("cuEventSynchronize");
+    static CALL: Call = Call::new("cuEventSynchronize").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::event::cuEventSynchronize(arg(hEvent)) }
+        },
+        |given| {
+            given.first("hEvent", hEvent.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("hEvent", &hEvent);
@@ -135,6 +155,9 @@ pub(crate) unsafe extern "C" fn cuEventDestroy(hEvent: CUevent) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::event::cuEventDestroy(arg(hEvent)) }
         },
+        |given| {
+            given.first("hEvent", hEvent.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("hEvent", &hEvent);
         },
@@ -143,12 +166,15 @@ pub(crate) unsafe extern "C" fn cuEventDestroy(hEvent: CUevent) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEventDestroy_v2(hEvent: CUevent) -> CUresult {
-    static CALL: Call = Call::new("cuEventDestroy_v2");
+    static CALL: Call = Call::new("cuEventDestroy_v2").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::event::cuEventDestroy_v2(arg(hEvent)) }
+        },
+        |given| {
+            given.first("hEvent", hEvent.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("hEvent", &hEvent);
@@ -162,12 +188,15 @@ pub(crate) unsafe extern "C" fn cuEventElapsedTime(
     hStart: CUevent,
     hEnd: CUevent,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEventElapsedTime");
+    static CALL: Call = Call::new("cuEventElapsedTime").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::event::cuEventElapsedTime(arg(pMilliseconds), arg(hStart), arg(hEnd)) }
+        },
+        |given| {
+            given.first("hStart", hStart.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -184,12 +213,15 @@ pub(crate) unsafe extern "C" fn cuEventElapsedTime_v2(
     hStart: CUevent,
     hEnd: CUevent,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEventElapsedTime_v2");
+    static CALL: Call = Call::new("cuEventElapsedTime_v2").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::event::cuEventElapsedTime_v2(arg(pMilliseconds), arg(hStart), arg(hEnd)) }
+        },
+        |given| {
+            given.first("hStart", hStart.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.

@@ -3,6 +3,7 @@
 //! Execution control.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, DefaultStream, arg, enter};
@@ -19,6 +20,10 @@ pub(crate) unsafe extern "C" fn cuFuncGetAttribute(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution::cuFuncGetAttribute(arg(pi), arg(attrib), arg(hfunc)) }
+        },
+        |given| {
+            given.first("pi", pi.is_null(), ErrorCode::InvalidValue);
+            given.first("hfunc", hfunc.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -42,6 +47,7 @@ pub(crate) unsafe extern "C" fn cuFuncSetAttribute(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution::cuFuncSetAttribute(arg(hfunc), arg(attrib), arg(value)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hfunc", &hfunc);
             trace.arg("attrib", &attrib);
@@ -59,6 +65,7 @@ pub(crate) unsafe extern "C" fn cuFuncSetCacheConfig(hfunc: CUfunction, config: 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution::cuFuncSetCacheConfig(arg(hfunc), arg(config)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hfunc", &hfunc);
             trace.arg("config", &config);
@@ -75,6 +82,7 @@ pub(crate) unsafe extern "C" fn cuFuncGetModule(hmod: *mut CUmodule, hfunc: CUfu
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution::cuFuncGetModule(arg(hmod), arg(hfunc)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("hmod", hmod) };
@@ -91,6 +99,10 @@ pub(crate) unsafe extern "C" fn cuFuncGetName(name: *mut *const core::ffi::c_cha
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution::cuFuncGetName(arg(name), arg(hfunc)) }
+        },
+        |given| {
+            given.first("name", name.is_null(), ErrorCode::InvalidValue);
+            given.first("hfunc", hfunc.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -114,6 +126,10 @@ pub(crate) unsafe extern "C" fn cuFuncGetParamInfo(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution::cuFuncGetParamInfo(arg(func), arg(paramIndex), arg(paramOffset), arg(paramSize)) }
         },
+        |given| {
+            given.first("func", func.0 == 0, ErrorCode::InvalidValue);
+            given.first("paramOffset", paramOffset.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("func", &func);
             trace.arg("paramIndex", &paramIndex);
@@ -134,6 +150,7 @@ pub(crate) unsafe extern "C" fn cuFuncGetParamCount(func: CUfunction, paramCount
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution::cuFuncGetParamCount(arg(func), arg(paramCount)) }
         },
+        |_| {},
         |trace| {
             trace.arg("func", &func);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -151,6 +168,10 @@ pub(crate) unsafe extern "C" fn cuFuncIsLoaded(state: *mut CUfunctionLoadingStat
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution::cuFuncIsLoaded(arg(state), arg(function)) }
         },
+        |given| {
+            given.first("state", state.is_null(), ErrorCode::InvalidValue);
+            given.first("function", function.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("state", state) };
@@ -167,6 +188,9 @@ pub(crate) unsafe extern "C" fn cuFuncLoad(function: CUfunction) -> CUresult {
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution::cuFuncLoad(arg(function)) }
+        },
+        |given| {
+            given.first("function", function.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("function", &function);
@@ -188,7 +212,7 @@ pub(crate) unsafe extern "C" fn cuLaunchKernel(
     kernelParams: *mut *mut core::ffi::c_void,
     extra: *mut *mut core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLaunchKernel");
+    static CALL: Call = Call::new("cuLaunchKernel").context_first();
     enter(
         &CALL,
         || {
@@ -209,6 +233,9 @@ pub(crate) unsafe extern "C" fn cuLaunchKernel(
                     arg(extra),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("f", &f);
@@ -240,7 +267,7 @@ pub(crate) unsafe extern "C" fn cuLaunchKernel_ptsz(
     kernelParams: *mut *mut core::ffi::c_void,
     extra: *mut *mut core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLaunchKernel_ptsz");
+    static CALL: Call = Call::new("cuLaunchKernel_ptsz").context_first();
     enter(
         &CALL,
         || {
@@ -261,6 +288,9 @@ pub(crate) unsafe extern "C" fn cuLaunchKernel_ptsz(
                     arg(extra),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("f", &f);
@@ -300,6 +330,9 @@ pub(crate) unsafe extern "C" fn cuLaunchKernelEx(
                 )
             }
         },
+        |given| {
+            given.first("config", config.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("config", &config);
             trace.arg("f", &f);
@@ -331,6 +364,9 @@ pub(crate) unsafe extern "C" fn cuLaunchKernelEx_ptsz(
                 )
             }
         },
+        |given| {
+            given.first("config", config.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("config", &config);
             trace.arg("f", &f);
@@ -353,7 +389,7 @@ pub(crate) unsafe extern "C" fn cuLaunchCooperativeKernel(
     hStream: CUstream,
     kernelParams: *mut *mut core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLaunchCooperativeKernel");
+    static CALL: Call = Call::new("cuLaunchCooperativeKernel").context_first();
     enter(
         &CALL,
         || {
@@ -373,6 +409,9 @@ pub(crate) unsafe extern "C" fn cuLaunchCooperativeKernel(
                     arg(kernelParams),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("f", &f);
@@ -402,7 +441,7 @@ pub(crate) unsafe extern "C" fn cuLaunchCooperativeKernel_ptsz(
     hStream: CUstream,
     kernelParams: *mut *mut core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLaunchCooperativeKernel_ptsz");
+    static CALL: Call = Call::new("cuLaunchCooperativeKernel_ptsz").context_first();
     enter(
         &CALL,
         || {
@@ -422,6 +461,9 @@ pub(crate) unsafe extern "C" fn cuLaunchCooperativeKernel_ptsz(
                     arg(kernelParams),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("f", &f);
@@ -444,12 +486,15 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc(
     r#fn: CUhostFn,
     userData: *mut core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLaunchHostFunc");
+    static CALL: Call = Call::new("cuLaunchHostFunc").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution::cuLaunchHostFunc(DefaultStream::Legacy, arg(hStream), arg(r#fn), arg(userData)) }
+        },
+        |given| {
+            given.first("fn", r#fn.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -465,7 +510,7 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc_ptsz(
     r#fn: CUhostFn,
     userData: *mut core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLaunchHostFunc_ptsz");
+    static CALL: Call = Call::new("cuLaunchHostFunc_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
@@ -473,6 +518,9 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc_ptsz(
             unsafe {
                 api::execution::cuLaunchHostFunc(DefaultStream::PerThread, arg(hStream), arg(r#fn), arg(userData))
             }
+        },
+        |given| {
+            given.first("fn", r#fn.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -504,6 +552,7 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("hStream", &hStream);
             trace.arg("fn", &r#fn);
@@ -535,6 +584,7 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc_v2_ptsz(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("hStream", &hStream);
             trace.arg("fn", &r#fn);

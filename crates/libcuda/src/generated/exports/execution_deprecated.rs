@@ -3,19 +3,21 @@
 //! Execution control, deprecated.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
-use crate::border::{Call, arg, enter, not_supported};
+use crate::border::{Call, DefaultStream, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncSetBlockShape(hfunc: CUfunction, x: i32, y: i32, z: i32) -> CUresult {
-    static CALL: Call = Call::new("cuFuncSetBlockShape");
+    static CALL: Call = Call::new("cuFuncSetBlockShape").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution_deprecated::cuFuncSetBlockShape(arg(hfunc), arg(x), arg(y), arg(z)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hfunc", &hfunc);
             trace.arg("x", &x);
@@ -27,13 +29,14 @@ pub(crate) unsafe extern "C" fn cuFuncSetBlockShape(hfunc: CUfunction, x: i32, y
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncSetSharedSize(hfunc: CUfunction, bytes: u32) -> CUresult {
-    static CALL: Call = Call::new("cuFuncSetSharedSize");
+    static CALL: Call = Call::new("cuFuncSetSharedSize").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution_deprecated::cuFuncSetSharedSize(arg(hfunc), arg(bytes)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hfunc", &hfunc);
             trace.arg("bytes", &bytes);
@@ -43,13 +46,14 @@ pub(crate) unsafe extern "C" fn cuFuncSetSharedSize(hfunc: CUfunction, bytes: u3
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuParamSetSize(hfunc: CUfunction, numbytes: u32) -> CUresult {
-    static CALL: Call = Call::new("cuParamSetSize");
+    static CALL: Call = Call::new("cuParamSetSize").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution_deprecated::cuParamSetSize(arg(hfunc), arg(numbytes)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hfunc", &hfunc);
             trace.arg("numbytes", &numbytes);
@@ -59,13 +63,14 @@ pub(crate) unsafe extern "C" fn cuParamSetSize(hfunc: CUfunction, numbytes: u32)
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuParamSeti(hfunc: CUfunction, offset: i32, value: u32) -> CUresult {
-    static CALL: Call = Call::new("cuParamSeti");
+    static CALL: Call = Call::new("cuParamSeti").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution_deprecated::cuParamSeti(arg(hfunc), arg(offset), arg(value)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hfunc", &hfunc);
             trace.arg("offset", &offset);
@@ -76,13 +81,14 @@ pub(crate) unsafe extern "C" fn cuParamSeti(hfunc: CUfunction, offset: i32, valu
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuParamSetf(hfunc: CUfunction, offset: i32, value: f32) -> CUresult {
-    static CALL: Call = Call::new("cuParamSetf");
+    static CALL: Call = Call::new("cuParamSetf").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution_deprecated::cuParamSetf(arg(hfunc), arg(offset), arg(value)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hfunc", &hfunc);
             trace.arg("offset", &offset);
@@ -98,13 +104,14 @@ pub(crate) unsafe extern "C" fn cuParamSetv(
     ptr: *mut core::ffi::c_void,
     numbytes: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuParamSetv");
+    static CALL: Call = Call::new("cuParamSetv").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution_deprecated::cuParamSetv(arg(hfunc), arg(offset), arg(ptr), arg(numbytes)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hfunc", &hfunc);
             trace.arg("offset", &offset);
@@ -116,13 +123,15 @@ pub(crate) unsafe extern "C" fn cuParamSetv(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLaunch(f: CUfunction) -> CUresult {
-    static CALL: Call = Call::new("cuLaunch");
+    static CALL: Call = Call::new("cuLaunch").context_first();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution_deprecated::cuLaunch(arg(f)) }
         },
+        |_| {},
         |trace| {
             trace.arg("f", &f);
         },
@@ -131,13 +140,15 @@ pub(crate) unsafe extern "C" fn cuLaunch(f: CUfunction) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLaunchGrid(f: CUfunction, grid_width: i32, grid_height: i32) -> CUresult {
-    static CALL: Call = Call::new("cuLaunchGrid");
+    static CALL: Call = Call::new("cuLaunchGrid").context_first();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution_deprecated::cuLaunchGrid(arg(f), arg(grid_width), arg(grid_height)) }
         },
+        |_| {},
         |trace| {
             trace.arg("f", &f);
             trace.arg("grid_width", &grid_width);
@@ -153,14 +164,18 @@ pub(crate) unsafe extern "C" fn cuLaunchGridAsync(
     grid_height: i32,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLaunchGridAsync");
+    static CALL: Call = Call::new("cuLaunchGridAsync").context_first();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::execution_deprecated::cuLaunchGridAsync(arg(f), arg(grid_width), arg(grid_height), arg(hStream))
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("f", &f);
@@ -177,23 +192,30 @@ pub(crate) unsafe extern "C" fn cuLaunchCooperativeKernelMultiDevice(
     numDevices: u32,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLaunchCooperativeKernelMultiDevice");
-    not_supported(&CALL, |trace| {
-        trace.arg("launchParamsList", &launchParamsList);
-        trace.arg("numDevices", &numDevices);
-        trace.arg("flags", &flags);
-    })
+    static CALL: Call = Call::new("cuLaunchCooperativeKernelMultiDevice").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("launchParamsList", launchParamsList.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("launchParamsList", &launchParamsList);
+            trace.arg("numDevices", &numDevices);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuParamSetTexRef(hfunc: CUfunction, texunit: i32, hTexRef: CUtexref) -> CUresult {
-    static CALL: Call = Call::new("cuParamSetTexRef");
+    static CALL: Call = Call::new("cuParamSetTexRef").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution_deprecated::cuParamSetTexRef(arg(hfunc), arg(texunit), arg(hTexRef)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hfunc", &hfunc);
             trace.arg("texunit", &texunit);
@@ -211,6 +233,7 @@ pub(crate) unsafe extern "C" fn cuFuncSetSharedMemConfig(hfunc: CUfunction, conf
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::execution_deprecated::cuFuncSetSharedMemConfig(arg(hfunc), arg(config)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hfunc", &hfunc);
             trace.arg("config", &config);

@@ -12,13 +12,14 @@ pub(crate) unsafe extern "C" fn cuGetExportTable(
     ppExportTable: *mut *const core::ffi::c_void,
     pExportTableId: *const CUuuid,
 ) -> CUresult {
-    static CALL: Call = Call::before_init("cuGetExportTable");
+    static CALL: Call = Call::before_init("cuGetExportTable").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::entry_point::cuGetExportTable(arg(ppExportTable), arg(pExportTableId)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("ppExportTable", ppExportTable) };

@@ -3,6 +3,7 @@
 //! External resource interoperability.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::border::{Call, not_supported};
 
@@ -11,12 +12,19 @@ pub(crate) unsafe extern "C" fn cuImportExternalMemory(
     extMem_out: *mut CUexternalMemory,
     memHandleDesc: *const CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuImportExternalMemory");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("extMem_out", extMem_out) };
-        trace.arg("memHandleDesc", &memHandleDesc);
-    })
+    static CALL: Call = Call::new("cuImportExternalMemory").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("extMem_out", extMem_out.is_null(), ErrorCode::InvalidValue);
+            given.then("memHandleDesc", memHandleDesc.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("extMem_out", extMem_out) };
+            trace.arg("memHandleDesc", &memHandleDesc);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -26,12 +34,20 @@ pub(crate) unsafe extern "C" fn cuExternalMemoryGetMappedBuffer(
     bufferDesc: *const CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuExternalMemoryGetMappedBuffer");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("devPtr", devPtr) };
-        trace.arg("extMem", &extMem);
-        trace.arg("bufferDesc", &bufferDesc);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("devPtr", devPtr.is_null(), ErrorCode::InvalidValue);
+            given.then("extMem", extMem.0 == 0, ErrorCode::InvalidValue);
+            given.then("bufferDesc", bufferDesc.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("devPtr", devPtr) };
+            trace.arg("extMem", &extMem);
+            trace.arg("bufferDesc", &bufferDesc);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -41,20 +57,34 @@ pub(crate) unsafe extern "C" fn cuExternalMemoryGetMappedMipmappedArray(
     mipmapDesc: *const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuExternalMemoryGetMappedMipmappedArray");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("mipmap", mipmap) };
-        trace.arg("extMem", &extMem);
-        trace.arg("mipmapDesc", &mipmapDesc);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("mipmap", mipmap.is_null(), ErrorCode::InvalidValue);
+            given.then("extMem", extMem.0 == 0, ErrorCode::InvalidValue);
+            given.then("mipmapDesc", mipmapDesc.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("mipmap", mipmap) };
+            trace.arg("extMem", &extMem);
+            trace.arg("mipmapDesc", &mipmapDesc);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDestroyExternalMemory(extMem: CUexternalMemory) -> CUresult {
     static CALL: Call = Call::new("cuDestroyExternalMemory");
-    not_supported(&CALL, |trace| {
-        trace.arg("extMem", &extMem);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("extMem", extMem.0 == 0, ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("extMem", &extMem);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -62,12 +92,19 @@ pub(crate) unsafe extern "C" fn cuImportExternalSemaphore(
     extSem_out: *mut CUexternalSemaphore,
     semHandleDesc: *const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuImportExternalSemaphore");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("extSem_out", extSem_out) };
-        trace.arg("semHandleDesc", &semHandleDesc);
-    })
+    static CALL: Call = Call::new("cuImportExternalSemaphore").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("extSem_out", extSem_out.is_null(), ErrorCode::InvalidValue);
+            given.then("semHandleDesc", semHandleDesc.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("extSem_out", extSem_out) };
+            trace.arg("semHandleDesc", &semHandleDesc);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -77,13 +114,21 @@ pub(crate) unsafe extern "C" fn cuSignalExternalSemaphoresAsync(
     numExtSems: u32,
     stream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuSignalExternalSemaphoresAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("extSemArray", &extSemArray);
-        trace.arg("paramsArray", &paramsArray);
-        trace.arg("numExtSems", &numExtSems);
-        trace.arg("stream", &stream);
-    })
+    static CALL: Call = Call::new("cuSignalExternalSemaphoresAsync").context_first().in_callbacks_with_stream();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
+            given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
+            given.stream(stream);
+        },
+        |trace| {
+            trace.arg("extSemArray", &extSemArray);
+            trace.arg("paramsArray", &paramsArray);
+            trace.arg("numExtSems", &numExtSems);
+            trace.arg("stream", &stream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -93,13 +138,21 @@ pub(crate) unsafe extern "C" fn cuSignalExternalSemaphoresAsync_ptsz(
     numExtSems: u32,
     stream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuSignalExternalSemaphoresAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("extSemArray", &extSemArray);
-        trace.arg("paramsArray", &paramsArray);
-        trace.arg("numExtSems", &numExtSems);
-        trace.arg("stream", &stream);
-    })
+    static CALL: Call = Call::new("cuSignalExternalSemaphoresAsync_ptsz").context_first().in_callbacks_with_stream();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
+            given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
+            given.stream(stream);
+        },
+        |trace| {
+            trace.arg("extSemArray", &extSemArray);
+            trace.arg("paramsArray", &paramsArray);
+            trace.arg("numExtSems", &numExtSems);
+            trace.arg("stream", &stream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -109,13 +162,21 @@ pub(crate) unsafe extern "C" fn cuWaitExternalSemaphoresAsync(
     numExtSems: u32,
     stream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuWaitExternalSemaphoresAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("extSemArray", &extSemArray);
-        trace.arg("paramsArray", &paramsArray);
-        trace.arg("numExtSems", &numExtSems);
-        trace.arg("stream", &stream);
-    })
+    static CALL: Call = Call::new("cuWaitExternalSemaphoresAsync").context_first().in_callbacks_with_stream();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
+            given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
+            given.stream(stream);
+        },
+        |trace| {
+            trace.arg("extSemArray", &extSemArray);
+            trace.arg("paramsArray", &paramsArray);
+            trace.arg("numExtSems", &numExtSems);
+            trace.arg("stream", &stream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -125,19 +186,33 @@ pub(crate) unsafe extern "C" fn cuWaitExternalSemaphoresAsync_ptsz(
     numExtSems: u32,
     stream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuWaitExternalSemaphoresAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("extSemArray", &extSemArray);
-        trace.arg("paramsArray", &paramsArray);
-        trace.arg("numExtSems", &numExtSems);
-        trace.arg("stream", &stream);
-    })
+    static CALL: Call = Call::new("cuWaitExternalSemaphoresAsync_ptsz").context_first().in_callbacks_with_stream();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
+            given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
+            given.stream(stream);
+        },
+        |trace| {
+            trace.arg("extSemArray", &extSemArray);
+            trace.arg("paramsArray", &paramsArray);
+            trace.arg("numExtSems", &numExtSems);
+            trace.arg("stream", &stream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDestroyExternalSemaphore(extSem: CUexternalSemaphore) -> CUresult {
     static CALL: Call = Call::new("cuDestroyExternalSemaphore");
-    not_supported(&CALL, |trace| {
-        trace.arg("extSem", &extSem);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("extSem", extSem.0 == 0, ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("extSem", &extSem);
+        },
+    )
 }

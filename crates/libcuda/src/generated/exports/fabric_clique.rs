@@ -9,21 +9,29 @@ use crate::border::{Call, not_supported};
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGetFabricClusterUuid(uuid: *mut CUuuid, dev: CUdevice) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetFabricClusterUuid");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("uuid", uuid) };
-        trace.arg("dev", &dev);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("uuid", uuid) };
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGetCliqueCount(count: *mut usize, dev: CUdevice) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetCliqueCount");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("count", count) };
-        trace.arg("dev", &dev);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("count", count) };
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -33,10 +41,14 @@ pub(crate) unsafe extern "C" fn cuDeviceGetCliqueInfo(
     dev: CUdevice,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetCliqueInfo");
-    not_supported(&CALL, |trace| {
-        trace.arg("cliqueInfo", &cliqueInfo);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("count", count) };
-        trace.arg("dev", &dev);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("cliqueInfo", &cliqueInfo);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("count", count) };
+            trace.arg("dev", &dev);
+        },
+    )
 }

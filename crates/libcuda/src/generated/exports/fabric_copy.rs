@@ -14,12 +14,16 @@ pub(crate) unsafe extern "C" fn cuFabricCpyBatchAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuFabricCpyBatchAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("numOps", &numOps);
-        trace.arg("opList", &opList);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("numOps", &numOps);
+            trace.arg("opList", &opList);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -30,10 +34,14 @@ pub(crate) unsafe extern "C" fn cuFabricCpyBatchAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuFabricCpyBatchAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("numOps", &numOps);
-        trace.arg("opList", &opList);
-        trace.arg("flags", &flags);
-        trace.arg("hStream", &hStream);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("numOps", &numOps);
+            trace.arg("opList", &opList);
+            trace.arg("flags", &flags);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }

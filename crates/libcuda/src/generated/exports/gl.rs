@@ -3,6 +3,7 @@
 //! OpenGL interoperability.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::border::{Call, not_supported};
 
@@ -12,13 +13,19 @@ pub(crate) unsafe extern "C" fn cuGraphicsGLRegisterBuffer(
     buffer: GLuint,
     Flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsGLRegisterBuffer");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCudaResource", pCudaResource) };
-        trace.arg("buffer", &buffer);
-        trace.arg("Flags", &Flags);
-    })
+    static CALL: Call = Call::new("cuGraphicsGLRegisterBuffer").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCudaResource", pCudaResource) };
+            trace.arg("buffer", &buffer);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -28,14 +35,20 @@ pub(crate) unsafe extern "C" fn cuGraphicsGLRegisterImage(
     target: GLenum,
     Flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsGLRegisterImage");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCudaResource", pCudaResource) };
-        trace.arg("image", &image);
-        trace.arg("target", &target);
-        trace.arg("Flags", &Flags);
-    })
+    static CALL: Call = Call::new("cuGraphicsGLRegisterImage").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCudaResource", pCudaResource) };
+            trace.arg("image", &image);
+            trace.arg("target", &target);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -46,13 +59,20 @@ pub(crate) unsafe extern "C" fn cuGLGetDevices(
     deviceList: CUGLDeviceList,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGLGetDevices");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCudaDeviceCount", pCudaDeviceCount) };
-        trace.arg("pCudaDevices", &pCudaDevices);
-        trace.arg("cudaDeviceCount", &cudaDeviceCount);
-        trace.arg("deviceList", &deviceList);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pCudaDeviceCount", pCudaDeviceCount.is_null(), ErrorCode::OperatingSystem);
+            given.then("pCudaDevices", pCudaDevices.is_null(), ErrorCode::OperatingSystem);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCudaDeviceCount", pCudaDeviceCount) };
+            trace.arg("pCudaDevices", &pCudaDevices);
+            trace.arg("cudaDeviceCount", &cudaDeviceCount);
+            trace.arg("deviceList", &deviceList);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -63,49 +83,74 @@ pub(crate) unsafe extern "C" fn cuGLGetDevices_v2(
     deviceList: CUGLDeviceList,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGLGetDevices_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCudaDeviceCount", pCudaDeviceCount) };
-        trace.arg("pCudaDevices", &pCudaDevices);
-        trace.arg("cudaDeviceCount", &cudaDeviceCount);
-        trace.arg("deviceList", &deviceList);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pCudaDeviceCount", pCudaDeviceCount.is_null(), ErrorCode::OperatingSystem);
+            given.then("pCudaDevices", pCudaDevices.is_null(), ErrorCode::OperatingSystem);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCudaDeviceCount", pCudaDeviceCount) };
+            trace.arg("pCudaDevices", &pCudaDevices);
+            trace.arg("cudaDeviceCount", &cudaDeviceCount);
+            trace.arg("deviceList", &deviceList);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLCtxCreate(pCtx: *mut CUcontext, Flags: u32, device: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuGLCtxCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCtx", pCtx) };
-        trace.arg("Flags", &Flags);
-        trace.arg("device", &device);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCtx", pCtx) };
+            trace.arg("Flags", &Flags);
+            trace.arg("device", &device);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLCtxCreate_v2(pCtx: *mut CUcontext, Flags: u32, device: CUdevice_v1) -> CUresult {
     static CALL: Call = Call::new("cuGLCtxCreate_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCtx", pCtx) };
-        trace.arg("Flags", &Flags);
-        trace.arg("device", &device);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCtx", pCtx) };
+            trace.arg("Flags", &Flags);
+            trace.arg("device", &device);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLInit() -> CUresult {
-    static CALL: Call = Call::new("cuGLInit");
-    not_supported(&CALL, |_| {})
+    static CALL: Call = Call::new("cuGLInit").context_first();
+    not_supported(&CALL, |_| {}, |_| {})
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLRegisterBufferObject(buffer: GLuint) -> CUresult {
-    static CALL: Call = Call::new("cuGLRegisterBufferObject");
-    not_supported(&CALL, |trace| {
-        trace.arg("buffer", &buffer);
-    })
+    static CALL: Call = Call::new("cuGLRegisterBufferObject").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("buffer", buffer == 0, ErrorCode::OperatingSystem);
+        },
+        |trace| {
+            trace.arg("buffer", &buffer);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -115,13 +160,20 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObject(
     buffer: GLuint,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGLMapBufferObject");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("size", size) };
-        trace.arg("buffer", &buffer);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("dptr", dptr.is_null(), ErrorCode::InvalidContext);
+            given.then("size", size.is_null(), ErrorCode::InvalidContext);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("size", size) };
+            trace.arg("buffer", &buffer);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -130,14 +182,21 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObject_v2(
     size: *mut usize,
     buffer: GLuint,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObject_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("size", size) };
-        trace.arg("buffer", &buffer);
-    })
+    static CALL: Call = Call::new("cuGLMapBufferObject_v2").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("dptr", dptr.is_null(), ErrorCode::InvalidValue);
+            given.then("size", size.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("size", size) };
+            trace.arg("buffer", &buffer);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -146,39 +205,64 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObject_v2_ptds(
     size: *mut usize,
     buffer: GLuint,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObject_v2_ptds");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("size", size) };
-        trace.arg("buffer", &buffer);
-    })
+    static CALL: Call = Call::new("cuGLMapBufferObject_v2_ptds").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("dptr", dptr.is_null(), ErrorCode::InvalidValue);
+            given.then("size", size.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("size", size) };
+            trace.arg("buffer", &buffer);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLUnmapBufferObject(buffer: GLuint) -> CUresult {
-    static CALL: Call = Call::new("cuGLUnmapBufferObject");
-    not_supported(&CALL, |trace| {
-        trace.arg("buffer", &buffer);
-    })
+    static CALL: Call = Call::new("cuGLUnmapBufferObject").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("buffer", buffer == 0, ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("buffer", &buffer);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLUnregisterBufferObject(buffer: GLuint) -> CUresult {
-    static CALL: Call = Call::new("cuGLUnregisterBufferObject");
-    not_supported(&CALL, |trace| {
-        trace.arg("buffer", &buffer);
-    })
+    static CALL: Call = Call::new("cuGLUnregisterBufferObject").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("buffer", buffer == 0, ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("buffer", &buffer);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLSetBufferObjectMapFlags(buffer: GLuint, Flags: u32) -> CUresult {
-    static CALL: Call = Call::new("cuGLSetBufferObjectMapFlags");
-    not_supported(&CALL, |trace| {
-        trace.arg("buffer", &buffer);
-        trace.arg("Flags", &Flags);
-    })
+    static CALL: Call = Call::new("cuGLSetBufferObjectMapFlags").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("buffer", buffer == 0, ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("buffer", &buffer);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -189,14 +273,21 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObjectAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGLMapBufferObjectAsync");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("size", size) };
-        trace.arg("buffer", &buffer);
-        trace.arg("hStream", &hStream);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("dptr", dptr.is_null(), ErrorCode::InvalidContext);
+            given.then("size", size.is_null(), ErrorCode::InvalidContext);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("size", size) };
+            trace.arg("buffer", &buffer);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -206,15 +297,23 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObjectAsync_v2(
     buffer: GLuint,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObjectAsync_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("size", size) };
-        trace.arg("buffer", &buffer);
-        trace.arg("hStream", &hStream);
-    })
+    static CALL: Call = Call::new("cuGLMapBufferObjectAsync_v2").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("dptr", dptr.is_null(), ErrorCode::InvalidValue);
+            given.then("size", size.is_null(), ErrorCode::InvalidValue);
+            given.stream(hStream);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("size", size) };
+            trace.arg("buffer", &buffer);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -224,22 +323,37 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObjectAsync_v2_ptsz(
     buffer: GLuint,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObjectAsync_v2_ptsz");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("dptr", dptr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("size", size) };
-        trace.arg("buffer", &buffer);
-        trace.arg("hStream", &hStream);
-    })
+    static CALL: Call = Call::new("cuGLMapBufferObjectAsync_v2_ptsz").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("dptr", dptr.is_null(), ErrorCode::InvalidValue);
+            given.then("size", size.is_null(), ErrorCode::InvalidValue);
+            given.stream(hStream);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("dptr", dptr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("size", size) };
+            trace.arg("buffer", &buffer);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLUnmapBufferObjectAsync(buffer: GLuint, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuGLUnmapBufferObjectAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("buffer", &buffer);
-        trace.arg("hStream", &hStream);
-    })
+    static CALL: Call = Call::new("cuGLUnmapBufferObjectAsync").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("buffer", buffer == 0, ErrorCode::InvalidValue);
+            given.stream(hStream);
+        },
+        |trace| {
+            trace.arg("buffer", &buffer);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }

@@ -3,6 +3,7 @@
 //! Graph management.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, DefaultStream, arg, enter, not_supported};
@@ -16,6 +17,7 @@ pub(crate) unsafe extern "C" fn cuGraphCreate(phGraph: *mut CUgraph, flags: u32)
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphCreate(arg(phGraph), arg(flags)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraph", phGraph) };
@@ -47,6 +49,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddKernelNode(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphNode", phGraphNode) };
@@ -81,6 +84,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddKernelNode_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphNode", phGraphNode) };
@@ -97,12 +101,16 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeGetParams(
     hNode: CUgraphNode,
     nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphKernelNodeGetParams");
+    static CALL: Call = Call::new("cuGraphKernelNodeGetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::kernel::cuGraphKernelNodeGetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -117,12 +125,16 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeGetParams_v2(
     hNode: CUgraphNode,
     nodeParams: *mut CUDA_KERNEL_NODE_PARAMS_v2,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphKernelNodeGetParams_v2");
+    static CALL: Call = Call::new("cuGraphKernelNodeGetParams_v2").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::kernel::cuGraphKernelNodeGetParams_v2(arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -137,12 +149,15 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphKernelNodeSetParams");
+    static CALL: Call = Call::new("cuGraphKernelNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::kernel::cuGraphKernelNodeSetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -156,12 +171,15 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeSetParams_v2(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphKernelNodeSetParams_v2");
+    static CALL: Call = Call::new("cuGraphKernelNodeSetParams_v2").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::kernel::cuGraphKernelNodeSetParams_v2(arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -195,6 +213,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddMemcpyNode(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphNode", phGraphNode) };
@@ -219,6 +238,7 @@ pub(crate) unsafe extern "C" fn cuGraphMemcpyNodeGetParams(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::memcpy::cuGraphMemcpyNodeGetParams(arg(hNode), arg(nodeParams)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -232,12 +252,16 @@ pub(crate) unsafe extern "C" fn cuGraphMemcpyNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_MEMCPY3D_v2,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphMemcpyNodeSetParams");
+    static CALL: Call = Call::new("cuGraphMemcpyNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::memcpy::cuGraphMemcpyNodeSetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -271,6 +295,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddMemsetNode(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphNode", phGraphNode) };
@@ -295,6 +320,7 @@ pub(crate) unsafe extern "C" fn cuGraphMemsetNodeGetParams(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::memset::cuGraphMemsetNodeGetParams(arg(hNode), arg(nodeParams)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -308,12 +334,16 @@ pub(crate) unsafe extern "C" fn cuGraphMemsetNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_MEMSET_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphMemsetNodeSetParams");
+    static CALL: Call = Call::new("cuGraphMemsetNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::memset::cuGraphMemsetNodeSetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -330,7 +360,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddHostNode(
     numDependencies: usize,
     nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphAddHostNode");
+    static CALL: Call = Call::new("cuGraphAddHostNode").in_callbacks();
     enter(
         &CALL,
         || {
@@ -344,6 +374,12 @@ pub(crate) unsafe extern "C" fn cuGraphAddHostNode(
                     arg(nodeParams),
                 )
             }
+        },
+        |given| {
+            given.first("phGraphNode", phGraphNode.is_null(), ErrorCode::InvalidValue);
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("dependencies", dependencies.is_null(), ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -361,12 +397,16 @@ pub(crate) unsafe extern "C" fn cuGraphHostNodeGetParams(
     hNode: CUgraphNode,
     nodeParams: *mut CUDA_HOST_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphHostNodeGetParams");
+    static CALL: Call = Call::new("cuGraphHostNodeGetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::host::cuGraphHostNodeGetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -381,12 +421,16 @@ pub(crate) unsafe extern "C" fn cuGraphHostNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphHostNodeSetParams");
+    static CALL: Call = Call::new("cuGraphHostNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::host::cuGraphHostNodeSetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -418,6 +462,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddChildGraphNode(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphNode", phGraphNode) };
@@ -438,6 +483,7 @@ pub(crate) unsafe extern "C" fn cuGraphChildGraphNodeGetGraph(hNode: CUgraphNode
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::child::cuGraphChildGraphNodeGetGraph(arg(hNode), arg(phGraph)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -453,7 +499,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddEmptyNode(
     dependencies: *const CUgraphNode,
     numDependencies: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphAddEmptyNode");
+    static CALL: Call = Call::new("cuGraphAddEmptyNode").in_callbacks();
     enter(
         &CALL,
         || {
@@ -466,6 +512,11 @@ pub(crate) unsafe extern "C" fn cuGraphAddEmptyNode(
                     arg(numDependencies),
                 )
             }
+        },
+        |given| {
+            given.first("phGraphNode", phGraphNode.is_null(), ErrorCode::InvalidValue);
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("dependencies", dependencies.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -485,7 +536,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddEventRecordNode(
     numDependencies: usize,
     event: CUevent,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphAddEventRecordNode");
+    static CALL: Call = Call::new("cuGraphAddEventRecordNode").in_callbacks();
     enter(
         &CALL,
         || {
@@ -499,6 +550,12 @@ pub(crate) unsafe extern "C" fn cuGraphAddEventRecordNode(
                     arg(event),
                 )
             }
+        },
+        |given| {
+            given.first("phGraphNode", phGraphNode.is_null(), ErrorCode::InvalidValue);
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("dependencies", dependencies.is_null(), ErrorCode::InvalidValue);
+            given.first("event", event.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -516,12 +573,16 @@ pub(crate) unsafe extern "C" fn cuGraphEventRecordNodeGetEvent(
     hNode: CUgraphNode,
     event_out: *mut CUevent,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphEventRecordNodeGetEvent");
+    static CALL: Call = Call::new("cuGraphEventRecordNodeGetEvent").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::event::cuGraphEventRecordNodeGetEvent(arg(hNode), arg(event_out)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("event_out", event_out.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -533,12 +594,16 @@ pub(crate) unsafe extern "C" fn cuGraphEventRecordNodeGetEvent(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphEventRecordNodeSetEvent(hNode: CUgraphNode, event: CUevent) -> CUresult {
-    static CALL: Call = Call::new("cuGraphEventRecordNodeSetEvent");
+    static CALL: Call = Call::new("cuGraphEventRecordNodeSetEvent").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::event::cuGraphEventRecordNodeSetEvent(arg(hNode), arg(event)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("event", event.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -555,7 +620,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddEventWaitNode(
     numDependencies: usize,
     event: CUevent,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphAddEventWaitNode");
+    static CALL: Call = Call::new("cuGraphAddEventWaitNode").in_callbacks();
     enter(
         &CALL,
         || {
@@ -570,6 +635,12 @@ pub(crate) unsafe extern "C" fn cuGraphAddEventWaitNode(
                 )
             }
         },
+        |given| {
+            given.first("phGraphNode", phGraphNode.is_null(), ErrorCode::InvalidValue);
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("dependencies", dependencies.is_null(), ErrorCode::InvalidValue);
+            given.first("event", event.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphNode", phGraphNode) };
@@ -583,12 +654,16 @@ pub(crate) unsafe extern "C" fn cuGraphAddEventWaitNode(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphEventWaitNodeGetEvent(hNode: CUgraphNode, event_out: *mut CUevent) -> CUresult {
-    static CALL: Call = Call::new("cuGraphEventWaitNodeGetEvent");
+    static CALL: Call = Call::new("cuGraphEventWaitNodeGetEvent").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::event::cuGraphEventWaitNodeGetEvent(arg(hNode), arg(event_out)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("event_out", event_out.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -600,12 +675,16 @@ pub(crate) unsafe extern "C" fn cuGraphEventWaitNodeGetEvent(hNode: CUgraphNode,
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphEventWaitNodeSetEvent(hNode: CUgraphNode, event: CUevent) -> CUresult {
-    static CALL: Call = Call::new("cuGraphEventWaitNodeSetEvent");
+    static CALL: Call = Call::new("cuGraphEventWaitNodeSetEvent").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::event::cuGraphEventWaitNodeSetEvent(arg(hNode), arg(event)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("event", event.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -622,15 +701,24 @@ pub(crate) unsafe extern "C" fn cuGraphAddExternalSemaphoresSignalNode(
     numDependencies: usize,
     nodeParams: *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphAddExternalSemaphoresSignalNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    static CALL: Call = Call::new("cuGraphAddExternalSemaphoresSignalNode").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("phGraphNode", phGraphNode.is_null(), ErrorCode::InvalidValue);
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("dependencies", dependencies.is_null(), ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -638,12 +726,19 @@ pub(crate) unsafe extern "C" fn cuGraphExternalSemaphoresSignalNodeGetParams(
     hNode: CUgraphNode,
     params_out: *mut CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExternalSemaphoresSignalNodeGetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("params_out", params_out) };
-    })
+    static CALL: Call = Call::new("cuGraphExternalSemaphoresSignalNodeGetParams").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("params_out", params_out.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("params_out", params_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -651,11 +746,18 @@ pub(crate) unsafe extern "C" fn cuGraphExternalSemaphoresSignalNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExternalSemaphoresSignalNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    static CALL: Call = Call::new("cuGraphExternalSemaphoresSignalNodeSetParams").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -666,15 +768,24 @@ pub(crate) unsafe extern "C" fn cuGraphAddExternalSemaphoresWaitNode(
     numDependencies: usize,
     nodeParams: *const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphAddExternalSemaphoresWaitNode");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phGraphNode", phGraphNode) };
-        trace.arg("hGraph", &hGraph);
-        trace.arg("dependencies", &dependencies);
-        trace.arg("numDependencies", &numDependencies);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    static CALL: Call = Call::new("cuGraphAddExternalSemaphoresWaitNode").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("phGraphNode", phGraphNode.is_null(), ErrorCode::InvalidValue);
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("dependencies", dependencies.is_null(), ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phGraphNode", phGraphNode) };
+            trace.arg("hGraph", &hGraph);
+            trace.arg("dependencies", &dependencies);
+            trace.arg("numDependencies", &numDependencies);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -682,12 +793,19 @@ pub(crate) unsafe extern "C" fn cuGraphExternalSemaphoresWaitNodeGetParams(
     hNode: CUgraphNode,
     params_out: *mut CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExternalSemaphoresWaitNodeGetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("params_out", params_out) };
-    })
+    static CALL: Call = Call::new("cuGraphExternalSemaphoresWaitNodeGetParams").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("params_out", params_out.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("params_out", params_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -695,11 +813,18 @@ pub(crate) unsafe extern "C" fn cuGraphExternalSemaphoresWaitNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExternalSemaphoresWaitNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    static CALL: Call = Call::new("cuGraphExternalSemaphoresWaitNodeSetParams").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -710,7 +835,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddBatchMemOpNode(
     numDependencies: usize,
     nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphAddBatchMemOpNode");
+    static CALL: Call = Call::new("cuGraphAddBatchMemOpNode").in_callbacks();
     enter(
         &CALL,
         || {
@@ -724,6 +849,12 @@ pub(crate) unsafe extern "C" fn cuGraphAddBatchMemOpNode(
                     arg(nodeParams),
                 )
             }
+        },
+        |given| {
+            given.first("phGraphNode", phGraphNode.is_null(), ErrorCode::InvalidValue);
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("dependencies", dependencies.is_null(), ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -741,12 +872,16 @@ pub(crate) unsafe extern "C" fn cuGraphBatchMemOpNodeGetParams(
     hNode: CUgraphNode,
     nodeParams_out: *mut CUDA_BATCH_MEM_OP_NODE_PARAMS,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphBatchMemOpNodeGetParams");
+    static CALL: Call = Call::new("cuGraphBatchMemOpNodeGetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::batch::cuGraphBatchMemOpNodeGetParams(arg(hNode), arg(nodeParams_out)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams_out", nodeParams_out.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -761,12 +896,16 @@ pub(crate) unsafe extern "C" fn cuGraphBatchMemOpNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphBatchMemOpNodeSetParams");
+    static CALL: Call = Call::new("cuGraphBatchMemOpNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::batch::cuGraphBatchMemOpNodeSetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -781,7 +920,7 @@ pub(crate) unsafe extern "C" fn cuGraphExecBatchMemOpNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExecBatchMemOpNodeSetParams");
+    static CALL: Call = Call::new("cuGraphExecBatchMemOpNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
@@ -789,6 +928,11 @@ pub(crate) unsafe extern "C" fn cuGraphExecBatchMemOpNodeSetParams(
             unsafe {
                 api::graph::batch::cuGraphExecBatchMemOpNodeSetParams(arg(hGraphExec), arg(hNode), arg(nodeParams))
             }
+        },
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
@@ -821,6 +965,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddMemAllocNode(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphNode", phGraphNode) };
@@ -838,12 +983,16 @@ pub(crate) unsafe extern "C" fn cuGraphMemAllocNodeGetParams(
     hNode: CUgraphNode,
     params_out: *mut CUDA_MEM_ALLOC_NODE_PARAMS,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphMemAllocNodeGetParams");
+    static CALL: Call = Call::new("cuGraphMemAllocNodeGetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::memory::cuGraphMemAllocNodeGetParams(arg(hNode), arg(params_out)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("params_out", params_out.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -876,6 +1025,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddMemFreeNode(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphNode", phGraphNode) };
@@ -892,12 +1042,16 @@ pub(crate) unsafe extern "C" fn cuGraphMemFreeNodeGetParams(
     hNode: CUgraphNode,
     dptr_out: *mut CUdeviceptr,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphMemFreeNodeGetParams");
+    static CALL: Call = Call::new("cuGraphMemFreeNodeGetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::memory::cuGraphMemFreeNodeGetParams(arg(hNode), arg(dptr_out)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("dptr_out", dptr_out.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -916,6 +1070,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGraphMemTrim(device: CUdevice) -> CUresu
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::memory::cuDeviceGraphMemTrim(arg(device)) }
         },
+        |_| {},
         |trace| {
             trace.arg("device", &device);
         },
@@ -935,6 +1090,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetGraphMemAttribute(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::memory::cuDeviceGetGraphMemAttribute(arg(device), arg(attr), arg(value)) }
         },
+        |_| {},
         |trace| {
             trace.arg("device", &device);
             trace.arg("attr", &attr);
@@ -956,6 +1112,7 @@ pub(crate) unsafe extern "C" fn cuDeviceSetGraphMemAttribute(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::memory::cuDeviceSetGraphMemAttribute(arg(device), arg(attr), arg(value)) }
         },
+        |_| {},
         |trace| {
             trace.arg("device", &device);
             trace.arg("attr", &attr);
@@ -973,6 +1130,7 @@ pub(crate) unsafe extern "C" fn cuGraphClone(phGraphClone: *mut CUgraph, origina
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphClone(arg(phGraphClone), arg(originalGraph)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphClone", phGraphClone) };
@@ -994,6 +1152,7 @@ pub(crate) unsafe extern "C" fn cuGraphNodeFindInClone(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphNodeFindInClone(arg(phNode), arg(hOriginalNode), arg(hClonedGraph)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phNode", phNode) };
@@ -1012,6 +1171,7 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetType(hNode: CUgraphNode, r#type: *
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphNodeGetType(arg(hNode), arg(r#type)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -1029,6 +1189,7 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetContainingGraph(hNode: CUgraphNode
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphNodeGetContainingGraph(arg(hNode), arg(phGraph)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -1046,6 +1207,7 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetLocalId(hNode: CUgraphNode, nodeId
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphNodeGetLocalId(arg(hNode), arg(nodeId)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -1063,6 +1225,7 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetToolsId(hNode: CUgraphNode, toolsN
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphNodeGetToolsId(arg(hNode), arg(toolsNodeId)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -1080,6 +1243,7 @@ pub(crate) unsafe extern "C" fn cuGraphGetId(hGraph: CUgraph, graphId: *mut u32)
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphGetId(arg(hGraph), arg(graphId)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hGraph", &hGraph);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -1097,6 +1261,7 @@ pub(crate) unsafe extern "C" fn cuGraphExecGetId(hGraphExec: CUgraphExec, graphI
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphExecGetId(arg(hGraphExec), arg(graphId)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -1118,6 +1283,7 @@ pub(crate) unsafe extern "C" fn cuGraphGetNodes(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphGetNodes(arg(hGraph), arg(nodes), arg(numNodes)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hGraph", &hGraph);
             trace.arg("nodes", &nodes);
@@ -1140,6 +1306,7 @@ pub(crate) unsafe extern "C" fn cuGraphGetRootNodes(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphGetRootNodes(arg(hGraph), arg(rootNodes), arg(numRootNodes)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hGraph", &hGraph);
             trace.arg("rootNodes", &rootNodes);
@@ -1163,6 +1330,7 @@ pub(crate) unsafe extern "C" fn cuGraphGetEdges(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::dependency::cuGraphGetEdges(arg(hGraph), arg(from), arg(to), arg(numEdges)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hGraph", &hGraph);
             trace.arg("from", &from);
@@ -1196,6 +1364,7 @@ pub(crate) unsafe extern "C" fn cuGraphGetEdges_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("hGraph", &hGraph);
             trace.arg("from", &from);
@@ -1222,6 +1391,7 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetDependencies(
                 api::graph::dependency::cuGraphNodeGetDependencies(arg(hNode), arg(dependencies), arg(numDependencies))
             }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             trace.arg("dependencies", &dependencies);
@@ -1252,6 +1422,7 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetDependencies_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             trace.arg("dependencies", &dependencies);
@@ -1281,6 +1452,7 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetDependentNodes(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             trace.arg("dependentNodes", &dependentNodes);
@@ -1311,6 +1483,7 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetDependentNodes_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             trace.arg("dependentNodes", &dependentNodes);
@@ -1328,7 +1501,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddDependencies(
     to: *const CUgraphNode,
     numDependencies: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphAddDependencies");
+    static CALL: Call = Call::new("cuGraphAddDependencies").in_callbacks();
     enter(
         &CALL,
         || {
@@ -1336,6 +1509,11 @@ pub(crate) unsafe extern "C" fn cuGraphAddDependencies(
             unsafe {
                 api::graph::dependency::cuGraphAddDependencies(arg(hGraph), arg(from), arg(to), arg(numDependencies))
             }
+        },
+        |given| {
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("from", from.is_null(), ErrorCode::InvalidValue);
+            given.first("to", to.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraph", &hGraph);
@@ -1354,7 +1532,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddDependencies_v2(
     edgeData: *const CUgraphEdgeData,
     numDependencies: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphAddDependencies_v2");
+    static CALL: Call = Call::new("cuGraphAddDependencies_v2").in_callbacks();
     enter(
         &CALL,
         || {
@@ -1368,6 +1546,11 @@ pub(crate) unsafe extern "C" fn cuGraphAddDependencies_v2(
                     arg(numDependencies),
                 )
             }
+        },
+        |given| {
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("from", from.is_null(), ErrorCode::InvalidValue);
+            given.first("to", to.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraph", &hGraph);
@@ -1386,7 +1569,7 @@ pub(crate) unsafe extern "C" fn cuGraphRemoveDependencies(
     to: *const CUgraphNode,
     numDependencies: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphRemoveDependencies");
+    static CALL: Call = Call::new("cuGraphRemoveDependencies").in_callbacks();
     enter(
         &CALL,
         || {
@@ -1394,6 +1577,11 @@ pub(crate) unsafe extern "C" fn cuGraphRemoveDependencies(
             unsafe {
                 api::graph::dependency::cuGraphRemoveDependencies(arg(hGraph), arg(from), arg(to), arg(numDependencies))
             }
+        },
+        |given| {
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("from", from.is_null(), ErrorCode::InvalidValue);
+            given.first("to", to.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraph", &hGraph);
@@ -1412,7 +1600,7 @@ pub(crate) unsafe extern "C" fn cuGraphRemoveDependencies_v2(
     edgeData: *const CUgraphEdgeData,
     numDependencies: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphRemoveDependencies_v2");
+    static CALL: Call = Call::new("cuGraphRemoveDependencies_v2").in_callbacks();
     enter(
         &CALL,
         || {
@@ -1426,6 +1614,11 @@ pub(crate) unsafe extern "C" fn cuGraphRemoveDependencies_v2(
                     arg(numDependencies),
                 )
             }
+        },
+        |given| {
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("from", from.is_null(), ErrorCode::InvalidValue);
+            given.first("to", to.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraph", &hGraph);
@@ -1446,6 +1639,7 @@ pub(crate) unsafe extern "C" fn cuGraphDestroyNode(hNode: CUgraphNode) -> CUresu
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphDestroyNode(arg(hNode)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
         },
@@ -1460,7 +1654,7 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiate(
     logBuffer: *mut core::ffi::c_char,
     bufferSize: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphInstantiate");
+    static CALL: Call = Call::new("cuGraphInstantiate").context_first();
     enter(
         &CALL,
         || {
@@ -1475,6 +1669,7 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiate(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphExec", phGraphExec) };
@@ -1495,7 +1690,7 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiate_v2(
     logBuffer: *mut core::ffi::c_char,
     bufferSize: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphInstantiate_v2");
+    static CALL: Call = Call::new("cuGraphInstantiate_v2").context_first();
     enter(
         &CALL,
         || {
@@ -1510,6 +1705,7 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiate_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphExec", phGraphExec) };
@@ -1528,13 +1724,14 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiateWithFlags(
     hGraph: CUgraph,
     flags: u64,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphInstantiateWithFlags");
+    static CALL: Call = Call::new("cuGraphInstantiateWithFlags").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::exec::cuGraphInstantiateWithFlags(arg(phGraphExec), arg(hGraph), arg(flags)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphExec", phGraphExec) };
@@ -1563,6 +1760,9 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiateWithParams(
                     arg(instantiateParams),
                 )
             }
+        },
+        |given| {
+            given.first("instantiateParams", instantiateParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -1594,6 +1794,9 @@ pub(crate) unsafe extern "C" fn cuGraphInstantiateWithParams_ptsz(
                 )
             }
         },
+        |given| {
+            given.first("instantiateParams", instantiateParams.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphExec", phGraphExec) };
@@ -1613,6 +1816,7 @@ pub(crate) unsafe extern "C" fn cuGraphExecGetFlags(hGraphExec: CUgraphExec, fla
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::exec::cuGraphExecGetFlags(arg(hGraphExec), arg(flags)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -1627,12 +1831,17 @@ pub(crate) unsafe extern "C" fn cuGraphExecKernelNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExecKernelNodeSetParams");
+    static CALL: Call = Call::new("cuGraphExecKernelNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::kernel::cuGraphExecKernelNodeSetParams(arg(hGraphExec), arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
@@ -1648,7 +1857,7 @@ pub(crate) unsafe extern "C" fn cuGraphExecKernelNodeSetParams_v2(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_KERNEL_NODE_PARAMS_v2,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExecKernelNodeSetParams_v2");
+    static CALL: Call = Call::new("cuGraphExecKernelNodeSetParams_v2").in_callbacks();
     enter(
         &CALL,
         || {
@@ -1656,6 +1865,11 @@ pub(crate) unsafe extern "C" fn cuGraphExecKernelNodeSetParams_v2(
             unsafe {
                 api::graph::kernel::cuGraphExecKernelNodeSetParams_v2(arg(hGraphExec), arg(hNode), arg(nodeParams))
             }
+        },
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
@@ -1672,7 +1886,7 @@ pub(crate) unsafe extern "C" fn cuGraphExecMemcpyNodeSetParams(
     copyParams: *const CUDA_MEMCPY3D_v2,
     ctx: CUcontext,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExecMemcpyNodeSetParams");
+    static CALL: Call = Call::new("cuGraphExecMemcpyNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
@@ -1685,6 +1899,12 @@ pub(crate) unsafe extern "C" fn cuGraphExecMemcpyNodeSetParams(
                     arg(ctx),
                 )
             }
+        },
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("copyParams", copyParams.is_null(), ErrorCode::InvalidValue);
+            given.first("ctx", ctx.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
@@ -1702,7 +1922,7 @@ pub(crate) unsafe extern "C" fn cuGraphExecMemsetNodeSetParams(
     memsetParams: *const CUDA_MEMSET_NODE_PARAMS_v1,
     ctx: CUcontext,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExecMemsetNodeSetParams");
+    static CALL: Call = Call::new("cuGraphExecMemsetNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
@@ -1715,6 +1935,12 @@ pub(crate) unsafe extern "C" fn cuGraphExecMemsetNodeSetParams(
                     arg(ctx),
                 )
             }
+        },
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("memsetParams", memsetParams.is_null(), ErrorCode::InvalidValue);
+            given.first("ctx", ctx.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
@@ -1731,12 +1957,17 @@ pub(crate) unsafe extern "C" fn cuGraphExecHostNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_HOST_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExecHostNodeSetParams");
+    static CALL: Call = Call::new("cuGraphExecHostNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::host::cuGraphExecHostNodeSetParams(arg(hGraphExec), arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
@@ -1752,7 +1983,7 @@ pub(crate) unsafe extern "C" fn cuGraphExecChildGraphNodeSetParams(
     hNode: CUgraphNode,
     childGraph: CUgraph,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExecChildGraphNodeSetParams");
+    static CALL: Call = Call::new("cuGraphExecChildGraphNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
@@ -1760,6 +1991,11 @@ pub(crate) unsafe extern "C" fn cuGraphExecChildGraphNodeSetParams(
             unsafe {
                 api::graph::child::cuGraphExecChildGraphNodeSetParams(arg(hGraphExec), arg(hNode), arg(childGraph))
             }
+        },
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("childGraph", childGraph.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
@@ -1775,12 +2011,17 @@ pub(crate) unsafe extern "C" fn cuGraphExecEventRecordNodeSetEvent(
     hNode: CUgraphNode,
     event: CUevent,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExecEventRecordNodeSetEvent");
+    static CALL: Call = Call::new("cuGraphExecEventRecordNodeSetEvent").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::event::cuGraphExecEventRecordNodeSetEvent(arg(hGraphExec), arg(hNode), arg(event)) }
+        },
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("event", event.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
@@ -1796,12 +2037,17 @@ pub(crate) unsafe extern "C" fn cuGraphExecEventWaitNodeSetEvent(
     hNode: CUgraphNode,
     event: CUevent,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExecEventWaitNodeSetEvent");
+    static CALL: Call = Call::new("cuGraphExecEventWaitNodeSetEvent").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::event::cuGraphExecEventWaitNodeSetEvent(arg(hGraphExec), arg(hNode), arg(event)) }
+        },
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("event", event.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
@@ -1817,12 +2063,20 @@ pub(crate) unsafe extern "C" fn cuGraphExecExternalSemaphoresSignalNodeSetParams
     hNode: CUgraphNode,
     nodeParams: *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExecExternalSemaphoresSignalNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    static CALL: Call = Call::new("cuGraphExecExternalSemaphoresSignalNodeSetParams").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1831,12 +2085,20 @@ pub(crate) unsafe extern "C" fn cuGraphExecExternalSemaphoresWaitNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExecExternalSemaphoresWaitNodeSetParams");
-    not_supported(&CALL, |trace| {
-        trace.arg("hGraphExec", &hGraphExec);
-        trace.arg("hNode", &hNode);
-        trace.arg("nodeParams", &nodeParams);
-    })
+    static CALL: Call = Call::new("cuGraphExecExternalSemaphoresWaitNodeSetParams").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("hGraphExec", &hGraphExec);
+            trace.arg("hNode", &hNode);
+            trace.arg("nodeParams", &nodeParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -1845,12 +2107,16 @@ pub(crate) unsafe extern "C" fn cuGraphNodeSetEnabled(
     hNode: CUgraphNode,
     isEnabled: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphNodeSetEnabled");
+    static CALL: Call = Call::new("cuGraphNodeSetEnabled").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::exec::cuGraphNodeSetEnabled(arg(hGraphExec), arg(hNode), arg(isEnabled)) }
+        },
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
@@ -1866,12 +2132,17 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetEnabled(
     hNode: CUgraphNode,
     isEnabled: *mut u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphNodeGetEnabled");
+    static CALL: Call = Call::new("cuGraphNodeGetEnabled").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::exec::cuGraphNodeGetEnabled(arg(hGraphExec), arg(hNode), arg(isEnabled)) }
+        },
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("isEnabled", isEnabled.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
@@ -1884,12 +2155,16 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetEnabled(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphUpload(hGraph: CUgraphExec, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuGraphUpload");
+    static CALL: Call = Call::new("cuGraphUpload").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::exec::cuGraphUpload(DefaultStream::Legacy, arg(hGraph), arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hGraph", &hGraph);
@@ -1900,12 +2175,16 @@ pub(crate) unsafe extern "C" fn cuGraphUpload(hGraph: CUgraphExec, hStream: CUst
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphUpload_ptsz(hGraph: CUgraphExec, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuGraphUpload_ptsz");
+    static CALL: Call = Call::new("cuGraphUpload_ptsz").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::exec::cuGraphUpload(DefaultStream::PerThread, arg(hGraph), arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hGraph", &hGraph);
@@ -1916,12 +2195,15 @@ pub(crate) unsafe extern "C" fn cuGraphUpload_ptsz(hGraph: CUgraphExec, hStream:
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphLaunch(hGraph: CUgraphExec, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuGraphLaunch");
+    static CALL: Call = Call::new("cuGraphLaunch").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::exec::cuGraphLaunch(DefaultStream::Legacy, arg(hGraph), arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hGraph", &hGraph);
@@ -1932,12 +2214,15 @@ pub(crate) unsafe extern "C" fn cuGraphLaunch(hGraph: CUgraphExec, hStream: CUst
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphLaunch_ptsz(hGraph: CUgraphExec, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuGraphLaunch_ptsz");
+    static CALL: Call = Call::new("cuGraphLaunch_ptsz").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::exec::cuGraphLaunch(DefaultStream::PerThread, arg(hGraph), arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hGraph", &hGraph);
@@ -1952,9 +2237,11 @@ pub(crate) unsafe extern "C" fn cuGraphExecDestroy(hGraphExec: CUgraphExec) -> C
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::exec::cuGraphExecDestroy(arg(hGraphExec)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
         },
@@ -1970,6 +2257,7 @@ pub(crate) unsafe extern "C" fn cuGraphDestroy(hGraph: CUgraph) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphDestroy(arg(hGraph)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hGraph", &hGraph);
         },
@@ -1997,6 +2285,7 @@ pub(crate) unsafe extern "C" fn cuGraphExecUpdate(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
             trace.arg("hGraph", &hGraph);
@@ -2021,6 +2310,7 @@ pub(crate) unsafe extern "C" fn cuGraphExecUpdate_v2(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::exec::cuGraphExecUpdate_v2(arg(hGraphExec), arg(hGraph), arg(resultInfo)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
             trace.arg("hGraph", &hGraph);
@@ -2039,6 +2329,7 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeCopyAttributes(dst: CUgraphNode
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::kernel::cuGraphKernelNodeCopyAttributes(arg(dst), arg(src)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dst", &dst);
             trace.arg("src", &src);
@@ -2059,6 +2350,7 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeGetAttribute(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::kernel::cuGraphKernelNodeGetAttribute(arg(hNode), arg(attr), arg(value_out)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             trace.arg("attr", &attr);
@@ -2081,6 +2373,7 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeSetAttribute(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::kernel::cuGraphKernelNodeSetAttribute(arg(hNode), arg(attr), arg(value)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             trace.arg("attr", &attr);
@@ -2095,12 +2388,16 @@ pub(crate) unsafe extern "C" fn cuGraphDebugDotPrint(
     path: *const core::ffi::c_char,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphDebugDotPrint");
+    static CALL: Call = Call::new("cuGraphDebugDotPrint").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::structure::cuGraphDebugDotPrint(arg(hGraph), arg(path), arg(flags)) }
+        },
+        |given| {
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("path", path.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraph", &hGraph);
@@ -2119,7 +2416,7 @@ pub(crate) unsafe extern "C" fn cuUserObjectCreate(
     initialRefcount: u32,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuUserObjectCreate");
+    static CALL: Call = Call::new("cuUserObjectCreate").in_callbacks();
     enter(
         &CALL,
         || {
@@ -2134,6 +2431,11 @@ pub(crate) unsafe extern "C" fn cuUserObjectCreate(
                 )
             }
         },
+        |given| {
+            given.first("object_out", object_out.is_null(), ErrorCode::InvalidValue);
+            given.first("ptr", ptr.is_null(), ErrorCode::InvalidValue);
+            given.first("destroy", destroy.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("object_out", object_out) };
@@ -2147,12 +2449,15 @@ pub(crate) unsafe extern "C" fn cuUserObjectCreate(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuUserObjectRetain(object: CUuserObject, count: u32) -> CUresult {
-    static CALL: Call = Call::new("cuUserObjectRetain");
+    static CALL: Call = Call::new("cuUserObjectRetain").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::user_object::cuUserObjectRetain(arg(object), arg(count)) }
+        },
+        |given| {
+            given.first("object", object.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("object", &object);
@@ -2163,12 +2468,15 @@ pub(crate) unsafe extern "C" fn cuUserObjectRetain(object: CUuserObject, count: 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuUserObjectRelease(object: CUuserObject, count: u32) -> CUresult {
-    static CALL: Call = Call::new("cuUserObjectRelease");
+    static CALL: Call = Call::new("cuUserObjectRelease").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::user_object::cuUserObjectRelease(arg(object), arg(count)) }
+        },
+        |given| {
+            given.first("object", object.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("object", &object);
@@ -2184,12 +2492,16 @@ pub(crate) unsafe extern "C" fn cuGraphRetainUserObject(
     count: u32,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphRetainUserObject");
+    static CALL: Call = Call::new("cuGraphRetainUserObject").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::user_object::cuGraphRetainUserObject(arg(graph), arg(object), arg(count), arg(flags)) }
+        },
+        |given| {
+            given.first("graph", graph.0 == 0, ErrorCode::InvalidValue);
+            given.first("object", object.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("graph", &graph);
@@ -2202,12 +2514,16 @@ pub(crate) unsafe extern "C" fn cuGraphRetainUserObject(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphReleaseUserObject(graph: CUgraph, object: CUuserObject, count: u32) -> CUresult {
-    static CALL: Call = Call::new("cuGraphReleaseUserObject");
+    static CALL: Call = Call::new("cuGraphReleaseUserObject").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::user_object::cuGraphReleaseUserObject(arg(graph), arg(object), arg(count)) }
+        },
+        |given| {
+            given.first("graph", graph.0 == 0, ErrorCode::InvalidValue);
+            given.first("object", object.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("graph", &graph);
@@ -2239,6 +2555,9 @@ pub(crate) unsafe extern "C" fn cuGraphAddNode(
                     arg(nodeParams),
                 )
             }
+        },
+        |given| {
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -2276,6 +2595,9 @@ pub(crate) unsafe extern "C" fn cuGraphAddNode_v2(
                     arg(nodeParams),
                 )
             }
+        },
+        |given| {
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -2315,6 +2637,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddNode_v3(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phGraphNode", phGraphNode) };
@@ -2333,12 +2656,16 @@ pub(crate) unsafe extern "C" fn cuGraphNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *mut CUgraphNodeParams,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphNodeSetParams");
+    static CALL: Call = Call::new("cuGraphNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::node::cuGraphNodeSetParams(arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hNode", &hNode);
@@ -2359,6 +2686,7 @@ pub(crate) unsafe extern "C" fn cuGraphNodeSetParams_v2(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::node::cuGraphNodeSetParams_v2(arg(hNode), arg(nodeParams)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             trace.arg("nodeParams", &nodeParams);
@@ -2378,6 +2706,7 @@ pub(crate) unsafe extern "C" fn cuGraphNodeGetParams(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::node::cuGraphNodeGetParams(arg(hNode), arg(nodeParams)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hNode", &hNode);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -2392,12 +2721,17 @@ pub(crate) unsafe extern "C" fn cuGraphExecNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: *mut CUgraphNodeParams,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphExecNodeSetParams");
+    static CALL: Call = Call::new("cuGraphExecNodeSetParams").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::graph::node::cuGraphExecNodeSetParams(arg(hGraphExec), arg(hNode), arg(nodeParams)) }
+        },
+        |given| {
+            given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
+            given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
+            given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hGraphExec", &hGraphExec);
@@ -2415,7 +2749,7 @@ pub(crate) unsafe extern "C" fn cuGraphConditionalHandleCreate(
     defaultLaunchValue: u32,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphConditionalHandleCreate");
+    static CALL: Call = Call::new("cuGraphConditionalHandleCreate").in_callbacks();
     enter(
         &CALL,
         || {
@@ -2429,6 +2763,11 @@ pub(crate) unsafe extern "C" fn cuGraphConditionalHandleCreate(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.first("pHandle_out", pHandle_out.is_null(), ErrorCode::InvalidValue);
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+            given.first("ctx", ctx.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.

@@ -3,15 +3,22 @@
 //! Graphics interoperability.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::border::{Call, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphicsUnregisterResource(resource: CUgraphicsResource) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsUnregisterResource");
-    not_supported(&CALL, |trace| {
-        trace.arg("resource", &resource);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            trace.arg("resource", &resource);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -22,13 +29,19 @@ pub(crate) unsafe extern "C" fn cuGraphicsSubResourceGetMappedArray(
     mipLevel: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsSubResourceGetMappedArray");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pArray", pArray) };
-        trace.arg("resource", &resource);
-        trace.arg("arrayIndex", &arrayIndex);
-        trace.arg("mipLevel", &mipLevel);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pArray", pArray) };
+            trace.arg("resource", &resource);
+            trace.arg("arrayIndex", &arrayIndex);
+            trace.arg("mipLevel", &mipLevel);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -37,11 +50,17 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedMipmappedArray(
     resource: CUgraphicsResource,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsResourceGetMappedMipmappedArray");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pMipmappedArray", pMipmappedArray) };
-        trace.arg("resource", &resource);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pMipmappedArray", pMipmappedArray) };
+            trace.arg("resource", &resource);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -51,13 +70,19 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedPointer(
     resource: CUgraphicsResource,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsResourceGetMappedPointer");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pDevPtr", pDevPtr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pSize", pSize) };
-        trace.arg("resource", &resource);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pDevPtr", pDevPtr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pSize", pSize) };
+            trace.arg("resource", &resource);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -67,31 +92,49 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedPointer_v2(
     resource: CUgraphicsResource,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsResourceGetMappedPointer_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pDevPtr", pDevPtr) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pSize", pSize) };
-        trace.arg("resource", &resource);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pDevPtr", pDevPtr) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pSize", pSize) };
+            trace.arg("resource", &resource);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphicsResourceSetMapFlags(resource: CUgraphicsResource, flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsResourceSetMapFlags");
-    not_supported(&CALL, |trace| {
-        trace.arg("resource", &resource);
-        trace.arg("flags", &flags);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            trace.arg("resource", &resource);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphicsResourceSetMapFlags_v2(resource: CUgraphicsResource, flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsResourceSetMapFlags_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("resource", &resource);
-        trace.arg("flags", &flags);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            trace.arg("resource", &resource);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -101,11 +144,17 @@ pub(crate) unsafe extern "C" fn cuGraphicsMapResources(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsMapResources");
-    not_supported(&CALL, |trace| {
-        trace.arg("count", &count);
-        trace.arg("resources", &resources);
-        trace.arg("hStream", &hStream);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resources", resources.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("count", &count);
+            trace.arg("resources", &resources);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -115,11 +164,17 @@ pub(crate) unsafe extern "C" fn cuGraphicsMapResources_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsMapResources_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("count", &count);
-        trace.arg("resources", &resources);
-        trace.arg("hStream", &hStream);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resources", resources.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("count", &count);
+            trace.arg("resources", &resources);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -129,11 +184,17 @@ pub(crate) unsafe extern "C" fn cuGraphicsUnmapResources(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsUnmapResources");
-    not_supported(&CALL, |trace| {
-        trace.arg("count", &count);
-        trace.arg("resources", &resources);
-        trace.arg("hStream", &hStream);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resources", resources.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("count", &count);
+            trace.arg("resources", &resources);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -143,9 +204,15 @@ pub(crate) unsafe extern "C" fn cuGraphicsUnmapResources_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsUnmapResources_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("count", &count);
-        trace.arg("resources", &resources);
-        trace.arg("hStream", &hStream);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resources", resources.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("count", &count);
+            trace.arg("resources", &resources);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }

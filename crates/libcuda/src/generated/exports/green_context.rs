@@ -3,6 +3,7 @@
 //! Green contexts.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter, not_supported};
@@ -15,31 +16,50 @@ pub(crate) unsafe extern "C" fn cuGreenCtxCreate(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGreenCtxCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phCtx", phCtx) };
-        trace.arg("desc", &desc);
-        trace.arg("dev", &dev);
-        trace.arg("flags", &flags);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("phCtx", phCtx.is_null(), ErrorCode::InvalidValue);
+            given.then("desc", desc.0 == 0, ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phCtx", phCtx) };
+            trace.arg("desc", &desc);
+            trace.arg("dev", &dev);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGreenCtxDestroy(hCtx: CUgreenCtx) -> CUresult {
     static CALL: Call = Call::new("cuGreenCtxDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("hCtx", &hCtx);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("hCtx", hCtx.0 == 0, ErrorCode::InvalidContext);
+        },
+        |trace| {
+            trace.arg("hCtx", &hCtx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxFromGreenCtx(pContext: *mut CUcontext, hCtx: CUgreenCtx) -> CUresult {
     static CALL: Call = Call::new("cuCtxFromGreenCtx");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pContext", pContext) };
-        trace.arg("hCtx", &hCtx);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("pContext", pContext.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pContext", pContext) };
+            trace.arg("hCtx", &hCtx);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -49,12 +69,18 @@ pub(crate) unsafe extern "C" fn cuDeviceGetDevResource(
     r#type: CUdevResourceType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetDevResource");
-    not_supported(&CALL, |trace| {
-        trace.arg("device", &device);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("resource", resource) };
-        trace.arg("type", &r#type);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("resource", resource.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("device", &device);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("resource", resource) };
+            trace.arg("type", &r#type);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -63,13 +89,20 @@ pub(crate) unsafe extern "C" fn cuCtxGetDevResource(
     resource: *mut CUdevResource,
     r#type: CUdevResourceType,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuCtxGetDevResource");
-    not_supported(&CALL, |trace| {
-        trace.arg("hCtx", &hCtx);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("resource", resource) };
-        trace.arg("type", &r#type);
-    })
+    static CALL: Call = Call::new("cuCtxGetDevResource").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("hCtx", hCtx.0 == 0, ErrorCode::InvalidValue);
+            given.first("resource", resource.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("hCtx", &hCtx);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("resource", resource) };
+            trace.arg("type", &r#type);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -78,13 +111,20 @@ pub(crate) unsafe extern "C" fn cuGreenCtxGetDevResource(
     resource: *mut CUdevResource,
     r#type: CUdevResourceType,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGreenCtxGetDevResource");
-    not_supported(&CALL, |trace| {
-        trace.arg("hCtx", &hCtx);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("resource", resource) };
-        trace.arg("type", &r#type);
-    })
+    static CALL: Call = Call::new("cuGreenCtxGetDevResource").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("hCtx", hCtx.0 == 0, ErrorCode::InvalidValue);
+            given.first("resource", resource.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("hCtx", &hCtx);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("resource", resource) };
+            trace.arg("type", &r#type);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -97,16 +137,25 @@ pub(crate) unsafe extern "C" fn cuDevSmResourceSplitByCount(
     minCount: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDevSmResourceSplitByCount");
-    not_supported(&CALL, |trace| {
-        trace.arg("result", &result);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("nbGroups", nbGroups) };
-        trace.arg("input", &input);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("remainder", remainder) };
-        trace.arg("flags", &flags);
-        trace.arg("minCount", &minCount);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("result", result.is_null(), ErrorCode::InvalidValue);
+            given.then("nbGroups", nbGroups.is_null(), ErrorCode::InvalidValue);
+            given.then("input", input.is_null(), ErrorCode::InvalidValue);
+            given.then("remainder", remainder.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("result", &result);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("nbGroups", nbGroups) };
+            trace.arg("input", &input);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("remainder", remainder) };
+            trace.arg("flags", &flags);
+            trace.arg("minCount", &minCount);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -119,15 +168,19 @@ pub(crate) unsafe extern "C" fn cuDevSmResourceSplit(
     groupParams: *mut CU_DEV_SM_RESOURCE_GROUP_PARAMS,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDevSmResourceSplit");
-    not_supported(&CALL, |trace| {
-        trace.arg("result", &result);
-        trace.arg("nbGroups", &nbGroups);
-        trace.arg("input", &input);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("remainder", remainder) };
-        trace.arg("flags", &flags);
-        trace.arg("groupParams", &groupParams);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("result", &result);
+            trace.arg("nbGroups", &nbGroups);
+            trace.arg("input", &input);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("remainder", remainder) };
+            trace.arg("flags", &flags);
+            trace.arg("groupParams", &groupParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -137,40 +190,64 @@ pub(crate) unsafe extern "C" fn cuDevResourceGenerateDesc(
     nbResources: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDevResourceGenerateDesc");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phDesc", phDesc) };
-        trace.arg("resources", &resources);
-        trace.arg("nbResources", &nbResources);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("phDesc", phDesc.is_null(), ErrorCode::InvalidValue);
+            given.first("resources", resources.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phDesc", phDesc) };
+            trace.arg("resources", &resources);
+            trace.arg("nbResources", &nbResources);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGreenCtxRecordEvent(hCtx: CUgreenCtx, hEvent: CUevent) -> CUresult {
-    static CALL: Call = Call::new("cuGreenCtxRecordEvent");
-    not_supported(&CALL, |trace| {
-        trace.arg("hCtx", &hCtx);
-        trace.arg("hEvent", &hEvent);
-    })
+    static CALL: Call = Call::new("cuGreenCtxRecordEvent").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("hCtx", hCtx.0 == 0, ErrorCode::InvalidContext);
+            given.first("hEvent", hEvent.0 == 0, ErrorCode::InvalidContext);
+        },
+        |trace| {
+            trace.arg("hCtx", &hCtx);
+            trace.arg("hEvent", &hEvent);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGreenCtxWaitEvent(hCtx: CUgreenCtx, hEvent: CUevent) -> CUresult {
-    static CALL: Call = Call::new("cuGreenCtxWaitEvent");
-    not_supported(&CALL, |trace| {
-        trace.arg("hCtx", &hCtx);
-        trace.arg("hEvent", &hEvent);
-    })
+    static CALL: Call = Call::new("cuGreenCtxWaitEvent").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("hCtx", hCtx.0 == 0, ErrorCode::InvalidContext);
+            given.first("hEvent", hEvent.0 == 0, ErrorCode::InvalidContext);
+        },
+        |trace| {
+            trace.arg("hCtx", &hCtx);
+            trace.arg("hEvent", &hEvent);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetGreenCtx(hStream: CUstream, phCtx: *mut CUgreenCtx) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetGreenCtx");
+    static CALL: Call = Call::new("cuStreamGetGreenCtx").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetGreenCtx(arg(hStream), arg(phCtx)) }
+        },
+        |given| {
+            given.first("phCtx", phCtx.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -187,24 +264,36 @@ pub(crate) unsafe extern "C" fn cuGreenCtxStreamCreate(
     flags: u32,
     priority: i32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGreenCtxStreamCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phStream", phStream) };
-        trace.arg("greenCtx", &greenCtx);
-        trace.arg("flags", &flags);
-        trace.arg("priority", &priority);
-    })
+    static CALL: Call = Call::new("cuGreenCtxStreamCreate").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("greenCtx", greenCtx.0 == 0, ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phStream", phStream) };
+            trace.arg("greenCtx", &greenCtx);
+            trace.arg("flags", &flags);
+            trace.arg("priority", &priority);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGreenCtxGetId(greenCtx: CUgreenCtx, greenCtxId: *mut u64) -> CUresult {
     static CALL: Call = Call::new("cuGreenCtxGetId");
-    not_supported(&CALL, |trace| {
-        trace.arg("greenCtx", &greenCtx);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("greenCtxId", greenCtxId) };
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("greenCtxId", greenCtxId.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("greenCtx", &greenCtx);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("greenCtxId", greenCtxId) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -214,12 +303,16 @@ pub(crate) unsafe extern "C" fn cuStreamGetDevResource(
     r#type: CUdevResourceType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetDevResource");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("resource", resource) };
-        trace.arg("type", &r#type);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("resource", resource) };
+            trace.arg("type", &r#type);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -229,10 +322,14 @@ pub(crate) unsafe extern "C" fn cuStreamGetDevResource_ptsz(
     r#type: CUdevResourceType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetDevResource_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("resource", resource) };
-        trace.arg("type", &r#type);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("hStream", &hStream);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("resource", resource) };
+            trace.arg("type", &r#type);
+        },
+    )
 }

@@ -16,6 +16,7 @@ pub(crate) unsafe extern "C" fn cuInit(Flags: u32) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::init::cuInit(arg(Flags)) }
         },
+        |_| {},
         |trace| {
             trace.arg("Flags", &Flags);
         },

@@ -3,6 +3,7 @@
 //! Library management.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter};
@@ -35,6 +36,10 @@ pub(crate) unsafe extern "C" fn cuLibraryLoadData(
                     arg(numLibraryOptions),
                 )
             }
+        },
+        |given| {
+            given.first("library", library.is_null(), ErrorCode::InvalidValue);
+            given.first("code", code.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -79,6 +84,10 @@ pub(crate) unsafe extern "C" fn cuLibraryLoadFromFile(
                 )
             }
         },
+        |given| {
+            given.first("library", library.is_null(), ErrorCode::InvalidValue);
+            given.first("fileName", fileName.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("library", library) };
@@ -100,8 +109,12 @@ pub(crate) unsafe extern "C" fn cuLibraryUnload(library: CUlibrary) -> CUresult 
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuLibraryUnload(arg(library)) }
+        },
+        |given| {
+            given.first("library", library.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("library", &library);
@@ -122,6 +135,11 @@ pub(crate) unsafe extern "C" fn cuLibraryGetKernel(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuLibraryGetKernel(arg(pKernel), arg(library), arg(name)) }
         },
+        |given| {
+            given.first("pKernel", pKernel.is_null(), ErrorCode::InvalidValue);
+            given.first("name", name.is_null(), ErrorCode::InvalidValue);
+            given.first("library", library.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pKernel", pKernel) };
@@ -140,6 +158,10 @@ pub(crate) unsafe extern "C" fn cuLibraryGetKernelCount(count: *mut u32, lib: CU
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuLibraryGetKernelCount(arg(count), arg(lib)) }
+        },
+        |given| {
+            given.first("count", count.is_null(), ErrorCode::InvalidValue);
+            given.first("lib", lib.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -162,6 +184,10 @@ pub(crate) unsafe extern "C" fn cuLibraryEnumerateKernels(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuLibraryEnumerateKernels(arg(kernels), arg(numKernels), arg(lib)) }
         },
+        |given| {
+            given.first("kernels", kernels.is_null(), ErrorCode::InvalidValue);
+            given.first("lib", lib.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("kernels", &kernels);
             trace.arg("numKernels", &numKernels);
@@ -178,6 +204,10 @@ pub(crate) unsafe extern "C" fn cuLibraryGetModule(pMod: *mut CUmodule, library:
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuLibraryGetModule(arg(pMod), arg(library)) }
+        },
+        |given| {
+            given.first("pMod", pMod.is_null(), ErrorCode::InvalidValue);
+            given.first("library", library.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -196,6 +226,10 @@ pub(crate) unsafe extern "C" fn cuKernelGetFunction(pFunc: *mut CUfunction, kern
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuKernelGetFunction(arg(pFunc), arg(kernel)) }
         },
+        |given| {
+            given.first("pFunc", pFunc.is_null(), ErrorCode::InvalidValue);
+            given.first("kernel", kernel.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pFunc", pFunc) };
@@ -212,6 +246,10 @@ pub(crate) unsafe extern "C" fn cuKernelGetLibrary(pLib: *mut CUlibrary, kernel:
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuKernelGetLibrary(arg(pLib), arg(kernel)) }
+        },
+        |given| {
+            given.first("pLib", pLib.is_null(), ErrorCode::InvalidValue);
+            given.first("kernel", kernel.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -234,6 +272,12 @@ pub(crate) unsafe extern "C" fn cuLibraryGetGlobal(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuLibraryGetGlobal(arg(dptr), arg(bytes), arg(library), arg(name)) }
+        },
+        |given| {
+            given.first("dptr", dptr.is_null(), ErrorCode::InvalidValue);
+            given.first("bytes", bytes.is_null(), ErrorCode::InvalidValue);
+            given.first("library", library.0 == 0, ErrorCode::InvalidValue);
+            given.first("name", name.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -261,6 +305,12 @@ pub(crate) unsafe extern "C" fn cuLibraryGetManaged(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuLibraryGetManaged(arg(dptr), arg(bytes), arg(library), arg(name)) }
         },
+        |given| {
+            given.first("dptr", dptr.is_null(), ErrorCode::InvalidValue);
+            given.first("bytes", bytes.is_null(), ErrorCode::InvalidValue);
+            given.first("library", library.0 == 0, ErrorCode::InvalidValue);
+            given.first("name", name.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("dptr", dptr) };
@@ -286,6 +336,7 @@ pub(crate) unsafe extern "C" fn cuLibraryGetUnifiedFunction(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuLibraryGetUnifiedFunction(arg(fptr), arg(library), arg(symbol)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("fptr", fptr) };
@@ -309,6 +360,9 @@ pub(crate) unsafe extern "C" fn cuKernelGetAttribute(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuKernelGetAttribute(arg(pi), arg(attrib), arg(kernel), arg(dev)) }
+        },
+        |given| {
+            given.first("kernel", kernel.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -334,6 +388,9 @@ pub(crate) unsafe extern "C" fn cuKernelSetAttribute(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuKernelSetAttribute(arg(attrib), arg(val), arg(kernel), arg(dev)) }
         },
+        |given| {
+            given.first("kernel", kernel.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("attrib", &attrib);
             trace.arg("val", &val);
@@ -356,6 +413,9 @@ pub(crate) unsafe extern "C" fn cuKernelSetCacheConfig(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuKernelSetCacheConfig(arg(kernel), arg(config), arg(dev)) }
         },
+        |given| {
+            given.first("kernel", kernel.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("kernel", &kernel);
             trace.arg("config", &config);
@@ -372,6 +432,10 @@ pub(crate) unsafe extern "C" fn cuKernelGetName(name: *mut *const core::ffi::c_c
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuKernelGetName(arg(name), arg(hfunc)) }
+        },
+        |given| {
+            given.first("name", name.is_null(), ErrorCode::InvalidValue);
+            given.first("hfunc", hfunc.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -397,6 +461,10 @@ pub(crate) unsafe extern "C" fn cuKernelGetParamInfo(
                 api::library::cuKernelGetParamInfo(arg(kernel), arg(paramIndex), arg(paramOffset), arg(paramSize))
             }
         },
+        |given| {
+            given.first("kernel", kernel.0 == 0, ErrorCode::InvalidValue);
+            given.first("paramOffset", paramOffset.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("kernel", &kernel);
             trace.arg("paramIndex", &paramIndex);
@@ -417,6 +485,7 @@ pub(crate) unsafe extern "C" fn cuKernelGetParamCount(kernel: CUkernel, paramCou
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::library::cuKernelGetParamCount(arg(kernel), arg(paramCount)) }
         },
+        |_| {},
         |trace| {
             trace.arg("kernel", &kernel);
             // SAFETY: the trace reads what the call has written there if it succeeded.

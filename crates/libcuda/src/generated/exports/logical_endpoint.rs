@@ -12,11 +12,15 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointIdReserve(
     count: cuuint32_t,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogicalEndpointIdReserve");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("baseLeId", baseLeId) };
-        trace.arg("count", &count);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("baseLeId", baseLeId) };
+            trace.arg("count", &count);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -25,10 +29,14 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointIdRelease(
     count: cuuint32_t,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogicalEndpointIdRelease");
-    not_supported(&CALL, |trace| {
-        trace.arg("baseLeId", &baseLeId);
-        trace.arg("count", &count);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("baseLeId", &baseLeId);
+            trace.arg("count", &count);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -37,27 +45,39 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointCreate(
     prop: *const CUlogicalEndpointProp,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogicalEndpointCreate");
-    not_supported(&CALL, |trace| {
-        trace.arg("leId", &leId);
-        trace.arg("prop", &prop);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("leId", &leId);
+            trace.arg("prop", &prop);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLogicalEndpointAddDevice(leId: CUlogicalEndpointId, dev: CUdevice) -> CUresult {
     static CALL: Call = Call::new("cuLogicalEndpointAddDevice");
-    not_supported(&CALL, |trace| {
-        trace.arg("leId", &leId);
-        trace.arg("dev", &dev);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("leId", &leId);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLogicalEndpointDestroy(leId: CUlogicalEndpointId) -> CUresult {
     static CALL: Call = Call::new("cuLogicalEndpointDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("leId", &leId);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("leId", &leId);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -70,14 +90,18 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointBindAddr(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogicalEndpointBindAddr");
-    not_supported(&CALL, |trace| {
-        trace.arg("leId", &leId);
-        trace.arg("dev", &dev);
-        trace.arg("offset", &offset);
-        trace.arg("ptr", &ptr);
-        trace.arg("size", &size);
-        trace.arg("flags", &flags);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("leId", &leId);
+            trace.arg("dev", &dev);
+            trace.arg("offset", &offset);
+            trace.arg("ptr", &ptr);
+            trace.arg("size", &size);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -91,15 +115,19 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointBindMem(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogicalEndpointBindMem");
-    not_supported(&CALL, |trace| {
-        trace.arg("leId", &leId);
-        trace.arg("dev", &dev);
-        trace.arg("offset", &offset);
-        trace.arg("memHandle", &memHandle);
-        trace.arg("memOffset", &memOffset);
-        trace.arg("size", &size);
-        trace.arg("flags", &flags);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("leId", &leId);
+            trace.arg("dev", &dev);
+            trace.arg("offset", &offset);
+            trace.arg("memHandle", &memHandle);
+            trace.arg("memOffset", &memOffset);
+            trace.arg("size", &size);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -110,12 +138,16 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointUnbind(
     size: cuuint64_t,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogicalEndpointUnbind");
-    not_supported(&CALL, |trace| {
-        trace.arg("leId", &leId);
-        trace.arg("dev", &dev);
-        trace.arg("offset", &offset);
-        trace.arg("size", &size);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("leId", &leId);
+            trace.arg("dev", &dev);
+            trace.arg("offset", &offset);
+            trace.arg("size", &size);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -125,11 +157,15 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointExport(
     handleType: CUlogicalEndpointIpcHandleType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogicalEndpointExport");
-    not_supported(&CALL, |trace| {
-        trace.arg("handle", &handle);
-        trace.arg("leId", &leId);
-        trace.arg("handleType", &handleType);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("handle", &handle);
+            trace.arg("leId", &leId);
+            trace.arg("handleType", &handleType);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -139,11 +175,15 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointImport(
     handleType: CUlogicalEndpointIpcHandleType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogicalEndpointImport");
-    not_supported(&CALL, |trace| {
-        trace.arg("leId", &leId);
-        trace.arg("handle", &handle);
-        trace.arg("handleType", &handleType);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("leId", &leId);
+            trace.arg("handle", &handle);
+            trace.arg("handleType", &handleType);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -153,13 +193,17 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointGetLimits(
     prop: *const CUlogicalEndpointProp,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogicalEndpointGetLimits");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("bindAlignment", bindAlignment) };
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("maxSize", maxSize) };
-        trace.arg("prop", &prop);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("bindAlignment", bindAlignment) };
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("maxSize", maxSize) };
+            trace.arg("prop", &prop);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -169,9 +213,13 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointQuery(
     queryStatus: *mut i32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLogicalEndpointQuery");
-    not_supported(&CALL, |trace| {
-        trace.arg("leId", &leId);
-        trace.arg("count", &count);
-        trace.arg("queryStatus", &queryStatus);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("leId", &leId);
+            trace.arg("count", &count);
+            trace.arg("queryStatus", &queryStatus);
+        },
+    )
 }

@@ -13,13 +13,14 @@ pub(crate) unsafe extern "C" fn cuLogsRegisterCallback(
     userData: *mut core::ffi::c_void,
     callback_out: *mut CUlogsCallbackHandle,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLogsRegisterCallback");
+    static CALL: Call = Call::before_init("cuLogsRegisterCallback");
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::logs::cuLogsRegisterCallback(arg(callbackFunc), arg(userData), arg(callback_out)) }
         },
+        |_| {},
         |trace| {
             trace.arg("callbackFunc", &callbackFunc);
             trace.arg("userData", &userData);
@@ -31,13 +32,14 @@ pub(crate) unsafe extern "C" fn cuLogsRegisterCallback(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLogsUnregisterCallback(callback: CUlogsCallbackHandle) -> CUresult {
-    static CALL: Call = Call::new("cuLogsUnregisterCallback");
+    static CALL: Call = Call::before_init("cuLogsUnregisterCallback");
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::logs::cuLogsUnregisterCallback(arg(callback)) }
         },
+        |_| {},
         |trace| {
             trace.arg("callback", &callback);
         },
@@ -46,13 +48,14 @@ pub(crate) unsafe extern "C" fn cuLogsUnregisterCallback(callback: CUlogsCallbac
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLogsCurrent(iterator_out: *mut CUlogIterator, flags: u32) -> CUresult {
-    static CALL: Call = Call::new("cuLogsCurrent");
+    static CALL: Call = Call::before_init("cuLogsCurrent");
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::logs::cuLogsCurrent(arg(iterator_out), arg(flags)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("iterator_out", iterator_out) };
@@ -67,13 +70,14 @@ pub(crate) unsafe extern "C" fn cuLogsDumpToFile(
     pathToFile: *const core::ffi::c_char,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLogsDumpToFile");
+    static CALL: Call = Call::before_init("cuLogsDumpToFile");
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::logs::cuLogsDumpToFile(arg(iterator), arg(pathToFile), arg(flags)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("iterator", iterator) };
@@ -91,13 +95,14 @@ pub(crate) unsafe extern "C" fn cuLogsDumpToMemory(
     size: *mut usize,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLogsDumpToMemory");
+    static CALL: Call = Call::before_init("cuLogsDumpToMemory");
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::logs::cuLogsDumpToMemory(arg(iterator), arg(buffer), arg(size), arg(flags)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("iterator", iterator) };

@@ -3,6 +3,7 @@
 //! Memory management.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, DefaultStream, arg, enter, not_supported};
@@ -16,6 +17,7 @@ pub(crate) unsafe extern "C" fn cuMemGetInfo(free: *mut u32, total: *mut u32) ->
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemGetInfo(arg(free), arg(total)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("free", free) };
@@ -27,13 +29,14 @@ pub(crate) unsafe extern "C" fn cuMemGetInfo(free: *mut u32, total: *mut u32) ->
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> CUresult {
-    static CALL: Call = Call::new("cuMemGetInfo_v2");
+    static CALL: Call = Call::new("cuMemGetInfo_v2").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::device::cuMemGetInfo_v2(arg(free), arg(total)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("free", free) };
@@ -52,6 +55,7 @@ pub(crate) unsafe extern "C" fn cuMemAlloc(dptr: *mut CUdeviceptr_v1, bytesize: 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemAlloc(arg(dptr), arg(bytesize)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("dptr", dptr) };
@@ -62,13 +66,14 @@ pub(crate) unsafe extern "C" fn cuMemAlloc(dptr: *mut CUdeviceptr_v1, bytesize: 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemAlloc_v2(dptr: *mut CUdeviceptr_v2, bytesize: usize) -> CUresult {
-    static CALL: Call = Call::new("cuMemAlloc_v2");
+    static CALL: Call = Call::new("cuMemAlloc_v2").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::device::cuMemAlloc_v2(arg(dptr), arg(bytesize)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("dptr", dptr) };
@@ -100,6 +105,7 @@ pub(crate) unsafe extern "C" fn cuMemAllocPitch(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("dptr", dptr) };
@@ -120,7 +126,7 @@ pub(crate) unsafe extern "C" fn cuMemAllocPitch_v2(
     Height: usize,
     ElementSizeBytes: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemAllocPitch_v2");
+    static CALL: Call = Call::new("cuMemAllocPitch_v2").context_first();
     enter(
         &CALL,
         || {
@@ -135,6 +141,7 @@ pub(crate) unsafe extern "C" fn cuMemAllocPitch_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("dptr", dptr) };
@@ -153,9 +160,11 @@ pub(crate) unsafe extern "C" fn cuMemFree(dptr: CUdeviceptr_v1) -> CUresult {
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemFree(arg(dptr)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dptr", &dptr);
         },
@@ -171,6 +180,7 @@ pub(crate) unsafe extern "C" fn cuMemFree_v2(dptr: CUdeviceptr_v2) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::device::cuMemFree_v2(arg(dptr)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dptr", &dptr);
         },
@@ -190,6 +200,7 @@ pub(crate) unsafe extern "C" fn cuMemGetAddressRange(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemGetAddressRange(arg(pbase), arg(psize), arg(dptr)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pbase", pbase) };
@@ -213,6 +224,7 @@ pub(crate) unsafe extern "C" fn cuMemGetAddressRange_v2(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::device::cuMemGetAddressRange_v2(arg(pbase), arg(psize), arg(dptr)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pbase", pbase) };
@@ -232,6 +244,7 @@ pub(crate) unsafe extern "C" fn cuMemAllocHost(pp: *mut *mut core::ffi::c_void, 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemAllocHost(arg(pp), arg(bytesize)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pp", pp) };
@@ -242,13 +255,14 @@ pub(crate) unsafe extern "C" fn cuMemAllocHost(pp: *mut *mut core::ffi::c_void, 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemAllocHost_v2(pp: *mut *mut core::ffi::c_void, bytesize: usize) -> CUresult {
-    static CALL: Call = Call::new("cuMemAllocHost_v2");
+    static CALL: Call = Call::new("cuMemAllocHost_v2").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::host::cuMemAllocHost_v2(arg(pp), arg(bytesize)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pp", pp) };
@@ -266,6 +280,7 @@ pub(crate) unsafe extern "C" fn cuMemFreeHost(p: *mut core::ffi::c_void) -> CUre
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::host::cuMemFreeHost(arg(p)) }
         },
+        |_| {},
         |trace| {
             trace.arg("p", &p);
         },
@@ -278,13 +293,14 @@ pub(crate) unsafe extern "C" fn cuMemHostAlloc(
     bytesize: usize,
     Flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemHostAlloc");
+    static CALL: Call = Call::new("cuMemHostAlloc").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::host::cuMemHostAlloc(arg(pp), arg(bytesize), arg(Flags)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pp", pp) };
@@ -307,6 +323,7 @@ pub(crate) unsafe extern "C" fn cuMemHostGetDevicePointer(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemHostGetDevicePointer(arg(pdptr), arg(p), arg(Flags)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pdptr", pdptr) };
@@ -322,13 +339,14 @@ pub(crate) unsafe extern "C" fn cuMemHostGetDevicePointer_v2(
     p: *mut core::ffi::c_void,
     Flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemHostGetDevicePointer_v2");
+    static CALL: Call = Call::new("cuMemHostGetDevicePointer_v2").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::host::cuMemHostGetDevicePointer_v2(arg(pdptr), arg(p), arg(Flags)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pdptr", pdptr) };
@@ -347,6 +365,9 @@ pub(crate) unsafe extern "C" fn cuMemHostGetFlags(pFlags: *mut u32, p: *mut core
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::host::cuMemHostGetFlags(arg(pFlags), arg(p)) }
         },
+        |given| {
+            given.first("pFlags", pFlags.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pFlags", pFlags) };
@@ -357,12 +378,15 @@ pub(crate) unsafe extern "C" fn cuMemHostGetFlags(pFlags: *mut u32, p: *mut core
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemAllocManaged(dptr: *mut CUdeviceptr_v2, bytesize: usize, flags: u32) -> CUresult {
-    static CALL: Call = Call::new("cuMemAllocManaged");
+    static CALL: Call = Call::new("cuMemAllocManaged").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::device::cuMemAllocManaged(arg(dptr), arg(bytesize), arg(flags)) }
+        },
+        |given| {
+            given.first("dptr", dptr.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -380,7 +404,7 @@ pub(crate) unsafe extern "C" fn cuDeviceRegisterAsyncNotification(
     userData: *mut core::ffi::c_void,
     callback: *mut CUasyncCallbackHandle,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuDeviceRegisterAsyncNotification");
+    static CALL: Call = Call::new("cuDeviceRegisterAsyncNotification").in_callbacks();
     enter(
         &CALL,
         || {
@@ -394,6 +418,7 @@ pub(crate) unsafe extern "C" fn cuDeviceRegisterAsyncNotification(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("device", &device);
             trace.arg("callbackFunc", &callbackFunc);
@@ -409,13 +434,14 @@ pub(crate) unsafe extern "C" fn cuDeviceUnregisterAsyncNotification(
     device: CUdevice,
     callback: CUasyncCallbackHandle,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuDeviceUnregisterAsyncNotification");
+    static CALL: Call = Call::new("cuDeviceUnregisterAsyncNotification").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceUnregisterAsyncNotification(arg(device), arg(callback)) }
         },
+        |_| {},
         |trace| {
             trace.arg("device", &device);
             trace.arg("callback", &callback);
@@ -435,6 +461,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetByPCIBusId(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceGetByPCIBusId(arg(dev), arg(pciBusId)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("dev", dev) };
@@ -457,6 +484,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetPCIBusId(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceGetPCIBusId(arg(pciBusId), arg(len), arg(dev)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pciBusId", &pciBusId);
             trace.arg("len", &len);
@@ -473,6 +501,10 @@ pub(crate) unsafe extern "C" fn cuIpcGetEventHandle(pHandle: *mut CUipcEventHand
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::ipc::cuIpcGetEventHandle(arg(pHandle), arg(event)) }
+        },
+        |given| {
+            given.first("pHandle", pHandle.is_null(), ErrorCode::InvalidValue);
+            given.first("event", event.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -491,6 +523,9 @@ pub(crate) unsafe extern "C" fn cuIpcOpenEventHandle(phEvent: *mut CUevent, hand
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::ipc::cuIpcOpenEventHandle(arg(phEvent), arg(handle)) }
         },
+        |given| {
+            given.first("phEvent", phEvent.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phEvent", phEvent) };
@@ -508,6 +543,10 @@ pub(crate) unsafe extern "C" fn cuIpcGetMemHandle(pHandle: *mut CUipcMemHandle_v
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::ipc::cuIpcGetMemHandle(arg(pHandle), arg(dptr)) }
         },
+        |given| {
+            given.first("pHandle", pHandle.is_null(), ErrorCode::InvalidValue);
+            given.first("dptr", dptr == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pHandle", pHandle) };
@@ -522,12 +561,15 @@ pub(crate) unsafe extern "C" fn cuIpcOpenMemHandle(
     handle: CUipcMemHandle_v1,
     Flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuIpcOpenMemHandle");
+    static CALL: Call = Call::new("cuIpcOpenMemHandle").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::ipc::cuIpcOpenMemHandle(arg(pdptr), arg(handle), arg(Flags)) }
+        },
+        |given| {
+            given.first("pdptr", pdptr.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -544,12 +586,15 @@ pub(crate) unsafe extern "C" fn cuIpcOpenMemHandle_v2(
     handle: CUipcMemHandle_v1,
     Flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuIpcOpenMemHandle_v2");
+    static CALL: Call = Call::new("cuIpcOpenMemHandle_v2").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::ipc::cuIpcOpenMemHandle_v2(arg(pdptr), arg(handle), arg(Flags)) }
+        },
+        |given| {
+            given.first("pdptr", pdptr.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -569,6 +614,7 @@ pub(crate) unsafe extern "C" fn cuIpcCloseMemHandle(dptr: CUdeviceptr_v2) -> CUr
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::ipc::cuIpcCloseMemHandle(arg(dptr)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dptr", &dptr);
         },
@@ -584,6 +630,7 @@ pub(crate) unsafe extern "C" fn cuMemHostRegister(p: *mut core::ffi::c_void, byt
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::host::cuMemHostRegister(arg(p), arg(bytesize), arg(Flags)) }
         },
+        |_| {},
         |trace| {
             trace.arg("p", &p);
             trace.arg("bytesize", &bytesize);
@@ -605,6 +652,7 @@ pub(crate) unsafe extern "C" fn cuMemHostRegister_v2(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::host::cuMemHostRegister_v2(arg(p), arg(bytesize), arg(Flags)) }
         },
+        |_| {},
         |trace| {
             trace.arg("p", &p);
             trace.arg("bytesize", &bytesize);
@@ -622,6 +670,9 @@ pub(crate) unsafe extern "C" fn cuMemHostUnregister(p: *mut core::ffi::c_void) -
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::host::cuMemHostUnregister(arg(p)) }
         },
+        |given| {
+            given.then("p", p.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("p", &p);
         },
@@ -637,6 +688,7 @@ pub(crate) unsafe extern "C" fn cuMemcpy(dst: CUdeviceptr_v2, src: CUdeviceptr_v
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy(DefaultStream::Legacy, arg(dst), arg(src), arg(ByteCount)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dst", &dst);
             trace.arg("src", &src);
@@ -654,6 +706,7 @@ pub(crate) unsafe extern "C" fn cuMemcpy_ptds(dst: CUdeviceptr_v2, src: CUdevice
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy(DefaultStream::PerThread, arg(dst), arg(src), arg(ByteCount)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dst", &dst);
             trace.arg("src", &src);
@@ -686,6 +739,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyPeer(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstContext", &dstContext);
@@ -720,6 +774,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyPeer_ptds(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstContext", &dstContext);
@@ -743,6 +798,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoD(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemcpyHtoD(arg(dstDevice), arg(srcHost), arg(ByteCount)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcHost", &srcHost);
@@ -766,6 +822,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoD_v2(
                 api::memory::copy::cuMemcpyHtoD_v2(DefaultStream::Legacy, arg(dstDevice), arg(srcHost), arg(ByteCount))
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcHost", &srcHost);
@@ -794,6 +851,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoD_v2_ptds(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcHost", &srcHost);
@@ -815,6 +873,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoH(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemcpyDtoH(arg(dstHost), arg(srcDevice), arg(ByteCount)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstHost", &dstHost);
             trace.arg("srcDevice", &srcDevice);
@@ -838,6 +897,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoH_v2(
                 api::memory::copy::cuMemcpyDtoH_v2(DefaultStream::Legacy, arg(dstHost), arg(srcDevice), arg(ByteCount))
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstHost", &dstHost);
             trace.arg("srcDevice", &srcDevice);
@@ -866,6 +926,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoH_v2_ptds(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstHost", &dstHost);
             trace.arg("srcDevice", &srcDevice);
@@ -887,6 +948,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoD(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemcpyDtoD(arg(dstDevice), arg(srcDevice), arg(ByteCount)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcDevice", &srcDevice);
@@ -915,6 +977,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoD_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcDevice", &srcDevice);
@@ -943,6 +1006,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoD_v2_ptds(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcDevice", &srcDevice);
@@ -967,6 +1031,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoA(
                 api::memory::first_abi::cuMemcpyDtoA(arg(dstArray), arg(dstOffset), arg(srcDevice), arg(ByteCount))
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstArray", &dstArray);
             trace.arg("dstOffset", &dstOffset);
@@ -983,7 +1048,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoA_v2(
     srcDevice: CUdeviceptr_v2,
     ByteCount: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyDtoA_v2");
+    static CALL: Call = Call::new("cuMemcpyDtoA_v2").context_first();
     enter(
         &CALL,
         || {
@@ -998,6 +1063,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoA_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstArray", &dstArray);
             trace.arg("dstOffset", &dstOffset);
@@ -1014,7 +1080,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoA_v2_ptds(
     srcDevice: CUdeviceptr_v2,
     ByteCount: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyDtoA_v2_ptds");
+    static CALL: Call = Call::new("cuMemcpyDtoA_v2_ptds").context_first();
     enter(
         &CALL,
         || {
@@ -1029,6 +1095,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoA_v2_ptds(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstArray", &dstArray);
             trace.arg("dstOffset", &dstOffset);
@@ -1054,6 +1121,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoD(
                 api::memory::first_abi::cuMemcpyAtoD(arg(dstDevice), arg(srcArray), arg(srcOffset), arg(ByteCount))
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcArray", &srcArray);
@@ -1070,7 +1138,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoD_v2(
     srcOffset: usize,
     ByteCount: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyAtoD_v2");
+    static CALL: Call = Call::new("cuMemcpyAtoD_v2").context_first();
     enter(
         &CALL,
         || {
@@ -1085,6 +1153,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoD_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcArray", &srcArray);
@@ -1101,7 +1170,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoD_v2_ptds(
     srcOffset: usize,
     ByteCount: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyAtoD_v2_ptds");
+    static CALL: Call = Call::new("cuMemcpyAtoD_v2_ptds").context_first();
     enter(
         &CALL,
         || {
@@ -1116,6 +1185,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoD_v2_ptds(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcArray", &srcArray);
@@ -1139,6 +1209,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoA(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemcpyHtoA(arg(dstArray), arg(dstOffset), arg(srcHost), arg(ByteCount)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstArray", &dstArray);
             trace.arg("dstOffset", &dstOffset);
@@ -1155,7 +1226,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoA_v2(
     srcHost: *const core::ffi::c_void,
     ByteCount: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyHtoA_v2");
+    static CALL: Call = Call::new("cuMemcpyHtoA_v2").context_first();
     enter(
         &CALL,
         || {
@@ -1170,6 +1241,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoA_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstArray", &dstArray);
             trace.arg("dstOffset", &dstOffset);
@@ -1186,7 +1258,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoA_v2_ptds(
     srcHost: *const core::ffi::c_void,
     ByteCount: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyHtoA_v2_ptds");
+    static CALL: Call = Call::new("cuMemcpyHtoA_v2_ptds").context_first();
     enter(
         &CALL,
         || {
@@ -1201,6 +1273,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoA_v2_ptds(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstArray", &dstArray);
             trace.arg("dstOffset", &dstOffset);
@@ -1224,6 +1297,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoH(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemcpyAtoH(arg(dstHost), arg(srcArray), arg(srcOffset), arg(ByteCount)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstHost", &dstHost);
             trace.arg("srcArray", &srcArray);
@@ -1240,7 +1314,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoH_v2(
     srcOffset: usize,
     ByteCount: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyAtoH_v2");
+    static CALL: Call = Call::new("cuMemcpyAtoH_v2").context_first();
     enter(
         &CALL,
         || {
@@ -1255,6 +1329,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoH_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstHost", &dstHost);
             trace.arg("srcArray", &srcArray);
@@ -1271,7 +1346,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoH_v2_ptds(
     srcOffset: usize,
     ByteCount: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyAtoH_v2_ptds");
+    static CALL: Call = Call::new("cuMemcpyAtoH_v2_ptds").context_first();
     enter(
         &CALL,
         || {
@@ -1286,6 +1361,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoH_v2_ptds(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstHost", &dstHost);
             trace.arg("srcArray", &srcArray);
@@ -1318,6 +1394,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoA(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstArray", &dstArray);
             trace.arg("dstOffset", &dstOffset);
@@ -1336,7 +1413,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoA_v2(
     srcOffset: usize,
     ByteCount: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyAtoA_v2");
+    static CALL: Call = Call::new("cuMemcpyAtoA_v2").context_first();
     enter(
         &CALL,
         || {
@@ -1352,6 +1429,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoA_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstArray", &dstArray);
             trace.arg("dstOffset", &dstOffset);
@@ -1370,7 +1448,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoA_v2_ptds(
     srcOffset: usize,
     ByteCount: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyAtoA_v2_ptds");
+    static CALL: Call = Call::new("cuMemcpyAtoA_v2_ptds").context_first();
     enter(
         &CALL,
         || {
@@ -1386,6 +1464,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoA_v2_ptds(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstArray", &dstArray);
             trace.arg("dstOffset", &dstOffset);
@@ -1405,6 +1484,7 @@ pub(crate) unsafe extern "C" fn cuMemcpy2D(pCopy: *const CUDA_MEMCPY2D_v1) -> CU
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemcpy2D(arg(pCopy)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
         },
@@ -1413,13 +1493,14 @@ pub(crate) unsafe extern "C" fn cuMemcpy2D(pCopy: *const CUDA_MEMCPY2D_v1) -> CU
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2D_v2(pCopy: *const CUDA_MEMCPY2D_v2) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpy2D_v2");
+    static CALL: Call = Call::new("cuMemcpy2D_v2").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy2D_v2(DefaultStream::Legacy, arg(pCopy)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
         },
@@ -1428,13 +1509,14 @@ pub(crate) unsafe extern "C" fn cuMemcpy2D_v2(pCopy: *const CUDA_MEMCPY2D_v2) ->
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2D_v2_ptds(pCopy: *const CUDA_MEMCPY2D_v2) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpy2D_v2_ptds");
+    static CALL: Call = Call::new("cuMemcpy2D_v2_ptds").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy2D_v2(DefaultStream::PerThread, arg(pCopy)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
         },
@@ -1450,6 +1532,7 @@ pub(crate) unsafe extern "C" fn cuMemcpy2DUnaligned(pCopy: *const CUDA_MEMCPY2D_
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemcpy2DUnaligned(arg(pCopy)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
         },
@@ -1458,13 +1541,14 @@ pub(crate) unsafe extern "C" fn cuMemcpy2DUnaligned(pCopy: *const CUDA_MEMCPY2D_
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2DUnaligned_v2(pCopy: *const CUDA_MEMCPY2D_v2) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpy2DUnaligned_v2");
+    static CALL: Call = Call::new("cuMemcpy2DUnaligned_v2").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy2DUnaligned_v2(DefaultStream::Legacy, arg(pCopy)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
         },
@@ -1473,13 +1557,14 @@ pub(crate) unsafe extern "C" fn cuMemcpy2DUnaligned_v2(pCopy: *const CUDA_MEMCPY
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2DUnaligned_v2_ptds(pCopy: *const CUDA_MEMCPY2D_v2) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpy2DUnaligned_v2_ptds");
+    static CALL: Call = Call::new("cuMemcpy2DUnaligned_v2_ptds").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy2DUnaligned_v2(DefaultStream::PerThread, arg(pCopy)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
         },
@@ -1495,6 +1580,7 @@ pub(crate) unsafe extern "C" fn cuMemcpy3D(pCopy: *const CUDA_MEMCPY3D_v1) -> CU
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemcpy3D(arg(pCopy)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
         },
@@ -1503,13 +1589,14 @@ pub(crate) unsafe extern "C" fn cuMemcpy3D(pCopy: *const CUDA_MEMCPY3D_v1) -> CU
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy3D_v2(pCopy: *const CUDA_MEMCPY3D_v2) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpy3D_v2");
+    static CALL: Call = Call::new("cuMemcpy3D_v2").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy3D_v2(DefaultStream::Legacy, arg(pCopy)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
         },
@@ -1518,13 +1605,14 @@ pub(crate) unsafe extern "C" fn cuMemcpy3D_v2(pCopy: *const CUDA_MEMCPY3D_v2) ->
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy3D_v2_ptds(pCopy: *const CUDA_MEMCPY3D_v2) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpy3D_v2_ptds");
+    static CALL: Call = Call::new("cuMemcpy3D_v2_ptds").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy3D_v2(DefaultStream::PerThread, arg(pCopy)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
         },
@@ -1540,6 +1628,7 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DPeer(pCopy: *const CUDA_MEMCPY3D_PEER_
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy3DPeer(DefaultStream::Legacy, arg(pCopy)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
         },
@@ -1555,6 +1644,7 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DPeer_ptds(pCopy: *const CUDA_MEMCPY3D_
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy3DPeer(DefaultStream::PerThread, arg(pCopy)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
         },
@@ -1583,6 +1673,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAsync(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dst", &dst);
             trace.arg("src", &src);
@@ -1614,6 +1705,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAsync_ptsz(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dst", &dst);
             trace.arg("src", &src);
@@ -1636,6 +1728,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyPeerAsync(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::memory::copy::cuMemcpyPeerAsync(
@@ -1649,6 +1742,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyPeerAsync(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstContext", &dstContext);
@@ -1673,6 +1767,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyPeerAsync_ptsz(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::memory::copy::cuMemcpyPeerAsync(
@@ -1686,6 +1781,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyPeerAsync_ptsz(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstContext", &dstContext);
@@ -1713,6 +1809,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoDAsync(
                 api::memory::first_abi::cuMemcpyHtoDAsync(arg(dstDevice), arg(srcHost), arg(ByteCount), arg(hStream))
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcHost", &srcHost);
@@ -1744,6 +1841,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcHost", &srcHost);
@@ -1775,6 +1873,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoDAsync_v2_ptsz(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcHost", &srcHost);
@@ -1800,6 +1899,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoHAsync(
                 api::memory::first_abi::cuMemcpyDtoHAsync(arg(dstHost), arg(srcDevice), arg(ByteCount), arg(hStream))
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstHost", &dstHost);
             trace.arg("srcDevice", &srcDevice);
@@ -1831,6 +1931,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstHost", &dstHost);
             trace.arg("srcDevice", &srcDevice);
@@ -1862,6 +1963,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoHAsync_v2_ptsz(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstHost", &dstHost);
             trace.arg("srcDevice", &srcDevice);
@@ -1887,6 +1989,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoDAsync(
                 api::memory::first_abi::cuMemcpyDtoDAsync(arg(dstDevice), arg(srcDevice), arg(ByteCount), arg(hStream))
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcDevice", &srcDevice);
@@ -1918,6 +2021,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcDevice", &srcDevice);
@@ -1949,6 +2053,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyDtoDAsync_v2_ptsz(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("srcDevice", &srcDevice);
@@ -1981,6 +2086,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoAAsync(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstArray", &dstArray);
             trace.arg("dstOffset", &dstOffset);
@@ -1999,7 +2105,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoAAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyHtoAAsync_v2");
+    static CALL: Call = Call::new("cuMemcpyHtoAAsync_v2").context_first();
     enter(
         &CALL,
         || {
@@ -2014,6 +2120,9 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoAAsync_v2(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstArray", &dstArray);
@@ -2033,7 +2142,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoAAsync_v2_ptsz(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyHtoAAsync_v2_ptsz");
+    static CALL: Call = Call::new("cuMemcpyHtoAAsync_v2_ptsz").context_first();
     enter(
         &CALL,
         || {
@@ -2048,6 +2157,9 @@ pub(crate) unsafe extern "C" fn cuMemcpyHtoAAsync_v2_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstArray", &dstArray);
@@ -2082,6 +2194,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoHAsync(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstHost", &dstHost);
             trace.arg("srcArray", &srcArray);
@@ -2100,7 +2213,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoHAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyAtoHAsync_v2");
+    static CALL: Call = Call::new("cuMemcpyAtoHAsync_v2").context_first();
     enter(
         &CALL,
         || {
@@ -2115,6 +2228,9 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoHAsync_v2(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstHost", &dstHost);
@@ -2134,7 +2250,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoHAsync_v2_ptsz(
     ByteCount: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyAtoHAsync_v2_ptsz");
+    static CALL: Call = Call::new("cuMemcpyAtoHAsync_v2_ptsz").context_first();
     enter(
         &CALL,
         || {
@@ -2149,6 +2265,9 @@ pub(crate) unsafe extern "C" fn cuMemcpyAtoHAsync_v2_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstHost", &dstHost);
@@ -2169,6 +2288,7 @@ pub(crate) unsafe extern "C" fn cuMemcpy2DAsync(pCopy: *const CUDA_MEMCPY2D_v1, 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemcpy2DAsync(arg(pCopy), arg(hStream)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
             trace.arg("hStream", &hStream);
@@ -2178,12 +2298,15 @@ pub(crate) unsafe extern "C" fn cuMemcpy2DAsync(pCopy: *const CUDA_MEMCPY2D_v1, 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2DAsync_v2(pCopy: *const CUDA_MEMCPY2D_v2, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpy2DAsync_v2");
+    static CALL: Call = Call::new("cuMemcpy2DAsync_v2").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy2DAsync_v2(DefaultStream::Legacy, arg(pCopy), arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("pCopy", &pCopy);
@@ -2194,12 +2317,15 @@ pub(crate) unsafe extern "C" fn cuMemcpy2DAsync_v2(pCopy: *const CUDA_MEMCPY2D_v
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy2DAsync_v2_ptsz(pCopy: *const CUDA_MEMCPY2D_v2, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpy2DAsync_v2_ptsz");
+    static CALL: Call = Call::new("cuMemcpy2DAsync_v2_ptsz").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy2DAsync_v2(DefaultStream::PerThread, arg(pCopy), arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("pCopy", &pCopy);
@@ -2217,6 +2343,7 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DAsync(pCopy: *const CUDA_MEMCPY3D_v1, 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemcpy3DAsync(arg(pCopy), arg(hStream)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
             trace.arg("hStream", &hStream);
@@ -2226,12 +2353,15 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DAsync(pCopy: *const CUDA_MEMCPY3D_v1, 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy3DAsync_v2(pCopy: *const CUDA_MEMCPY3D_v2, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpy3DAsync_v2");
+    static CALL: Call = Call::new("cuMemcpy3DAsync_v2").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy3DAsync_v2(DefaultStream::Legacy, arg(pCopy), arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("pCopy", &pCopy);
@@ -2242,12 +2372,15 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DAsync_v2(pCopy: *const CUDA_MEMCPY3D_v
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemcpy3DAsync_v2_ptsz(pCopy: *const CUDA_MEMCPY3D_v2, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpy3DAsync_v2_ptsz");
+    static CALL: Call = Call::new("cuMemcpy3DAsync_v2_ptsz").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy3DAsync_v2(DefaultStream::PerThread, arg(pCopy), arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("pCopy", &pCopy);
@@ -2265,9 +2398,11 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DPeerAsync(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy3DPeerAsync(DefaultStream::Legacy, arg(pCopy), arg(hStream)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
             trace.arg("hStream", &hStream);
@@ -2284,9 +2419,11 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DPeerAsync_ptsz(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::copy::cuMemcpy3DPeerAsync(DefaultStream::PerThread, arg(pCopy), arg(hStream)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pCopy", &pCopy);
             trace.arg("hStream", &hStream);
@@ -2326,6 +2463,9 @@ pub(crate) unsafe extern "C" fn cuMemcpyBatchAsync(
                 )
             }
         },
+        |given| {
+            given.first("hStream", hStream.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("dsts", &dsts);
             trace.arg("srcs", &srcs);
@@ -2353,7 +2493,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyBatchAsync_ptsz(
     failIdx: *mut usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpyBatchAsync_ptsz");
+    static CALL: Call = Call::new("cuMemcpyBatchAsync_ptsz").context_first();
     enter(
         &CALL,
         || {
@@ -2372,6 +2512,9 @@ pub(crate) unsafe extern "C" fn cuMemcpyBatchAsync_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dsts", &dsts);
@@ -2418,6 +2561,9 @@ pub(crate) unsafe extern "C" fn cuMemcpyBatchAsync_v2(
                 )
             }
         },
+        |given| {
+            given.first("hStream", hStream.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("dsts", &dsts);
             trace.arg("srcs", &srcs);
@@ -2461,6 +2607,9 @@ pub(crate) unsafe extern "C" fn cuMemcpyBatchAsync_v2_ptsz(
                 )
             }
         },
+        |given| {
+            given.first("hStream", hStream.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("dsts", &dsts);
             trace.arg("srcs", &srcs);
@@ -2498,6 +2647,9 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DBatchAsync(
                 )
             }
         },
+        |given| {
+            given.first("hStream", hStream.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("numOps", &numOps);
             trace.arg("opList", &opList);
@@ -2517,7 +2669,7 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DBatchAsync_ptsz(
     flags: u64,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemcpy3DBatchAsync_ptsz");
+    static CALL: Call = Call::new("cuMemcpy3DBatchAsync_ptsz").context_first();
     enter(
         &CALL,
         || {
@@ -2532,6 +2684,9 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DBatchAsync_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("numOps", &numOps);
@@ -2566,6 +2721,9 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DBatchAsync_v2(
                 )
             }
         },
+        |given| {
+            given.first("hStream", hStream.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("numOps", &numOps);
             trace.arg("opList", &opList);
@@ -2596,6 +2754,9 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DBatchAsync_v2_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.first("hStream", hStream.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("numOps", &numOps);
@@ -2630,6 +2791,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyWithAttributesAsync(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dst", &dst);
             trace.arg("src", &src);
@@ -2664,6 +2826,7 @@ pub(crate) unsafe extern "C" fn cuMemcpyWithAttributesAsync_ptsz(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dst", &dst);
             trace.arg("src", &src);
@@ -2694,6 +2857,7 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DWithAttributesAsync(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("op", &op);
             trace.arg("flags", &flags);
@@ -2722,6 +2886,7 @@ pub(crate) unsafe extern "C" fn cuMemcpy3DWithAttributesAsync_ptsz(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("op", &op);
             trace.arg("flags", &flags);
@@ -2739,6 +2904,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD8(dstDevice: CUdeviceptr_v1, uc: u8, N:
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemsetD8(arg(dstDevice), arg(uc), arg(N)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("uc", &uc);
@@ -2756,6 +2922,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD8_v2(dstDevice: CUdeviceptr_v2, uc: u8,
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::set::cuMemsetD8_v2(DefaultStream::Legacy, arg(dstDevice), arg(uc), arg(N)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("uc", &uc);
@@ -2773,6 +2940,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD8_v2_ptds(dstDevice: CUdeviceptr_v2, uc
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::set::cuMemsetD8_v2(DefaultStream::PerThread, arg(dstDevice), arg(uc), arg(N)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("uc", &uc);
@@ -2790,6 +2958,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD16(dstDevice: CUdeviceptr_v1, us: u16, 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemsetD16(arg(dstDevice), arg(us), arg(N)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("us", &us);
@@ -2807,6 +2976,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD16_v2(dstDevice: CUdeviceptr_v2, us: u1
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::set::cuMemsetD16_v2(DefaultStream::Legacy, arg(dstDevice), arg(us), arg(N)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("us", &us);
@@ -2824,6 +2994,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD16_v2_ptds(dstDevice: CUdeviceptr_v2, u
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::set::cuMemsetD16_v2(DefaultStream::PerThread, arg(dstDevice), arg(us), arg(N)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("us", &us);
@@ -2841,6 +3012,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD32(dstDevice: CUdeviceptr_v1, ui: u32, 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuMemsetD32(arg(dstDevice), arg(ui), arg(N)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("ui", &ui);
@@ -2858,6 +3030,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD32_v2(dstDevice: CUdeviceptr_v2, ui: u3
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::set::cuMemsetD32_v2(DefaultStream::Legacy, arg(dstDevice), arg(ui), arg(N)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("ui", &ui);
@@ -2875,6 +3048,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD32_v2_ptds(dstDevice: CUdeviceptr_v2, u
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::set::cuMemsetD32_v2(DefaultStream::PerThread, arg(dstDevice), arg(ui), arg(N)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("ui", &ui);
@@ -2900,6 +3074,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D8(
                 api::memory::first_abi::cuMemsetD2D8(arg(dstDevice), arg(dstPitch), arg(uc), arg(Width), arg(Height))
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstPitch", &dstPitch);
@@ -2934,6 +3109,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D8_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstPitch", &dstPitch);
@@ -2968,6 +3144,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D8_v2_ptds(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstPitch", &dstPitch);
@@ -2995,6 +3172,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D16(
                 api::memory::first_abi::cuMemsetD2D16(arg(dstDevice), arg(dstPitch), arg(us), arg(Width), arg(Height))
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstPitch", &dstPitch);
@@ -3029,6 +3207,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D16_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstPitch", &dstPitch);
@@ -3063,6 +3242,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D16_v2_ptds(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstPitch", &dstPitch);
@@ -3090,6 +3270,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D32(
                 api::memory::first_abi::cuMemsetD2D32(arg(dstDevice), arg(dstPitch), arg(ui), arg(Width), arg(Height))
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstPitch", &dstPitch);
@@ -3124,6 +3305,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D32_v2(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstPitch", &dstPitch);
@@ -3158,6 +3340,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D32_v2_ptds(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("dstDevice", &dstDevice);
             trace.arg("dstPitch", &dstPitch);
@@ -3175,7 +3358,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD8Async(
     N: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemsetD8Async");
+    static CALL: Call = Call::new("cuMemsetD8Async").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -3183,6 +3366,9 @@ pub(crate) unsafe extern "C" fn cuMemsetD8Async(
             unsafe {
                 api::memory::set::cuMemsetD8Async(DefaultStream::Legacy, arg(dstDevice), arg(uc), arg(N), arg(hStream))
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstDevice", &dstDevice);
@@ -3200,7 +3386,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD8Async_ptsz(
     N: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemsetD8Async_ptsz");
+    static CALL: Call = Call::new("cuMemsetD8Async_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -3214,6 +3400,9 @@ pub(crate) unsafe extern "C" fn cuMemsetD8Async_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstDevice", &dstDevice);
@@ -3231,7 +3420,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD16Async(
     N: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemsetD16Async");
+    static CALL: Call = Call::new("cuMemsetD16Async").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -3239,6 +3428,9 @@ pub(crate) unsafe extern "C" fn cuMemsetD16Async(
             unsafe {
                 api::memory::set::cuMemsetD16Async(DefaultStream::Legacy, arg(dstDevice), arg(us), arg(N), arg(hStream))
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstDevice", &dstDevice);
@@ -3256,7 +3448,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD16Async_ptsz(
     N: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemsetD16Async_ptsz");
+    static CALL: Call = Call::new("cuMemsetD16Async_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -3270,6 +3462,9 @@ pub(crate) unsafe extern "C" fn cuMemsetD16Async_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstDevice", &dstDevice);
@@ -3287,7 +3482,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD32Async(
     N: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemsetD32Async");
+    static CALL: Call = Call::new("cuMemsetD32Async").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -3295,6 +3490,9 @@ pub(crate) unsafe extern "C" fn cuMemsetD32Async(
             unsafe {
                 api::memory::set::cuMemsetD32Async(DefaultStream::Legacy, arg(dstDevice), arg(ui), arg(N), arg(hStream))
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstDevice", &dstDevice);
@@ -3312,7 +3510,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD32Async_ptsz(
     N: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemsetD32Async_ptsz");
+    static CALL: Call = Call::new("cuMemsetD32Async_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -3326,6 +3524,9 @@ pub(crate) unsafe extern "C" fn cuMemsetD32Async_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstDevice", &dstDevice);
@@ -3345,7 +3546,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D8Async(
     Height: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemsetD2D8Async");
+    static CALL: Call = Call::new("cuMemsetD2D8Async").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -3361,6 +3562,9 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D8Async(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstDevice", &dstDevice);
@@ -3382,7 +3586,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D8Async_ptsz(
     Height: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemsetD2D8Async_ptsz");
+    static CALL: Call = Call::new("cuMemsetD2D8Async_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -3398,6 +3602,9 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D8Async_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstDevice", &dstDevice);
@@ -3419,7 +3626,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D16Async(
     Height: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemsetD2D16Async");
+    static CALL: Call = Call::new("cuMemsetD2D16Async").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -3435,6 +3642,9 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D16Async(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstDevice", &dstDevice);
@@ -3456,7 +3666,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D16Async_ptsz(
     Height: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemsetD2D16Async_ptsz");
+    static CALL: Call = Call::new("cuMemsetD2D16Async_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -3472,6 +3682,9 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D16Async_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstDevice", &dstDevice);
@@ -3493,7 +3706,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D32Async(
     Height: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemsetD2D32Async");
+    static CALL: Call = Call::new("cuMemsetD2D32Async").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -3509,6 +3722,9 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D32Async(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstDevice", &dstDevice);
@@ -3530,7 +3746,7 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D32Async_ptsz(
     Height: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemsetD2D32Async_ptsz");
+    static CALL: Call = Call::new("cuMemsetD2D32Async_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -3546,6 +3762,9 @@ pub(crate) unsafe extern "C" fn cuMemsetD2D32Async_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dstDevice", &dstDevice);
@@ -3570,6 +3789,7 @@ pub(crate) unsafe extern "C" fn cuArrayCreate(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuArrayCreate(arg(pHandle), arg(pAllocateArray)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pHandle", pHandle) };
@@ -3583,13 +3803,15 @@ pub(crate) unsafe extern "C" fn cuArrayCreate_v2(
     pHandle: *mut CUarray,
     pAllocateArray: *const CUDA_ARRAY_DESCRIPTOR_v2,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuArrayCreate_v2");
+    static CALL: Call = Call::new("cuArrayCreate_v2").context_first();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::array::cuArrayCreate_v2(arg(pHandle), arg(pAllocateArray)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pHandle", pHandle) };
@@ -3603,12 +3825,15 @@ pub(crate) unsafe extern "C" fn cuArrayGetDescriptor(
     pArrayDescriptor: *mut CUDA_ARRAY_DESCRIPTOR_v1,
     hArray: CUarray,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuArrayGetDescriptor");
+    static CALL: Call = Call::new("cuArrayGetDescriptor").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuArrayGetDescriptor(arg(pArrayDescriptor), arg(hArray)) }
+        },
+        |given| {
+            given.first("hArray", hArray.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -3623,12 +3848,15 @@ pub(crate) unsafe extern "C" fn cuArrayGetDescriptor_v2(
     pArrayDescriptor: *mut CUDA_ARRAY_DESCRIPTOR_v2,
     hArray: CUarray,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuArrayGetDescriptor_v2");
+    static CALL: Call = Call::new("cuArrayGetDescriptor_v2").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::array::cuArrayGetDescriptor_v2(arg(pArrayDescriptor), arg(hArray)) }
+        },
+        |given| {
+            given.first("hArray", hArray.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -3643,12 +3871,16 @@ pub(crate) unsafe extern "C" fn cuArrayGetSparseProperties(
     sparseProperties: *mut CUDA_ARRAY_SPARSE_PROPERTIES_v1,
     array: CUarray,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuArrayGetSparseProperties");
+    static CALL: Call = Call::new("cuArrayGetSparseProperties").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::array::cuArrayGetSparseProperties(arg(sparseProperties), arg(array)) }
+        },
+        |given| {
+            given.first("sparseProperties", sparseProperties.is_null(), ErrorCode::InvalidValue);
+            given.first("array", array.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -3663,12 +3895,19 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayGetSparseProperties(
     sparseProperties: *mut CUDA_ARRAY_SPARSE_PROPERTIES_v1,
     mipmap: CUmipmappedArray,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMipmappedArrayGetSparseProperties");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("sparseProperties", sparseProperties) };
-        trace.arg("mipmap", &mipmap);
-    })
+    static CALL: Call = Call::new("cuMipmappedArrayGetSparseProperties").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("sparseProperties", sparseProperties.is_null(), ErrorCode::InvalidValue);
+            given.first("mipmap", mipmap.0 == 0, ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("sparseProperties", sparseProperties) };
+            trace.arg("mipmap", &mipmap);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3677,7 +3916,7 @@ pub(crate) unsafe extern "C" fn cuArrayGetMemoryRequirements(
     array: CUarray,
     device: CUdevice,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuArrayGetMemoryRequirements");
+    static CALL: Call = Call::new("cuArrayGetMemoryRequirements").in_callbacks();
     enter(
         &CALL,
         || {
@@ -3685,6 +3924,10 @@ pub(crate) unsafe extern "C" fn cuArrayGetMemoryRequirements(
             unsafe {
                 api::memory::array::cuArrayGetMemoryRequirements(arg(memoryRequirements), arg(array), arg(device))
             }
+        },
+        |given| {
+            given.first("memoryRequirements", memoryRequirements.is_null(), ErrorCode::InvalidValue);
+            given.first("array", array.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -3701,23 +3944,33 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayGetMemoryRequirements(
     mipmap: CUmipmappedArray,
     device: CUdevice,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMipmappedArrayGetMemoryRequirements");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("memoryRequirements", memoryRequirements) };
-        trace.arg("mipmap", &mipmap);
-        trace.arg("device", &device);
-    })
+    static CALL: Call = Call::new("cuMipmappedArrayGetMemoryRequirements").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("memoryRequirements", memoryRequirements.is_null(), ErrorCode::InvalidValue);
+            given.first("mipmap", mipmap.0 == 0, ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("memoryRequirements", memoryRequirements) };
+            trace.arg("mipmap", &mipmap);
+            trace.arg("device", &device);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuArrayGetPlane(pPlaneArray: *mut CUarray, hArray: CUarray, planeIdx: u32) -> CUresult {
-    static CALL: Call = Call::new("cuArrayGetPlane");
+    static CALL: Call = Call::new("cuArrayGetPlane").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::array::cuArrayGetPlane(arg(pPlaneArray), arg(hArray), arg(planeIdx)) }
+        },
+        |given| {
+            given.first("hArray", hArray.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -3734,9 +3987,11 @@ pub(crate) unsafe extern "C" fn cuArrayDestroy(hArray: CUarray) -> CUresult {
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::array::cuArrayDestroy(arg(hArray)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hArray", &hArray);
         },
@@ -3755,6 +4010,7 @@ pub(crate) unsafe extern "C" fn cuArray3DCreate(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuArray3DCreate(arg(pHandle), arg(pAllocateArray)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pHandle", pHandle) };
@@ -3768,13 +4024,15 @@ pub(crate) unsafe extern "C" fn cuArray3DCreate_v2(
     pHandle: *mut CUarray,
     pAllocateArray: *const CUDA_ARRAY3D_DESCRIPTOR_v2,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuArray3DCreate_v2");
+    static CALL: Call = Call::new("cuArray3DCreate_v2").context_first();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::array::cuArray3DCreate_v2(arg(pHandle), arg(pAllocateArray)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pHandle", pHandle) };
@@ -3788,12 +4046,15 @@ pub(crate) unsafe extern "C" fn cuArray3DGetDescriptor(
     pArrayDescriptor: *mut CUDA_ARRAY3D_DESCRIPTOR_v1,
     hArray: CUarray,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuArray3DGetDescriptor");
+    static CALL: Call = Call::new("cuArray3DGetDescriptor").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::first_abi::cuArray3DGetDescriptor(arg(pArrayDescriptor), arg(hArray)) }
+        },
+        |given| {
+            given.first("hArray", hArray.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -3808,12 +4069,15 @@ pub(crate) unsafe extern "C" fn cuArray3DGetDescriptor_v2(
     pArrayDescriptor: *mut CUDA_ARRAY3D_DESCRIPTOR_v2,
     hArray: CUarray,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuArray3DGetDescriptor_v2");
+    static CALL: Call = Call::new("cuArray3DGetDescriptor_v2").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory::array::cuArray3DGetDescriptor_v2(arg(pArrayDescriptor), arg(hArray)) }
+        },
+        |given| {
+            given.first("hArray", hArray.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -3829,13 +4093,20 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayCreate(
     pMipmappedArrayDesc: *const CUDA_ARRAY3D_DESCRIPTOR_v2,
     numMipmapLevels: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMipmappedArrayCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pHandle", pHandle) };
-        trace.arg("pMipmappedArrayDesc", &pMipmappedArrayDesc);
-        trace.arg("numMipmapLevels", &numMipmapLevels);
-    })
+    static CALL: Call = Call::new("cuMipmappedArrayCreate").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pHandle", pHandle.is_null(), ErrorCode::InvalidValue);
+            given.then("pMipmappedArrayDesc", pMipmappedArrayDesc.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pHandle", pHandle) };
+            trace.arg("pMipmappedArrayDesc", &pMipmappedArrayDesc);
+            trace.arg("numMipmapLevels", &numMipmapLevels);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3844,21 +4115,33 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayGetLevel(
     hMipmappedArray: CUmipmappedArray,
     level: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMipmappedArrayGetLevel");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pLevelArray", pLevelArray) };
-        trace.arg("hMipmappedArray", &hMipmappedArray);
-        trace.arg("level", &level);
-    })
+    static CALL: Call = Call::new("cuMipmappedArrayGetLevel").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("hMipmappedArray", hMipmappedArray.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pLevelArray", pLevelArray) };
+            trace.arg("hMipmappedArray", &hMipmappedArray);
+            trace.arg("level", &level);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMipmappedArrayDestroy(hMipmappedArray: CUmipmappedArray) -> CUresult {
-    static CALL: Call = Call::new("cuMipmappedArrayDestroy");
-    not_supported(&CALL, |trace| {
-        trace.arg("hMipmappedArray", &hMipmappedArray);
-    })
+    static CALL: Call = Call::new("cuMipmappedArrayDestroy").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("hMipmappedArray", hMipmappedArray.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            trace.arg("hMipmappedArray", &hMipmappedArray);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3869,14 +4152,21 @@ pub(crate) unsafe extern "C" fn cuMemGetHandleForAddressRange(
     handleType: CUmemRangeHandleType,
     flags: u64,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemGetHandleForAddressRange");
-    not_supported(&CALL, |trace| {
-        trace.arg("handle", &handle);
-        trace.arg("dptr", &dptr);
-        trace.arg("size", &size);
-        trace.arg("handleType", &handleType);
-        trace.arg("flags", &flags);
-    })
+    static CALL: Call = Call::new("cuMemGetHandleForAddressRange").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("handle", handle.is_null(), ErrorCode::InvalidValue);
+            given.first("dptr", dptr == 0, ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("handle", &handle);
+            trace.arg("dptr", &dptr);
+            trace.arg("size", &size);
+            trace.arg("handleType", &handleType);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3887,15 +4177,21 @@ pub(crate) unsafe extern "C" fn cuMemBatchDecompressAsync(
     errorIndex: *mut usize,
     stream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemBatchDecompressAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("paramsArray", &paramsArray);
-        trace.arg("count", &count);
-        trace.arg("flags", &flags);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("errorIndex", errorIndex) };
-        trace.arg("stream", &stream);
-    })
+    static CALL: Call = Call::new("cuMemBatchDecompressAsync").context_first().in_callbacks_with_stream();
+    not_supported(
+        &CALL,
+        |given| {
+            given.stream(stream);
+        },
+        |trace| {
+            trace.arg("paramsArray", &paramsArray);
+            trace.arg("count", &count);
+            trace.arg("flags", &flags);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("errorIndex", errorIndex) };
+            trace.arg("stream", &stream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -3906,13 +4202,19 @@ pub(crate) unsafe extern "C" fn cuMemBatchDecompressAsync_ptsz(
     errorIndex: *mut usize,
     stream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemBatchDecompressAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("paramsArray", &paramsArray);
-        trace.arg("count", &count);
-        trace.arg("flags", &flags);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("errorIndex", errorIndex) };
-        trace.arg("stream", &stream);
-    })
+    static CALL: Call = Call::new("cuMemBatchDecompressAsync_ptsz").context_first().in_callbacks_with_stream();
+    not_supported(
+        &CALL,
+        |given| {
+            given.stream(stream);
+        },
+        |trace| {
+            trace.arg("paramsArray", &paramsArray);
+            trace.arg("count", &count);
+            trace.arg("flags", &flags);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("errorIndex", errorIndex) };
+            trace.arg("stream", &stream);
+        },
+    )
 }

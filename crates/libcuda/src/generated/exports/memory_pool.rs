@@ -16,6 +16,7 @@ pub(crate) unsafe extern "C" fn cuMemFreeAsync(dptr: CUdeviceptr_v2, hStream: CU
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemFreeAsync(DefaultStream::Legacy, arg(dptr), arg(hStream)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dptr", &dptr);
             trace.arg("hStream", &hStream);
@@ -32,6 +33,7 @@ pub(crate) unsafe extern "C" fn cuMemFreeAsync_ptsz(dptr: CUdeviceptr_v2, hStrea
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemFreeAsync(DefaultStream::PerThread, arg(dptr), arg(hStream)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dptr", &dptr);
             trace.arg("hStream", &hStream);
@@ -45,12 +47,15 @@ pub(crate) unsafe extern "C" fn cuMemAllocAsync(
     bytesize: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemAllocAsync");
+    static CALL: Call = Call::new("cuMemAllocAsync").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemAllocAsync(DefaultStream::Legacy, arg(dptr), arg(bytesize), arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -67,7 +72,7 @@ pub(crate) unsafe extern "C" fn cuMemAllocAsync_ptsz(
     bytesize: usize,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemAllocAsync_ptsz");
+    static CALL: Call = Call::new("cuMemAllocAsync_ptsz").context_first();
     enter(
         &CALL,
         || {
@@ -75,6 +80,9 @@ pub(crate) unsafe extern "C" fn cuMemAllocAsync_ptsz(
             unsafe {
                 api::memory_pool::cuMemAllocAsync(DefaultStream::PerThread, arg(dptr), arg(bytesize), arg(hStream))
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -91,9 +99,11 @@ pub(crate) unsafe extern "C" fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKe
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemPoolTrimTo(arg(pool), arg(minBytesToKeep)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pool", &pool);
             trace.arg("minBytesToKeep", &minBytesToKeep);
@@ -111,9 +121,11 @@ pub(crate) unsafe extern "C" fn cuMemPoolSetAttribute(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemPoolSetAttribute(arg(pool), arg(attr), arg(value)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pool", &pool);
             trace.arg("attr", &attr);
@@ -132,9 +144,11 @@ pub(crate) unsafe extern "C" fn cuMemPoolGetAttribute(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemPoolGetAttribute(arg(pool), arg(attr), arg(value)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pool", &pool);
             trace.arg("attr", &attr);
@@ -153,9 +167,11 @@ pub(crate) unsafe extern "C" fn cuMemPoolSetAccess(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemPoolSetAccess(arg(pool), arg(map), arg(count)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pool", &pool);
             trace.arg("map", &map);
@@ -174,9 +190,11 @@ pub(crate) unsafe extern "C" fn cuMemPoolGetAccess(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemPoolGetAccess(arg(flags), arg(memPool), arg(location)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("flags", flags) };
@@ -195,9 +213,11 @@ pub(crate) unsafe extern "C" fn cuMemPoolCreate(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemPoolCreate(arg(pool), arg(poolProps)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pool", pool) };
@@ -212,9 +232,11 @@ pub(crate) unsafe extern "C" fn cuMemPoolDestroy(pool: CUmemoryPool) -> CUresult
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemPoolDestroy(arg(pool)) }
         },
+        |_| {},
         |trace| {
             trace.arg("pool", &pool);
         },
@@ -234,6 +256,7 @@ pub(crate) unsafe extern "C" fn cuMemGetDefaultMemPool(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemGetDefaultMemPool(arg(pool_out), arg(location), arg(r#type)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pool_out", pool_out) };
@@ -256,6 +279,7 @@ pub(crate) unsafe extern "C" fn cuMemGetMemPool(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemGetMemPool(arg(pool), arg(location), arg(r#type)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pool", pool) };
@@ -275,9 +299,11 @@ pub(crate) unsafe extern "C" fn cuMemSetMemPool(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemSetMemPool(arg(location), arg(r#type), arg(pool)) }
         },
+        |_| {},
         |trace| {
             trace.arg("location", &location);
             trace.arg("type", &r#type);
@@ -293,7 +319,7 @@ pub(crate) unsafe extern "C" fn cuMemAllocFromPoolAsync(
     pool: CUmemoryPool,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemAllocFromPoolAsync");
+    static CALL: Call = Call::new("cuMemAllocFromPoolAsync").context_first();
     enter(
         &CALL,
         || {
@@ -307,6 +333,9 @@ pub(crate) unsafe extern "C" fn cuMemAllocFromPoolAsync(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -325,7 +354,7 @@ pub(crate) unsafe extern "C" fn cuMemAllocFromPoolAsync_ptsz(
     pool: CUmemoryPool,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemAllocFromPoolAsync_ptsz");
+    static CALL: Call = Call::new("cuMemAllocFromPoolAsync_ptsz").context_first();
     enter(
         &CALL,
         || {
@@ -339,6 +368,9 @@ pub(crate) unsafe extern "C" fn cuMemAllocFromPoolAsync_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -361,6 +393,7 @@ pub(crate) unsafe extern "C" fn cuMemPoolExportToShareableHandle(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::memory_pool::cuMemPoolExportToShareableHandle(
@@ -371,6 +404,7 @@ pub(crate) unsafe extern "C" fn cuMemPoolExportToShareableHandle(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("handle_out", &handle_out);
             trace.arg("pool", &pool);
@@ -391,6 +425,7 @@ pub(crate) unsafe extern "C" fn cuMemPoolImportFromShareableHandle(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::memory_pool::cuMemPoolImportFromShareableHandle(
@@ -401,6 +436,7 @@ pub(crate) unsafe extern "C" fn cuMemPoolImportFromShareableHandle(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pool_out", pool_out) };
@@ -420,9 +456,11 @@ pub(crate) unsafe extern "C" fn cuMemPoolExportPointer(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemPoolExportPointer(arg(shareData_out), arg(ptr)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("shareData_out", shareData_out) };
@@ -441,9 +479,11 @@ pub(crate) unsafe extern "C" fn cuMemPoolImportPointer(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::memory_pool::cuMemPoolImportPointer(arg(ptr_out), arg(pool), arg(shareData)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("ptr_out", ptr_out) };

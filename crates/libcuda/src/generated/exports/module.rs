@@ -3,19 +3,21 @@
 //! Module management.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuModuleLoad(module: *mut CUmodule, fname: *const core::ffi::c_char) -> CUresult {
-    static CALL: Call = Call::new("cuModuleLoad");
+    static CALL: Call = Call::new("cuModuleLoad").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::module::cuModuleLoad(arg(module), arg(fname)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("module", module) };
@@ -27,13 +29,14 @@ pub(crate) unsafe extern "C" fn cuModuleLoad(module: *mut CUmodule, fname: *cons
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuModuleLoadData(module: *mut CUmodule, image: *const core::ffi::c_void) -> CUresult {
-    static CALL: Call = Call::new("cuModuleLoadData");
+    static CALL: Call = Call::new("cuModuleLoadData").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::module::cuModuleLoadData(arg(module), arg(image)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("module", module) };
@@ -50,7 +53,7 @@ pub(crate) unsafe extern "C" fn cuModuleLoadDataEx(
     options: *mut CUjit_option,
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuModuleLoadDataEx");
+    static CALL: Call = Call::new("cuModuleLoadDataEx").context_first();
     enter(
         &CALL,
         || {
@@ -65,6 +68,7 @@ pub(crate) unsafe extern "C" fn cuModuleLoadDataEx(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("module", module) };
@@ -81,13 +85,14 @@ pub(crate) unsafe extern "C" fn cuModuleLoadFatBinary(
     module: *mut CUmodule,
     fatCubin: *const core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuModuleLoadFatBinary");
+    static CALL: Call = Call::new("cuModuleLoadFatBinary").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::module::cuModuleLoadFatBinary(arg(module), arg(fatCubin)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("module", module) };
@@ -105,6 +110,7 @@ pub(crate) unsafe extern "C" fn cuModuleUnload(hmod: CUmodule) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::module::cuModuleUnload(arg(hmod)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hmod", &hmod);
         },
@@ -120,6 +126,7 @@ pub(crate) unsafe extern "C" fn cuModuleGetLoadingMode(mode: *mut CUmoduleLoadin
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::module::cuModuleGetLoadingMode(arg(mode)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("mode", mode) };
@@ -140,6 +147,9 @@ pub(crate) unsafe extern "C" fn cuModuleGetFunction(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::module::cuModuleGetFunction(arg(hfunc), arg(hmod), arg(name)) }
         },
+        |given| {
+            given.then("hmod", hmod.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("hfunc", hfunc) };
@@ -158,6 +168,10 @@ pub(crate) unsafe extern "C" fn cuModuleGetFunctionCount(count: *mut u32, r#mod:
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::module::cuModuleGetFunctionCount(arg(count), arg(r#mod)) }
+        },
+        |given| {
+            given.first("count", count.is_null(), ErrorCode::InvalidValue);
+            given.first("mod", r#mod.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -180,6 +194,10 @@ pub(crate) unsafe extern "C" fn cuModuleEnumerateFunctions(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::module::cuModuleEnumerateFunctions(arg(functions), arg(numFunctions), arg(r#mod)) }
         },
+        |given| {
+            given.first("functions", functions.is_null(), ErrorCode::InvalidValue);
+            given.first("mod", r#mod.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("functions", &functions);
             trace.arg("numFunctions", &numFunctions);
@@ -201,6 +219,9 @@ pub(crate) unsafe extern "C" fn cuModuleGetGlobal(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::module_deprecated::cuModuleGetGlobal(arg(dptr), arg(bytes), arg(hmod), arg(name)) }
+        },
+        |given| {
+            given.then("hmod", hmod.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -228,6 +249,9 @@ pub(crate) unsafe extern "C" fn cuModuleGetGlobal_v2(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::module::cuModuleGetGlobal_v2(arg(dptr), arg(bytes), arg(hmod), arg(name)) }
         },
+        |given| {
+            given.then("hmod", hmod.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("dptr", dptr) };
@@ -247,13 +271,14 @@ pub(crate) unsafe extern "C" fn cuLinkCreate(
     optionValues: *mut *mut core::ffi::c_void,
     stateOut: *mut CUlinkState,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLinkCreate");
+    static CALL: Call = Call::new("cuLinkCreate").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::linker::cuLinkCreate(arg(numOptions), arg(options), arg(optionValues), arg(stateOut)) }
         },
+        |_| {},
         |trace| {
             trace.arg("numOptions", &numOptions);
             trace.arg("options", &options);
@@ -271,13 +296,14 @@ pub(crate) unsafe extern "C" fn cuLinkCreate_v2(
     optionValues: *mut *mut core::ffi::c_void,
     stateOut: *mut CUlinkState,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLinkCreate_v2");
+    static CALL: Call = Call::new("cuLinkCreate_v2").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::linker::cuLinkCreate_v2(arg(numOptions), arg(options), arg(optionValues), arg(stateOut)) }
         },
+        |_| {},
         |trace| {
             trace.arg("numOptions", &numOptions);
             trace.arg("options", &options);
@@ -299,7 +325,7 @@ pub(crate) unsafe extern "C" fn cuLinkAddData(
     options: *mut CUjit_option,
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLinkAddData");
+    static CALL: Call = Call::new("cuLinkAddData").in_callbacks();
     enter(
         &CALL,
         || {
@@ -316,6 +342,9 @@ pub(crate) unsafe extern "C" fn cuLinkAddData(
                     arg(optionValues),
                 )
             }
+        },
+        |given| {
+            given.first("state", state.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("state", &state);
@@ -342,7 +371,7 @@ pub(crate) unsafe extern "C" fn cuLinkAddData_v2(
     options: *mut CUjit_option,
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLinkAddData_v2");
+    static CALL: Call = Call::new("cuLinkAddData_v2").in_callbacks();
     enter(
         &CALL,
         || {
@@ -359,6 +388,9 @@ pub(crate) unsafe extern "C" fn cuLinkAddData_v2(
                     arg(optionValues),
                 )
             }
+        },
+        |given| {
+            given.first("state", state.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("state", &state);
@@ -383,7 +415,7 @@ pub(crate) unsafe extern "C" fn cuLinkAddFile(
     options: *mut CUjit_option,
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLinkAddFile");
+    static CALL: Call = Call::new("cuLinkAddFile").in_callbacks();
     enter(
         &CALL,
         || {
@@ -398,6 +430,9 @@ pub(crate) unsafe extern "C" fn cuLinkAddFile(
                     arg(optionValues),
                 )
             }
+        },
+        |given| {
+            given.first("state", state.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("state", &state);
@@ -420,7 +455,7 @@ pub(crate) unsafe extern "C" fn cuLinkAddFile_v2(
     options: *mut CUjit_option,
     optionValues: *mut *mut core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLinkAddFile_v2");
+    static CALL: Call = Call::new("cuLinkAddFile_v2").in_callbacks();
     enter(
         &CALL,
         || {
@@ -435,6 +470,9 @@ pub(crate) unsafe extern "C" fn cuLinkAddFile_v2(
                     arg(optionValues),
                 )
             }
+        },
+        |given| {
+            given.first("state", state.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("state", &state);
@@ -454,12 +492,15 @@ pub(crate) unsafe extern "C" fn cuLinkComplete(
     cubinOut: *mut *mut core::ffi::c_void,
     sizeOut: *mut usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuLinkComplete");
+    static CALL: Call = Call::new("cuLinkComplete").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::linker::cuLinkComplete(arg(state), arg(cubinOut), arg(sizeOut)) }
+        },
+        |given| {
+            given.first("state", state.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("state", &state);
@@ -473,12 +514,15 @@ pub(crate) unsafe extern "C" fn cuLinkComplete(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuLinkDestroy(state: CUlinkState) -> CUresult {
-    static CALL: Call = Call::new("cuLinkDestroy");
+    static CALL: Call = Call::new("cuLinkDestroy").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::linker::cuLinkDestroy(arg(state)) }
+        },
+        |given| {
+            given.first("state", state.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("state", &state);

@@ -3,6 +3,7 @@
 //! Module management, deprecated.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter};
@@ -19,6 +20,9 @@ pub(crate) unsafe extern "C" fn cuModuleGetTexRef(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::module_deprecated::cuModuleGetTexRef(arg(pTexRef), arg(hmod), arg(name)) }
+        },
+        |given| {
+            given.then("hmod", hmod.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -42,6 +46,9 @@ pub(crate) unsafe extern "C" fn cuModuleGetSurfRef(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::module_deprecated::cuModuleGetSurfRef(arg(pSurfRef), arg(hmod), arg(name)) }
+        },
+        |given| {
+            given.then("hmod", hmod.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.

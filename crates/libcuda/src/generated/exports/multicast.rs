@@ -12,11 +12,15 @@ pub(crate) unsafe extern "C" fn cuMulticastCreate(
     prop: *const CUmulticastObjectProp,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMulticastCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("mcHandle", mcHandle) };
-        trace.arg("prop", &prop);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("mcHandle", mcHandle) };
+            trace.arg("prop", &prop);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -25,10 +29,14 @@ pub(crate) unsafe extern "C" fn cuMulticastAddDevice(
     dev: CUdevice,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMulticastAddDevice");
-    not_supported(&CALL, |trace| {
-        trace.arg("mcHandle", &mcHandle);
-        trace.arg("dev", &dev);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("mcHandle", &mcHandle);
+            trace.arg("dev", &dev);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -41,14 +49,18 @@ pub(crate) unsafe extern "C" fn cuMulticastBindMem(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMulticastBindMem");
-    not_supported(&CALL, |trace| {
-        trace.arg("mcHandle", &mcHandle);
-        trace.arg("mcOffset", &mcOffset);
-        trace.arg("memHandle", &memHandle);
-        trace.arg("memOffset", &memOffset);
-        trace.arg("size", &size);
-        trace.arg("flags", &flags);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("mcHandle", &mcHandle);
+            trace.arg("mcOffset", &mcOffset);
+            trace.arg("memHandle", &memHandle);
+            trace.arg("memOffset", &memOffset);
+            trace.arg("size", &size);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -62,15 +74,19 @@ pub(crate) unsafe extern "C" fn cuMulticastBindMem_v2(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMulticastBindMem_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("mcHandle", &mcHandle);
-        trace.arg("dev", &dev);
-        trace.arg("mcOffset", &mcOffset);
-        trace.arg("memHandle", &memHandle);
-        trace.arg("memOffset", &memOffset);
-        trace.arg("size", &size);
-        trace.arg("flags", &flags);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("mcHandle", &mcHandle);
+            trace.arg("dev", &dev);
+            trace.arg("mcOffset", &mcOffset);
+            trace.arg("memHandle", &memHandle);
+            trace.arg("memOffset", &memOffset);
+            trace.arg("size", &size);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -82,13 +98,17 @@ pub(crate) unsafe extern "C" fn cuMulticastBindAddr(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMulticastBindAddr");
-    not_supported(&CALL, |trace| {
-        trace.arg("mcHandle", &mcHandle);
-        trace.arg("mcOffset", &mcOffset);
-        trace.arg("memptr", &memptr);
-        trace.arg("size", &size);
-        trace.arg("flags", &flags);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("mcHandle", &mcHandle);
+            trace.arg("mcOffset", &mcOffset);
+            trace.arg("memptr", &memptr);
+            trace.arg("size", &size);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -101,14 +121,18 @@ pub(crate) unsafe extern "C" fn cuMulticastBindAddr_v2(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMulticastBindAddr_v2");
-    not_supported(&CALL, |trace| {
-        trace.arg("mcHandle", &mcHandle);
-        trace.arg("dev", &dev);
-        trace.arg("mcOffset", &mcOffset);
-        trace.arg("memptr", &memptr);
-        trace.arg("size", &size);
-        trace.arg("flags", &flags);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("mcHandle", &mcHandle);
+            trace.arg("dev", &dev);
+            trace.arg("mcOffset", &mcOffset);
+            trace.arg("memptr", &memptr);
+            trace.arg("size", &size);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -119,12 +143,16 @@ pub(crate) unsafe extern "C" fn cuMulticastUnbind(
     size: usize,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMulticastUnbind");
-    not_supported(&CALL, |trace| {
-        trace.arg("mcHandle", &mcHandle);
-        trace.arg("dev", &dev);
-        trace.arg("mcOffset", &mcOffset);
-        trace.arg("size", &size);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("mcHandle", &mcHandle);
+            trace.arg("dev", &dev);
+            trace.arg("mcOffset", &mcOffset);
+            trace.arg("size", &size);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -134,10 +162,14 @@ pub(crate) unsafe extern "C" fn cuMulticastGetGranularity(
     option: CUmulticastGranularity_flags,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMulticastGetGranularity");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("granularity", granularity) };
-        trace.arg("prop", &prop);
-        trace.arg("option", &option);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("granularity", granularity) };
+            trace.arg("prop", &prop);
+            trace.arg("option", &option);
+        },
+    )
 }

@@ -3,6 +3,7 @@
 //! Occupancy.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter};
@@ -14,7 +15,7 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
     blockSize: i32,
     dynamicSMemSize: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    static CALL: Call = Call::new("cuOccupancyMaxActiveBlocksPerMultiprocessor").context_first();
     enter(
         &CALL,
         || {
@@ -28,6 +29,7 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("numBlocks", numBlocks) };
@@ -46,7 +48,7 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithF
     dynamicSMemSize: usize,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags");
+    static CALL: Call = Call::new("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags").context_first();
     enter(
         &CALL,
         || {
@@ -61,6 +63,7 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithF
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("numBlocks", numBlocks) };
@@ -81,7 +84,7 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
     dynamicSMemSize: usize,
     blockSizeLimit: i32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuOccupancyMaxPotentialBlockSize");
+    static CALL: Call = Call::new("cuOccupancyMaxPotentialBlockSize").context_first();
     enter(
         &CALL,
         || {
@@ -97,6 +100,7 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("minGridSize", minGridSize) };
@@ -120,7 +124,7 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     blockSizeLimit: i32,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuOccupancyMaxPotentialBlockSizeWithFlags");
+    static CALL: Call = Call::new("cuOccupancyMaxPotentialBlockSizeWithFlags").context_first();
     enter(
         &CALL,
         || {
@@ -137,6 +141,7 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("minGridSize", minGridSize) };
@@ -158,7 +163,7 @@ pub(crate) unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
     numBlocks: i32,
     blockSize: i32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuOccupancyAvailableDynamicSMemPerBlock");
+    static CALL: Call = Call::new("cuOccupancyAvailableDynamicSMemPerBlock").context_first();
     enter(
         &CALL,
         || {
@@ -172,6 +177,7 @@ pub(crate) unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
                 )
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("dynamicSmemSize", dynamicSmemSize) };
@@ -195,6 +201,11 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxPotentialClusterSize(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::occupancy::cuOccupancyMaxPotentialClusterSize(arg(clusterSize), arg(func), arg(config)) }
         },
+        |given| {
+            given.first("clusterSize", clusterSize.is_null(), ErrorCode::InvalidValue);
+            given.first("func", func.0 == 0, ErrorCode::InvalidValue);
+            given.first("config", config.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("clusterSize", clusterSize) };
@@ -216,6 +227,11 @@ pub(crate) unsafe extern "C" fn cuOccupancyMaxActiveClusters(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::occupancy::cuOccupancyMaxActiveClusters(arg(numClusters), arg(func), arg(config)) }
+        },
+        |given| {
+            given.first("numClusters", numClusters.is_null(), ErrorCode::InvalidValue);
+            given.first("func", func.0 == 0, ErrorCode::InvalidValue);
+            given.first("config", config.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.

@@ -3,6 +3,7 @@
 //! Peer context memory access.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter};
@@ -20,6 +21,7 @@ pub(crate) unsafe extern "C" fn cuDeviceCanAccessPeer(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceCanAccessPeer(arg(canAccessPeer), arg(dev), arg(peerDev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("canAccessPeer", canAccessPeer) };
@@ -38,6 +40,7 @@ pub(crate) unsafe extern "C" fn cuCtxEnablePeerAccess(peerContext: CUcontext, Fl
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::peer_access::cuCtxEnablePeerAccess(arg(peerContext), arg(Flags)) }
         },
+        |_| {},
         |trace| {
             trace.arg("peerContext", &peerContext);
             trace.arg("Flags", &Flags);
@@ -51,9 +54,11 @@ pub(crate) unsafe extern "C" fn cuCtxDisablePeerAccess(peerContext: CUcontext) -
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::peer_access::cuCtxDisablePeerAccess(arg(peerContext)) }
         },
+        |_| {},
         |trace| {
             trace.arg("peerContext", &peerContext);
         },
@@ -74,6 +79,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetP2PAttribute(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::device::cuDeviceGetP2PAttribute(arg(value), arg(attrib), arg(srcDevice), arg(dstDevice)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("value", value) };
@@ -106,6 +112,10 @@ pub(crate) unsafe extern "C" fn cuDeviceGetP2PAtomicCapabilities(
                     arg(dstDevice),
                 )
             }
+        },
+        |given| {
+            given.then("capabilities", capabilities.is_null(), ErrorCode::InvalidValue);
+            given.then("operations", operations.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("capabilities", &capabilities);

@@ -3,6 +3,7 @@
 //! Primary context management.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter};
@@ -16,6 +17,7 @@ pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxRetain(pctx: *mut CUcontext, d
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::primary_context::cuDevicePrimaryCtxRetain(arg(pctx), arg(dev)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pctx", pctx) };
@@ -33,6 +35,7 @@ pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxRelease(dev: CUdevice_v1) -> C
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::primary_context::cuDevicePrimaryCtxRelease(arg(dev)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dev", &dev);
         },
@@ -48,6 +51,7 @@ pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice_v1) -
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::primary_context::cuDevicePrimaryCtxRelease_v2(arg(dev)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dev", &dev);
         },
@@ -63,6 +67,7 @@ pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxSetFlags(dev: CUdevice_v1, fla
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::primary_context::cuDevicePrimaryCtxSetFlags(arg(dev), arg(flags)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dev", &dev);
             trace.arg("flags", &flags);
@@ -79,6 +84,7 @@ pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxSetFlags_v2(dev: CUdevice_v1, 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::primary_context::cuDevicePrimaryCtxSetFlags_v2(arg(dev), arg(flags)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dev", &dev);
             trace.arg("flags", &flags);
@@ -99,6 +105,10 @@ pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxGetState(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::primary_context::cuDevicePrimaryCtxGetState(arg(dev), arg(flags), arg(active)) }
         },
+        |given| {
+            given.first("flags", flags.is_null(), ErrorCode::InvalidValue);
+            given.first("active", active.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("dev", &dev);
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -118,6 +128,7 @@ pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxReset(dev: CUdevice_v1) -> CUr
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::primary_context::cuDevicePrimaryCtxReset(arg(dev)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dev", &dev);
         },
@@ -133,6 +144,7 @@ pub(crate) unsafe extern "C" fn cuDevicePrimaryCtxReset_v2(dev: CUdevice_v1) -> 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::primary_context::cuDevicePrimaryCtxReset_v2(arg(dev)) }
         },
+        |_| {},
         |trace| {
             trace.arg("dev", &dev);
         },

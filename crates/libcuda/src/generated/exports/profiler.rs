@@ -13,24 +13,44 @@ pub(crate) unsafe extern "C" fn cuProfilerInitialize(
     outputFile: *const core::ffi::c_char,
     outputMode: CUoutput_mode,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuProfilerInitialize");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("configFile", configFile) };
-        // SAFETY: the caller passed a string or NULL.
-        unsafe { trace.text("outputFile", outputFile) };
-        trace.arg("outputMode", &outputMode);
-    })
+    static CALL: Call = Call::before_init("cuProfilerInitialize");
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("configFile", configFile) };
+            // SAFETY: the caller passed a string or NULL.
+            unsafe { trace.text("outputFile", outputFile) };
+            trace.arg("outputMode", &outputMode);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuProfilerStart() -> CUresult {
     static CALL: Call = Call::new("cuProfilerStart");
-    enter(&CALL, api::profiler::cuProfilerStart, |_| {})
+    enter(
+        &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            api::profiler::cuProfilerStart()
+        },
+        |_| {},
+        |_| {},
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuProfilerStop() -> CUresult {
     static CALL: Call = Call::new("cuProfilerStop");
-    enter(&CALL, api::profiler::cuProfilerStop, |_| {})
+    enter(
+        &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            api::profiler::cuProfilerStop()
+        },
+        |_| {},
+        |_| {},
+    )
 }

@@ -3,6 +3,7 @@
 //! Stream management.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, DefaultStream, arg, enter, not_supported};
@@ -15,6 +16,9 @@ pub(crate) unsafe extern "C" fn cuStreamCreate(phStream: *mut CUstream, Flags: u
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamCreate(arg(phStream), arg(Flags)) }
+        },
+        |given| {
+            given.first("phStream", phStream.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -37,6 +41,9 @@ pub(crate) unsafe extern "C" fn cuStreamCreateWithPriority(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamCreateWithPriority(arg(phStream), arg(flags), arg(priority)) }
         },
+        |given| {
+            given.first("phStream", phStream.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phStream", phStream) };
@@ -52,10 +59,14 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCaptureToCig(
     streamCigCaptureParams: *mut CUstreamCigCaptureParams,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamBeginCaptureToCig");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("streamCigCaptureParams", &streamCigCaptureParams);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("streamCigCaptureParams", &streamCigCaptureParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -64,36 +75,51 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCaptureToCig_ptsz(
     streamCigCaptureParams: *mut CUstreamCigCaptureParams,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamBeginCaptureToCig_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("streamCigCaptureParams", &streamCigCaptureParams);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("streamCigCaptureParams", &streamCigCaptureParams);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamEndCaptureToCig(hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuStreamEndCaptureToCig");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamEndCaptureToCig_ptsz(hStream: CUstream) -> CUresult {
     static CALL: Call = Call::new("cuStreamEndCaptureToCig_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetPriority(hStream: CUstream, priority: *mut i32) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetPriority");
+    static CALL: Call = Call::new("cuStreamGetPriority").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetPriority(DefaultStream::Legacy, arg(hStream), arg(priority)) }
+        },
+        |given| {
+            given.first("priority", priority.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -105,12 +131,15 @@ pub(crate) unsafe extern "C" fn cuStreamGetPriority(hStream: CUstream, priority:
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetPriority_ptsz(hStream: CUstream, priority: *mut i32) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetPriority_ptsz");
+    static CALL: Call = Call::new("cuStreamGetPriority_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetPriority(DefaultStream::PerThread, arg(hStream), arg(priority)) }
+        },
+        |given| {
+            given.first("priority", priority.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -122,12 +151,16 @@ pub(crate) unsafe extern "C" fn cuStreamGetPriority_ptsz(hStream: CUstream, prio
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetDevice(hStream: CUstream, device: *mut CUdevice) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetDevice");
+    static CALL: Call = Call::new("cuStreamGetDevice").in_callbacks();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetDevice(DefaultStream::Legacy, arg(hStream), arg(device)) }
+        },
+        |given| {
+            given.first("device", device.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -139,12 +172,16 @@ pub(crate) unsafe extern "C" fn cuStreamGetDevice(hStream: CUstream, device: *mu
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetDevice_ptsz(hStream: CUstream, device: *mut CUdevice) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetDevice_ptsz");
+    static CALL: Call = Call::new("cuStreamGetDevice_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetDevice(DefaultStream::PerThread, arg(hStream), arg(device)) }
+        },
+        |given| {
+            given.first("device", device.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -156,12 +193,16 @@ pub(crate) unsafe extern "C" fn cuStreamGetDevice_ptsz(hStream: CUstream, device
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetFlags(hStream: CUstream, flags: *mut u32) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetFlags");
+    static CALL: Call = Call::new("cuStreamGetFlags").in_callbacks();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetFlags(DefaultStream::Legacy, arg(hStream), arg(flags)) }
+        },
+        |given| {
+            given.first("flags", flags.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -173,12 +214,16 @@ pub(crate) unsafe extern "C" fn cuStreamGetFlags(hStream: CUstream, flags: *mut 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetFlags_ptsz(hStream: CUstream, flags: *mut u32) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetFlags_ptsz");
+    static CALL: Call = Call::new("cuStreamGetFlags_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetFlags(DefaultStream::PerThread, arg(hStream), arg(flags)) }
+        },
+        |given| {
+            given.first("flags", flags.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -190,12 +235,16 @@ pub(crate) unsafe extern "C" fn cuStreamGetFlags_ptsz(hStream: CUstream, flags: 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetId(hStream: CUstream, streamId: *mut u64) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetId");
+    static CALL: Call = Call::new("cuStreamGetId").in_callbacks();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetId(DefaultStream::Legacy, arg(hStream), arg(streamId)) }
+        },
+        |given| {
+            given.first("streamId", streamId.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -207,12 +256,16 @@ pub(crate) unsafe extern "C" fn cuStreamGetId(hStream: CUstream, streamId: *mut 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetId_ptsz(hStream: CUstream, streamId: *mut u64) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetId_ptsz");
+    static CALL: Call = Call::new("cuStreamGetId_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetId(DefaultStream::PerThread, arg(hStream), arg(streamId)) }
+        },
+        |given| {
+            given.first("streamId", streamId.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -224,12 +277,15 @@ pub(crate) unsafe extern "C" fn cuStreamGetId_ptsz(hStream: CUstream, streamId: 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetCtx(hStream: CUstream, pctx: *mut CUcontext) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetCtx");
+    static CALL: Call = Call::new("cuStreamGetCtx").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetCtx(DefaultStream::Legacy, arg(hStream), arg(pctx)) }
+        },
+        |given| {
+            given.first("pctx", pctx.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -241,12 +297,15 @@ pub(crate) unsafe extern "C" fn cuStreamGetCtx(hStream: CUstream, pctx: *mut CUc
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamGetCtx_ptsz(hStream: CUstream, pctx: *mut CUcontext) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetCtx_ptsz");
+    static CALL: Call = Call::new("cuStreamGetCtx_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetCtx(DefaultStream::PerThread, arg(hStream), arg(pctx)) }
+        },
+        |given| {
+            given.first("pctx", pctx.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -262,12 +321,15 @@ pub(crate) unsafe extern "C" fn cuStreamGetCtx_v2(
     pCtx: *mut CUcontext,
     pGreenCtx: *mut CUgreenCtx,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetCtx_v2");
+    static CALL: Call = Call::new("cuStreamGetCtx_v2").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetCtx_v2(DefaultStream::Legacy, arg(hStream), arg(pCtx), arg(pGreenCtx)) }
+        },
+        |given| {
+            given.first("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -285,12 +347,15 @@ pub(crate) unsafe extern "C" fn cuStreamGetCtx_v2_ptsz(
     pCtx: *mut CUcontext,
     pGreenCtx: *mut CUgreenCtx,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetCtx_v2_ptsz");
+    static CALL: Call = Call::new("cuStreamGetCtx_v2_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetCtx_v2(DefaultStream::PerThread, arg(hStream), arg(pCtx), arg(pGreenCtx)) }
+        },
+        |given| {
+            given.first("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -304,12 +369,15 @@ pub(crate) unsafe extern "C" fn cuStreamGetCtx_v2_ptsz(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: u32) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWaitEvent");
+    static CALL: Call = Call::new("cuStreamWaitEvent").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamWaitEvent(DefaultStream::Legacy, arg(hStream), arg(hEvent), arg(Flags)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -321,12 +389,15 @@ pub(crate) unsafe extern "C" fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUe
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamWaitEvent_ptsz(hStream: CUstream, hEvent: CUevent, Flags: u32) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWaitEvent_ptsz");
+    static CALL: Call = Call::new("cuStreamWaitEvent_ptsz").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamWaitEvent(DefaultStream::PerThread, arg(hStream), arg(hEvent), arg(Flags)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -343,7 +414,7 @@ pub(crate) unsafe extern "C" fn cuStreamAddCallback(
     userData: *mut core::ffi::c_void,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamAddCallback");
+    static CALL: Call = Call::new("cuStreamAddCallback").in_callbacks();
     enter(
         &CALL,
         || {
@@ -357,6 +428,9 @@ pub(crate) unsafe extern "C" fn cuStreamAddCallback(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.first("callback", callback.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -374,7 +448,7 @@ pub(crate) unsafe extern "C" fn cuStreamAddCallback_ptsz(
     userData: *mut core::ffi::c_void,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamAddCallback_ptsz");
+    static CALL: Call = Call::new("cuStreamAddCallback_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
@@ -389,6 +463,9 @@ pub(crate) unsafe extern "C" fn cuStreamAddCallback_ptsz(
                 )
             }
         },
+        |given| {
+            given.first("callback", callback.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("hStream", &hStream);
             trace.arg("callback", &callback);
@@ -400,12 +477,15 @@ pub(crate) unsafe extern "C" fn cuStreamAddCallback_ptsz(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamBeginCapture(hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuStreamBeginCapture");
+    static CALL: Call = Call::new("cuStreamBeginCapture").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream_capture::cuStreamBeginCapture(DefaultStream::Legacy, arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -415,12 +495,15 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCapture(hStream: CUstream) -> CUres
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamBeginCapture_ptsz(hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuStreamBeginCapture_ptsz");
+    static CALL: Call = Call::new("cuStreamBeginCapture_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream_capture::cuStreamBeginCapture(DefaultStream::PerThread, arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -430,12 +513,15 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCapture_ptsz(hStream: CUstream) -> 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamBeginCapture_v2(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult {
-    static CALL: Call = Call::new("cuStreamBeginCapture_v2");
+    static CALL: Call = Call::new("cuStreamBeginCapture_v2").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream_capture::cuStreamBeginCapture_v2(DefaultStream::Legacy, arg(hStream), arg(mode)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -446,12 +532,15 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCapture_v2(hStream: CUstream, mode:
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamBeginCapture_v2_ptsz(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult {
-    static CALL: Call = Call::new("cuStreamBeginCapture_v2_ptsz");
+    static CALL: Call = Call::new("cuStreamBeginCapture_v2_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream_capture::cuStreamBeginCapture_v2(DefaultStream::PerThread, arg(hStream), arg(mode)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -469,13 +558,17 @@ pub(crate) unsafe extern "C" fn cuStreamBeginRecaptureToGraph(
     userData: *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamBeginRecaptureToGraph");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("mode", &mode);
-        trace.arg("hGraph", &hGraph);
-        trace.arg("callbackFunc", &callbackFunc);
-        trace.arg("userData", &userData);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("mode", &mode);
+            trace.arg("hGraph", &hGraph);
+            trace.arg("callbackFunc", &callbackFunc);
+            trace.arg("userData", &userData);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -487,13 +580,17 @@ pub(crate) unsafe extern "C" fn cuStreamBeginRecaptureToGraph_ptsz(
     userData: *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamBeginRecaptureToGraph_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("hStream", &hStream);
-        trace.arg("mode", &mode);
-        trace.arg("hGraph", &hGraph);
-        trace.arg("callbackFunc", &callbackFunc);
-        trace.arg("userData", &userData);
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("hStream", &hStream);
+            trace.arg("mode", &mode);
+            trace.arg("hGraph", &hGraph);
+            trace.arg("callbackFunc", &callbackFunc);
+            trace.arg("userData", &userData);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -505,7 +602,7 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCaptureToGraph(
     numDependencies: usize,
     mode: CUstreamCaptureMode,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamBeginCaptureToGraph");
+    static CALL: Call = Call::new("cuStreamBeginCaptureToGraph").in_callbacks();
     enter(
         &CALL,
         || {
@@ -521,6 +618,9 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCaptureToGraph(
                     arg(mode),
                 )
             }
+        },
+        |given| {
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -542,7 +642,7 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCaptureToGraph_ptsz(
     numDependencies: usize,
     mode: CUstreamCaptureMode,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamBeginCaptureToGraph_ptsz");
+    static CALL: Call = Call::new("cuStreamBeginCaptureToGraph_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
@@ -559,6 +659,9 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCaptureToGraph_ptsz(
                 )
             }
         },
+        |given| {
+            given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("hStream", &hStream);
             trace.arg("hGraph", &hGraph);
@@ -572,13 +675,14 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCaptureToGraph_ptsz(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuThreadExchangeStreamCaptureMode(mode: *mut CUstreamCaptureMode) -> CUresult {
-    static CALL: Call = Call::new("cuThreadExchangeStreamCaptureMode");
+    static CALL: Call = Call::new("cuThreadExchangeStreamCaptureMode").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream_capture::cuThreadExchangeStreamCaptureMode(arg(mode)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("mode", mode) };
@@ -588,12 +692,15 @@ pub(crate) unsafe extern "C" fn cuThreadExchangeStreamCaptureMode(mode: *mut CUs
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamEndCapture(hStream: CUstream, phGraph: *mut CUgraph) -> CUresult {
-    static CALL: Call = Call::new("cuStreamEndCapture");
+    static CALL: Call = Call::new("cuStreamEndCapture").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream_capture::cuStreamEndCapture(DefaultStream::Legacy, arg(hStream), arg(phGraph)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -605,12 +712,15 @@ pub(crate) unsafe extern "C" fn cuStreamEndCapture(hStream: CUstream, phGraph: *
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamEndCapture_ptsz(hStream: CUstream, phGraph: *mut CUgraph) -> CUresult {
-    static CALL: Call = Call::new("cuStreamEndCapture_ptsz");
+    static CALL: Call = Call::new("cuStreamEndCapture_ptsz").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream_capture::cuStreamEndCapture(DefaultStream::PerThread, arg(hStream), arg(phGraph)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -625,12 +735,15 @@ pub(crate) unsafe extern "C" fn cuStreamIsCapturing(
     hStream: CUstream,
     captureStatus: *mut CUstreamCaptureStatus,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamIsCapturing");
+    static CALL: Call = Call::new("cuStreamIsCapturing").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream_capture::cuStreamIsCapturing(DefaultStream::Legacy, arg(hStream), arg(captureStatus)) }
+        },
+        |given| {
+            given.first("captureStatus", captureStatus.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -645,7 +758,7 @@ pub(crate) unsafe extern "C" fn cuStreamIsCapturing_ptsz(
     hStream: CUstream,
     captureStatus: *mut CUstreamCaptureStatus,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamIsCapturing_ptsz");
+    static CALL: Call = Call::new("cuStreamIsCapturing_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
@@ -653,6 +766,9 @@ pub(crate) unsafe extern "C" fn cuStreamIsCapturing_ptsz(
             unsafe {
                 api::stream_capture::cuStreamIsCapturing(DefaultStream::PerThread, arg(hStream), arg(captureStatus))
             }
+        },
+        |given| {
+            given.first("captureStatus", captureStatus.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -668,7 +784,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo(
     captureStatus_out: *mut CUstreamCaptureStatus,
     id_out: *mut cuuint64_t,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetCaptureInfo");
+    static CALL: Call = Call::new("cuStreamGetCaptureInfo").in_callbacks();
     enter(
         &CALL,
         || {
@@ -681,6 +797,9 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo(
                     arg(id_out),
                 )
             }
+        },
+        |given| {
+            given.first("captureStatus_out", captureStatus_out.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -698,7 +817,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_ptsz(
     captureStatus_out: *mut CUstreamCaptureStatus,
     id_out: *mut cuuint64_t,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetCaptureInfo_ptsz");
+    static CALL: Call = Call::new("cuStreamGetCaptureInfo_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
@@ -711,6 +830,9 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_ptsz(
                     arg(id_out),
                 )
             }
+        },
+        |given| {
+            given.first("captureStatus_out", captureStatus_out.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -731,7 +853,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v2(
     dependencies_out: *mut *const CUgraphNode,
     numDependencies_out: *mut usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetCaptureInfo_v2");
+    static CALL: Call = Call::new("cuStreamGetCaptureInfo_v2").in_callbacks();
     enter(
         &CALL,
         || {
@@ -747,6 +869,9 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v2(
                     arg(numDependencies_out),
                 )
             }
+        },
+        |given| {
+            given.first("captureStatus_out", captureStatus_out.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -773,7 +898,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v2_ptsz(
     dependencies_out: *mut *const CUgraphNode,
     numDependencies_out: *mut usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetCaptureInfo_v2_ptsz");
+    static CALL: Call = Call::new("cuStreamGetCaptureInfo_v2_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
@@ -789,6 +914,9 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v2_ptsz(
                     arg(numDependencies_out),
                 )
             }
+        },
+        |given| {
+            given.first("captureStatus_out", captureStatus_out.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -816,7 +944,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v3(
     edgeData_out: *mut *const CUgraphEdgeData,
     numDependencies_out: *mut usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetCaptureInfo_v3");
+    static CALL: Call = Call::new("cuStreamGetCaptureInfo_v3").in_callbacks();
     enter(
         &CALL,
         || {
@@ -833,6 +961,9 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v3(
                     arg(numDependencies_out),
                 )
             }
+        },
+        |given| {
+            given.first("captureStatus_out", captureStatus_out.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -862,7 +993,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v3_ptsz(
     edgeData_out: *mut *const CUgraphEdgeData,
     numDependencies_out: *mut usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetCaptureInfo_v3_ptsz");
+    static CALL: Call = Call::new("cuStreamGetCaptureInfo_v3_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
@@ -879,6 +1010,9 @@ pub(crate) unsafe extern "C" fn cuStreamGetCaptureInfo_v3_ptsz(
                     arg(numDependencies_out),
                 )
             }
+        },
+        |given| {
+            given.first("captureStatus_out", captureStatus_out.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -905,7 +1039,7 @@ pub(crate) unsafe extern "C" fn cuStreamUpdateCaptureDependencies(
     numDependencies: usize,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamUpdateCaptureDependencies");
+    static CALL: Call = Call::new("cuStreamUpdateCaptureDependencies").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -919,6 +1053,9 @@ pub(crate) unsafe extern "C" fn cuStreamUpdateCaptureDependencies(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -936,7 +1073,7 @@ pub(crate) unsafe extern "C" fn cuStreamUpdateCaptureDependencies_ptsz(
     numDependencies: usize,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamUpdateCaptureDependencies_ptsz");
+    static CALL: Call = Call::new("cuStreamUpdateCaptureDependencies_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -950,6 +1087,9 @@ pub(crate) unsafe extern "C" fn cuStreamUpdateCaptureDependencies_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -968,7 +1108,7 @@ pub(crate) unsafe extern "C" fn cuStreamUpdateCaptureDependencies_v2(
     numDependencies: usize,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamUpdateCaptureDependencies_v2");
+    static CALL: Call = Call::new("cuStreamUpdateCaptureDependencies_v2").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -983,6 +1123,9 @@ pub(crate) unsafe extern "C" fn cuStreamUpdateCaptureDependencies_v2(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -1002,7 +1145,7 @@ pub(crate) unsafe extern "C" fn cuStreamUpdateCaptureDependencies_v2_ptsz(
     numDependencies: usize,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamUpdateCaptureDependencies_v2_ptsz");
+    static CALL: Call = Call::new("cuStreamUpdateCaptureDependencies_v2_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -1017,6 +1160,9 @@ pub(crate) unsafe extern "C" fn cuStreamUpdateCaptureDependencies_v2_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -1035,10 +1181,11 @@ pub(crate) unsafe extern "C" fn cuStreamAttachMemAsync(
     length: usize,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamAttachMemAsync");
+    static CALL: Call = Call::new("cuStreamAttachMemAsync").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::stream::cuStreamAttachMemAsync(
@@ -1049,6 +1196,9 @@ pub(crate) unsafe extern "C" fn cuStreamAttachMemAsync(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -1066,10 +1216,11 @@ pub(crate) unsafe extern "C" fn cuStreamAttachMemAsync_ptsz(
     length: usize,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamAttachMemAsync_ptsz");
+    static CALL: Call = Call::new("cuStreamAttachMemAsync_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::stream::cuStreamAttachMemAsync(
@@ -1080,6 +1231,9 @@ pub(crate) unsafe extern "C" fn cuStreamAttachMemAsync_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -1092,12 +1246,15 @@ pub(crate) unsafe extern "C" fn cuStreamAttachMemAsync_ptsz(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamQuery(hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuStreamQuery");
+    static CALL: Call = Call::new("cuStreamQuery").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamQuery(DefaultStream::Legacy, arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -1107,12 +1264,15 @@ pub(crate) unsafe extern "C" fn cuStreamQuery(hStream: CUstream) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamQuery_ptsz(hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuStreamQuery_ptsz");
+    static CALL: Call = Call::new("cuStreamQuery_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamQuery(DefaultStream::PerThread, arg(hStream)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -1129,6 +1289,7 @@ pub(crate) unsafe extern "C" fn cuStreamSynchronize(hStream: CUstream) -> CUresu
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamSynchronize(DefaultStream::Legacy, arg(hStream)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hStream", &hStream);
         },
@@ -1144,6 +1305,7 @@ pub(crate) unsafe extern "C" fn cuStreamSynchronize_ptsz(hStream: CUstream) -> C
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamSynchronize(DefaultStream::PerThread, arg(hStream)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hStream", &hStream);
         },
@@ -1159,6 +1321,9 @@ pub(crate) unsafe extern "C" fn cuStreamDestroy(hStream: CUstream) -> CUresult {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamDestroy(arg(hStream)) }
         },
+        |given| {
+            given.first("hStream", hStream.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("hStream", &hStream);
         },
@@ -1167,12 +1332,15 @@ pub(crate) unsafe extern "C" fn cuStreamDestroy(hStream: CUstream) -> CUresult {
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamDestroy_v2(hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuStreamDestroy_v2");
+    static CALL: Call = Call::new("cuStreamDestroy_v2").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamDestroy_v2(arg(hStream)) }
+        },
+        |given| {
+            given.first("hStream", hStream.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -1182,12 +1350,16 @@ pub(crate) unsafe extern "C" fn cuStreamDestroy_v2(hStream: CUstream) -> CUresul
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamCopyAttributes(dstStream: CUstream, srcStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuStreamCopyAttributes");
+    static CALL: Call = Call::new("cuStreamCopyAttributes").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamCopyAttributes(DefaultStream::Legacy, arg(dstStream), arg(srcStream)) }
+        },
+        |given| {
+            given.stream(dstStream);
+            given.stream(srcStream);
         },
         |trace| {
             trace.arg("dstStream", &dstStream);
@@ -1198,12 +1370,16 @@ pub(crate) unsafe extern "C" fn cuStreamCopyAttributes(dstStream: CUstream, srcS
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuStreamCopyAttributes_ptsz(dstStream: CUstream, srcStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuStreamCopyAttributes_ptsz");
+    static CALL: Call = Call::new("cuStreamCopyAttributes_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamCopyAttributes(DefaultStream::PerThread, arg(dstStream), arg(srcStream)) }
+        },
+        |given| {
+            given.stream(dstStream);
+            given.stream(srcStream);
         },
         |trace| {
             trace.arg("dstStream", &dstStream);
@@ -1218,12 +1394,15 @@ pub(crate) unsafe extern "C" fn cuStreamGetAttribute(
     attr: CUstreamAttrID,
     value: *mut CUstreamAttrValue_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetAttribute");
+    static CALL: Call = Call::new("cuStreamGetAttribute").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetAttribute(DefaultStream::Legacy, arg(hStream), arg(attr), arg(value)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -1240,12 +1419,15 @@ pub(crate) unsafe extern "C" fn cuStreamGetAttribute_ptsz(
     attr: CUstreamAttrID,
     value: *mut CUstreamAttrValue_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamGetAttribute_ptsz");
+    static CALL: Call = Call::new("cuStreamGetAttribute_ptsz").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamGetAttribute(DefaultStream::PerThread, arg(hStream), arg(attr), arg(value)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -1262,12 +1444,15 @@ pub(crate) unsafe extern "C" fn cuStreamSetAttribute(
     attr: CUstreamAttrID,
     param: *const CUstreamAttrValue_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamSetAttribute");
+    static CALL: Call = Call::new("cuStreamSetAttribute").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamSetAttribute(DefaultStream::Legacy, arg(hStream), arg(attr), arg(param)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);
@@ -1283,12 +1468,15 @@ pub(crate) unsafe extern "C" fn cuStreamSetAttribute_ptsz(
     attr: CUstreamAttrID,
     param: *const CUstreamAttrValue_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamSetAttribute_ptsz");
+    static CALL: Call = Call::new("cuStreamSetAttribute_ptsz").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::stream::cuStreamSetAttribute(DefaultStream::PerThread, arg(hStream), arg(attr), arg(param)) }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("hStream", &hStream);

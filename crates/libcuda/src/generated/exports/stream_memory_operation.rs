@@ -14,10 +14,11 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue32(
     value: cuuint32_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWaitValue32");
+    static CALL: Call = Call::new("cuStreamWaitValue32").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(stream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::stream_memory_operation::cuStreamWaitValue32(
@@ -28,6 +29,9 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue32(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -45,10 +49,11 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue32_ptsz(
     value: cuuint32_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWaitValue32_ptsz");
+    static CALL: Call = Call::new("cuStreamWaitValue32_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(stream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::stream_memory_operation::cuStreamWaitValue32(
@@ -59,6 +64,9 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue32_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -76,7 +84,7 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue32_v2(
     value: cuuint32_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWaitValue32_v2");
+    static CALL: Call = Call::new("cuStreamWaitValue32_v2").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -90,6 +98,9 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue32_v2(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -107,7 +118,7 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue32_v2_ptsz(
     value: cuuint32_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWaitValue32_v2_ptsz");
+    static CALL: Call = Call::new("cuStreamWaitValue32_v2_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -121,6 +132,9 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue32_v2_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -138,10 +152,11 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue64(
     value: cuuint64_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWaitValue64");
+    static CALL: Call = Call::new("cuStreamWaitValue64").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(stream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::stream_memory_operation::cuStreamWaitValue64(
@@ -152,6 +167,9 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue64(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -169,10 +187,11 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue64_ptsz(
     value: cuuint64_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWaitValue64_ptsz");
+    static CALL: Call = Call::new("cuStreamWaitValue64_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(stream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::stream_memory_operation::cuStreamWaitValue64(
@@ -183,6 +202,9 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue64_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -200,7 +222,7 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue64_v2(
     value: cuuint64_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWaitValue64_v2");
+    static CALL: Call = Call::new("cuStreamWaitValue64_v2").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -214,6 +236,9 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue64_v2(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -231,7 +256,7 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue64_v2_ptsz(
     value: cuuint64_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWaitValue64_v2_ptsz");
+    static CALL: Call = Call::new("cuStreamWaitValue64_v2_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -245,6 +270,9 @@ pub(crate) unsafe extern "C" fn cuStreamWaitValue64_v2_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -262,10 +290,11 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue32(
     value: cuuint32_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWriteValue32");
+    static CALL: Call = Call::new("cuStreamWriteValue32").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(stream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::stream_memory_operation::cuStreamWriteValue32(
@@ -276,6 +305,9 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue32(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -293,10 +325,11 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue32_ptsz(
     value: cuuint32_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWriteValue32_ptsz");
+    static CALL: Call = Call::new("cuStreamWriteValue32_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(stream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::stream_memory_operation::cuStreamWriteValue32(
@@ -307,6 +340,9 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue32_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -324,7 +360,7 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue32_v2(
     value: cuuint32_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWriteValue32_v2");
+    static CALL: Call = Call::new("cuStreamWriteValue32_v2").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -338,6 +374,9 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue32_v2(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -355,7 +394,7 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue32_v2_ptsz(
     value: cuuint32_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWriteValue32_v2_ptsz");
+    static CALL: Call = Call::new("cuStreamWriteValue32_v2_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -369,6 +408,9 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue32_v2_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -386,10 +428,11 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue64(
     value: cuuint64_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWriteValue64");
+    static CALL: Call = Call::new("cuStreamWriteValue64").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(stream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::stream_memory_operation::cuStreamWriteValue64(
@@ -400,6 +443,9 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue64(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -417,10 +463,11 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue64_ptsz(
     value: cuuint64_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWriteValue64_ptsz");
+    static CALL: Call = Call::new("cuStreamWriteValue64_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(stream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::stream_memory_operation::cuStreamWriteValue64(
@@ -431,6 +478,9 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue64_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -448,7 +498,7 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue64_v2(
     value: cuuint64_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWriteValue64_v2");
+    static CALL: Call = Call::new("cuStreamWriteValue64_v2").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -462,6 +512,9 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue64_v2(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -479,7 +532,7 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue64_v2_ptsz(
     value: cuuint64_t,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamWriteValue64_v2_ptsz");
+    static CALL: Call = Call::new("cuStreamWriteValue64_v2_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -493,6 +546,9 @@ pub(crate) unsafe extern "C" fn cuStreamWriteValue64_v2_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -510,10 +566,11 @@ pub(crate) unsafe extern "C" fn cuStreamBatchMemOp(
     paramArray: *mut CUstreamBatchMemOpParams,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamBatchMemOp");
+    static CALL: Call = Call::new("cuStreamBatchMemOp").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(stream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::stream_memory_operation::cuStreamBatchMemOp(
@@ -524,6 +581,9 @@ pub(crate) unsafe extern "C" fn cuStreamBatchMemOp(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -541,10 +601,11 @@ pub(crate) unsafe extern "C" fn cuStreamBatchMemOp_ptsz(
     paramArray: *mut CUstreamBatchMemOpParams,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamBatchMemOp_ptsz");
+    static CALL: Call = Call::new("cuStreamBatchMemOp_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(stream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::stream_memory_operation::cuStreamBatchMemOp(
@@ -555,6 +616,9 @@ pub(crate) unsafe extern "C" fn cuStreamBatchMemOp_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -572,7 +636,7 @@ pub(crate) unsafe extern "C" fn cuStreamBatchMemOp_v2(
     paramArray: *mut CUstreamBatchMemOpParams,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamBatchMemOp_v2");
+    static CALL: Call = Call::new("cuStreamBatchMemOp_v2").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -586,6 +650,9 @@ pub(crate) unsafe extern "C" fn cuStreamBatchMemOp_v2(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);
@@ -603,7 +670,7 @@ pub(crate) unsafe extern "C" fn cuStreamBatchMemOp_v2_ptsz(
     paramArray: *mut CUstreamBatchMemOpParams,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuStreamBatchMemOp_v2_ptsz");
+    static CALL: Call = Call::new("cuStreamBatchMemOp_v2_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
@@ -617,6 +684,9 @@ pub(crate) unsafe extern "C" fn cuStreamBatchMemOp_v2_ptsz(
                     arg(flags),
                 )
             }
+        },
+        |given| {
+            given.stream(stream);
         },
         |trace| {
             trace.arg("stream", &stream);

@@ -12,13 +12,15 @@ pub(crate) unsafe extern "C" fn cuSurfObjectCreate(
     pSurfObject: *mut CUsurfObject_v1,
     pResDesc: *const CUDA_RESOURCE_DESC_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuSurfObjectCreate");
+    static CALL: Call = Call::new("cuSurfObjectCreate").context_first();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::surface_object::cuSurfObjectCreate(arg(pSurfObject), arg(pResDesc)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pSurfObject", pSurfObject) };
@@ -33,9 +35,11 @@ pub(crate) unsafe extern "C" fn cuSurfObjectDestroy(surfObject: CUsurfObject_v1)
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::surface_object::cuSurfObjectDestroy(arg(surfObject)) }
         },
+        |_| {},
         |trace| {
             trace.arg("surfObject", &surfObject);
         },
@@ -47,13 +51,14 @@ pub(crate) unsafe extern "C" fn cuSurfObjectGetResourceDesc(
     pResDesc: *mut CUDA_RESOURCE_DESC_v1,
     surfObject: CUsurfObject_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuSurfObjectGetResourceDesc");
+    static CALL: Call = Call::new("cuSurfObjectGetResourceDesc").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::surface_object::cuSurfObjectGetResourceDesc(arg(pResDesc), arg(surfObject)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pResDesc", pResDesc) };

@@ -3,6 +3,7 @@
 //! Surface reference management, deprecated.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter};
@@ -15,6 +16,9 @@ pub(crate) unsafe extern "C" fn cuSurfRefSetArray(hSurfRef: CUsurfref, hArray: C
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::surface_reference::cuSurfRefSetArray(arg(hSurfRef), arg(hArray), arg(Flags)) }
+        },
+        |given| {
+            given.then("hSurfRef", hSurfRef.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("hSurfRef", &hSurfRef);
@@ -32,6 +36,9 @@ pub(crate) unsafe extern "C" fn cuSurfRefGetArray(phArray: *mut CUarray, hSurfRe
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::surface_reference::cuSurfRefGetArray(arg(phArray), arg(hSurfRef)) }
+        },
+        |given| {
+            given.then("hSurfRef", hSurfRef.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.

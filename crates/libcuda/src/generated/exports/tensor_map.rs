@@ -3,6 +3,7 @@
 //! Tensor map object management.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::border::{Call, not_supported};
 
@@ -21,22 +22,33 @@ pub(crate) unsafe extern "C" fn cuTensorMapEncodeTiled(
     l2Promotion: CUtensorMapL2promotion,
     oobFill: CUtensorMapFloatOOBfill,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuTensorMapEncodeTiled");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("tensorMap", tensorMap) };
-        trace.arg("tensorDataType", &tensorDataType);
-        trace.arg("tensorRank", &tensorRank);
-        trace.arg("globalAddress", &globalAddress);
-        trace.arg("globalDim", &globalDim);
-        trace.arg("globalStrides", &globalStrides);
-        trace.arg("boxDim", &boxDim);
-        trace.arg("elementStrides", &elementStrides);
-        trace.arg("interleave", &interleave);
-        trace.arg("swizzle", &swizzle);
-        trace.arg("l2Promotion", &l2Promotion);
-        trace.arg("oobFill", &oobFill);
-    })
+    static CALL: Call = Call::new("cuTensorMapEncodeTiled").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("tensorMap", tensorMap.is_null(), ErrorCode::InvalidValue);
+            given.then("globalAddress", globalAddress.is_null(), ErrorCode::InvalidValue);
+            given.then("globalDim", globalDim.is_null(), ErrorCode::InvalidValue);
+            given.then("globalStrides", globalStrides.is_null(), ErrorCode::InvalidValue);
+            given.then("boxDim", boxDim.is_null(), ErrorCode::InvalidValue);
+            given.then("elementStrides", elementStrides.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("tensorMap", tensorMap) };
+            trace.arg("tensorDataType", &tensorDataType);
+            trace.arg("tensorRank", &tensorRank);
+            trace.arg("globalAddress", &globalAddress);
+            trace.arg("globalDim", &globalDim);
+            trace.arg("globalStrides", &globalStrides);
+            trace.arg("boxDim", &boxDim);
+            trace.arg("elementStrides", &elementStrides);
+            trace.arg("interleave", &interleave);
+            trace.arg("swizzle", &swizzle);
+            trace.arg("l2Promotion", &l2Promotion);
+            trace.arg("oobFill", &oobFill);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -57,25 +69,37 @@ pub(crate) unsafe extern "C" fn cuTensorMapEncodeIm2col(
     l2Promotion: CUtensorMapL2promotion,
     oobFill: CUtensorMapFloatOOBfill,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuTensorMapEncodeIm2col");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("tensorMap", tensorMap) };
-        trace.arg("tensorDataType", &tensorDataType);
-        trace.arg("tensorRank", &tensorRank);
-        trace.arg("globalAddress", &globalAddress);
-        trace.arg("globalDim", &globalDim);
-        trace.arg("globalStrides", &globalStrides);
-        trace.arg("pixelBoxLowerCorner", &pixelBoxLowerCorner);
-        trace.arg("pixelBoxUpperCorner", &pixelBoxUpperCorner);
-        trace.arg("channelsPerPixel", &channelsPerPixel);
-        trace.arg("pixelsPerColumn", &pixelsPerColumn);
-        trace.arg("elementStrides", &elementStrides);
-        trace.arg("interleave", &interleave);
-        trace.arg("swizzle", &swizzle);
-        trace.arg("l2Promotion", &l2Promotion);
-        trace.arg("oobFill", &oobFill);
-    })
+    static CALL: Call = Call::new("cuTensorMapEncodeIm2col").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("tensorMap", tensorMap.is_null(), ErrorCode::InvalidValue);
+            given.then("globalAddress", globalAddress.is_null(), ErrorCode::InvalidValue);
+            given.then("globalDim", globalDim.is_null(), ErrorCode::InvalidValue);
+            given.then("globalStrides", globalStrides.is_null(), ErrorCode::InvalidValue);
+            given.then("pixelBoxLowerCorner", pixelBoxLowerCorner.is_null(), ErrorCode::InvalidValue);
+            given.then("pixelBoxUpperCorner", pixelBoxUpperCorner.is_null(), ErrorCode::InvalidValue);
+            given.then("elementStrides", elementStrides.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("tensorMap", tensorMap) };
+            trace.arg("tensorDataType", &tensorDataType);
+            trace.arg("tensorRank", &tensorRank);
+            trace.arg("globalAddress", &globalAddress);
+            trace.arg("globalDim", &globalDim);
+            trace.arg("globalStrides", &globalStrides);
+            trace.arg("pixelBoxLowerCorner", &pixelBoxLowerCorner);
+            trace.arg("pixelBoxUpperCorner", &pixelBoxUpperCorner);
+            trace.arg("channelsPerPixel", &channelsPerPixel);
+            trace.arg("pixelsPerColumn", &pixelsPerColumn);
+            trace.arg("elementStrides", &elementStrides);
+            trace.arg("interleave", &interleave);
+            trace.arg("swizzle", &swizzle);
+            trace.arg("l2Promotion", &l2Promotion);
+            trace.arg("oobFill", &oobFill);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -97,26 +121,36 @@ pub(crate) unsafe extern "C" fn cuTensorMapEncodeIm2colWide(
     l2Promotion: CUtensorMapL2promotion,
     oobFill: CUtensorMapFloatOOBfill,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuTensorMapEncodeIm2colWide");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("tensorMap", tensorMap) };
-        trace.arg("tensorDataType", &tensorDataType);
-        trace.arg("tensorRank", &tensorRank);
-        trace.arg("globalAddress", &globalAddress);
-        trace.arg("globalDim", &globalDim);
-        trace.arg("globalStrides", &globalStrides);
-        trace.arg("pixelBoxLowerCornerWidth", &pixelBoxLowerCornerWidth);
-        trace.arg("pixelBoxUpperCornerWidth", &pixelBoxUpperCornerWidth);
-        trace.arg("channelsPerPixel", &channelsPerPixel);
-        trace.arg("pixelsPerColumn", &pixelsPerColumn);
-        trace.arg("elementStrides", &elementStrides);
-        trace.arg("interleave", &interleave);
-        trace.arg("mode", &mode);
-        trace.arg("swizzle", &swizzle);
-        trace.arg("l2Promotion", &l2Promotion);
-        trace.arg("oobFill", &oobFill);
-    })
+    static CALL: Call = Call::new("cuTensorMapEncodeIm2colWide").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("tensorMap", tensorMap.is_null(), ErrorCode::InvalidValue);
+            given.then("globalAddress", globalAddress.is_null(), ErrorCode::InvalidValue);
+            given.then("globalDim", globalDim.is_null(), ErrorCode::InvalidValue);
+            given.then("globalStrides", globalStrides.is_null(), ErrorCode::InvalidValue);
+            given.then("elementStrides", elementStrides.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("tensorMap", tensorMap) };
+            trace.arg("tensorDataType", &tensorDataType);
+            trace.arg("tensorRank", &tensorRank);
+            trace.arg("globalAddress", &globalAddress);
+            trace.arg("globalDim", &globalDim);
+            trace.arg("globalStrides", &globalStrides);
+            trace.arg("pixelBoxLowerCornerWidth", &pixelBoxLowerCornerWidth);
+            trace.arg("pixelBoxUpperCornerWidth", &pixelBoxUpperCornerWidth);
+            trace.arg("channelsPerPixel", &channelsPerPixel);
+            trace.arg("pixelsPerColumn", &pixelsPerColumn);
+            trace.arg("elementStrides", &elementStrides);
+            trace.arg("interleave", &interleave);
+            trace.arg("mode", &mode);
+            trace.arg("swizzle", &swizzle);
+            trace.arg("l2Promotion", &l2Promotion);
+            trace.arg("oobFill", &oobFill);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -124,12 +158,19 @@ pub(crate) unsafe extern "C" fn cuTensorMapReplaceAddress(
     tensorMap: *mut CUtensorMap,
     globalAddress: *mut core::ffi::c_void,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuTensorMapReplaceAddress");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("tensorMap", tensorMap) };
-        trace.arg("globalAddress", &globalAddress);
-    })
+    static CALL: Call = Call::new("cuTensorMapReplaceAddress").context_first();
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("tensorMap", tensorMap.is_null(), ErrorCode::InvalidValue);
+            given.then("globalAddress", globalAddress.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("tensorMap", tensorMap) };
+            trace.arg("globalAddress", &globalAddress);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -139,11 +180,15 @@ pub(crate) unsafe extern "C" fn cuTensorMapSetAllocationClass(
     outAllocClass: *mut CUtensorMapAllocClass,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTensorMapSetAllocationClass");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("tensorMap", tensorMap) };
-        trace.arg("allocClass", &allocClass);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("outAllocClass", outAllocClass) };
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("tensorMap", tensorMap) };
+            trace.arg("allocClass", &allocClass);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("outAllocClass", outAllocClass) };
+        },
+    )
 }

@@ -14,15 +14,17 @@ pub(crate) unsafe extern "C" fn cuTexObjectCreate(
     pTexDesc: *const CUDA_TEXTURE_DESC_v1,
     pResViewDesc: *const CUDA_RESOURCE_VIEW_DESC_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuTexObjectCreate");
+    static CALL: Call = Call::new("cuTexObjectCreate").context_first();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::texture_object::cuTexObjectCreate(arg(pTexObject), arg(pResDesc), arg(pTexDesc), arg(pResViewDesc))
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pTexObject", pTexObject) };
@@ -39,9 +41,11 @@ pub(crate) unsafe extern "C" fn cuTexObjectDestroy(texObject: CUtexObject_v1) ->
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_object::cuTexObjectDestroy(arg(texObject)) }
         },
+        |_| {},
         |trace| {
             trace.arg("texObject", &texObject);
         },
@@ -53,13 +57,14 @@ pub(crate) unsafe extern "C" fn cuTexObjectGetResourceDesc(
     pResDesc: *mut CUDA_RESOURCE_DESC_v1,
     texObject: CUtexObject_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuTexObjectGetResourceDesc");
+    static CALL: Call = Call::new("cuTexObjectGetResourceDesc").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_object::cuTexObjectGetResourceDesc(arg(pResDesc), arg(texObject)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pResDesc", pResDesc) };
@@ -73,13 +78,14 @@ pub(crate) unsafe extern "C" fn cuTexObjectGetTextureDesc(
     pTexDesc: *mut CUDA_TEXTURE_DESC_v1,
     texObject: CUtexObject_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuTexObjectGetTextureDesc");
+    static CALL: Call = Call::new("cuTexObjectGetTextureDesc").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_object::cuTexObjectGetTextureDesc(arg(pTexDesc), arg(texObject)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pTexDesc", pTexDesc) };
@@ -93,13 +99,14 @@ pub(crate) unsafe extern "C" fn cuTexObjectGetResourceViewDesc(
     pResViewDesc: *mut CUDA_RESOURCE_VIEW_DESC_v1,
     texObject: CUtexObject_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuTexObjectGetResourceViewDesc");
+    static CALL: Call = Call::new("cuTexObjectGetResourceViewDesc").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_object::cuTexObjectGetResourceViewDesc(arg(pResViewDesc), arg(texObject)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pResViewDesc", pResViewDesc) };

@@ -3,6 +3,7 @@
 //! Texture reference management, deprecated.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter, not_supported};
@@ -16,6 +17,7 @@ pub(crate) unsafe extern "C" fn cuTexRefSetArray(hTexRef: CUtexref, hArray: CUar
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetArray(arg(hTexRef), arg(hArray), arg(Flags)) }
         },
+        |_| {},
         |trace| {
             trace.arg("hTexRef", &hTexRef);
             trace.arg("hArray", &hArray);
@@ -31,11 +33,17 @@ pub(crate) unsafe extern "C" fn cuTexRefSetMipmappedArray(
     Flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetMipmappedArray");
-    not_supported(&CALL, |trace| {
-        trace.arg("hTexRef", &hTexRef);
-        trace.arg("hMipmappedArray", &hMipmappedArray);
-        trace.arg("Flags", &Flags);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            trace.arg("hTexRef", &hTexRef);
+            trace.arg("hMipmappedArray", &hMipmappedArray);
+            trace.arg("Flags", &Flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -51,6 +59,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetAddress(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetAddress(arg(ByteOffset), arg(hTexRef), arg(dptr), arg(bytes)) }
+        },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -78,6 +89,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetAddress_v2(
                 api::texture_reference::cuTexRefSetAddress_v2(arg(ByteOffset), arg(hTexRef), arg(dptr), arg(bytes))
             }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("ByteOffset", ByteOffset) };
@@ -102,6 +116,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetAddress2D(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetAddress2D(arg(hTexRef), arg(desc), arg(dptr), arg(Pitch)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("hTexRef", &hTexRef);
             trace.arg("desc", &desc);
@@ -124,6 +141,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetAddress2D_v2(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetAddress2D_v2(arg(hTexRef), arg(desc), arg(dptr), arg(Pitch)) }
+        },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("hTexRef", &hTexRef);
@@ -148,6 +168,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetAddress2D_v3(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetAddress2D_v3(arg(hTexRef), arg(desc), arg(dptr), arg(Pitch)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("hTexRef", &hTexRef);
             trace.arg("desc", &desc);
@@ -170,6 +193,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetFormat(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetFormat(arg(hTexRef), arg(fmt), arg(NumPackedComponents)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("hTexRef", &hTexRef);
             trace.arg("fmt", &fmt);
@@ -186,6 +212,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetAddressMode(hTexRef: CUtexref, dim: i
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetAddressMode(arg(hTexRef), arg(dim), arg(am)) }
+        },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("hTexRef", &hTexRef);
@@ -204,6 +233,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetFilterMode(hTexRef: CUtexref, fm: CUf
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetFilterMode(arg(hTexRef), arg(fm)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("hTexRef", &hTexRef);
             trace.arg("fm", &fm);
@@ -220,6 +252,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetMipmapFilterMode(hTexRef: CUtexref, f
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetMipmapFilterMode(arg(hTexRef), arg(fm)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("hTexRef", &hTexRef);
             trace.arg("fm", &fm);
@@ -235,6 +270,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetMipmapLevelBias(hTexRef: CUtexref, bi
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetMipmapLevelBias(arg(hTexRef), arg(bias)) }
+        },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("hTexRef", &hTexRef);
@@ -262,6 +300,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetMipmapLevelClamp(
                 )
             }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("hTexRef", &hTexRef);
             trace.arg("minMipmapLevelClamp", &minMipmapLevelClamp);
@@ -279,6 +320,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetMaxAnisotropy(hTexRef: CUtexref, maxA
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetMaxAnisotropy(arg(hTexRef), arg(maxAniso)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("hTexRef", &hTexRef);
             trace.arg("maxAniso", &maxAniso);
@@ -294,6 +338,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetBorderColor(hTexRef: CUtexref, pBorde
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetBorderColor(arg(hTexRef), arg(pBorderColor)) }
+        },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("hTexRef", &hTexRef);
@@ -311,6 +358,9 @@ pub(crate) unsafe extern "C" fn cuTexRefSetFlags(hTexRef: CUtexref, Flags: u32) 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefSetFlags(arg(hTexRef), arg(Flags)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("hTexRef", &hTexRef);
             trace.arg("Flags", &Flags);
@@ -326,6 +376,9 @@ pub(crate) unsafe extern "C" fn cuTexRefGetAddress(pdptr: *mut CUdeviceptr_v1, h
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefGetAddress(arg(pdptr), arg(hTexRef)) }
+        },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -344,6 +397,9 @@ pub(crate) unsafe extern "C" fn cuTexRefGetAddress_v2(pdptr: *mut CUdeviceptr_v2
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefGetAddress_v2(arg(pdptr), arg(hTexRef)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pdptr", pdptr) };
@@ -361,6 +417,9 @@ pub(crate) unsafe extern "C" fn cuTexRefGetArray(phArray: *mut CUarray, hTexRef:
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefGetArray(arg(phArray), arg(hTexRef)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("phArray", phArray) };
@@ -375,11 +434,17 @@ pub(crate) unsafe extern "C" fn cuTexRefGetMipmappedArray(
     hTexRef: CUtexref,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetMipmappedArray");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("phMipmappedArray", phMipmappedArray) };
-        trace.arg("hTexRef", &hTexRef);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("phMipmappedArray", phMipmappedArray) };
+            trace.arg("hTexRef", &hTexRef);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -394,6 +459,9 @@ pub(crate) unsafe extern "C" fn cuTexRefGetAddressMode(
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefGetAddressMode(arg(pam), arg(hTexRef), arg(dim)) }
+        },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -412,6 +480,9 @@ pub(crate) unsafe extern "C" fn cuTexRefGetFilterMode(pfm: *mut CUfilter_mode, h
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefGetFilterMode(arg(pfm), arg(hTexRef)) }
+        },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -434,6 +505,9 @@ pub(crate) unsafe extern "C" fn cuTexRefGetFormat(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefGetFormat(arg(pFormat), arg(pNumChannels), arg(hTexRef)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pFormat", pFormat) };
@@ -453,6 +527,9 @@ pub(crate) unsafe extern "C" fn cuTexRefGetMipmapFilterMode(pfm: *mut CUfilter_m
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefGetMipmapFilterMode(arg(pfm), arg(hTexRef)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pfm", pfm) };
@@ -469,6 +546,9 @@ pub(crate) unsafe extern "C" fn cuTexRefGetMipmapLevelBias(pbias: *mut f32, hTex
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefGetMipmapLevelBias(arg(pbias), arg(hTexRef)) }
+        },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -497,6 +577,9 @@ pub(crate) unsafe extern "C" fn cuTexRefGetMipmapLevelClamp(
                 )
             }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pminMipmapLevelClamp", pminMipmapLevelClamp) };
@@ -516,6 +599,9 @@ pub(crate) unsafe extern "C" fn cuTexRefGetMaxAnisotropy(pmaxAniso: *mut i32, hT
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefGetMaxAnisotropy(arg(pmaxAniso), arg(hTexRef)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pmaxAniso", pmaxAniso) };
@@ -533,6 +619,9 @@ pub(crate) unsafe extern "C" fn cuTexRefGetBorderColor(pBorderColor: *mut f32, h
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefGetBorderColor(arg(pBorderColor), arg(hTexRef)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             trace.arg("pBorderColor", &pBorderColor);
             trace.arg("hTexRef", &hTexRef);
@@ -549,6 +638,9 @@ pub(crate) unsafe extern "C" fn cuTexRefGetFlags(pFlags: *mut u32, hTexRef: CUte
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefGetFlags(arg(pFlags), arg(hTexRef)) }
         },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pFlags", pFlags) };
@@ -559,13 +651,14 @@ pub(crate) unsafe extern "C" fn cuTexRefGetFlags(pFlags: *mut u32, hTexRef: CUte
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefCreate(pTexRef: *mut CUtexref) -> CUresult {
-    static CALL: Call = Call::new("cuTexRefCreate");
+    static CALL: Call = Call::new("cuTexRefCreate").context_first();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefCreate(arg(pTexRef)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("pTexRef", pTexRef) };
@@ -581,6 +674,9 @@ pub(crate) unsafe extern "C" fn cuTexRefDestroy(hTexRef: CUtexref) -> CUresult {
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::texture_reference::cuTexRefDestroy(arg(hTexRef)) }
+        },
+        |given| {
+            given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },
         |trace| {
             trace.arg("hTexRef", &hTexRef);

@@ -3,6 +3,7 @@
 //! Unified addressing.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, DefaultStream, arg, enter, not_supported};
@@ -20,6 +21,7 @@ pub(crate) unsafe extern "C" fn cuPointerGetAttribute(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::unified_addressing::cuPointerGetAttribute(arg(data), arg(attribute), arg(ptr)) }
         },
+        |_| {},
         |trace| {
             trace.arg("data", &data);
             trace.arg("attribute", &attribute);
@@ -35,10 +37,11 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync(
     dstDevice: CUdevice_v1,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemPrefetchAsync");
+    static CALL: Call = Call::new("cuMemPrefetchAsync").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::unified_addressing::cuMemPrefetchAsync(
@@ -49,6 +52,9 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("devPtr", &devPtr);
@@ -66,10 +72,11 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_ptsz(
     dstDevice: CUdevice_v1,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemPrefetchAsync_ptsz");
+    static CALL: Call = Call::new("cuMemPrefetchAsync_ptsz").in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::unified_addressing::cuMemPrefetchAsync(
@@ -80,6 +87,9 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("devPtr", &devPtr);
@@ -98,7 +108,7 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_v2(
     flags: u32,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemPrefetchAsync_v2");
+    static CALL: Call = Call::new("cuMemPrefetchAsync_v2").in_callbacks();
     enter(
         &CALL,
         || {
@@ -113,6 +123,9 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_v2(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.first("devPtr", devPtr == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("devPtr", &devPtr);
@@ -132,7 +145,7 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_v2_ptsz(
     flags: u32,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemPrefetchAsync_v2_ptsz");
+    static CALL: Call = Call::new("cuMemPrefetchAsync_v2_ptsz").in_callbacks();
     enter(
         &CALL,
         || {
@@ -147,6 +160,9 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchAsync_v2_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.first("devPtr", devPtr == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("devPtr", &devPtr);
@@ -165,13 +181,15 @@ pub(crate) unsafe extern "C" fn cuMemAdvise(
     advice: CUmem_advise,
     device: CUdevice_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemAdvise");
+    static CALL: Call = Call::new("cuMemAdvise").context_first();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::unified_addressing::cuMemAdvise(arg(devPtr), arg(count), arg(advice), arg(device)) }
         },
+        |_| {},
         |trace| {
             trace.arg("devPtr", &devPtr);
             trace.arg("count", &count);
@@ -188,12 +206,15 @@ pub(crate) unsafe extern "C" fn cuMemAdvise_v2(
     advice: CUmem_advise,
     location: CUmemLocation_v1,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemAdvise_v2");
+    static CALL: Call = Call::new("cuMemAdvise_v2").in_callbacks();
     enter(
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::unified_addressing::cuMemAdvise_v2(arg(devPtr), arg(count), arg(advice), arg(location)) }
+        },
+        |given| {
+            given.first("devPtr", devPtr == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("devPtr", &devPtr);
@@ -215,10 +236,11 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchBatchAsync(
     flags: u64,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemPrefetchBatchAsync");
+    static CALL: Call = Call::new("cuMemPrefetchBatchAsync").in_callbacks();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::memory::batch::cuMemPrefetchBatchAsync(
@@ -233,6 +255,12 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchBatchAsync(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.first("dptrs", dptrs.is_null(), ErrorCode::InvalidValue);
+            given.first("sizes", sizes.is_null(), ErrorCode::InvalidValue);
+            given.first("prefetchLocs", prefetchLocs.is_null(), ErrorCode::InvalidValue);
+            given.first("prefetchLocIdxs", prefetchLocIdxs.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("dptrs", &dptrs);
@@ -258,10 +286,11 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchBatchAsync_ptsz(
     flags: u64,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemPrefetchBatchAsync_ptsz");
+    static CALL: Call = Call::new("cuMemPrefetchBatchAsync_ptsz").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::memory::batch::cuMemPrefetchBatchAsync(
@@ -276,6 +305,9 @@ pub(crate) unsafe extern "C" fn cuMemPrefetchBatchAsync_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dptrs", &dptrs);
@@ -298,10 +330,11 @@ pub(crate) unsafe extern "C" fn cuMemDiscardBatchAsync(
     flags: u64,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemDiscardBatchAsync");
+    static CALL: Call = Call::new("cuMemDiscardBatchAsync").in_callbacks();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::memory::batch::cuMemDiscardBatchAsync(
@@ -313,6 +346,10 @@ pub(crate) unsafe extern "C" fn cuMemDiscardBatchAsync(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.first("dptrs", dptrs.is_null(), ErrorCode::InvalidValue);
+            given.first("sizes", sizes.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("dptrs", &dptrs);
@@ -332,10 +369,11 @@ pub(crate) unsafe extern "C" fn cuMemDiscardBatchAsync_ptsz(
     flags: u64,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemDiscardBatchAsync_ptsz");
+    static CALL: Call = Call::new("cuMemDiscardBatchAsync_ptsz").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::memory::batch::cuMemDiscardBatchAsync(
@@ -347,6 +385,9 @@ pub(crate) unsafe extern "C" fn cuMemDiscardBatchAsync_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dptrs", &dptrs);
@@ -369,10 +410,11 @@ pub(crate) unsafe extern "C" fn cuMemDiscardAndPrefetchBatchAsync(
     flags: u64,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemDiscardAndPrefetchBatchAsync");
+    static CALL: Call = Call::new("cuMemDiscardAndPrefetchBatchAsync").in_callbacks();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::Legacy)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::memory::batch::cuMemDiscardAndPrefetchBatchAsync(
@@ -387,6 +429,12 @@ pub(crate) unsafe extern "C" fn cuMemDiscardAndPrefetchBatchAsync(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.first("dptrs", dptrs.is_null(), ErrorCode::InvalidValue);
+            given.first("sizes", sizes.is_null(), ErrorCode::InvalidValue);
+            given.first("prefetchLocs", prefetchLocs.is_null(), ErrorCode::InvalidValue);
+            given.first("prefetchLocIdxs", prefetchLocIdxs.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("dptrs", &dptrs);
@@ -412,10 +460,11 @@ pub(crate) unsafe extern "C" fn cuMemDiscardAndPrefetchBatchAsync_ptsz(
     flags: u64,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemDiscardAndPrefetchBatchAsync_ptsz");
+    static CALL: Call = Call::new("cuMemDiscardAndPrefetchBatchAsync_ptsz").context_first().in_callbacks_with_stream();
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse(hStream, DefaultStream::PerThread)?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe {
                 api::memory::batch::cuMemDiscardAndPrefetchBatchAsync(
@@ -430,6 +479,9 @@ pub(crate) unsafe extern "C" fn cuMemDiscardAndPrefetchBatchAsync_ptsz(
                     arg(hStream),
                 )
             }
+        },
+        |given| {
+            given.stream(hStream);
         },
         |trace| {
             trace.arg("dptrs", &dptrs);
@@ -453,14 +505,18 @@ pub(crate) unsafe extern "C" fn cuMemGetLocationInfo(
     location_out: *mut CUmemLocation_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemGetLocationInfo");
-    not_supported(&CALL, |trace| {
-        trace.arg("ptr", &ptr);
-        trace.arg("size", &size);
-        trace.arg("summaryGranularity", &summaryGranularity);
-        trace.arg("samplingGranularity", &samplingGranularity);
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("location_out", location_out) };
-    })
+    not_supported(
+        &CALL,
+        |_| {},
+        |trace| {
+            trace.arg("ptr", &ptr);
+            trace.arg("size", &size);
+            trace.arg("summaryGranularity", &summaryGranularity);
+            trace.arg("samplingGranularity", &samplingGranularity);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("location_out", location_out) };
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -471,7 +527,7 @@ pub(crate) unsafe extern "C" fn cuMemRangeGetAttribute(
     devPtr: CUdeviceptr_v2,
     count: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemRangeGetAttribute");
+    static CALL: Call = Call::new("cuMemRangeGetAttribute").context_first();
     enter(
         &CALL,
         || {
@@ -486,6 +542,7 @@ pub(crate) unsafe extern "C" fn cuMemRangeGetAttribute(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("data", &data);
             trace.arg("dataSize", &dataSize);
@@ -505,7 +562,7 @@ pub(crate) unsafe extern "C" fn cuMemRangeGetAttributes(
     devPtr: CUdeviceptr_v2,
     count: usize,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemRangeGetAttributes");
+    static CALL: Call = Call::new("cuMemRangeGetAttributes").context_first();
     enter(
         &CALL,
         || {
@@ -521,6 +578,7 @@ pub(crate) unsafe extern "C" fn cuMemRangeGetAttributes(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("data", &data);
             trace.arg("dataSizes", &dataSizes);
@@ -542,9 +600,11 @@ pub(crate) unsafe extern "C" fn cuPointerSetAttribute(
     enter(
         &CALL,
         || {
+            api::stream_capture::refuse_unsafe()?;
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::unified_addressing::cuPointerSetAttribute(arg(value), arg(attribute), arg(ptr)) }
         },
+        |_| {},
         |trace| {
             trace.arg("value", &value);
             trace.arg("attribute", &attribute);
@@ -574,6 +634,7 @@ pub(crate) unsafe extern "C" fn cuPointerGetAttributes(
                 )
             }
         },
+        |_| {},
         |trace| {
             trace.arg("numAttributes", &numAttributes);
             trace.arg("attributes", &attributes);

@@ -3,6 +3,7 @@
 //! VDPAU interoperability.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::border::{Call, not_supported};
 
@@ -13,12 +14,19 @@ pub(crate) unsafe extern "C" fn cuVDPAUGetDevice(
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult {
     static CALL: Call = Call::new("cuVDPAUGetDevice");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pDevice", pDevice) };
-        trace.arg("vdpDevice", &vdpDevice);
-        trace.arg("vdpGetProcAddress", &vdpGetProcAddress);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pDevice", pDevice.is_null(), ErrorCode::InvalidValue);
+            given.then("vdpGetProcAddress", vdpGetProcAddress.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pDevice", pDevice) };
+            trace.arg("vdpDevice", &vdpDevice);
+            trace.arg("vdpGetProcAddress", &vdpGetProcAddress);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -30,14 +38,21 @@ pub(crate) unsafe extern "C" fn cuVDPAUCtxCreate(
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult {
     static CALL: Call = Call::new("cuVDPAUCtxCreate");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCtx", pCtx) };
-        trace.arg("flags", &flags);
-        trace.arg("device", &device);
-        trace.arg("vdpDevice", &vdpDevice);
-        trace.arg("vdpGetProcAddress", &vdpGetProcAddress);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
+            given.then("vdpGetProcAddress", vdpGetProcAddress.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCtx", pCtx) };
+            trace.arg("flags", &flags);
+            trace.arg("device", &device);
+            trace.arg("vdpDevice", &vdpDevice);
+            trace.arg("vdpGetProcAddress", &vdpGetProcAddress);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -49,14 +64,21 @@ pub(crate) unsafe extern "C" fn cuVDPAUCtxCreate_v2(
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult {
     static CALL: Call = Call::new("cuVDPAUCtxCreate_v2");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCtx", pCtx) };
-        trace.arg("flags", &flags);
-        trace.arg("device", &device);
-        trace.arg("vdpDevice", &vdpDevice);
-        trace.arg("vdpGetProcAddress", &vdpGetProcAddress);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
+            given.then("vdpGetProcAddress", vdpGetProcAddress.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCtx", pCtx) };
+            trace.arg("flags", &flags);
+            trace.arg("device", &device);
+            trace.arg("vdpDevice", &vdpDevice);
+            trace.arg("vdpGetProcAddress", &vdpGetProcAddress);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -66,12 +88,18 @@ pub(crate) unsafe extern "C" fn cuGraphicsVDPAURegisterVideoSurface(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsVDPAURegisterVideoSurface");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCudaResource", pCudaResource) };
-        trace.arg("vdpSurface", &vdpSurface);
-        trace.arg("flags", &flags);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidContext);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCudaResource", pCudaResource) };
+            trace.arg("vdpSurface", &vdpSurface);
+            trace.arg("flags", &flags);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -81,10 +109,16 @@ pub(crate) unsafe extern "C" fn cuGraphicsVDPAURegisterOutputSurface(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsVDPAURegisterOutputSurface");
-    not_supported(&CALL, |trace| {
-        // SAFETY: the trace reads what the call has written there if it succeeded.
-        unsafe { trace.out("pCudaResource", pCudaResource) };
-        trace.arg("vdpSurface", &vdpSurface);
-        trace.arg("flags", &flags);
-    })
+    not_supported(
+        &CALL,
+        |given| {
+            given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidContext);
+        },
+        |trace| {
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("pCudaResource", pCudaResource) };
+            trace.arg("vdpSurface", &vdpSurface);
+            trace.arg("flags", &flags);
+        },
+    )
 }

@@ -16,6 +16,7 @@ pub(crate) unsafe extern "C" fn cuDriverGetVersion(driverVersion: *mut i32) -> C
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::version::cuDriverGetVersion(arg(driverVersion)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("driverVersion", driverVersion) };

@@ -3,6 +3,7 @@
 //! Virtual memory management.
 
 use warploom_abi::types::*;
+use warploom_driver::ErrorCode;
 
 use crate::api;
 use crate::border::{Call, arg, enter, not_supported};
@@ -24,6 +25,7 @@ pub(crate) unsafe extern "C" fn cuMemAddressReserve(
                 api::virtual_memory::cuMemAddressReserve(arg(ptr), arg(size), arg(alignment), arg(addr), arg(flags))
             }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("ptr", ptr) };
@@ -44,6 +46,7 @@ pub(crate) unsafe extern "C" fn cuMemAddressFree(ptr: CUdeviceptr_v2, size: usiz
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::virtual_memory::cuMemAddressFree(arg(ptr), arg(size)) }
         },
+        |_| {},
         |trace| {
             trace.arg("ptr", &ptr);
             trace.arg("size", &size);
@@ -65,6 +68,7 @@ pub(crate) unsafe extern "C" fn cuMemCreate(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::virtual_memory::cuMemCreate(arg(handle), arg(size), arg(prop), arg(flags)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("handle", handle) };
@@ -84,6 +88,7 @@ pub(crate) unsafe extern "C" fn cuMemRelease(handle: CUmemGenericAllocationHandl
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::virtual_memory::cuMemRelease(arg(handle)) }
         },
+        |_| {},
         |trace| {
             trace.arg("handle", &handle);
         },
@@ -105,6 +110,7 @@ pub(crate) unsafe extern "C" fn cuMemMap(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::virtual_memory::cuMemMap(arg(ptr), arg(size), arg(offset), arg(handle), arg(flags)) }
         },
+        |_| {},
         |trace| {
             trace.arg("ptr", &ptr);
             trace.arg("size", &size);
@@ -121,12 +127,18 @@ pub(crate) unsafe extern "C" fn cuMemMapArrayAsync(
     count: u32,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemMapArrayAsync");
-    not_supported(&CALL, |trace| {
-        trace.arg("mapInfoList", &mapInfoList);
-        trace.arg("count", &count);
-        trace.arg("hStream", &hStream);
-    })
+    static CALL: Call = Call::new("cuMemMapArrayAsync").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("mapInfoList", mapInfoList.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("mapInfoList", &mapInfoList);
+            trace.arg("count", &count);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -135,12 +147,18 @@ pub(crate) unsafe extern "C" fn cuMemMapArrayAsync_ptsz(
     count: u32,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuMemMapArrayAsync_ptsz");
-    not_supported(&CALL, |trace| {
-        trace.arg("mapInfoList", &mapInfoList);
-        trace.arg("count", &count);
-        trace.arg("hStream", &hStream);
-    })
+    static CALL: Call = Call::new("cuMemMapArrayAsync_ptsz").in_callbacks();
+    not_supported(
+        &CALL,
+        |given| {
+            given.first("mapInfoList", mapInfoList.is_null(), ErrorCode::InvalidValue);
+        },
+        |trace| {
+            trace.arg("mapInfoList", &mapInfoList);
+            trace.arg("count", &count);
+            trace.arg("hStream", &hStream);
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -152,6 +170,7 @@ pub(crate) unsafe extern "C" fn cuMemUnmap(ptr: CUdeviceptr_v2, size: usize) -> 
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::virtual_memory::cuMemUnmap(arg(ptr), arg(size)) }
         },
+        |_| {},
         |trace| {
             trace.arg("ptr", &ptr);
             trace.arg("size", &size);
@@ -173,6 +192,7 @@ pub(crate) unsafe extern "C" fn cuMemSetAccess(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::virtual_memory::cuMemSetAccess(arg(ptr), arg(size), arg(desc), arg(count)) }
         },
+        |_| {},
         |trace| {
             trace.arg("ptr", &ptr);
             trace.arg("size", &size);
@@ -195,6 +215,7 @@ pub(crate) unsafe extern "C" fn cuMemGetAccess(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::virtual_memory::cuMemGetAccess(arg(flags), arg(location), arg(ptr)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("flags", flags) };
@@ -225,6 +246,9 @@ pub(crate) unsafe extern "C" fn cuMemExportToShareableHandle(
                 )
             }
         },
+        |given| {
+            given.then("shareableHandle", shareableHandle.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             trace.arg("shareableHandle", &shareableHandle);
             trace.arg("handle", &handle);
@@ -249,6 +273,10 @@ pub(crate) unsafe extern "C" fn cuMemImportFromShareableHandle(
                 api::virtual_memory::cuMemImportFromShareableHandle(arg(handle), arg(osHandle), arg(shHandleType))
             }
         },
+        |given| {
+            given.then("handle", handle.is_null(), ErrorCode::InvalidValue);
+            given.then("osHandle", osHandle.is_null(), ErrorCode::InvalidValue);
+        },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("handle", handle) };
@@ -271,6 +299,7 @@ pub(crate) unsafe extern "C" fn cuMemGetAllocationGranularity(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::virtual_memory::cuMemGetAllocationGranularity(arg(granularity), arg(prop), arg(option)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("granularity", granularity) };
@@ -292,6 +321,7 @@ pub(crate) unsafe extern "C" fn cuMemGetAllocationPropertiesFromHandle(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::virtual_memory::cuMemGetAllocationPropertiesFromHandle(arg(prop), arg(handle)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("prop", prop) };
@@ -312,6 +342,7 @@ pub(crate) unsafe extern "C" fn cuMemRetainAllocationHandle(
             // SAFETY: the caller keeps the contract of the C prototype.
             unsafe { api::virtual_memory::cuMemRetainAllocationHandle(arg(handle), arg(addr)) }
         },
+        |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
             unsafe { trace.out("handle", handle) };

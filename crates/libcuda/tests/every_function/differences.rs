@@ -1,0 +1,145 @@
+// Answers that are not as recorded, and why.
+
+const CAPTURE: &[&str] = &["capture"];
+const PLAUSIBLE: &[&str] = &["capture", "in_callback", "in_host_function"];
+const PLAUSIBLE_IN_CALLBACKS: &[&str] = &["in_callback", "in_host_function"];
+const ZEROS_IN_CALLBACKS: &[&str] = &["callback", "host_function"];
+
+const DIFFERENCES: &[Difference] = &[
+    Difference {
+        functions: "cuMemGetAddressRange cuMemGetAddressRange_v2",
+        situations: &["before_init"],
+        ours: "NOT_INITIALIZED",
+        reason: "asks for nothing, which the recorded driver gives without being initialised",
+    },
+    Difference {
+        functions: "cuMemGetAddressRange cuMemGetAddressRange_v2 cuArrayDestroy cuFuncGetModule",
+        situations: ZEROS_IN_CALLBACKS,
+        ours: "NOT_PERMITTED",
+        reason: "a callback may not call them: that they are also given nothing is said only outside of one",
+    },
+    Difference {
+        functions: "cuIpcOpenMemHandle cuIpcOpenMemHandle_v2 cuMemPrefetchAsync cuMemPrefetchAsync_v2 cuMemDiscardBatchAsync \
+            cuStreamAttachMemAsync cuGraphMemcpyNodeSetParams cuGraphMemsetNodeSetParams cuGraphAddBatchMemOpNode \
+            cuGraphBatchMemOpNodeSetParams cuGraphExecBatchMemOpNodeSetParams",
+        situations: PLAUSIBLE_IN_CALLBACKS,
+        ours: "INVALID_CONTEXT",
+        reason: "both refuse the call: in a callback no context is current, and the arguments, structures of zeros, are wrong as well",
+    },
+    Difference {
+        functions: "cuCoredumpGetAttribute cuCoredumpSetAttribute",
+        situations: PLAUSIBLE_IN_CALLBACKS,
+        ours: "NOT_PERMITTED",
+        reason: "both refuse the call: there is no attribute 0, and no context is current",
+    },
+    Difference {
+        functions: "cuUserObjectRelease cuGraphReleaseUserObject",
+        situations: PLAUSIBLE,
+        ours: "INVALID_VALUE",
+        reason: "the recorded driver lets more references be released than there are, and frees the object under those who hold them",
+    },
+    Difference {
+        functions: "cuLogsDumpToMemory",
+        situations: PLAUSIBLE,
+        ours: "INVALID_VALUE",
+        reason: "a size of 0 is refused, as the manual has it",
+    },
+    Difference {
+        functions: "cuLinkAddFile cuLinkAddFile_v2",
+        situations: &["in_callback"],
+        ours: "INVALID_IMAGE",
+        reason: "the recording found the file missing that another call had not yet written; host functions found it",
+    },
+    Difference {
+        functions: "cuLinkComplete",
+        situations: PLAUSIBLE,
+        ours: "SUCCESS",
+        reason: "a link of nothing gives an image with nothing in it",
+    },
+    Difference {
+        functions: "cuArrayGetDescriptor cuArray3DGetDescriptor",
+        situations: PLAUSIBLE,
+        ours: "INVALID_HANDLE",
+        reason: "first ABI: no array was created through it",
+    },
+    Difference {
+        functions: "cuGraphNodeSetParams cuGraphExecNodeSetParams",
+        situations: PLAUSIBLE,
+        ours: "INVALID_HANDLE",
+        reason: "both refuse the call: the parameters are of a kernel node without a kernel, for a node of another type",
+    },
+    Difference {
+        functions: "cuGreenCtxGetDevResource cuGreenCtxStreamCreate",
+        situations: PLAUSIBLE,
+        ours: "INVALID_VALUE",
+        reason: "not implemented; what is NULL is refused",
+    },
+    Difference {
+        functions: "cuDestroyExternalMemory cuDestroyExternalSemaphore cuGLUnmapBufferObject cuGLUnregisterBufferObject \
+            cuGLSetBufferObjectMapFlags cuGLUnmapBufferObjectAsync",
+        situations: CAPTURE,
+        ours: "INVALID_VALUE",
+        reason: "not implemented; what is zero is refused, and the capture lives",
+    },
+    Difference {
+        functions: "cuTexRefSetAddress_v2 cuTexRefSetAddress2D_v2 cuTexRefSetAddress2D_v3 cuTexRefSetFormat cuTexRefGetFormat \
+            cuTexRefDestroy",
+        situations: CAPTURE,
+        ours: "INVALID_VALUE",
+        reason: "not yet as recorded: the recorded driver takes a format of 0, and lets references of modules be destroyed",
+    },
+    Difference {
+        functions: "cuTexObjectGetResourceViewDesc",
+        situations: CAPTURE,
+        ours: "INVALID_VALUE",
+        reason: "not yet as recorded: what it tells of an object that was made without a view is not known",
+    },
+    Difference {
+        functions: "cuCtxCreate_v3",
+        situations: CAPTURE,
+        ours: "INVALID_VALUE",
+        reason: "not yet as recorded: a list of affinities that has no elements",
+    },
+    Difference {
+        functions: "cuParamSetTexRef",
+        situations: CAPTURE,
+        ours: "INVALID_HANDLE",
+        reason: "both refuse the call: the unit is not the default one, and the kernel has no such reference",
+    },
+    Difference {
+        functions: "cuGraphAddBatchMemOpNode cuOccupancyMaxPotentialClusterSize cuCtxPushCurrent",
+        situations: CAPTURE,
+        ours: "SUCCESS",
+        reason: "not yet as recorded: a batch of no operations, a launch of no blocks, and a context that is current already are taken",
+    },
+    Difference {
+        functions: "cuModuleLoadFatBinary",
+        situations: CAPTURE,
+        ours: "INVALID_IMAGE",
+        reason: "the manual promises fat binaries only; the recorded driver takes text as well",
+    },
+    Difference {
+        functions: "cuIpcOpenEventHandle",
+        situations: CAPTURE,
+        ours: "NOT_SUPPORTED",
+        reason: "events belong to their process",
+    },
+    Difference {
+        functions: "cuMemMap",
+        situations: CAPTURE,
+        ours: "INVALID_VALUE",
+        reason: "both refuse the call: the memory is not reserved, and the size no multiple of the granularity",
+    },
+    Difference {
+        functions: "cuMemGetAccess",
+        situations: CAPTURE,
+        ours: "INVALID_VALUE",
+        reason: "both refuse the call: the location has no type, and the memory is not mapped",
+    },
+    Difference {
+        functions: "cuGraphAddChildGraphNode",
+        situations: CAPTURE,
+        ours: "SUCCESS",
+        reason: "the recorded driver crashes when a graph is added to itself; ours copies it as it was",
+    },
+];
