@@ -135,7 +135,7 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
     let options = DriverOptions {
         cuda_version: 13_000,
         compute_capability: 90,
-        device_count: 1,
+        devices: vec![0],
         threads: Some(1),
         memory: None,
         report_stalled: None,
