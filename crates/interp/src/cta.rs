@@ -64,6 +64,8 @@ pub(crate) struct CtaShared {
     pub(crate) recent: Option<Box<Recent>>,
     /// Registers that no activation uses.
     pub(crate) frames: Frames,
+    /// Counts the CTAs that have started here, from 1.
+    pub(crate) serial: u64,
     /// `%ctaid`.
     pub(crate) id: [u32; 3],
     /// Shared memory: static variables, then the dynamic part.
@@ -83,6 +85,7 @@ pub(crate) struct CtaShared {
 impl CtaShared {
     /// A fresh CTA with these warps (lanes that exist in each) and `shared` bytes of shared memory, which start as zero.
     pub(crate) fn start(&mut self, warps: &[u32], shared: usize) {
+        self.serial += 1;
         self.shared.clear();
         self.shared.resize(shared, 0);
         self.alive.clear();

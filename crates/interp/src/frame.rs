@@ -53,6 +53,11 @@ pub(crate) struct Frame {
     pub(crate) p: Vec<u32>,
     /// How addresses lie that several instructions of a basic block use.
     pub(crate) spreads: Vec<Spread>,
+    /// The launch and the CTA for which rows have been filled ahead, 0 for none.
+    pub(crate) launch: u64,
+    pub(crate) cta: u64,
+    /// The list of free frames that it comes back to.
+    home: usize,
 }
 
 impl Frame {
@@ -101,38 +106,57 @@ impl Frame {
     }
 }
 
-/// Frames that no activation uses, by the function that they fit. Taking the one that was given last means that the warps of a CTA
-/// that run one after the other do so on the same memory, which the host's caches then hold.
+/// Frames that no activation uses, by the function that they fit, behind those by the warp that they are kept for. Taking the one that
+/// was given last means that the warps of a CTA that run one after the other do so on the same memory, which the host's caches then hold.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
     free: Vec<Vec<Frame>>,
 }
 
 impl Frames {
-    /// A frame for `function`, with the addresses of `variables`. PTX does not say what registers hold that nobody has written; here they hold 0.
-    pub(crate) fn take(&mut self, program: &Program, function: u32, variables: &[u64]) -> Frame {
-        let layout = &program.functions[function as usize].layout;
-        match self.free.get_mut(function as usize).and_then(Vec::pop) {
+    /// A frame for `function`, called by warp `warp`, with the addresses of `variables`. PTX does not say what registers hold that nobody
+    /// has written; here they hold 0, or what was filled in ahead.
+    pub(crate) fn take(&mut self, program: &Program, function: u32, warp: u32, variables: &[u64]) -> Frame {
+        let callee = &program.functions[function as usize];
+        let home = match callee.frame_for_each_warp {
+            true => program.functions.len() + warp as usize,
+            false => function as usize,
+        };
+        match self.free.get_mut(home).and_then(Vec::pop) {
             Some(mut frame) => {
-                frame.clear_unset(layout);
+                frame.clear_unset(&callee.layout);
                 frame
             }
             None => {
-                let mut frame = Frame::default();
-                frame.reset(layout, variables);
+                let mut frame = Frame { home, ..Frame::default() };
+                frame.reset(&callee.layout, variables);
                 frame
             }
         }
     }
 
-    /// Takes a frame of `function` back.
-    pub(crate) fn give(&mut self, function: u32, frame: Frame) {
-        let index = function as usize;
-        if self.free.len() <= index {
-            self.free.resize_with(index + 1, Vec::new);
+    /// Takes a frame back.
+    pub(crate) fn give(&mut self, frame: Frame) {
+        let home = frame.home;
+        if self.free.len() <= home {
+            self.free.resize_with(home + 1, Vec::new);
         }
-        self.free[index].push(frame);
+        self.free[home].push(frame);
     }
+}
+
+/// A row as it is before lanes of it are written. The compiler is not to know that it is the same memory: it would store under a mask, and
+/// the processor makes a load behind a masked store wait until that has left for the cache.
+#[inline(always)]
+fn before<T: Copy>(row: &[T; 32]) -> [T; 32] {
+    *std::hint::black_box(row)
+}
+
+/// A mask of lanes in halves. The compiler tests bit 31 of a word differently from the others, which takes the loop over the upper half
+/// apart; of the upper half on its own it does not know which bit that is.
+#[inline(always)]
+fn halves(mask: u32) -> [u32; 2] {
+    [mask, std::hint::black_box(mask >> 16)]
 }
 
 /// A register width that lane loops are generic over.
@@ -183,10 +207,12 @@ impl Word for u32 {
 
     #[inline(always)]
     fn blend(old: &mut [Self; 32], new: &[Self; 32], mask: u32) {
-        // In this form the rows of lane operations stay in vector registers where all lanes are active.
-        for lane in 0..32 {
-            let keep = ((mask >> lane) & 1).wrapping_neg();
-            old[lane] = (new[lane] & keep) | (old[lane] & !keep);
+        let before = before(old);
+        for (half, taken) in halves(mask).into_iter().enumerate() {
+            for lane in 0..16 {
+                let (keep, place) = ((taken >> lane & 1).wrapping_neg(), 16 * half + lane);
+                old[place] = (new[place] & keep) | (before[place] & !keep);
+            }
         }
     }
 }
@@ -221,9 +247,12 @@ impl Word for u64 {
 
     #[inline(always)]
     fn blend(old: &mut [Self; 32], new: &[Self; 32], mask: u32) {
-        for lane in 0..32 {
-            let keep = u64::from((mask >> lane) & 1).wrapping_neg();
-            old[lane] = (new[lane] & keep) | (old[lane] & !keep);
+        let before = before(old);
+        for (half, taken) in halves(mask).into_iter().enumerate() {
+            for lane in 0..16 {
+                let (keep, place) = (u64::from(taken >> lane & 1).wrapping_neg(), 16 * half + lane);
+                old[place] = (new[place] & keep) | (before[place] & !keep);
+            }
         }
     }
 }

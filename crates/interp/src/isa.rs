@@ -18,6 +18,8 @@ pub(crate) trait LaneOp {
 /// The instances of one operation.
 #[derive(Clone, Copy)]
 pub(crate) struct Op {
+    /// It goes on with the next instruction or fails: it neither reads nor writes the pc, the active lanes or the groups of the warp.
+    pub(crate) straight: bool,
     baseline: OpFn,
     #[cfg(target_arch = "x86_64")]
     avx2: OpFn,
@@ -29,6 +31,7 @@ impl Op {
     /// An operation whose lane loop gains from wide vectors.
     pub(crate) const fn lanes<K: LaneOp>() -> Self {
         Self {
+            straight: true,
             baseline: K::run,
             #[cfg(target_arch = "x86_64")]
             avx2: x86::avx2::<K>,
@@ -37,9 +40,20 @@ impl Op {
         }
     }
 
-    /// An operation with one instance: control flow and everything that goes lane by lane.
+    /// [`Op::lanes`] for an operation that may go on elsewhere than with the next instruction.
+    pub(crate) const fn lanes_control<K: LaneOp>() -> Self {
+        Self { straight: false, ..Self::lanes::<K>() }
+    }
+
+    /// An operation with one instance that goes lane by lane, and goes on with the next instruction or fails.
     pub(crate) const fn scalar(run: OpFn) -> Self {
+        Self { straight: true, ..Self::control(run) }
+    }
+
+    /// An operation that may send lanes elsewhere, make them wait, or end them.
+    pub(crate) const fn control(run: OpFn) -> Self {
         Self {
+            straight: false,
             baseline: run,
             #[cfg(target_arch = "x86_64")]
             avx2: run,
@@ -104,6 +118,8 @@ impl Isa {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
+    use warploom_exec::fault::FaultKind;
+
     use super::LaneOp;
     use crate::machine::{Flow, Machine};
     use crate::program::Inst;
@@ -120,22 +136,25 @@ mod x86 {
     }
 
     pub(super) fn avx2<K: LaneOp>(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        match machine.isa.avx2 {
-            Some(token) => token.vectorize(Body(
-                #[inline(always)]
-                move || K::run(machine, inst, mask),
-            )),
-            None => K::run(machine, inst, mask),
-        }
+        let Some(token) = machine.isa.avx2 else { return absent(machine, mask) };
+        token.vectorize(Body(
+            #[inline(always)]
+            move || K::run(machine, inst, mask),
+        ))
     }
 
     pub(super) fn avx512<K: LaneOp>(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        match machine.isa.avx512 {
-            Some(token) => token.vectorize(Body(
-                #[inline(always)]
-                move || K::run(machine, inst, mask),
-            )),
-            None => K::run(machine, inst, mask),
-        }
+        let Some(token) = machine.isa.avx512 else { return absent(machine, mask) };
+        token.vectorize(Body(
+            #[inline(always)]
+            move || K::run(machine, inst, mask),
+        ))
+    }
+
+    /// An instance was chosen for an instruction set that the machine's token does not prove: both come from one [`super::Isa`].
+    #[cold]
+    #[inline(never)]
+    fn absent(machine: &mut Machine<'_>, mask: u32) -> Flow {
+        machine.fail(mask, FaultKind::Internal("an instruction was decoded for another processor".into()))
     }
 }

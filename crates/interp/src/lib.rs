@@ -11,6 +11,7 @@
 
 mod cta;
 mod decode;
+mod dispatch;
 mod error;
 mod frame;
 mod half;

@@ -83,7 +83,9 @@ impl<'a> Machine<'a> {
         if mask == FULL {
             *old = *row;
         } else {
-            D::blend(old, row, mask);
+            // A copy in memory, which the compiler cannot see through: how lanes are picked from it must not shape the code that all
+            // lanes run.
+            D::blend(old, &std::hint::black_box(*row), mask);
         }
     }
 
@@ -163,11 +165,12 @@ impl<'a> Machine<'a> {
     pub(crate) fn test2<A: Word>(&self, inst: &Inst, f: impl Fn(A, A) -> bool) -> u32 {
         let a = A::row(&self.frame, inst.a);
         let b = A::row(&self.frame, inst.b);
-        let mut out = 0;
+        let mut bits = [0u32; 32];
         for lane in 0..32 {
-            out |= u32::from(f(a[lane], b[lane])) << lane;
+            bits[lane] = if f(a[lane], b[lane]) { 1 << lane } else { 0 };
         }
-        out
+        // Through memory: in one piece with the comparisons the compiler makes this lane by lane.
+        std::hint::black_box(&bits).iter().fold(0, |all, bit| all | bit)
     }
 
     /// The value of predicate operand `p`: a slot, with `INVERT` set for `!p`.

@@ -49,6 +49,15 @@ pub(crate) enum Slot {
     Quad(u32),
 }
 
+impl Slot {
+    /// Its row, or its first one.
+    #[inline(always)]
+    pub(crate) fn row(self) -> u32 {
+        let (Self::Word(row) | Self::Double(row) | Self::Quad(row)) = self;
+        row
+    }
+}
+
 /// How a loaded value fills a wider register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extend {

@@ -41,6 +41,14 @@ pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) layout: FrameLayout,
     pub(crate) code: Vec<Inst>,
+    /// Run with all lanes before a frame's first CTA of a launch: what stays in its rows until the next launch.
+    pub(crate) before_launch: Vec<Inst>,
+    /// Run with all lanes before a frame's first warp of a CTA.
+    pub(crate) before_cta: Vec<Inst>,
+    /// Warps do not take over each other's frames.
+    pub(crate) frame_for_each_warp: bool,
+    /// Of each instruction, the end of its stretch.
+    pub(crate) ends: Vec<crate::dispatch::End>,
     pub(crate) lines: Vec<Line>,
     /// Bytes of local memory of one activation: variables and call parameters.
     pub(crate) local_bytes: u32,
@@ -51,6 +59,7 @@ pub(crate) struct Function {
     pub(crate) results: Vec<Place>,
     pub(crate) accesses: Vec<crate::memory::Access>,
     pub(crate) calls: Vec<CallSite>,
+    pub(crate) sums: Vec<crate::ops::sums::SumsOfProducts>,
     pub(crate) branches: Vec<Vec<u32>>,
     pub(crate) finishes: Vec<crate::ops::compare::Finish>,
     pub(crate) videos: Vec<crate::ops::video::Video>,

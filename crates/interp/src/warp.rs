@@ -127,7 +127,7 @@ impl Warp {
         for activation in &mut self.activations {
             // A cancelled grid leaves some.
             if let Some(frame) = activation.frame.take() {
-                frames.give(activation.function, frame);
+                frames.give(frame);
             }
         }
         self.free.clear();
@@ -235,7 +235,7 @@ impl Warp {
             let parent = entry.parent;
             if entry.live == 0 && !self.free.contains(&activation) {
                 if let Some(frame) = entry.frame.take() {
-                    frames.give(entry.function, frame);
+                    frames.give(frame);
                 }
                 self.free.push(activation);
             }
@@ -306,12 +306,15 @@ impl Machine<'_> {
         self.store_frame();
         let entry = &mut self.warp.activations[activation as usize];
         let function = entry.function;
-        self.frame = entry
-            .frame
-            .take()
-            .unwrap_or_else(|| self.cta.frames.take(self.program, function, &self.grid.launch.variables));
+        let kept = entry.frame.take();
+        let fresh = kept.is_none();
+        let (warp, variables) = (self.warp.index, &self.grid.launch.variables);
+        self.frame = kept.unwrap_or_else(|| self.cta.frames.take(self.program, function, warp, variables));
         self.activation = activation;
         self.function = &self.program.functions[function as usize];
+        if fresh {
+            self.fill_ahead();
+        }
     }
 
     /// Gives the running activation its registers back.
@@ -320,7 +323,7 @@ impl Machine<'_> {
             let frame = std::mem::take(&mut self.frame);
             let entry = &mut self.warp.activations[self.activation as usize];
             if entry.live == 0 {
-                self.cta.frames.give(entry.function, frame);
+                self.cta.frames.give(frame);
             } else {
                 entry.frame = Some(frame);
             }
@@ -431,31 +434,5 @@ impl Machine<'_> {
         }
         self.store_frame();
         Flow::Switch
-    }
-
-    /// The interpreter's loop.
-    fn steps(&mut self) -> Flow {
-        loop {
-            if self.pc >= self.limit && !self.meet() {
-                return Flow::Switch;
-            }
-            let inst = &self.function.code[self.pc as usize];
-            let mask = self.guarded(inst.guard);
-            if mask == 0 {
-                self.pc += 1;
-                continue;
-            }
-            match (inst.run)(self, inst, mask) {
-                Flow::Next => self.pc += 1,
-                Flow::Jump => {}
-                flow => return flow,
-            }
-        }
-    }
-
-    /// The lanes of the group for which a guard holds.
-    #[inline(always)]
-    pub(crate) fn guarded(&self, guard: u32) -> u32 {
-        if guard == crate::machine::NO_GUARD { self.active } else { self.active & self.predicate(guard) }
     }
 }

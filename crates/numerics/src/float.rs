@@ -96,6 +96,19 @@ pub fn fma(a: f32, b: f32, c: f32, rounding: Rounding, ftz: bool, sat: bool) -> 
     finish(value, sat)
 }
 
+/// A product added to a sum of which only the end is looked at: [`fma`] rounded to nearest, but that any NaN may stand for one. A NaN stays
+/// one whatever is added, so [`end_of_sum`] at the end gives what [`fma`] at each step does.
+#[inline(always)]
+pub fn add_product(a: f32, b: f32, sum: f32) -> f32 {
+    a.mul_add(b, sum)
+}
+
+/// What [`add_product`] has led to, as the hardware writes it.
+#[inline(always)]
+pub fn end_of_sum(sum: f32) -> f32 {
+    canonical(sum)
+}
+
 /// `div.rnd{.ftz}.f32`
 #[inline(always)]
 pub fn div(a: f32, b: f32, rounding: Rounding, ftz: bool) -> f32 {

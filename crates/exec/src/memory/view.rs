@@ -6,6 +6,7 @@
 //! extent otherwise, and lane by lane only if that fails.
 
 use super::Memory;
+use super::readable::Run;
 use super::scalar::{Raw, Scalar};
 use super::table::Extent;
 use crate::fault::{AccessFault, AccessKind, Refusal};
@@ -171,8 +172,13 @@ impl<'m> View<'m> {
     /// Whether the `len` bytes from each half warp's first address on may be accessed, and are aligned to `size`.
     #[inline(always)]
     fn both_halves(&mut self, at: &Lanes<'_>, len: u64, size: u64, kind: AccessKind) -> bool {
-        let (low, high) = (at.address(0), at.address(HALF));
-        (low | high) & (size - 1) == 0 && self.find(at.site, low, len, kind).is_ok_and(|extent| extent.holds(high, len))
+        self.halves(at.site, [at.address(0), at.address(HALF)], len, size, kind)
+    }
+
+    /// [`View::both_halves`] of these addresses.
+    #[inline(always)]
+    fn halves(&mut self, site: u32, [low, high]: [u64; 2], len: u64, size: u64, kind: AccessKind) -> bool {
+        (low | high) & (size - 1) == 0 && self.find(site, low, len, kind).is_ok_and(|extent| extent.holds(high, len))
     }
 
     #[inline(always)]
@@ -302,6 +308,43 @@ impl<'m> View<'m> {
         Ok(())
     }
 
+    /// Loads for a full warp whose `bases` lie as `spread` says, if that is a pattern and all of it may be accessed: false leaves `out`
+    /// as it was, and then [`View::gather`] does it or says why not. `first` are the addresses of the two halves' first lanes.
+    #[inline(always)]
+    pub fn load_halves<T: Scalar>(&mut self, site: u32, spread: Spread, first: [u64; 2], out: &mut [T; LANES]) -> bool {
+        let len = match spread {
+            Spread::Consecutive => T::SIZE * HALF as u64,
+            Spread::Same => T::SIZE,
+            Spread::Other => return false,
+        };
+        if !self.halves(site, first, len, T::SIZE, AccessKind::Load) {
+            return false;
+        }
+        let (low, high) = out.split_at_mut(HALF);
+        // SAFETY: checked for all lanes, mapped as in `load`.
+        unsafe {
+            if spread == Spread::Consecutive {
+                self.recent.walks[site as usize % SITES].note(first[0], T::SIZE * LANES as u64);
+                copy_out(first[0], as_bytes_mut(low));
+                copy_out(first[1], as_bytes_mut(high));
+            } else {
+                low.fill(T::read(first[0]));
+                high.fill(T::read(first[1]));
+            }
+        }
+        true
+    }
+
+    /// The `len` bytes from each of two addresses on, if they may be read and lie in one allocation.
+    #[inline(always)]
+    pub fn runs(&mut self, site: u32, [low, high]: [u64; 2], len: u64) -> Option<[Run<'m>; 2]> {
+        if !self.halves(site, [low, high], len, 1, AccessKind::Load) {
+            return None;
+        }
+        // SAFETY: checked; memory that was valid at the check stays mapped (see `window`), or is promised (`HostRange`).
+        Some(unsafe { [Run::checked(low, len), Run::checked(high, len)] })
+    }
+
     /// Stores one value for each lane in the mask, in ascending order: where lanes name the same address, the last wins.
     #[inline(always)]
     pub fn scatter<T: Scalar>(&mut self, at: Lanes<'_>, values: &[T; LANES]) -> Result<(), Box<AccessFault>> {
@@ -404,8 +447,10 @@ pub enum Spread {
 #[inline(always)]
 pub fn spread<A: Copy + Into<u64>>(addresses: &[A; LANES], size: u64) -> Spread {
     let at = |lane: usize| -> u64 { addresses[lane].into() };
-    // What the first lanes hold is hidden from the compiler: it would leave them out of the loops, which then are no whole vectors.
-    let [low, high, step] = std::hint::black_box([at(0), at(HALF), at(1).wrapping_sub(at(0))]);
+    // That these are the first lanes is hidden from the compiler: it would leave them out of the loops, which then are no whole vectors.
+    let zero = std::hint::black_box(0usize) % HALF;
+    let (low, high) = (at(zero), at(HALF + zero));
+    let step = at((zero + 1) % HALF).wrapping_sub(low);
     let mut different = 0;
     if step == size {
         for lane in 0..HALF {
@@ -453,7 +498,7 @@ fn as_bytes<T: Raw>(values: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-fn as_bytes_mut<T: Raw>(values: &mut [T]) -> &mut [u8] {
+pub(super) fn as_bytes_mut<T: Raw>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: as in `as_bytes`, and every byte pattern is a value.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }

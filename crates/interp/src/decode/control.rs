@@ -24,13 +24,13 @@ impl Decoder<'_> {
                 let a = self.word(*index);
                 let table = self.table_fixups.len() as u32;
                 self.table_fixups.push(targets.clone());
-                self.emit(Op::scalar(control::brx), 0, [a, 0, 0], table);
+                self.emit(Op::control(control::brx), 0, [a, 0, 0], table);
             }
             TerminatorKind::Ret { .. } if self.source.kind == FunctionKind::Device => {
-                self.emit(Op::scalar(call::ret), 0, [0; 3], 0);
+                self.emit(Op::control(call::ret), 0, [0; 3], 0);
             }
-            TerminatorKind::Ret { .. } | TerminatorKind::Exit => self.emit(Op::scalar(control::exit), 0, [0; 3], 0),
-            TerminatorKind::Trap => self.emit(Op::scalar(control::trap), 0, [0; 3], 0),
+            TerminatorKind::Ret { .. } | TerminatorKind::Exit => self.emit(Op::control(control::exit), 0, [0; 3], 0),
+            TerminatorKind::Trap => self.emit(Op::control(control::trap), 0, [0; 3], 0),
         }
         if let Some(next) = terminator.next
             && next != following
@@ -43,7 +43,7 @@ impl Decoder<'_> {
 
     fn jump(&mut self, target: BlockId) {
         self.fixups.push((self.function.code.len(), target));
-        self.emit(Op::scalar(control::bra), 0, [0; 3], 0);
+        self.emit(Op::control(control::bra), 0, [0; 3], 0);
     }
 
     pub(super) fn control(&mut self, op: &Ir) -> Decoded {
@@ -64,12 +64,12 @@ impl Decoder<'_> {
                 };
                 let site = self.function.calls.len() as u32;
                 self.function.calls.push(CallSite { callee, arguments, results });
-                self.emit(Op::scalar(call::call), 0, [0; 3], site);
+                self.emit(Op::control(call::call), 0, [0; 3], site);
             }
-            Ir::Brkpt => self.emit(Op::scalar(control::trap), 0, [0; 3], 0),
+            Ir::Brkpt => self.emit(Op::control(control::trap), 0, [0; 3], 0),
             Ir::Nanosleep { duration } => {
                 let a = self.word(*duration);
-                self.emit(Op::scalar(control::nanosleep), 0, [a, 0, 0], 0);
+                self.emit(Op::control(control::nanosleep), 0, [a, 0, 0], 0);
             }
             // No effect on results: nothing is left of them.
             Ir::Hint(_) => {}

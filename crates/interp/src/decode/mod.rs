@@ -8,22 +8,26 @@ mod compare;
 mod control;
 mod convert;
 mod float;
+mod hoist;
 mod integer;
 mod logic;
 mod memory;
 mod moves;
 mod simplify;
 mod slots;
+mod sums;
 mod sync;
 mod texture;
 mod video;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use warploom_ptx::ir::{
     self, BlockId, Body, FunctionId, FunctionKind, GlobalId, Module, Operand, Predicate, Reg, ScalarType, SharedLayout,
 };
 
+use crate::dispatch::stretches;
 use crate::error::LoadError;
 use crate::frame::{FrameLayout, Home};
 use crate::isa::{Isa, Op};
@@ -32,6 +36,7 @@ use crate::memory::{Base, Slot};
 use crate::ops::logic as predicates;
 use crate::ops::moves as rows;
 use crate::program::{Function, Inst, Line, Place};
+use hoist::{Hoisted, When};
 
 /// What all functions of a program are decoded against.
 pub(crate) struct Context<'a> {
@@ -68,15 +73,18 @@ pub(crate) fn decode(context: &Context<'_>, id: FunctionId) -> Result<Function, 
     let Some(body) = &source.body else {
         return Err(LoadError::Undefined { function: source.name.clone() });
     };
-    let body = simplify::simplify(source, body);
+    let mut body = simplify::simplify(source, body);
+    let sums = sums::arrange(context.module, source, &mut body);
     ir::assert_sound(|| ir::check(context.module, source, &body));
-    Decoder::new(context, source, &body).run()
+    let hoisted = hoist::hoist(context.module, source, &body);
+    Decoder::new(context, source, &body, &hoisted).run(sums)
 }
 
 struct Decoder<'a> {
     context: &'a Context<'a>,
     source: &'a ir::Function,
     body: &'a Body,
+    hoisted: &'a Hoisted,
     function: Function,
     homes: Vec<Home>,
     constants32: HashMap<u32, u32>,
@@ -90,18 +98,21 @@ struct Decoder<'a> {
     /// Instructions that follow the one being decoded, to widen its result.
     after: Vec<(Inst, Line)>,
     starts: Vec<u32>,
+    /// Of each instruction, whether it goes on with the next one or fails.
+    straight: Vec<bool>,
     fixups: Vec<(usize, BlockId)>,
     table_fixups: Vec<Vec<BlockId>>,
 }
 
 impl<'a> Decoder<'a> {
-    fn new(context: &'a Context<'a>, source: &'a ir::Function, body: &'a Body) -> Self {
+    fn new(context: &'a Context<'a>, source: &'a ir::Function, body: &'a Body, hoisted: &'a Hoisted) -> Self {
         let mut layout = FrameLayout::default();
-        let homes = slots::assign(source, body, &mut layout);
+        let homes = slots::assign(source, body, &hoisted.kept, &mut layout);
         let local = body.local_size.next_multiple_of(16);
         let params = body.param_size.saturating_sub(outside_frame(source));
         let function = Function {
             name: source.name.clone(),
+            frame_for_each_warp: hoisted.frame_for_each_warp,
             layout,
             stack_bytes: body.local_size,
             local_bytes: (local + params).next_multiple_of(16),
@@ -111,6 +122,7 @@ impl<'a> Decoder<'a> {
             context,
             source,
             body,
+            hoisted,
             function,
             homes,
             constants32: HashMap::new(),
@@ -122,6 +134,7 @@ impl<'a> Decoder<'a> {
             spreads: Vec::new(),
             after: Vec::new(),
             starts: Vec::new(),
+            straight: Vec::new(),
             fixups: Vec::new(),
             table_fixups: Vec::new(),
         };
@@ -132,18 +145,44 @@ impl<'a> Decoder<'a> {
         decoder
     }
 
-    fn run(&mut self) -> Result<Function, LoadError> {
+    /// `sums`: the ranges of instructions that may be replaced, in ascending order.
+    fn run(&mut self, sums: Vec<Range<usize>>) -> Result<Function, LoadError> {
+        let mut sums = sums.into_iter().peekable();
         for block in &self.body.blocks {
             self.starts.push(self.function.code.len() as u32);
             self.spreads.clear();
-            for inst in &self.body.insts[block.insts.start as usize..block.insts.end as usize] {
+            let mut plain_end = None;
+            for index in block.insts.start as usize..block.insts.end as usize {
+                let inst = &self.body.insts[index];
+                if let Some(range) = sums.next_if(|range| range.start == index)
+                    && self.hoisted.when[range.clone()].iter().all(|when| *when == When::Here)
+                {
+                    self.place(inst.line, inst.loc, None);
+                    plain_end = self.sums(range.clone()).map(|site| (site, range.end));
+                }
+                if let Some((site, _)) = plain_end.take_if(|(_, end)| *end == index) {
+                    self.end_of_sums(site);
+                }
+                let first = self.function.code.len();
                 self.place(inst.line, inst.loc, inst.guard);
                 self.inst(inst).map_err(|refused| self.refuse(refused, inst))?;
                 inst.operands().iter().filter_map(|operand| operand.def()).for_each(|reg| self.forget(reg));
                 for (inst, line) in std::mem::take(&mut self.after) {
                     self.function.code.push(inst);
                     self.function.lines.push(line);
+                    self.straight.push(true);
                 }
+                let ahead = match self.hoisted.when[index] {
+                    When::Here => continue,
+                    When::Launch => &mut self.function.before_launch,
+                    When::Cta => &mut self.function.before_cta,
+                };
+                ahead.extend(self.function.code.drain(first..));
+                self.function.lines.truncate(first);
+                self.straight.truncate(first);
+            }
+            if let Some((site, _)) = plain_end {
+                self.end_of_sums(site);
             }
             let terminator = &block.terminator;
             self.place(terminator.line, terminator.loc, terminator.guard);
@@ -160,6 +199,7 @@ impl<'a> Decoder<'a> {
             let targets = targets.iter().map(|target| self.starts[target.0 as usize]).collect();
             self.function.branches.push(targets);
         }
+        self.function.ends = stretches(&self.straight, &self.starts);
         Ok(std::mem::take(&mut self.function))
     }
 
@@ -249,6 +289,7 @@ impl<'a> Decoder<'a> {
         let run = op.select(self.context.isa);
         self.function.code.push(Inst { run, d, a, b, c, imm, guard: self.guard });
         self.function.lines.push(self.line);
+        self.straight.push(op.straight);
     }
 
     /// Appends an instruction behind the one being decoded.

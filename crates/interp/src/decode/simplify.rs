@@ -22,13 +22,13 @@ pub(super) fn simplify(source: &ir::Function, body: &Body) -> Body {
 }
 
 /// How often each register is written and read in the text.
-struct Counts {
-    writes: Vec<u32>,
-    reads: Vec<u32>,
+pub(super) struct Counts {
+    pub(super) writes: Vec<u32>,
+    pub(super) reads: Vec<u32>,
 }
 
 impl Counts {
-    fn of(source: &ir::Function, body: &Body) -> Counts {
+    pub(super) fn of(source: &ir::Function, body: &Body) -> Counts {
         let mut counts = Counts { writes: vec![0; body.regs.len()], reads: vec![0; body.regs.len()] };
         let ends = body.blocks.iter().flat_map(|block| block.terminator.operands());
         for operand in body.insts.iter().flat_map(Inst::operands).chain(ends) {

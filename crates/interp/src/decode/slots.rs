@@ -13,17 +13,21 @@ use warploom_ptx::ir::{self, Body, FunctionKind, Liveness, Reg, ScalarType, Term
 use super::bump;
 use crate::frame::{FrameLayout, Home};
 
-/// Gives every register of `body` its row and counts the rows.
-pub(super) fn assign(source: &ir::Function, body: &Body, layout: &mut FrameLayout) -> Vec<Home> {
-    let lives = lives(source, body);
+/// Gives every register of `body` its row and counts the rows. Those in `kept` share theirs with nobody.
+pub(super) fn assign(source: &ir::Function, body: &Body, kept: &[bool], layout: &mut FrameLayout) -> Vec<Home> {
+    let mut lives = lives(source, body);
+    for (life, _) in lives.iter_mut().zip(kept).filter(|(_, kept)| **kept) {
+        *life = Some(Life { first: 0, last: u32::MAX });
+    }
     let mut order: Vec<(Life, usize)> =
         lives.iter().enumerate().filter_map(|(reg, life)| Some(((*life)?, reg))).collect();
     order.sort_by_key(|(life, _)| life.first);
-    // The caller writes parameters; whatever else is alive before the first instruction may be read before it is written.
+    // The caller writes parameters, and what is kept is written ahead; whatever else is alive before the first instruction may be read
+    // before it is written.
     let params: Vec<Reg> = source.params.iter().filter_map(register).collect();
     let unset: Vec<usize> = order
         .iter()
-        .filter(|(life, reg)| life.first == 0 && !params.contains(&Reg(*reg as u32)))
+        .filter(|(life, reg)| life.first == 0 && !kept[*reg] && !params.contains(&Reg(*reg as u32)))
         .map(|&(_, reg)| reg)
         .collect();
     let mut homes: Vec<Option<Home>> = vec![None; body.regs.len()];

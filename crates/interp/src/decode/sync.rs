@@ -75,7 +75,7 @@ impl Decoder<'_> {
     fn exchange(&mut self, site: Exchange) {
         let index = self.function.exchanges.len() as u32;
         self.function.exchanges.push(site);
-        self.emit(Op::scalar(warp::exchange), 0, [0; 3], index);
+        self.emit(Op::control(warp::exchange), 0, [0; 3], index);
     }
 
     fn barrier(&mut self, op: &BarrierOp) -> Decoded {
@@ -114,7 +114,7 @@ impl Decoder<'_> {
         let count = count.map(|count| self.word(count));
         let site = self.function.barriers.len() as u32;
         self.function.barriers.push(BarrierSite { id, fixed, count, kind });
-        self.emit(Op::scalar(barrier::barrier), 0, [0; 3], site);
+        self.emit(Op::control(barrier::barrier), 0, [0; 3], site);
         Ok(())
     }
 }

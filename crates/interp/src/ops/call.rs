@@ -107,7 +107,8 @@ impl Machine<'_> {
         self.reserve_stack(base.saturating_add(target.local_bytes), stack)?;
         let index = self.warp.take_activation();
         let mut entry = std::mem::take(&mut self.warp.activations[index as usize]);
-        let mut frame = self.cta.frames.take(self.program, callee, &self.grid.launch.variables);
+        let variables = &self.grid.launch.variables;
+        let mut frame = self.cta.frames.take(self.program, callee, self.warp.index, variables);
         entry.function = callee;
         entry.parent = caller;
         entry.depth = depth + 1;

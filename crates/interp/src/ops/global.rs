@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 
 use warploom_exec::fault::{AccessFault, FaultKind};
-use warploom_exec::memory::{Lanes, Scalar};
+use warploom_exec::memory::{Lanes, Scalar, Spread};
 
 use crate::frame::Word;
 use crate::isa::LaneOp;
@@ -34,15 +34,31 @@ impl<T: Word + Scalar, const GENERIC: bool> LaneOp for LoadGlobal<T, GENERIC> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64);
-        let mut out = [T::default(); 32];
-        match machine.view.gather(places!(machine, inst, mask, spread), &mut out) {
-            Ok(()) => {
-                machine.put(inst.d, mask, &out);
-                Flow::Next
-            }
-            Err(_) if GENERIC => load_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, *fault),
+        let bases = &machine.frame.r64[inst.a as usize];
+        let first = [bases[0], bases[16]].map(|base| base.wrapping_add(inst.imm as i32 as u64));
+        if machine.view.load_halves(inst.b, spread, first, T::row_mut(&mut machine.frame, inst.d)) {
+            return Flow::Next;
         }
+        gather::<T, GENERIC>(machine, inst, mask, spread)
+    }
+}
+
+/// A load whose addresses have no pattern, or that fails.
+#[inline(always)]
+fn gather<T: Word + Scalar, const GENERIC: bool>(
+    machine: &mut Machine<'_>,
+    inst: &Inst,
+    mask: u32,
+    spread: Spread,
+) -> Flow {
+    let mut out = [T::default(); 32];
+    match machine.view.gather(places!(machine, inst, mask, spread), &mut out) {
+        Ok(()) => {
+            machine.put(inst.d, mask, &out);
+            Flow::Next
+        }
+        Err(_) if GENERIC => load_access(machine, inst.b, mask),
+        Err(fault) => refused(machine, *fault),
     }
 }
 

@@ -11,7 +11,6 @@ use warploom_exec::memory::Spread;
 use crate::frame::Word;
 use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine, lanes};
-use crate::memory::Slot;
 use crate::ops::load_store::{load_access, store_access};
 use crate::program::Inst;
 
@@ -41,16 +40,21 @@ impl<B: Word + Into<u64>, T: Word, const N: usize> LaneOp for LoadShared<B, T, N
         let size = T::BYTES * N;
         let pattern = machine.spread::<B>(inst, mask, size as u64);
         let bases = B::row(&machine.frame, inst.a);
+        let first = [bases[0], bases[HALF]].map(|base| base.address(inst.imm));
         let shared = &machine.cta.shared[..];
-        let mut out = [[T::default(); 32]; N];
-        let mut served = false;
+        let function = machine.function;
         if pattern != Spread::Other {
             let len = if pattern == Spread::Same { size } else { size * HALF };
-            if let Some(low) = range(shared, bases[0].address(inst.imm), len, size)
-                && let Some(high) = range(shared, bases[HALF].address(inst.imm), len, size)
+            if let Some(low) = range(shared, first[0], len, size)
+                && let Some(high) = range(shared, first[1], len, size)
             {
-                for (half, bytes) in [low, high].into_iter().enumerate() {
-                    for (index, row) in out.iter_mut().enumerate() {
+                for index in 0..N {
+                    let slot = match N {
+                        1 => inst.d,
+                        _ => function.accesses[inst.b as usize].slots[index].row(),
+                    };
+                    let row = T::row_mut(&mut machine.frame, slot);
+                    for (half, bytes) in [low, high].into_iter().enumerate() {
                         let row = &mut row[half * HALF..][..HALF];
                         if pattern == Spread::Same {
                             row.fill(T::from_bytes(&bytes[index * T::BYTES..]));
@@ -61,28 +65,24 @@ impl<B: Word + Into<u64>, T: Word, const N: usize> LaneOp for LoadShared<B, T, N
                         }
                     }
                 }
-                served = true;
+                return Flow::Next;
             }
         }
-        if !served {
-            for lane in lanes(mask) {
-                let Some(bytes) = range(shared, bases[lane].address(inst.imm), size, size) else {
-                    return load_access(machine, inst.b, mask);
-                };
-                for (row, bytes) in out.iter_mut().zip(bytes.chunks_exact(T::BYTES)) {
-                    row[lane] = T::from_bytes(bytes);
-                }
+        let mut out = [[T::default(); 32]; N];
+        for lane in lanes(mask) {
+            let Some(bytes) = range(shared, bases[lane].address(inst.imm), size, size) else {
+                return load_access(machine, inst.b, mask);
+            };
+            for (row, bytes) in out.iter_mut().zip(bytes.chunks_exact(T::BYTES)) {
+                row[lane] = T::from_bytes(bytes);
             }
         }
         if N == 1 {
             machine.put(inst.d, mask, &out[0]);
             return Flow::Next;
         }
-        let function = machine.function;
         for (row, slot) in out.iter().zip(&function.accesses[inst.b as usize].slots) {
-            if let Slot::Word(slot) | Slot::Double(slot) = *slot {
-                machine.put(slot, mask, row);
-            }
+            machine.put(slot.row(), mask, row);
         }
         Flow::Next
     }
@@ -100,8 +100,7 @@ impl<B: Word + Into<u64>, T: Word, const N: usize> LaneOp for StoreShared<B, T, 
         let mut rows = [T::row(&machine.frame, inst.d); N];
         if N > 1 {
             for (row, &source) in rows.iter_mut().zip(&function.accesses[inst.b as usize].slots) {
-                let (Slot::Word(source) | Slot::Double(source) | Slot::Quad(source)) = source;
-                *row = T::row(&machine.frame, source);
+                *row = T::row(&machine.frame, source.row());
             }
         }
         machine.stores += 1;

@@ -7,7 +7,7 @@
 use warploom_numerics::exchange::{self, Reduction, Shuffle, Vote};
 use warploom_ptx::ir::{ReduxOp, ShflMode, VoteMode};
 
-use crate::frame::{Row32, Row64};
+use crate::frame::{FULL, Row32, Row64};
 use crate::machine::{Flow, Machine, lanes};
 use crate::program::Inst;
 use crate::warp::Wait;
@@ -85,6 +85,9 @@ struct Results {
 pub(crate) fn exchange(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let function = machine.function;
     let site = &function.exchanges[inst.imm as usize];
+    if mask == FULL && shuffle_all(machine, site) {
+        return Flow::Next;
+    }
     if let Some(row) = site.members {
         let members = &machine.frame.r32[row as usize];
         let alive = machine.warp.alive();
@@ -120,6 +123,30 @@ pub(crate) fn exchange(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
     }
     perform(machine, site, mask);
     Flow::Next
+}
+
+/// `shfl` by all lanes with all lanes, which nearly all are. False if it is something else.
+fn shuffle_all(machine: &mut Machine<'_>, site: &Exchange) -> bool {
+    let &Exchange { kind: ExchangeKind::Shfl(mode), a: Source::Word(a), b, c, members, d: Some(d), p } = site else {
+        return false;
+    };
+    let rows = &machine.frame.r32;
+    if members.is_some_and(|row| rows[row as usize] != [FULL; 32]) {
+        return false;
+    }
+    let (a, b, c) = (&rows[a as usize], &rows[b as usize], &rows[c as usize]);
+    let mut out = [0; 32];
+    let mut ranges = 0;
+    for lane in 0..32 {
+        let (source, inside) = exchange::shuffle_source(shuffle(mode), lane as u32, b[lane], c[lane]);
+        out[lane] = a[source as usize % 32];
+        ranges |= u32::from(inside) << lane;
+    }
+    machine.frame.r32[d as usize] = out;
+    if let Some(p) = p {
+        machine.frame.p[p as usize] = ranges;
+    }
+    true
 }
 
 fn perform(machine: &mut Machine<'_>, site: &Exchange, mask: u32) {
