@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::memory::{Memory, racy_copy, racy_fill};
 
-/// From so many bytes on workers are asked to help. Less is done before they are awake.
-const SHARED_FROM: u64 = 4 << 20;
+/// From so many bytes on workers are asked to help. On a machine that is busy with other things a helper may be stopped in the middle of its piece, for as long as
+/// a copy of this size takes.
+const SHARED_FROM: u64 = 32 << 20;
 /// Bytes of a piece.
 const PIECE: u64 = 1 << 20;
 /// Threads that are asked to help at most: a few use all of the bandwidth.
