@@ -226,7 +226,7 @@ impl<T> HandleTable<T> {
         }
     }
 
-    /// An empty table whose objects end with their owners, in [`HandleTable::suspend_all_of`]. The owner of an object does not change.
+    /// An empty table whose objects end with their owners, in `HandleTable::suspend_all_of`. The owner of an object does not change.
     pub fn owned(kind: Kind, owner_of: fn(&T) -> u64) -> Self {
         HandleTable { owners: Some(Owners { owner_of, owned: Mutex::default() }), ..HandleTable::new(kind) }
     }

@@ -6,7 +6,7 @@
 //! for a time slice if anything else waits, and to its end otherwise; it leaves for urgent work at once.
 //!
 //! Threads start with the first work: a process that forks before has none. They block signals, which belong to the
-//! program's own threads: see [`crate::masks`].
+//! program's own threads: see `crate::masks`.
 
 use std::cell::Cell;
 use std::io::Write;

@@ -68,10 +68,10 @@ impl Driver {
         }
     }
 
-    /// As [`Driver::refuse_capture`], for calls that fail a capture before they look at what else they were given.
+    /// As `Driver::refuse_capture`, for calls that fail a capture before they look at what else they were given.
     ///
     /// # Errors
-    /// As [`Driver::refuse_capture`]; none for a stream that does not exist.
+    /// As `Driver::refuse_capture`; none for a stream that does not exist.
     #[inline]
     pub fn refuse_capture_of(&self, name: StreamName) -> DriverResult {
         if self.captures.is_empty() {
