@@ -142,10 +142,4 @@ const DIFFERENCES: &[Difference] = &[
         ours: "SUCCESS",
         reason: "the recorded driver crashes when a graph is added to itself; ours copies it as it was",
     },
-    Difference {
-        functions: "cuMemcpyPeer cuMemcpy3DPeer",
-        situations: CAPTURE,
-        ours: "STREAM_CAPTURE_UNSUPPORTED/invalidated",
-        reason: "not yet as recorded: ours wait for all work of both contexts, one of which is captured, also where nothing is copied",
-    },
 ];
