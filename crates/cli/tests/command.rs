@@ -343,10 +343,10 @@ fn the_executed_form_shows_registers_blocks_and_lines() {
       r0 .b64 %a, r1 .b32 %x
       param frame: 8 bytes
     b0:
-        7  Ld space: Param, ty: U64, semantics: Weak, scope: Sys, dst: [r0], addr: [param]
-        8  Ld space: Global, ty: U32, semantics: Weak, scope: Sys, dst: [r1], addr: [r0+4]
+        7  Ld space: Param, ty: U64, to: U64, semantics: Weak, scope: Sys, dst: [r0], addr: [param]
+        8  Ld space: Global, ty: U32, to: U32, semantics: Weak, scope: Sys, dst: [r1], addr: [r0+4]
         9  IntBinary op: Add, ty: U32, dst: r1, a: r1, b: 0x1
-       10  St space: Global, ty: U32, semantics: Weak, scope: Sys, src: [r1], addr: [r0]
+       10  St space: Global, ty: U32, from: U32, semantics: Weak, scope: Sys, src: [r1], addr: [r0]
        11  ret
     exit 0
     ");
@@ -442,12 +442,14 @@ fn help_says_what_there_is() {
       [ARGS]...  Its arguments
 
     Options:
-          --cuda <X.Y>      Behave as the driver of this CUDA version [default: the newest that warploom knows]
-          --device <sm_NN>  Behave as a device of this compute capability [default: sm_90]
-          --devices <N>     Show this many devices; 0 is a machine without a GPU [default: 1]
-          --threads <N>     Run kernels on this many threads [default: one for each core that the process may use]
-          --log <WHAT>      Print calls of the driver on standard error: all of them, or those that fail [possible values: calls, errors]
-      -h, --help            Print help (see more with '--help')
+          --cuda <X.Y>                Behave as the driver of this CUDA version [default: the newest that warploom knows]
+          --device <sm_NN>            Behave as a device of this compute capability [default: sm_90]
+          --devices <N>               Show this many devices; 0 is a machine without a GPU [default: 1]
+          --threads <N>               Run kernels on this many threads [default: one for each core that the process may use]
+          --stall-seconds <SECONDS>   Report a kernel on standard error, once, when none of its CTAs has ended for so long [default: 10]
+          --launch-timeout <SECONDS>  End a kernel that runs for longer, whatever it does, with CUDA_ERROR_LAUNCH_TIMEOUT [default: none]
+          --log <WHAT>                Print calls of the driver on standard error: all of them, or those that fail [possible values: calls, errors]
+      -h, --help                      Print help (see more with '--help')
 
     Example:
       warploom run --device sm_80 -- ./vector_add 1000000
