@@ -182,7 +182,8 @@ fn where_the_recorded_driver_crashes_ours_answers() {
                 continue;
             }
             answered += 1;
-            let clear = ["INVALID_VALUE", "INVALID_HANDLE", "INVALID_CONTEXT", "INVALID_IMAGE"];
+            // The address: a kernel launched before, whose pointer nobody could set, may have faulted by then.
+            let clear = ["INVALID_VALUE", "INVALID_HANDLE", "INVALID_CONTEXT", "INVALID_IMAGE", "ILLEGAL_ADDRESS"];
             assert!(clear.iter().any(|code| answer == format!("CUDA_ERROR_{code}")), "{name}: {call} answers {answer}");
         }
     }

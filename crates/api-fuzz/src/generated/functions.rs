@@ -5938,7 +5938,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         &[
             Param::new("attrib", Value, false, Enum(&[1, 2, 3, 4, 5, 6, 7, 8])),
             Param::new("value", In, false, Pointer(&Void)),
-            Param::new("size", In, false, Pointer(&Integer(8, "size_t"))),
+            Param::new("size", InOut, false, Pointer(&Integer(8, "size_t"))),
         ],
         call!(PFN_cuCoredumpSetAttribute_v12010, 0, 1, 2),
     ),
@@ -5947,7 +5947,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         &[
             Param::new("attrib", Value, false, Enum(&[1, 2, 3, 4, 5, 6, 7, 8])),
             Param::new("value", In, false, Pointer(&Void)),
-            Param::new("size", In, false, Pointer(&Integer(8, "size_t"))),
+            Param::new("size", InOut, false, Pointer(&Integer(8, "size_t"))),
         ],
         call!(PFN_cuCoredumpSetAttributeGlobal_v12010, 0, 1, 2),
     ),

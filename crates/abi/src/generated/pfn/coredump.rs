@@ -12,11 +12,11 @@ pub type PFN_cuCoredumpGetAttribute_v12010 =
 pub type PFN_cuCoredumpGetAttributeGlobal_v12010 =
     unsafe extern "C" fn(attrib: CUcoredumpSettings, value: *mut core::ffi::c_void, size: *mut usize) -> CUresult;
 
-/// `cuCoredumpSetAttribute`. Pointers: `value` in; `size` in.
+/// `cuCoredumpSetAttribute`. Pointers: `value` in; `size` in and out.
 pub type PFN_cuCoredumpSetAttribute_v12010 =
     unsafe extern "C" fn(attrib: CUcoredumpSettings, value: *mut core::ffi::c_void, size: *mut usize) -> CUresult;
 
-/// `cuCoredumpSetAttributeGlobal`. Pointers: `value` in; `size` in.
+/// `cuCoredumpSetAttributeGlobal`. Pointers: `value` in; `size` in and out.
 pub type PFN_cuCoredumpSetAttributeGlobal_v12010 =
     unsafe extern "C" fn(attrib: CUcoredumpSettings, value: *mut core::ffi::c_void, size: *mut usize) -> CUresult;
 

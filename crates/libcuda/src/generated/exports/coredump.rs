@@ -75,7 +75,8 @@ pub(crate) unsafe extern "C" fn cuCoredumpSetAttribute(
         |trace| {
             trace.arg("attrib", &attrib);
             trace.arg("value", &value);
-            trace.arg("size", &size);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("size", size) };
         },
     )
 }
@@ -97,7 +98,8 @@ pub(crate) unsafe extern "C" fn cuCoredumpSetAttributeGlobal(
         |trace| {
             trace.arg("attrib", &attrib);
             trace.arg("value", &value);
-            trace.arg("size", &size);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("size", size) };
         },
     )
 }
