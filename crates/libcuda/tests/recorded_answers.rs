@@ -182,9 +182,11 @@ fn where_the_recorded_driver_crashes_ours_answers() {
                 continue;
             }
             answered += 1;
-            // The address: a kernel launched before, whose pointer nobody could set, may have faulted by then.
-            let clear = ["INVALID_VALUE", "INVALID_HANDLE", "INVALID_CONTEXT", "INVALID_IMAGE", "ILLEGAL_ADDRESS"];
-            assert!(clear.iter().any(|code| answer == format!("CUDA_ERROR_{code}")), "{name}: {call} answers {answer}");
+            let clear = ["INVALID_VALUE", "INVALID_HANDLE", "INVALID_CONTEXT", "INVALID_IMAGE"];
+            // The legacy launch before it, of 4 bytes of parameters, has half a pointer, and may have faulted by then.
+            let faulted = name == "legacy_launch" && answer == "CUDA_ERROR_ILLEGAL_ADDRESS";
+            let is_clear = clear.iter().any(|code| answer == format!("CUDA_ERROR_{code}"));
+            assert!(is_clear || faulted, "{name}: {call} answers {answer}");
         }
     }
     assert!(marked > 20 && answered == marked, "{answered} of {marked} calls were made");
