@@ -7,6 +7,7 @@ LIBDIR   = $(DESTDIR)$(PREFIX)/lib/warploom
 TARGET   = $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 RELEASE  = $(TARGET)/release
 BUILD    = build
+RUNTIMES = --package warploom-cudart12 --package warploom-cudart13
 
 .PHONY: all demo test lint unit fuzz sweep suite bench install clean
 
@@ -15,8 +16,10 @@ all: release
 .PHONY: release
 release:
 	@scripts/need.sh cc
-	$(CARGO) build --release --package warploom-libcuda --package warploom-cli
+	$(CARGO) build --release --package warploom-libcuda --package warploom-cli $(RUNTIMES)
 	@ln -sf libcuda.so $(RELEASE)/libcuda.so.1
+	@ln -sf libcudart12.so $(RELEASE)/libcudart.so.12
+	@ln -sf libcudart13.so $(RELEASE)/libcudart.so.13
 
 # The main job: the guide's vector addition, 10 million elements, verified.
 demo: release
@@ -35,7 +38,7 @@ lint:
 
 unit:
 	@scripts/need.sh cc c++ nm clang-19 python3-venv
-	$(CARGO) build --package warploom-libcuda --package warploom-cli --package warploom-api-fuzz
+	$(CARGO) build --package warploom-libcuda --package warploom-cli --package warploom-api-fuzz $(RUNTIMES)
 	$(CARGO) test --workspace
 	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seed 1 --seconds 20
 
@@ -72,6 +75,8 @@ install: release
 	install -m 755 $(RELEASE)/warploom $(DESTDIR)$(PREFIX)/bin/warploom
 	install -m 755 $(RELEASE)/libcuda.so $(LIBDIR)/libcuda.so.1
 	ln -sf libcuda.so.1 $(LIBDIR)/libcuda.so
+	install -m 755 $(RELEASE)/libcudart12.so $(LIBDIR)/libcudart.so.12
+	install -m 755 $(RELEASE)/libcudart13.so $(LIBDIR)/libcudart.so.13
 	install -m 644 include/*.h $(DESTDIR)$(PREFIX)/include/warploom
 
 clean:

@@ -9,13 +9,14 @@ mod headers;
 mod layout;
 mod libcuda;
 mod names;
+mod runtime;
 mod rust_type;
 mod tests;
 
 use std::path::Path;
 
 use anyhow::Result;
-use libcuda::Handlers;
+use libcuda::{DRIVER, Handlers};
 
 use crate::output::Output;
 use crate::registry::Registry;
@@ -26,12 +27,13 @@ pub(crate) fn generate(root: &Path) -> Result<Vec<Output>> {
     let mut outputs = Vec::new();
     error_code::generate(root, &registry, &mut outputs)?;
     abi::generate(root, &registry, &mut outputs)?;
-    let handlers = Handlers::scan(root)?;
+    let handlers = Handlers::scan(root, &DRIVER)?;
     libcuda::generate(root, &registry, &handlers, &mut outputs)?;
     coverage::generate(&registry, &handlers, &mut outputs)?;
     tests::generate(root, &registry, &handlers, &mut outputs)?;
     functions::generate(root, &registry, &mut outputs)?;
     every_function::generate(&registry, &mut outputs)?;
     headers::generate(&registry, &mut outputs)?;
+    runtime::generate(root, &registry, &mut outputs)?;
     Ok(outputs)
 }

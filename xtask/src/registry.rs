@@ -4,6 +4,7 @@ mod entry_points;
 mod errors;
 mod left_out;
 mod refusals;
+mod runtime;
 mod types;
 
 use std::fs;
@@ -16,6 +17,7 @@ pub(crate) use entry_points::{Abi, Direction, EntryPoint, Group, Param};
 pub(crate) use errors::ErrorCode;
 pub(crate) use left_out::{LeftOut, Omission};
 pub(crate) use refusals::{Forbidden, InCallbacks, Refusal, Refusals, Zero};
+pub(crate) use runtime::{Function, MAJORS, Runtime, RuntimeError};
 pub(crate) use types::{Enumeration, Enumerator, Item, Kind, Topic, by_name};
 
 /// All facts.
@@ -29,6 +31,8 @@ pub(crate) struct Registry {
     pub(crate) left_out: LeftOut,
     /// In which order calls are refused.
     pub(crate) refusals: Refusals,
+    /// The runtime API.
+    pub(crate) runtime: Runtime,
 }
 
 impl Registry {
@@ -45,6 +49,7 @@ impl Registry {
             refusals,
             topics: types::load(&folder, &names)?,
             left_out: left_out::load(&folder)?,
+            runtime: runtime::load(&folder)?,
             groups,
         })
     }

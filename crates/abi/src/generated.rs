@@ -5,4 +5,5 @@
 pub mod entry;
 pub mod facts;
 pub mod pfn;
+pub mod runtime;
 pub mod types;

@@ -2,6 +2,7 @@
 
 mod aggregates;
 mod entries;
+mod runtime_result;
 mod types;
 
 use std::path::Path;
@@ -20,7 +21,9 @@ pub(super) fn generate(root: &Path, registry: &Registry, outputs: &mut Vec<Outpu
     let types = RustTypes::new(&registry.topics);
     types::generate(root, registry, &types, outputs)?;
     entries::generate(root, registry, &types, outputs)?;
-    let body = "//! Generated from the registry.\n\npub mod entry;\npub mod facts;\npub mod pfn;\npub mod types;\n";
+    types::runtime(root, registry, outputs)?;
+    let modules = "pub mod entry;\npub mod facts;\npub mod pfn;\npub mod runtime;\npub mod types;\n";
+    let body = &format!("//! Generated from the registry.\n\n{modules}");
     outputs.push(Output::rust(root, format!("{FOLDER}.rs"), body)?);
     Ok(())
 }

@@ -14,7 +14,7 @@ use super::rust_type::RustTypes;
 use crate::output::Output;
 use crate::registry::{Abi, EntryPoint, Group, Registry};
 
-pub(crate) use handlers::Handlers;
+pub(crate) use handlers::{DRIVER, Handlers, Sources};
 
 const FOLDER: &str = "crates/libcuda/src/generated";
 

@@ -12,9 +12,9 @@ pub(crate) struct RustTypes {
 }
 
 impl RustTypes {
-    pub(crate) fn new(topics: &[Topic]) -> RustTypes {
+    pub(crate) fn new<'a>(topics: impl IntoIterator<Item = &'a Topic>) -> RustTypes {
         let mut tags = HashMap::new();
-        for item in topics.iter().flat_map(|topic| &topic.items) {
+        for item in topics.into_iter().flat_map(|topic| &topic.items) {
             if let Kind::Aggregate { aggregate, .. } = &item.kind
                 && let Some(tag) = &aggregate.tag
             {

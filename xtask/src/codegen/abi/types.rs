@@ -10,31 +10,63 @@ use super::super::rust_type::RustTypes;
 use super::{FOLDER, aggregates, parent_module};
 use crate::c::{Type, tokens};
 use crate::output::Output;
-use crate::registry::{Enumeration, ErrorCode, Item, Kind, Registry, by_name};
+use crate::registry::{Enumeration, ErrorCode, Item, Kind, Registry, Topic, by_name};
 
 pub(super) fn generate(root: &Path, registry: &Registry, types: &RustTypes, outputs: &mut Vec<Output>) -> Result<()> {
     let items = by_name(&registry.topics);
-    let mut modules = Vec::new();
-    for topic in &registry.topics {
-        let mut text = String::new();
-        for item in &topic.items {
-            write_item(&mut text, item, types, &items).with_context(|| item.name.clone())?;
-        }
-        let own: Vec<&str> = topic.items.iter().map(|item| item.name.as_str()).collect();
-        let foreign = |word: &&str| (items.contains_key(word) || *word == "CUresult") && !own.contains(word);
-        let siblings = if words(&text).any(|word| foreign(&word)) { "use super::*;\n" } else { "" };
-        let body = format!(
-            "//! Types and constants of `registry/types/{}.toml`.\n\n{siblings}{}\n{text}",
-            topic.name,
-            macros_used(&text)
-        );
-        outputs.push(Output::rust(root, format!("{FOLDER}/types/{}.rs", topic.name), &body)?);
-        modules.push(topic.name.as_str());
-    }
+    let mut modules = topics(root, "types", &registry.topics, &items, types, outputs)?;
     outputs.push(Output::rust(root, format!("{FOLDER}/types/result.rs"), &result(&registry.errors)?)?);
     modules.push("result");
     modules.sort_unstable();
     parent_module(root, "types", "C types and constants, by topic.", &modules, outputs)
+}
+
+/// The types and constants of the runtime API, which may be made of the driver API's.
+pub(super) fn runtime(root: &Path, registry: &Registry, outputs: &mut Vec<Output>) -> Result<()> {
+    let all = registry.topics.iter().chain(&registry.runtime.topics);
+    let types = RustTypes::new(all.clone());
+    let items = all.flat_map(|topic| &topic.items).map(|item| (item.name.as_str(), item)).collect();
+    let mut modules = topics(root, "runtime", &registry.runtime.topics, &items, &types, outputs)?;
+    let result = super::runtime_result::result(&registry.runtime.errors)?;
+    outputs.push(Output::rust(root, format!("{FOLDER}/runtime/result.rs"), &result)?);
+    modules.push("result");
+    modules.sort_unstable();
+    parent_module(root, "runtime", "C types and constants of the runtime API, by topic.", &modules, outputs)
+}
+
+/// A module for each topic, below `folder`; their names.
+fn topics<'a>(
+    root: &Path,
+    folder: &str,
+    topics: &'a [Topic],
+    items: &HashMap<&str, &Item>,
+    types: &RustTypes,
+    outputs: &mut Vec<Output>,
+) -> Result<Vec<&'a str>> {
+    let mut modules = Vec::new();
+    for topic in topics {
+        let mut text = String::new();
+        for item in &topic.items {
+            write_item(&mut text, item, types, items).with_context(|| item.name.clone())?;
+        }
+        let own: Vec<&str> = topic.items.iter().map(|item| item.name.as_str()).collect();
+        let here = |word: &str| {
+            let result = if folder == "runtime" { "cudaError" } else { "CUresult" };
+            topics.iter().flat_map(|topic| &topic.items).any(|item| item.name == word) || word == result
+        };
+        let siblings = if words(&text).any(|word| here(word) && !own.contains(&word)) { "use super::*;\n" } else { "" };
+        let elsewhere = words(&text).any(|word| items.contains_key(word) && !here(word));
+        let driver = if elsewhere { "use crate::types::*;\n" } else { "" };
+        let source = if folder == "runtime" { "runtime/types" } else { folder };
+        let body = format!(
+            "//! Types and constants of `registry/{source}/{}.toml`.\n\n{siblings}{driver}{}\n{text}",
+            topic.name,
+            macros_used(&text)
+        );
+        outputs.push(Output::rust(root, format!("{FOLDER}/{folder}/{}.rs", topic.name), &body)?);
+        modules.push(topic.name.as_str());
+    }
+    Ok(modules)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

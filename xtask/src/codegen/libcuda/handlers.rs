@@ -6,9 +6,16 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// Where the handlers are.
-const API: &str = "crates/libcuda/src/api";
-const SIGNATURE: &str = "pub(crate) fn cu";
+/// Where a library's handlers are, and how their declarations begin: what stands before the name, and the first letters of it.
+pub(crate) struct Sources {
+    pub(crate) folder: &'static str,
+    pub(crate) declaration: &'static str,
+    pub(crate) names: &'static [&'static str],
+}
+
+/// The handlers of the driver API.
+pub(crate) const DRIVER: Sources =
+    Sources { folder: "crates/libcuda/src/api", declaration: "pub(crate) fn ", names: &["cu"] };
 
 /// The handlers by symbol.
 pub(crate) struct Handlers {
@@ -17,10 +24,10 @@ pub(crate) struct Handlers {
 }
 
 impl Handlers {
-    /// Reads every `pub(crate) fn cu...(` of the files below `api/`; the path of a file is the path of its module.
-    pub(crate) fn scan(root: &Path) -> Result<Handlers> {
+    /// Reads every declaration of a handler in the files below `api/`; the path of a file is the path of its module.
+    pub(crate) fn scan(root: &Path, sources: &Sources) -> Result<Handlers> {
         let mut handlers = Handlers { modules: HashMap::new() };
-        let api = root.join(API);
+        let api = root.join(sources.folder);
         let mut folders = vec![(api, "api".to_owned())];
         while let Some((folder, module)) = folders.pop() {
             let Ok(entries) = fs::read_dir(&folder) else { continue };
@@ -32,19 +39,22 @@ impl Handlers {
                     folders.push((path, child));
                 } else if path.extension().is_some_and(|extension| extension == "rs") {
                     let source = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-                    handlers.scan_file(&source, &child)?;
+                    handlers.scan_file(&source, &child, sources)?;
                 }
             }
         }
         Ok(handlers)
     }
 
-    fn scan_file(&mut self, source: &str, module: &str) -> Result<()> {
+    fn scan_file(&mut self, source: &str, module: &str, sources: &Sources) -> Result<()> {
         for line in source.lines() {
-            let Some(rest) = line.strip_prefix(SIGNATURE) else { continue };
+            let Some(rest) = line.strip_prefix(sources.declaration) else { continue };
             let Some((name, _)) = rest.split_once('(') else { continue };
             let name = name.split_once('<').map_or(name, |(name, _)| name);
-            let symbol = format!("cu{name}");
+            if !sources.names.iter().any(|start| name.starts_with(start)) {
+                continue;
+            }
+            let symbol = name.to_owned();
             if let Some(other) = self.modules.insert(symbol.clone(), module.to_owned()) {
                 bail!("{symbol} has two handlers, in {other} and {module}");
             }

@@ -1,0 +1,8 @@
+//! The C border: how a call comes in and how it ends. The only place that turns a caller's pointers into values.
+
+mod args;
+mod call;
+
+pub use args::{DefaultStream, FromC, In, InArray, InOut, InStr, Out, Passed, Place, arg};
+pub use call::{Answer, Call, answer, enter, not_supported};
+pub(crate) use call::{last_error, version};

@@ -1,0 +1,141 @@
+//! Which device and which context a call is for.
+//!
+//! A context that is current, made by the driver API or here, is the one that is used. Otherwise the primary context of the thread's
+//! device becomes current, and is kept until the device is reset.
+use std::cell::Cell;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use parking_lot::Mutex;
+use warploom_abi::runtime::cudaError;
+use warploom_abi::{CUcontext, CUdevice};
+
+use crate::border::version;
+use crate::driver::{self, driver};
+use crate::failure::{ApiResult, Failure};
+
+/// The number of devices, 0 before the driver is initialised. It needs no driver any more: callbacks and forked processes may ask.
+static DEVICES: AtomicI32 = AtomicI32::new(0);
+
+/// The primary contexts that are retained, by device.
+static PRIMARY: Mutex<Vec<CUcontext>> = Mutex::new(Vec::new());
+
+thread_local! {
+    /// The device that the thread chose.
+    static DEVICE: Cell<i32> = const { Cell::new(0) };
+}
+
+/// The number of devices, at least 1. Initialises the driver.
+#[inline(always)]
+pub(crate) fn devices() -> ApiResult<i32> {
+    match DEVICES.load(Ordering::Acquire) {
+        0 => initialize(),
+        count => Ok(count),
+    }
+}
+
+#[cold]
+fn initialize() -> ApiResult<i32> {
+    let library = driver::library()?;
+    let (runtime, driver) = (version(), library.version());
+    if driver < runtime / 1000 * 1000 {
+        let reason =
+            format!("a driver of CUDA {driver} is too old for a runtime of CUDA {runtime}: {}", library.identity());
+        return Err(Failure::new(cudaError::cudaErrorInsufficientDriver, reason));
+    }
+    driver!(cuInit_v2000(0))?;
+    let mut count = 0;
+    driver!(cuDeviceGetCount_v2000(&mut count))?;
+    if count == 0 {
+        return Err(Failure::new(cudaError::cudaErrorNoDevice, "the driver has no device"));
+    }
+    DEVICES.store(count, Ordering::Release);
+    Ok(count)
+}
+
+/// The device of an ordinal.
+pub(crate) fn device(ordinal: i32) -> ApiResult<CUdevice> {
+    let count = devices()?;
+    if !(0..count).contains(&ordinal) {
+        let reason = format!("there is no device {ordinal}: they count from 0 to {}", count - 1);
+        return Err(Failure::new(cudaError::cudaErrorInvalidDevice, reason));
+    }
+    let mut device = CUdevice::default();
+    driver!(cuDeviceGet_v2000(&mut device, ordinal))?;
+    Ok(device)
+}
+
+/// Sees to it that a context is current.
+#[inline(always)]
+pub(crate) fn ensure() -> ApiResult {
+    devices()?;
+    if current()? == CUcontext::NULL { enter(DEVICE.get()) } else { Ok(()) }
+}
+
+/// The thread's context, or NULL.
+#[inline(always)]
+pub(crate) fn current() -> ApiResult<CUcontext> {
+    let mut context = CUcontext::NULL;
+    driver!(cuCtxGetCurrent_v4000(&mut context))?;
+    Ok(context)
+}
+
+/// Makes the primary context of a device current.
+pub(crate) fn enter(ordinal: i32) -> ApiResult {
+    let context = primary(ordinal)?;
+    driver!(cuCtxSetCurrent_v4000(context))
+}
+
+/// The primary context of a device, which is retained once.
+pub(crate) fn primary(ordinal: i32) -> ApiResult<CUcontext> {
+    let device = device(ordinal)?;
+    let index = usize::try_from(ordinal).unwrap_or_default();
+    let mut contexts = PRIMARY.lock();
+    if contexts.len() <= index {
+        contexts.resize(index + 1, CUcontext::NULL);
+    }
+    if contexts[index] == CUcontext::NULL {
+        let mut context = CUcontext::NULL;
+        driver!(cuDevicePrimaryCtxRetain_v7000(&mut context, device))?;
+        contexts[index] = context;
+    }
+    Ok(contexts[index])
+}
+
+/// The device that the thread's calls go to.
+pub(crate) fn current_device() -> ApiResult<i32> {
+    devices()?;
+    if current()? == CUcontext::NULL {
+        return Ok(DEVICE.get());
+    }
+    let mut device = CUdevice::default();
+    driver!(cuCtxGetDevice_v2000(&mut device))?;
+    Ok(device)
+}
+
+/// Chooses the thread's device, whose primary context becomes current.
+pub(crate) fn choose(ordinal: i32) -> ApiResult {
+    enter(ordinal)?;
+    DEVICE.set(ordinal);
+    Ok(())
+}
+
+/// Chooses the device that the thread uses as long as it chooses none and no context is current.
+pub(crate) fn prefer(ordinal: i32) {
+    DEVICE.set(ordinal);
+}
+
+/// Forgets a device's primary context, which is reset: whoever needs one next retains it anew.
+pub(crate) fn reset(ordinal: i32) -> ApiResult {
+    let device = device(ordinal)?;
+    let mut contexts = PRIMARY.lock();
+    let index = usize::try_from(ordinal).unwrap_or_default();
+    let context = contexts.get(index).copied().unwrap_or_default();
+    driver!(cuDevicePrimaryCtxReset_v11000(device))?;
+    if context != CUcontext::NULL {
+        contexts[index] = CUcontext::NULL;
+        if current()? == context {
+            driver!(cuCtxSetCurrent_v4000(CUcontext::NULL))?;
+        }
+    }
+    Ok(())
+}

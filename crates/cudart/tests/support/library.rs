@@ -1,0 +1,38 @@
+//! The built libraries, in a folder under the names that programs look for.
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// What cargo calls the libraries, and what programs do.
+const LIBRARIES: [(&str, &str); 3] =
+    [("libcuda.so", "libcuda.so.1"), ("libcudart12.so", "libcudart.so.12"), ("libcudart13.so", "libcudart.so.13")];
+
+/// A folder with the driver and both runtimes.
+pub(crate) fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
+        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let target = scratch.parent().expect("the scratch folder is in the target folder");
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--profile", profile, "--target-dir"])
+            .arg(target)
+            .args(["--package", "warploom-libcuda", "--package", "warploom-cudart12", "--package", "warploom-cudart13"])
+            .status();
+        assert!(built.expect("cargo runs").success(), "the libraries build");
+        let test = std::env::current_exe().expect("a test knows its executable");
+        let profile = test.ancestors().nth(2).expect("tests are in a folder of the profile's");
+        // Tests run at the same time: each has links of its own.
+        let folder = scratch.join(format!("libraries_{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("the scratch folder takes folders");
+        for (built, wanted) in LIBRARIES {
+            let link = folder.join(wanted);
+            if link.symlink_metadata().is_ok() {
+                std::fs::remove_file(&link).expect("an old link can be removed");
+            }
+            symlink(profile.join(built), &link).expect("the scratch folder takes links");
+        }
+        folder
+    })
+}

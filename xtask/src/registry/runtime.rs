@@ -1,0 +1,143 @@
+//! The runtime API: registry/runtime.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use super::types::{self, Topic};
+use crate::c::{Parser, Type, Variable, tokens};
+
+/// The major versions whose library is built.
+pub(crate) const MAJORS: [u32; 2] = [12, 13];
+
+/// All facts of the runtime API.
+pub(crate) struct Runtime {
+    /// Groups of functions in the order of the manual.
+    pub(crate) groups: Vec<FunctionGroup>,
+    pub(crate) topics: Vec<Topic>,
+    /// Result codes in ascending order of value.
+    pub(crate) errors: Vec<RuntimeError>,
+}
+
+/// One group of functions: a section of the manual.
+pub(crate) struct FunctionGroup {
+    /// The name of its file and of the modules generated for it: `memory`.
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) functions: Vec<Function>,
+}
+
+/// An exported function.
+pub(crate) struct Function {
+    pub(crate) name: String,
+    /// The major version that alone exports it, or exports it with this signature.
+    pub(crate) only: Option<u32>,
+    /// The handler's name, where another major version's function with the same meaning has another name.
+    pub(crate) handler: String,
+    /// The suffix of the variant whose default stream is the calling thread's.
+    pub(crate) per_thread: Option<String>,
+    /// No header declares it.
+    pub(crate) undeclared: bool,
+    pub(crate) returns: Type,
+    pub(crate) params: Vec<Variable>,
+    pub(crate) without_effect: Option<String>,
+}
+
+impl Function {
+    /// Whether the library of a major version has it.
+    pub(crate) fn is_in(&self, major: u32) -> bool {
+        self.only.is_none_or(|only| only == major)
+    }
+
+    /// The exported symbols: whether each is the per-thread variant, and its name.
+    pub(crate) fn symbols(&self) -> impl Iterator<Item = (bool, String)> {
+        let variant = self.per_thread.as_ref().map(|suffix| (true, format!("{}{suffix}", self.name)));
+        std::iter::once((false, self.name.clone())).chain(variant)
+    }
+}
+
+/// One result code.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RuntimeError {
+    /// As in C: `cudaErrorInvalidValue`.
+    pub(crate) name: String,
+    pub(crate) value: u32,
+    /// What `cudaGetErrorString` returns.
+    pub(crate) text: String,
+    /// The major version that alone knows it.
+    pub(crate) only: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Errors {
+    error: Vec<RuntimeError>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Groups {
+    groups: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    title: String,
+    function: Vec<RawFunction>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFunction {
+    name: String,
+    only: Option<u32>,
+    handler: Option<String>,
+    per_thread: Option<String>,
+    #[serde(default)]
+    undeclared: bool,
+    returns: Option<String>,
+    #[serde(default)]
+    params: Vec<String>,
+    without_effect: Option<String>,
+}
+
+pub(super) fn load(registry: &Path) -> Result<Runtime> {
+    let folder = registry.join("runtime");
+    let Groups { groups } = super::read_toml(&folder.join("groups.toml"))?;
+    let names: Vec<&str> = groups.iter().map(String::as_str).collect();
+    let topics = types::load(&folder, &names)?;
+    let Errors { error: errors } = super::read_toml(&folder.join("errors.toml"))?;
+    for pair in errors.windows(2) {
+        if pair[0].value >= pair[1].value {
+            bail!("runtime/errors.toml: {} must come before {}", pair[1].name, pair[0].name);
+        }
+    }
+    let groups: Result<Vec<FunctionGroup>> =
+        groups.into_iter().map(|name| group(&folder.join("functions"), name)).collect();
+    Ok(Runtime { groups: groups?, topics, errors })
+}
+
+fn group(folder: &Path, name: String) -> Result<FunctionGroup> {
+    let File { title, function } = super::read_toml(&folder.join(format!("{name}.toml")))?;
+    let functions: Result<Vec<Function>> = function.into_iter().map(convert).collect();
+    Ok(FunctionGroup { functions: functions?, name, title })
+}
+
+fn convert(raw: RawFunction) -> Result<Function> {
+    let variable = |text: &String| Parser::new(tokens(text)?).variable().context(text.clone());
+    let params: Result<Vec<Variable>> = raw.params.iter().map(variable).collect();
+    let returns = raw.returns.as_deref().unwrap_or("cudaError_t");
+    Ok(Function {
+        params: params.with_context(|| raw.name.clone())?,
+        returns: Parser::new(tokens(returns)?).variable()?.ty,
+        handler: raw.handler.unwrap_or_else(|| raw.name.clone()),
+        name: raw.name,
+        only: raw.only,
+        per_thread: raw.per_thread,
+        undeclared: raw.undeclared,
+        without_effect: raw.without_effect,
+    })
+}
