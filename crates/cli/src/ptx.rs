@@ -1,4 +1,6 @@
 //! `warploom ptx`: says whether PTX loads and why not, and shows how it was understood.
+mod analyze;
+
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -20,6 +22,7 @@ use crate::version::CudaVersion;
 pub(crate) enum Ptx {
     Check(Check),
     Dump(Dump),
+    Analyze(analyze::Analyze),
 }
 
 /// Say whether PTX loads, and what is wrong with it.
@@ -77,6 +80,7 @@ impl Ptx {
         match self {
             Self::Check(command) => command.execute(),
             Self::Dump(command) => command.execute(),
+            Self::Analyze(command) => command.execute(),
         }
     }
 }

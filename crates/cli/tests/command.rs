@@ -225,6 +225,28 @@ fn ptx(arguments: &[&str], content: &[u8]) -> String {
 const KERNEL: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
 
 #[test]
+fn kernels_are_analyzed() {
+    let text = KERNEL.replace("{ ret; }", "{ .reg .b32 %r<2>; mov.u32 %r1, %tid.x; ret; }");
+    insta::assert_snapshot!(ptx(&["analyze", "--cta", "16,4", "--gang", "16"], text.as_bytes()), @r"
+    kernel k, CTAs of 16 x 4 x 1 threads, gangs of 16
+      values
+        %r1 (line 4): affine lane
+      flow
+        b0 to the end
+      alive at once: 0 varying words, 0 masks, 0 words in common; gangs of 32 for AVX2, 32 for AVX-512, 32 for NEON
+    exit 0
+    ");
+    insta::assert_snapshot!(ptx(&["analyze", "--kernel", "other"], text.as_bytes()), @r"
+    warploom: x.ptx has no kernel other
+    exit 2
+    ");
+    insta::assert_snapshot!(ptx(&["analyze", "--gang", "12"], text.as_bytes()), @r"
+    warploom: a gang has 1, 2, 4, 8, 16 or 32 threads, not 12
+    exit 2
+    ");
+}
+
+#[test]
 fn valid_ptx_loads() {
     insta::assert_snapshot!(ptx(&["check"], KERNEL.as_bytes()), @r"
     x.ptx: loads, 1 kernel
@@ -533,6 +555,24 @@ fn help_says_what_there_is() {
 
     Example:
       warploom ptx dump --form ir kernels.ptx | less
+    exit 0
+    ");
+    insta::assert_snapshot!(answer(warploom().args(["ptx", "analyze", "-h"])), @r"
+    Print what is known of kernels when the threads of a warp are to run as the lanes of vectors
+
+    Usage: warploom ptx analyze [OPTIONS] <FILE>
+
+    Arguments:
+      <FILE>  A PTX file, a fat binary, or what cuLinkComplete gave; - is standard input
+
+    Options:
+          --cta <X[,Y[,Z]]>  Threads of a CTA along x, y and z. A kernel with .reqntid has its own [default: 128]
+          --gang <N>         Threads that run together: 1, 2, 4, 8, 16 or 32 [default: 8]
+          --kernel <NAME>    Only this kernel
+      -h, --help             Print help (see more with '--help')
+
+    Example:
+      warploom ptx analyze --cta 16,16 --gang 16 kernels.ptx
     exit 0
     ");
 }

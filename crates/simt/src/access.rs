@@ -1,0 +1,108 @@
+//! How the lanes of a gang access memory.
+
+use smallvec::SmallVec;
+use warploom_ptx::ir::{Address, Base, Body, Op, Space};
+
+use crate::lanes::Lanes;
+use crate::range::Ranges;
+use crate::shape::{Extent, Shape};
+use crate::values::{ValueId, Values, paired};
+
+/// What an instruction does with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum AccessKind {
+    Load,
+    Store,
+    Atomic,
+}
+
+/// Where the lanes go.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// All to one address.
+    Same(Extent),
+    /// Each to the place behind that of the lane before.
+    Contiguous,
+    /// So many bytes from lane to lane.
+    Strided(i64),
+    /// To places that are known relative to the first lane's.
+    Known(Lanes),
+    /// To places that are known but for factors which all lanes have in common.
+    Scaled {
+        /// The known part.
+        lanes: Lanes,
+        /// The parts to be multiplied.
+        directions: SmallVec<[Lanes; 1]>,
+    },
+    /// Anywhere.
+    Anywhere(ValueId),
+}
+
+/// An instruction that accesses memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Access {
+    /// Which.
+    pub inst: u32,
+    /// What it does.
+    pub kind: AccessKind,
+    /// In which state space.
+    pub space: Space,
+    /// Bytes of each lane.
+    pub bytes: u32,
+    /// Where.
+    pub pattern: Pattern,
+    /// Instructions that widen a part of the address: the pattern holds only if that has not wrapped around in a lane.
+    pub unless_wraps: SmallVec<[u32; 1]>,
+}
+
+/// All loads, stores and atomics of a body but those of parameters.
+pub(crate) fn accesses(body: &Body, values: &Values, shapes: &[Shape], ranges: &Ranges) -> Vec<Access> {
+    let mut out = Vec::new();
+    for (number, inst) in body.insts.iter().enumerate() {
+        let number = number as u32;
+        let (kind, space, bytes, address) = match &inst.op {
+            Op::Ld { space, ty, dst, addr, .. } => (AccessKind::Load, *space, ty.bytes() * dst.len() as u32, addr),
+            Op::St { space, ty, src, addr, .. } => (AccessKind::Store, *space, ty.bytes() * src.len() as u32, addr),
+            Op::Atom { space, ty, b, addr, .. } => {
+                (AccessKind::Atomic, *space, ty.bytes() * b.len().max(1) as u32, addr)
+            }
+            _ => continue,
+        };
+        if address.base == Base::ParamFrame || space == Space::Param {
+            continue;
+        }
+        let operands = inst.operands();
+        let value = match *address {
+            Address { base: Base::Reg(reg), .. } => {
+                paired(&operands, values.of_inst(number)).find(|(o, _)| o.read() == Some(reg)).and_then(|(_, v)| v)
+            }
+            _ => None,
+        };
+        let mut unless_wraps = SmallVec::new();
+        let pattern = match value.map(|value| (value, &shapes[value.0 as usize])) {
+            None | Some((_, Shape::Unwritten)) => Pattern::Same(Extent::Cta),
+            Some((_, Shape::Uniform(extent))) => Pattern::Same(*extent),
+            Some((value, Shape::Varying(_))) => Pattern::Anywhere(value),
+            Some((value, Shape::Affine(affine))) => {
+                unless_wraps.extend_from_slice(&affine.unless_wraps);
+                // An address of 32 bits is extended with zeros.
+                let short = values.get(value).ty.bits() < 64;
+                let narrow = |range: crate::Interval| range.low >= 0 && range.high < 1 << 31;
+                if short && !(affine.is_constant() && ranges.of(value).is_some_and(narrow)) {
+                    unless_wraps.push(number);
+                }
+                match affine.lanes.stride() {
+                    _ if !affine.is_constant() => {
+                        Pattern::Scaled { lanes: affine.lanes.clone(), directions: affine.directions.clone() }
+                    }
+                    Some(step) if step == i64::from(bytes) => Pattern::Contiguous,
+                    Some(step) => Pattern::Strided(step),
+                    None => Pattern::Known(affine.lanes.clone()),
+                }
+            }
+        };
+        out.push(Access { inst: number, kind, space, bytes, pattern, unless_wraps });
+    }
+    out
+}

@@ -1,0 +1,125 @@
+//! Values that differ between lanes in a known way.
+
+use smallvec::SmallVec;
+
+use crate::lanes::Lanes;
+
+/// So many directions are followed.
+const DIRECTIONS: usize = 3;
+
+/// A number that all lanes have in common, plus a constant for each lane, plus multiples of *directions*: constants of lanes times
+/// numbers that all lanes have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Affine {
+    /// What each lane adds.
+    pub lanes: Lanes,
+    /// Constants of lanes that are added so many times as is known only when the code runs. None of them is 0.
+    pub directions: SmallVec<[Lanes; 1]>,
+    /// How many low bits of the common number are 0.
+    pub alignment: u32,
+    /// Instructions, ascending, that widen a value, and for which this holds only if the value has not wrapped around in one of the lanes.
+    pub unless_wraps: SmallVec<[u32; 1]>,
+}
+
+impl Affine {
+    /// Constants of lanes on a number with low bits that are 0.
+    pub(crate) fn new(lanes: Lanes, alignment: u32) -> Affine {
+        Affine { lanes, directions: SmallVec::new(), alignment, unless_wraps: SmallVec::new() }
+    }
+
+    /// Whether lanes differ by constants only.
+    pub fn is_constant(&self) -> bool {
+        self.directions.is_empty()
+    }
+
+    /// Whether all lanes have the same.
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.directions.is_empty() && self.lanes.is_zero()
+    }
+
+    /// The sum or the difference of two in arithmetic of `bits` bits; none if too many directions come together.
+    pub(crate) fn combine(&self, other: &Affine, bits: u32, subtract: bool) -> Option<Affine> {
+        let op = if subtract { i64::wrapping_sub } else { i64::wrapping_add };
+        let mut out = self.clone();
+        out.lanes = self.lanes.zip(&other.lanes, bits, op);
+        out.alignment = self.alignment.min(other.alignment);
+        out.must_not_wrap(&other.unless_wraps);
+        other.directions.iter().all(|direction| out.add_direction(direction)).then_some(out)
+    }
+
+    /// Multiplied by a constant, in arithmetic of `bits` bits.
+    pub(crate) fn scaled(&self, by: i64, bits: u32) -> Affine {
+        let mut out = self.clone();
+        out.lanes = self.lanes.map(bits, |lane| lane.wrapping_mul(by));
+        out.alignment = (self.alignment + if by == 0 { 63 } else { by.trailing_zeros() }).min(63);
+        if by == 0 {
+            out.directions.clear();
+        }
+        out
+    }
+
+    /// Multiplied by a number that all lanes have in common; none if too many directions come together.
+    pub(crate) fn scaled_by_unknown(&self) -> Option<Affine> {
+        let mut out = self.clone();
+        out.lanes = Lanes::zero(self.lanes.get().len());
+        out.alignment = 0;
+        (self.lanes.is_zero() || out.add_direction(&self.lanes.direction())).then_some(out)
+    }
+
+    /// Notes that it holds unless these wrap.
+    pub(crate) fn must_not_wrap(&mut self, insts: &[u32]) {
+        for inst in insts {
+            if let Err(at) = self.unless_wraps.binary_search(inst) {
+                self.unless_wraps.insert(at, *inst);
+            }
+        }
+    }
+
+    /// False if there are too many.
+    fn add_direction(&mut self, direction: &Lanes) -> bool {
+        if self.directions.contains(direction) {
+            return true;
+        }
+        self.directions.push(direction.clone());
+        self.directions.len() <= DIRECTIONS
+    }
+
+    /// What holds for a value that is one or the other, in all lanes alike; none if too many directions come together. Constants stay those of the
+    /// first.
+    pub(crate) fn join(&self, other: &Affine) -> Option<Affine> {
+        let mut out = self.clone();
+        out.alignment = self.alignment.min(other.alignment);
+        out.must_not_wrap(&other.unless_wraps);
+        let apart = self.lanes.zip(&other.lanes, 64, i64::wrapping_sub);
+        let fits = apart.is_zero() || out.add_direction(&apart.direction());
+        (fits && other.directions.iter().all(|direction| out.add_direction(direction))).then_some(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn affine(lanes: &[i64]) -> Affine {
+        Affine::new(Lanes::relative(lanes.iter().copied()), 2)
+    }
+
+    #[test]
+    fn sums_and_products() {
+        let lane = affine(&[0, 1, 2, 3]);
+        let bytes = lane.scaled(4, 64);
+        assert_eq!((bytes.lanes.stride(), bytes.alignment), (Some(4), 4));
+        assert!(lane.combine(&lane, 32, true).unwrap().is_uniform());
+        let row = lane.scaled_by_unknown().unwrap();
+        assert_eq!((row.lanes.is_zero(), row.directions.len()), (true, 1));
+        assert_eq!(row.combine(&bytes, 64, false).unwrap().lanes.stride(), Some(4));
+    }
+
+    #[test]
+    fn one_or_the_other_is_a_direction() {
+        let both = affine(&[0, 1, 2, 3]).join(&affine(&[0, 3, 6, 9])).unwrap();
+        assert_eq!(both.directions.as_slice(), [Lanes::relative([0, 1, 2, 3])]);
+        // Once more changes nothing: fixed points are reached.
+        assert_eq!(both.join(&affine(&[0, 3, 6, 9])).unwrap(), both);
+    }
+}

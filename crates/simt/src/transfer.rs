@@ -1,0 +1,338 @@
+//! What one instruction makes of the shapes of its operands, lanes being together.
+
+use warploom_ptx::ir::{
+    BarrierOp, Base, Body, Inst, IntBinaryOp, IntUnaryOp, LogicOp, MulMode, Op, Operand, Predicate, ScalarType,
+    Semantics, ShflMode, ShiftDirection, Space, SpecialReg,
+};
+
+use crate::affine::Affine;
+use crate::gang::Gangs;
+use crate::range::{Ranges, constant, is_integer, signed};
+use crate::reason::Reason;
+use crate::shape::{Extent, Shape};
+use crate::values::{ValueId, Values, paired};
+
+/// What is known while the shapes are computed.
+pub(crate) struct Transfer<'k> {
+    pub(crate) body: &'k Body,
+    pub(crate) values: &'k Values,
+    pub(crate) gangs: &'k Gangs,
+    pub(crate) ranges: &'k Ranges,
+    pub(crate) shapes: &'k [Shape],
+}
+
+/// An instruction with the values of its operands.
+struct At<'k> {
+    number: u32,
+    inst: &'k Inst,
+    values: &'k [Option<ValueId>],
+}
+
+impl Transfer<'_> {
+    /// The shape of what an instruction writes; the same for all its results but predicates beside a result.
+    pub(crate) fn result(&self, number: u32) -> Shape {
+        let inst = &self.body.insts[number as usize];
+        let at = At { number, inst, values: self.values.of_inst(number) };
+        self.special_forms(&at).unwrap_or_else(|| self.alike(&at))
+    }
+
+    fn width(&self) -> usize {
+        self.gangs.width as usize
+    }
+
+    fn value(&self, at: &At<'_>, operand: Operand) -> Option<ValueId> {
+        let reg = operand.reg()?;
+        let operands = at.inst.operands();
+        paired(&operands, at.values).find(|(operand, _)| operand.read() == Some(reg)).and_then(|(_, value)| value)
+    }
+
+    fn shape(&self, at: &At<'_>, operand: Operand) -> Shape {
+        match self.value(at, operand) {
+            Some(value) => self.shapes[value.0 as usize].clone(),
+            None => Shape::Uniform(Extent::Cta),
+        }
+    }
+
+    fn predicate(&self, at: &At<'_>, predicate: Predicate) -> Shape {
+        self.shape(at, Operand::Reg(predicate.reg))
+    }
+
+    /// The constant that an operand is, read as a type.
+    fn constant(&self, at: &At<'_>, operand: Operand, ty: ScalarType) -> Option<i64> {
+        let number = match operand {
+            Operand::Imm(bits) => constant(bits, ty),
+            Operand::Reg(_) => self.ranges.of(self.value(at, operand)?)?.constant()?,
+        };
+        i64::try_from(number).ok()
+    }
+
+    /// Of an instruction whose result depends on its operands only: uniform if they are.
+    fn alike(&self, at: &At<'_>) -> Shape {
+        let operands = at.inst.operands();
+        let mut extent = Extent::Cta;
+        // A value that is computed from itself and another has its reason in the other.
+        let own = paired(&operands, at.values).find_map(|(operand, value)| value.filter(|_| operand.def().is_some()));
+        let mut differs = None;
+        for (operand, value) in paired(&operands, at.values) {
+            let Some(value) = value.filter(|_| operand.read().is_some()) else { continue };
+            // The guard decides whether there is a result, not what it is.
+            if operand.role == warploom_ptx::ir::Role::Guard {
+                continue;
+            }
+            match &self.shapes[value.0 as usize] {
+                Shape::Unwritten => {}
+                Shape::Uniform(other) => extent = extent.max(*other),
+                Shape::Affine(_) | Shape::Varying(_) if differs.is_none() || differs == own => differs = Some(value),
+                Shape::Affine(_) | Shape::Varying(_) => {}
+            }
+        }
+        differs.map_or(Shape::Uniform(extent), |value| Shape::Varying(Reason::Operand { inst: at.number, value }))
+    }
+
+    /// Instructions that keep a pattern, or whose result does not come from their operands alone.
+    fn special_forms(&self, at: &At<'_>) -> Option<Shape> {
+        let inst = at.number;
+        match &at.inst.op {
+            Op::Mov { ty, src, .. } if is_integer(*ty) => Some(self.shape(at, *src)),
+            Op::Cvta { a, .. } => Some(self.shape(at, *a)),
+            Op::IntBinary { op: op @ (IntBinaryOp::Add | IntBinaryOp::Sub), ty, sat: false, a, b, .. }
+                if is_integer(*ty) =>
+            {
+                self.sum(&self.shape(at, *a), &self.shape(at, *b), ty.bits(), *op == IntBinaryOp::Sub)
+            }
+            Op::IntUnary { op: op @ (IntUnaryOp::Neg | IntUnaryOp::Not), ty, a, .. } if is_integer(*ty) => {
+                let mut negated = self.affine(&self.shape(at, *a))?.scaled(-1, ty.bits());
+                if *op == IntUnaryOp::Not {
+                    negated.alignment = 0;
+                }
+                Some(Shape::of(negated))
+            }
+            Op::Mul { mode: mode @ (MulMode::Lo | MulMode::Wide), ty, a, b, .. } => {
+                self.product(at, *mode, *ty, *a, *b)
+            }
+            Op::Mad { mode: mode @ (MulMode::Lo | MulMode::Wide), ty, sat: false, a, b, c, .. } => {
+                let product = self.product(at, *mode, *ty, *a, *b)?;
+                let bits = if *mode == MulMode::Wide { 2 * ty.bits() } else { ty.bits() };
+                self.sum(&product, &self.shape(at, *c), bits, false)
+            }
+            Op::Shift { direction, ty, a, amount, .. } => self.shifted(at, *direction, *ty, *a, *amount),
+            Op::Logic { op: LogicOp::And, ty, a, b, .. } if is_integer(*ty) => self.masked(at, *ty, *a, *b),
+            Op::Cvt { to, from, dst_ty, src_ty, sat: false, a, b: None, .. }
+                if is_integer(*dst_ty) && is_integer(*src_ty) =>
+            {
+                self.converted(at, [*from, *src_ty, *dst_ty, *to], *a)
+            }
+            Op::Selp { a, b, c, .. } if self.predicate(at, *c).is_uniform() => {
+                let both = self.shape(at, *a).join(&self.shape(at, *b), self.width());
+                match both {
+                    Shape::Affine(_) => Some(both),
+                    _ => None,
+                }
+            }
+            // Of local variables too: each thread has its own memory there, at the same addresses.
+            Op::AddressOf { .. } => Some(Shape::Uniform(Extent::Cta)),
+            Op::ReadSpecial { reg, .. } => Some(self.special(inst, *reg)),
+            Op::Ld { space, semantics, nc, addr, .. } => Some(self.load(at, *space, *semantics, *nc, addr.base)),
+            Op::Atom { .. } => Some(Shape::Varying(Reason::Atomic { inst })),
+            Op::Call { .. } => Some(Shape::Varying(Reason::Call { inst })),
+            Op::Shfl { mode, a, b, c, .. } => Some(self.shuffled(at, *mode, [*a, *b, *c])),
+            // The warp's lanes give one result to all of them.
+            Op::Vote { .. } | Op::Redux { .. } | Op::Activemask { .. } => Some(Shape::Uniform(Extent::Gang)),
+            Op::Match { .. } | Op::Elect { .. } => Some(Shape::Varying(Reason::Exchange { inst })),
+            Op::Barrier(BarrierOp::Reduce { .. }) => Some(Shape::Uniform(Extent::Cta)),
+            Op::Texture(_) | Op::Async(_) | Op::Mbarrier(_) | Op::Matrix(_) | Op::Unexecuted(_) => {
+                Some(Shape::Varying(Reason::Opaque { inst }))
+            }
+            // Each thread has a stack of its own, and all of them may stand at different heights.
+            Op::StackSave { .. } | Op::Alloca { .. } => Some(Shape::Varying(Reason::Local { inst })),
+            _ => None,
+        }
+    }
+
+    fn affine(&self, shape: &Shape) -> Option<Affine> {
+        match shape {
+            Shape::Affine(affine) => Some(affine.clone()),
+            _ => None,
+        }
+    }
+
+    /// Only of shapes one of which is a pattern.
+    fn sum(&self, a: &Shape, b: &Shape, bits: u32, subtract: bool) -> Option<Shape> {
+        if !matches!(a, Shape::Affine(_)) && !matches!(b, Shape::Affine(_)) {
+            return None;
+        }
+        let (a, b) = (a.as_affine(self.width())?, b.as_affine(self.width())?);
+        Some(Shape::of(a.combine(&b, bits, subtract)?))
+    }
+
+    fn product(&self, at: &At<'_>, mode: MulMode, ty: ScalarType, a: Operand, b: Operand) -> Option<Shape> {
+        if !is_integer(ty) {
+            return None;
+        }
+        let (pattern, factor) = match (self.shape(at, a), self.shape(at, b)) {
+            (Shape::Affine(pattern), other) if other.is_uniform() => ((pattern, a), b),
+            (other, Shape::Affine(pattern)) if other.is_uniform() => ((pattern, b), a),
+            (Shape::Uniform(a), Shape::Uniform(b)) => return Some(Shape::Uniform(a.max(b))),
+            _ => return None,
+        };
+        let (pattern, source) = pattern;
+        let (pattern, bits) = match mode {
+            MulMode::Wide => (self.widened(at, pattern, source, ty), 2 * ty.bits()),
+            MulMode::Lo | MulMode::Hi => (pattern, ty.bits()),
+        };
+        Some(Shape::of(match self.constant(at, factor, ty) {
+            Some(constant) => pattern.scaled(constant, bits),
+            None => pattern.scaled_by_unknown()?,
+        }))
+    }
+
+    /// The pattern of a value that is extended to more bits: the same, unless it wraps around in some lane.
+    fn widened(&self, at: &At<'_>, mut pattern: Affine, source: Operand, ty: ScalarType) -> Affine {
+        let range = self.value(at, source).and_then(|value| self.ranges.of(value));
+        let proven = range.is_some_and(|range| {
+            // Lanes that differ by less than half of all numbers differ by what the pattern says, not by that and a turn.
+            let narrow = range.high - range.low < 1 << (ty.bits() - 1);
+            pattern.is_constant() && narrow && (ty.is_signed() || range.low >= 0)
+        });
+        if !proven {
+            pattern.must_not_wrap(&[at.number]);
+        }
+        pattern
+    }
+
+    fn shifted(
+        &self,
+        at: &At<'_>,
+        direction: ShiftDirection,
+        ty: ScalarType,
+        a: Operand,
+        amount: Operand,
+    ) -> Option<Shape> {
+        let pattern = self.affine(&self.shape(at, a))?;
+        if !self.shape(at, amount).is_uniform() {
+            return None;
+        }
+        let by = self.constant(at, amount, ScalarType::U32);
+        match (direction, by) {
+            (ShiftDirection::Left, Some(by)) if by < i64::from(ty.bits()) => {
+                Some(Shape::of(pattern.scaled(1i64.wrapping_shl(by as u32), ty.bits())))
+            }
+            (ShiftDirection::Left, None) => Some(Shape::of(pattern.scaled_by_unknown()?)),
+            (ShiftDirection::Right, Some(by)) if (0..63).contains(&by) => {
+                self.low_bits(&pattern, ty, |bits| bits >> by, pattern.alignment.saturating_sub(by as u32))
+            }
+            _ => None,
+        }
+    }
+
+    fn masked(&self, at: &At<'_>, ty: ScalarType, a: Operand, b: Operand) -> Option<Shape> {
+        let (pattern, mask) = match (self.shape(at, a), self.shape(at, b)) {
+            (Shape::Affine(pattern), _) => (pattern, self.constant(at, b, ty)?),
+            (_, Shape::Affine(pattern)) => (pattern, self.constant(at, a, ty)?),
+            _ => return None,
+        };
+        let alignment = pattern.alignment;
+        self.low_bits(&pattern, ty, |bits| bits & mask, alignment)
+    }
+
+    /// An operation on single bits, where lanes differ only in bits that are 0 in what they have in common: it works on both parts apart.
+    fn low_bits(&self, pattern: &Affine, ty: ScalarType, op: impl Fn(i64) -> i64, alignment: u32) -> Option<Shape> {
+        let (low, high) = pattern.lanes.bounds();
+        let apart = pattern.is_constant() && low >= 0 && high < 1i64 << pattern.alignment.min(62);
+        apart.then(|| {
+            let mut out = pattern.clone();
+            out.lanes = pattern.lanes.map(ty.bits(), op);
+            out.alignment = alignment;
+            Shape::of(out)
+        })
+    }
+
+    /// Of the register, the low bits as the source's type are extended or cut to the result's, and that to the register that is written.
+    fn converted(&self, at: &At<'_>, types: [ScalarType; 4], a: Operand) -> Option<Shape> {
+        let mut pattern = self.affine(&self.shape(at, a))?;
+        let value = self.value(at, a).and_then(|value| self.ranges.of(value));
+        let mut bits = types[0].bits();
+        // How many bits hold all that there is.
+        for pair in types.windows(2) {
+            let [ty, next] = [pair[0], pair[1]];
+            if bits < next.bits() {
+                if bits < types[0].bits() && !value.is_some_and(|range| range.low >= 0 && range.within(signed(ty))) {
+                    // Cut and extended again: a pattern of its own that is not worth following.
+                    return None;
+                }
+                pattern = self.widened(at, pattern, a, ty);
+            }
+            bits = next.bits();
+        }
+        pattern.lanes = pattern.lanes.wrapped(bits);
+        Some(Shape::of(pattern))
+    }
+
+    fn special(&self, inst: u32, reg: SpecialReg) -> Shape {
+        use SpecialReg::*;
+        let gangs = self.gangs;
+        let tid = |axis: usize| match gangs.tid_lanes(axis) {
+            _ if gangs.cta[axis] == 1 => Shape::Uniform(Extent::Cta),
+            Some(lanes) => Shape::of(Affine::new(lanes, gangs.tid_alignment(axis))),
+            None => Shape::Varying(Reason::Special { inst, reg }),
+        };
+        match reg {
+            TidX => tid(0),
+            TidY => tid(1),
+            TidZ => tid(2),
+            Laneid => {
+                let lanes = crate::lanes::Lanes::relative((0..gangs.width).map(i64::from));
+                Shape::of(Affine::new(lanes, gangs.width.trailing_zeros()))
+            }
+            Warpid | Clock | ClockHi | Clock64 | Globaltimer | GlobaltimerLo | GlobaltimerHi => {
+                Shape::Uniform(Extent::Gang)
+            }
+            LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt if gangs.width > 1 => {
+                Shape::Varying(Reason::Special { inst, reg })
+            }
+            LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt => Shape::Uniform(Extent::Gang),
+            _ => Shape::Uniform(Extent::Cta),
+        }
+    }
+
+    fn load(&self, at: &At<'_>, space: Space, semantics: Semantics, nc: bool, base: Base) -> Shape {
+        let inst = at.number;
+        let address = match base {
+            Base::Reg(reg) => self.value(at, Operand::Reg(reg)),
+            Base::LocalFrame => return Shape::Varying(Reason::Local { inst }),
+            Base::Absolute | Base::Global(_) | Base::ParamFrame => None,
+        };
+        if space == Space::Local {
+            return Shape::Varying(Reason::Local { inst });
+        }
+        let extent = match address.map(|value| (value, &self.shapes[value.0 as usize])) {
+            None => Extent::Cta,
+            Some((_, Shape::Unwritten)) => Extent::Cta,
+            Some((_, Shape::Uniform(extent))) => *extent,
+            Some((value, Shape::Affine(_) | Shape::Varying(_))) => {
+                return Shape::Varying(Reason::Address { inst, value });
+            }
+        };
+        let constant = nc || matches!(space, Space::Const | Space::Param);
+        match semantics {
+            _ if constant => Shape::Uniform(extent),
+            // A generic address may mean local memory, of which each thread has its own.
+            Semantics::Weak if space == Space::Generic => Shape::Varying(Reason::Local { inst }),
+            // Between gangs others may write there, between lanes nobody need see that.
+            Semantics::Weak => Shape::Uniform(Extent::Gang),
+            _ => Shape::Varying(Reason::Ordered { inst }),
+        }
+    }
+
+    fn shuffled(&self, at: &At<'_>, mode: ShflMode, [a, b, c]: [Operand; 3]) -> Shape {
+        /// A segment of all 32 lanes, and no clamping below its end (PTX ISA 9.7.9.6).
+        const WHOLE_WARP: i64 = 0x1f;
+        let inst = at.number;
+        let one = mode == ShflMode::Idx
+            && self.shape(at, b).is_uniform()
+            && self.constant(at, c, ScalarType::B32) == Some(WHOLE_WARP);
+        // What all lanes of this gang have, those of others of the warp need not.
+        let whole = self.shape(at, a).is_cta_uniform() || (self.gangs.width == 32 && self.shape(at, a).is_uniform());
+        if one || whole { Shape::Uniform(Extent::Gang) } else { Shape::Varying(Reason::Exchange { inst }) }
+    }
+}

@@ -1,0 +1,259 @@
+//! The shape of every value, and where lanes part: each decides the other, so both are computed together, from nothing up.
+
+use std::collections::BTreeMap;
+
+use warploom_ptx::ir::{BlockId, Body, Op, TerminatorKind};
+
+use crate::divergence::{Divergence, Split, only_ends, split, successors};
+use crate::gang::Gangs;
+use crate::range::Ranges;
+use crate::reason::Reason;
+use crate::shape::{Extent, Shape};
+use crate::transfer::Transfer;
+use crate::values::{ValueId, Values, paired};
+
+/// After so many rounds what was found before counts too, so that the end is near.
+const PATIENCE: usize = 24;
+
+/// Shapes and divergence of a body.
+pub(crate) struct Uniformity {
+    pub(crate) shapes: Vec<Shape>,
+    pub(crate) divergence: Divergence,
+    /// By the block whose end branches alike in a gang, and perhaps not in a CTA.
+    pub(crate) gang_splits: BTreeMap<u32, Split>,
+}
+
+impl Uniformity {
+    pub(crate) fn new(body: &Body, values: &Values, gangs: &Gangs, ranges: &Ranges) -> Uniformity {
+        let mut fixpoint = Fixpoint {
+            body,
+            values,
+            gangs,
+            ranges,
+            innermost: body.innermost_loops(),
+            block_of: block_of(body),
+            shapes: vec![Shape::Unwritten; values.len()],
+            results: vec![Shape::Unwritten; body.insts.len()],
+            forced: vec![None; values.len()],
+            least: vec![Extent::Cta; values.len()],
+            splits: BTreeMap::new(),
+            gang_splits: BTreeMap::new(),
+        };
+        let mut rounds = 0;
+        while fixpoint.round(rounds >= PATIENCE) {
+            rounds += 1;
+        }
+        let Fixpoint { shapes, splits, gang_splits, .. } = fixpoint;
+        let divergence = Divergence::new(body, splits, &shapes, values);
+        Uniformity { shapes, divergence, gang_splits }
+    }
+}
+
+/// By instruction: its block.
+pub(crate) fn block_of(body: &Body) -> Vec<u32> {
+    let mut of = vec![0; body.insts.len()];
+    for (number, block) in body.blocks.iter().enumerate() {
+        block.insts.clone().for_each(|inst| of[inst as usize] = number as u32);
+    }
+    of
+}
+
+struct Fixpoint<'k> {
+    body: &'k Body,
+    values: &'k Values,
+    gangs: &'k Gangs,
+    ranges: &'k Ranges,
+    innermost: Vec<Option<u32>>,
+    block_of: Vec<u32>,
+    shapes: Vec<Shape>,
+    /// By instruction: the shape of what it writes.
+    results: Vec<Shape>,
+    /// Values that differ between lanes because of where they are written and read.
+    forced: Vec<Option<Reason>>,
+    /// Values that may differ between gangs for the same cause.
+    least: Vec<Extent>,
+    splits: BTreeMap<u32, Split>,
+    gang_splits: BTreeMap<u32, Split>,
+}
+
+impl Fixpoint<'_> {
+    /// Looks at everything once; whether anything was new.
+    fn round(&mut self, keep: bool) -> bool {
+        let mut changed = false;
+        for block in 0..self.body.blocks.len() as u32 {
+            for inst in self.body.blocks[block as usize].insts.clone() {
+                changed |= self.visit(inst, keep);
+            }
+            changed |= self.branch(block);
+        }
+        changed
+    }
+
+    fn visit(&mut self, inst: u32, keep: bool) -> bool {
+        let transfer = Transfer {
+            body: self.body,
+            values: self.values,
+            gangs: self.gangs,
+            ranges: self.ranges,
+            shapes: &self.shapes,
+        };
+        self.results[inst as usize] = transfer.result(inst);
+        let instruction = &self.body.insts[inst as usize];
+        let operands = instruction.operands();
+        let mut changed = false;
+        for (operand, value) in paired(&operands, self.values.of_inst(inst)) {
+            let (Some(reg), Some(value)) = (operand.def(), value) else { continue };
+            let mut shape = self.shape_of(value);
+            // Whether its source lane is there is another matter for each lane.
+            if matches!(&instruction.op, Op::Shfl { dst_p: Some(beside), .. } if *beside == reg) {
+                shape = Shape::Varying(Reason::Exchange { inst });
+            }
+            let old = &self.shapes[value.0 as usize];
+            if keep {
+                shape = old.join(&shape, self.gangs.width as usize);
+            }
+            if *old != shape {
+                self.shapes[value.0 as usize] = shape;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Of a value, from what its writes give and from where they stand.
+    fn shape_of(&self, id: ValueId) -> Shape {
+        if let Some(reason) = self.forced[id.0 as usize] {
+            return Shape::Varying(reason);
+        }
+        let value = self.values.get(id);
+        let several = value.defs.len() + usize::from(value.undefined) > 1;
+        let mut least = self.least[id.0 as usize];
+        let mut shape = Shape::Unwritten;
+        for &inst in &value.defs {
+            if several && self.body.insts[inst as usize].guard.is_some() {
+                match self.guard(self.values.of_inst(inst)) {
+                    Some(extent) => least = least.max(extent),
+                    None => return Shape::Varying(Reason::Guard { inst }),
+                }
+            }
+            shape = shape.join(&self.results[inst as usize], self.gangs.width as usize);
+        }
+        match shape {
+            Shape::Uniform(extent) => Shape::Uniform(extent.max(least)),
+            other => other,
+        }
+    }
+
+    /// For which threads a guard, the first of the operands, is the same.
+    fn guard(&self, operands: &[Option<ValueId>]) -> Option<Extent> {
+        match operands.first().copied().flatten().map(|guard| &self.shapes[guard.0 as usize]) {
+            None | Some(Shape::Unwritten) => Some(Extent::Cta),
+            Some(Shape::Uniform(extent)) => Some(*extent),
+            Some(Shape::Affine(_) | Shape::Varying(_)) => None,
+        }
+    }
+
+    /// The end of a block; whether it is new that lanes, or gangs, part there.
+    fn branch(&mut self, block: u32) -> bool {
+        let end = &self.body.blocks[block as usize].terminator;
+        let index = usize::from(end.guard.is_some());
+        let operands = self.values.of_end(block);
+        let mut extent = end.guard.map_or(Some(Extent::Cta), |_| self.guard(operands));
+        if let TerminatorKind::BrxIdx { .. } = end.kind {
+            extent = extent.zip(self.guard(&operands[index..])).map(|(a, b)| a.max(b));
+        }
+        match extent {
+            Some(Extent::Cta) => false,
+            _ if successors(self.body, block).len() < 2 => false,
+            Some(Extent::Gang) if !self.gang_splits.contains_key(&block) => {
+                let split = split(self.body, &self.innermost, block);
+                self.apply(&split, |this, value, _| this.least[value.0 as usize] = Extent::Gang, block);
+                self.gang_splits.insert(block, split);
+                true
+            }
+            None if !self.splits.contains_key(&block) => {
+                let split = split(self.body, &self.innermost, block);
+                let force = |this: &mut Self, value: ValueId, reason| {
+                    this.forced[value.0 as usize].get_or_insert(reason);
+                };
+                self.apply(&split, force, block);
+                self.splits.insert(block, split);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Finds the values that differ because lanes (or gangs) part at the end of `branch`.
+    fn apply(&mut self, split: &Split, mut note: impl FnMut(&mut Self, ValueId, Reason), branch: u32) {
+        let values = self.values;
+        let within = |this: &Self, id: ValueId, has: &dyn Fn(u32) -> bool| {
+            values.get(id).defs.iter().any(|inst| has(this.block_of[*inst as usize]))
+        };
+        for &block in &split.joins {
+            for &id in values.live_in(block) {
+                let value = values.get(id);
+                let several = value.defs.len() + usize::from(value.undefined) > 1;
+                if several && within(self, id, &|at| split.partial.contains(&at)) {
+                    note(self, id, Reason::Join { branch, block });
+                }
+            }
+        }
+        for &index in &split.loops {
+            let blocks = self.body.loops[index as usize].blocks.clone();
+            let exits = blocks.clone().flat_map(|block| successors(self.body, block));
+            for exit in exits.filter(|to| !blocks.contains(to)) {
+                for &id in values.live_in(exit) {
+                    if within(self, id, &|at| blocks.contains(&at)) {
+                        note(self, id, Reason::LeftLoop { branch });
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Divergence {
+    fn new(body: &Body, splits: BTreeMap<u32, Split>, shapes: &[Shape], values: &Values) -> Divergence {
+        let count = body.blocks.len();
+        let mut partial = vec![None; count];
+        for (&branch, split) in &splits {
+            for &block in &split.partial {
+                partial[block as usize].get_or_insert(branch);
+            }
+        }
+        // Ways on which some lanes end and others go on.
+        let mut ended = vec![false; count];
+        let mut pending: Vec<u32> = Vec::new();
+        for block in 0..count as u32 {
+            let end = &body.blocks[block as usize].terminator;
+            let divergent = splits.contains_key(&block)
+                || (end.guard.is_some() && {
+                    let guard = values.of_end(block).first().copied().flatten();
+                    guard.is_some_and(|guard| !shapes[guard.0 as usize].is_uniform())
+                });
+            let ends = matches!(end.kind, TerminatorKind::Ret { .. } | TerminatorKind::Exit);
+            let to_end = successors(body, block).into_iter().any(|to| only_ends(body, to));
+            let some_end = (divergent && (ends || to_end)) || (ends && partial[block as usize].is_some());
+            if some_end {
+                // Behind the place where those that are left meet.
+                let behind = match partial[block as usize].and_then(|branch| splits.get(&branch)) {
+                    Some(split) => split.converges.into_iter().collect(),
+                    None => Vec::new(),
+                };
+                pending.extend(successors(body, block).into_iter().chain(behind));
+            }
+        }
+        while let Some(block) = pending.pop() {
+            if !std::mem::replace(&mut ended[block as usize], true) {
+                pending.extend(successors(body, block));
+            }
+        }
+        Divergence { splits, partial, ended }
+    }
+
+    /// Whether all lanes of a gang that have not ended run a block together.
+    pub fn is_together(&self, block: BlockId) -> bool {
+        self.partial[block.0 as usize].is_none()
+    }
+}
