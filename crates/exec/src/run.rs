@@ -32,13 +32,9 @@ pub(crate) struct Run {
     chunk: u64,
     most_resident: u64,
     // What workers write stands apart from what all of them read for each CTA, and from each other.
-    /// The next unit to issue; units are issued in ascending order.
-    next: CachePadded<AtomicU64>,
-    /// Units issued and not finished.
-    resident: CachePadded<AtomicU64>,
+    issued: CachePadded<Issued>,
     finished: CachePadded<AtomicU64>,
-    parked: CachePadded<Mutex<VecDeque<Parked>>>,
-    parked_count: CachePadded<AtomicUsize>,
+    parked: CachePadded<ParkedQueue>,
     /// Index among the runs in flight, [`UNLISTED`] when it is none any more; changed under the lock of the pool's queue.
     pub(crate) listed: AtomicUsize,
     /// The thread that worked on it last found only CTAs that wait.
@@ -48,6 +44,22 @@ pub(crate) struct Run {
     /// Counts when a CTA got on that did not end.
     moves: CachePadded<AtomicU64>,
     report: Report,
+}
+
+/// What a claim changes.
+#[derive(Default)]
+struct Issued {
+    /// The next unit to issue; units are issued in ascending order.
+    next: AtomicU64,
+    /// Units issued and not finished.
+    resident: AtomicU64,
+}
+
+/// What was put aside, and how much it is.
+#[derive(Default)]
+struct ParkedQueue {
+    count: AtomicUsize,
+    work: Mutex<VecDeque<Parked>>,
 }
 
 /// Work that was begun and put aside.
@@ -116,11 +128,9 @@ impl Run {
             units,
             chunk: if cooperative { 1 } else { (units / (8 * workers)).clamp(1, LARGEST_CHUNK) },
             most_resident: if cooperative { u64::MAX } else { resident },
-            next: CachePadded::default(),
-            resident: CachePadded::default(),
+            issued: CachePadded::default(),
             finished: CachePadded::default(),
             parked: CachePadded::default(),
-            parked_count: CachePadded::default(),
             listed: AtomicUsize::new(UNLISTED),
             waits: AtomicBool::new(false),
             fault: OnceLock::new(),
@@ -132,17 +142,18 @@ impl Run {
     }
 
     fn parked(&self) -> MutexGuard<'_, VecDeque<Parked>> {
-        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
+        self.parked.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a worker would find something to do.
     pub(crate) fn has_work(&self) -> bool {
-        self.parked_count.load(Ordering::SeqCst) != 0 || self.can_issue()
+        self.parked.count.load(Ordering::SeqCst) != 0 || self.can_issue()
     }
 
     /// Whether more than one worker would find something to do.
     pub(crate) fn has_work_for_more(&self) -> bool {
-        self.parked_count.load(Ordering::Relaxed) > 1 || self.next.load(Ordering::Relaxed) + self.chunk < self.units
+        self.parked.count.load(Ordering::Relaxed) > 1
+            || self.issued.next.load(Ordering::Relaxed) + self.chunk < self.units
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -150,7 +161,8 @@ impl Run {
     }
 
     fn can_issue(&self) -> bool {
-        self.next.load(Ordering::SeqCst) < self.units && self.resident.load(Ordering::Relaxed) < self.most_resident
+        self.issued.next.load(Ordering::SeqCst) < self.units
+            && self.issued.resident.load(Ordering::Relaxed) < self.most_resident
     }
 
     /// Claims units that nobody has begun.
@@ -158,22 +170,22 @@ impl Run {
         if !self.can_issue() {
             return None;
         }
-        let first = self.next.fetch_add(self.chunk, Ordering::SeqCst);
+        let first = self.issued.next.fetch_add(self.chunk, Ordering::SeqCst);
         if first >= self.units {
             return None;
         }
         let end = (first + self.chunk).min(self.units);
-        self.resident.fetch_add(end - first, Ordering::Relaxed);
+        self.issued.resident.fetch_add(end - first, Ordering::Relaxed);
         Some((first, end))
     }
 
     fn unpark(&self) -> Option<Parked> {
-        if self.parked_count.load(Ordering::SeqCst) == 0 {
+        if self.parked.count.load(Ordering::SeqCst) == 0 {
             return None;
         }
         let mut parked = self.parked();
         let work = parked.pop_front();
-        self.parked_count.store(parked.len(), Ordering::SeqCst);
+        self.parked.count.store(parked.len(), Ordering::SeqCst);
         work
     }
 
@@ -181,7 +193,7 @@ impl Run {
         {
             let mut parked = self.parked();
             parked.push_back(work);
-            self.parked_count.store(parked.len(), Ordering::SeqCst);
+            self.parked.count.store(parked.len(), Ordering::SeqCst);
         }
         if self.is_cancelled() {
             self.drop_parked();
@@ -209,7 +221,7 @@ impl Run {
             } else {
                 fruitless += 1;
                 // Everything parked has been asked once, and nothing can be issued: it all waits.
-                if fruitless > self.parked_count.load(Ordering::Relaxed) && !self.can_issue() {
+                if fruitless > self.parked.count.load(Ordering::Relaxed) && !self.can_issue() {
                     return if self.has_work() { Stay::Waiting(wakes.time()) } else { Stay::Exhausted };
                 }
             }
@@ -388,9 +400,9 @@ impl Run {
         }
         self.grid.cancelled.store(true, Ordering::SeqCst);
         self.grid.watch.raise_all();
-        let issued = self.next.swap(self.units, Ordering::SeqCst).min(self.units);
+        let issued = self.issued.next.swap(self.units, Ordering::SeqCst).min(self.units);
         if issued < self.units {
-            self.resident.fetch_add(self.units - issued, Ordering::Relaxed);
+            self.issued.resident.fetch_add(self.units - issued, Ordering::Relaxed);
             // The caller's own unit is unfinished, or nothing runs: in that case this completes the grid.
             self.finish(self.units - issued);
         }
@@ -407,7 +419,7 @@ impl Run {
     fn drop_parked(&self) {
         let dropped = {
             let mut parked = self.parked();
-            self.parked_count.store(0, Ordering::SeqCst);
+            self.parked.count.store(0, Ordering::SeqCst);
             std::mem::take(&mut *parked)
         };
         let units = dropped.iter().map(|work| match work {
@@ -421,7 +433,7 @@ impl Run {
     }
 
     fn finish(&self, units: u64) {
-        self.resident.fetch_sub(units, Ordering::Relaxed);
+        self.issued.resident.fetch_sub(units, Ordering::Relaxed);
         if self.finished.fetch_add(units, Ordering::AcqRel) + units == self.units {
             let done = self.done.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(done) = done {
