@@ -3,12 +3,11 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt::Write;
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-
-use crossbeam_utils::CachePadded;
 
 use crate::fault::{Cause, Fault, FaultKind, SiteInfo, Trap};
 use crate::grid::{Grid, Poll};
@@ -31,19 +30,40 @@ pub(crate) struct Run {
     units: u64,
     chunk: u64,
     most_resident: u64,
-    // What workers write stands apart from what all of them read for each CTA, and from each other.
-    issued: CachePadded<Issued>,
-    finished: CachePadded<AtomicU64>,
-    parked: CachePadded<ParkedQueue>,
+    counts: Counts,
     /// Index among the runs in flight, [`UNLISTED`] when it is none any more; changed under the lock of the pool's queue.
     pub(crate) listed: AtomicUsize,
     /// The thread that worked on it last found only CTAs that wait.
     pub(crate) waits: AtomicBool,
     fault: OnceLock<Arc<Fault>>,
     done: Mutex<Option<Done>>,
-    /// Counts when a CTA got on that did not end.
-    moves: CachePadded<AtomicU64>,
     report: Report,
+}
+
+/// What workers write: it stands apart from what all of them read for each CTA, and from each other. By gaps and not by alignment, as
+/// the allocator keeps aligned memory at hand for nobody, and every launch takes some.
+#[repr(C)]
+struct Counts {
+    _before: Gap,
+    issued: Issued,
+    _behind_issued: Gap,
+    finished: AtomicU64,
+    _behind_finished: Gap,
+    parked: ParkedQueue,
+    /// Counts when a CTA got on that did not end.
+    moves: AtomicU64,
+    _behind: Gap,
+}
+
+/// With the word before or behind it, as much as a processor fetches at once: two lines of its caches.
+type Gap = MaybeUninit<[u64; 15]>;
+
+impl Default for Counts {
+    fn default() -> Counts {
+        let [_before, _behind_issued, _behind_finished, _behind] = [Gap::uninit(); 4];
+        let (issued, finished, parked, moves) = Default::default();
+        Counts { _before, issued, _behind_issued, finished, _behind_finished, parked, moves, _behind }
+    }
 }
 
 /// What a claim changes.
@@ -128,41 +148,38 @@ impl Run {
             units,
             chunk: if cooperative { 1 } else { (units / (8 * workers)).clamp(1, LARGEST_CHUNK) },
             most_resident: if cooperative { u64::MAX } else { resident },
-            issued: CachePadded::default(),
-            finished: CachePadded::default(),
-            parked: CachePadded::default(),
+            counts: Counts::default(),
             listed: AtomicUsize::new(UNLISTED),
             waits: AtomicBool::new(false),
             fault: OnceLock::new(),
             done: Mutex::new(Some(done)),
-            moves: CachePadded::default(),
             report,
             grid,
         }
     }
 
     fn parked(&self) -> MutexGuard<'_, VecDeque<Parked>> {
-        self.parked.work.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.parked.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a worker would find something to do.
     pub(crate) fn has_work(&self) -> bool {
-        self.parked.count.load(Ordering::SeqCst) != 0 || self.can_issue()
+        self.counts.parked.count.load(Ordering::SeqCst) != 0 || self.can_issue()
     }
 
     /// Whether more than one worker would find something to do.
     pub(crate) fn has_work_for_more(&self) -> bool {
-        self.parked.count.load(Ordering::Relaxed) > 1
-            || self.issued.next.load(Ordering::Relaxed) + self.chunk < self.units
+        self.counts.parked.count.load(Ordering::Relaxed) > 1
+            || self.counts.issued.next.load(Ordering::Relaxed) + self.chunk < self.units
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.finished.load(Ordering::Acquire) >= self.units
+        self.counts.finished.load(Ordering::Acquire) >= self.units
     }
 
     fn can_issue(&self) -> bool {
-        self.issued.next.load(Ordering::SeqCst) < self.units
-            && self.issued.resident.load(Ordering::Relaxed) < self.most_resident
+        self.counts.issued.next.load(Ordering::SeqCst) < self.units
+            && self.counts.issued.resident.load(Ordering::Relaxed) < self.most_resident
     }
 
     /// Claims units that nobody has begun.
@@ -170,22 +187,22 @@ impl Run {
         if !self.can_issue() {
             return None;
         }
-        let first = self.issued.next.fetch_add(self.chunk, Ordering::SeqCst);
+        let first = self.counts.issued.next.fetch_add(self.chunk, Ordering::SeqCst);
         if first >= self.units {
             return None;
         }
         let end = (first + self.chunk).min(self.units);
-        self.issued.resident.fetch_add(end - first, Ordering::Relaxed);
+        self.counts.issued.resident.fetch_add(end - first, Ordering::Relaxed);
         Some((first, end))
     }
 
     fn unpark(&self) -> Option<Parked> {
-        if self.parked.count.load(Ordering::SeqCst) == 0 {
+        if self.counts.parked.count.load(Ordering::SeqCst) == 0 {
             return None;
         }
         let mut parked = self.parked();
         let work = parked.pop_front();
-        self.parked.count.store(parked.len(), Ordering::SeqCst);
+        self.counts.parked.count.store(parked.len(), Ordering::SeqCst);
         work
     }
 
@@ -193,7 +210,7 @@ impl Run {
         {
             let mut parked = self.parked();
             parked.push_back(work);
-            self.parked.count.store(parked.len(), Ordering::SeqCst);
+            self.counts.parked.count.store(parked.len(), Ordering::SeqCst);
         }
         if self.is_cancelled() {
             self.drop_parked();
@@ -221,7 +238,7 @@ impl Run {
             } else {
                 fruitless += 1;
                 // Everything parked has been asked once, and nothing can be issued: it all waits.
-                if fruitless > self.parked.count.load(Ordering::Relaxed) && !self.can_issue() {
+                if fruitless > self.counts.parked.count.load(Ordering::Relaxed) && !self.can_issue() {
                     return if self.has_work() { Stay::Waiting(wakes.time()) } else { Stay::Exhausted };
                 }
             }
@@ -353,7 +370,7 @@ impl Run {
             }
             CtaExit::Yielded { progressed } => {
                 let settled = if progressed {
-                    self.moves.fetch_add(1, Ordering::Relaxed);
+                    self.counts.moves.fetch_add(1, Ordering::Relaxed);
                     Settled::Progressed
                 } else {
                     *wakes = Wakes::AtOnce;
@@ -400,9 +417,9 @@ impl Run {
         }
         self.grid.cancelled.store(true, Ordering::SeqCst);
         self.grid.watch.raise_all();
-        let issued = self.issued.next.swap(self.units, Ordering::SeqCst).min(self.units);
+        let issued = self.counts.issued.next.swap(self.units, Ordering::SeqCst).min(self.units);
         if issued < self.units {
-            self.issued.resident.fetch_add(self.units - issued, Ordering::Relaxed);
+            self.counts.issued.resident.fetch_add(self.units - issued, Ordering::Relaxed);
             // The caller's own unit is unfinished, or nothing runs: in that case this completes the grid.
             self.finish(self.units - issued);
         }
@@ -419,7 +436,7 @@ impl Run {
     fn drop_parked(&self) {
         let dropped = {
             let mut parked = self.parked();
-            self.parked.count.store(0, Ordering::SeqCst);
+            self.counts.parked.count.store(0, Ordering::SeqCst);
             std::mem::take(&mut *parked)
         };
         let units = dropped.iter().map(|work| match work {
@@ -433,8 +450,8 @@ impl Run {
     }
 
     fn finish(&self, units: u64) {
-        self.issued.resident.fetch_sub(units, Ordering::Relaxed);
-        if self.finished.fetch_add(units, Ordering::AcqRel) + units == self.units {
+        self.counts.issued.resident.fetch_sub(units, Ordering::Relaxed);
+        if self.counts.finished.fetch_add(units, Ordering::AcqRel) + units == self.units {
             let done = self.done.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(done) = done {
                 done(self.fault.get().cloned());
@@ -444,8 +461,8 @@ impl Run {
 
     /// Says what is to be said about a grid that does not end, and ends it if it has run too long. `cta` is one that has just come back.
     fn attend(&self, cta: Option<&Cta>) {
-        let ended = self.finished.load(Ordering::Relaxed);
-        let Some(verdict) = self.grid.overdue.look(ended, self.moves.load(Ordering::Relaxed)) else { return };
+        let ended = self.counts.finished.load(Ordering::Relaxed);
+        let Some(verdict) = self.grid.overdue.look(ended, self.counts.moves.load(Ordering::Relaxed)) else { return };
         let name = self.grid.launch.kernel.name();
         let state = self.describe(cta);
         let seconds = |time: Duration| (time.as_secs_f64() * 10.0).round() / 10.0;
@@ -466,7 +483,7 @@ impl Run {
     fn describe(&self, cta: Option<&Cta>) -> String {
         const SHOWN: usize = 4;
         let kernel = &self.grid.launch.kernel;
-        let mut text = format!("{} of {} CTAs have ended", self.finished.load(Ordering::Relaxed), self.units);
+        let mut text = format!("{} of {} CTAs have ended", self.counts.finished.load(Ordering::Relaxed), self.units);
         let parked = self.parked();
         let begun = parked.iter().filter_map(|work| match work {
             Parked::Cta(cta) => Some(cta),
