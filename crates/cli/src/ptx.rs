@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
-use warploom_interp::LoadError;
+use warploom_interp::{LoadError, Processor};
 use warploom_ptx::diagnostic::{APPLICATION_INPUT, Diagnostic, error_log, excerpts, info_log};
 use warploom_ptx::image::{EntryKind, Fatbin, ImageKind, identify, read_container};
 use warploom_ptx::ir::{FunctionId, FunctionKind};
@@ -160,7 +160,7 @@ fn refusals(module: &VerifiedModule) -> impl Iterator<Item = String> {
             return all.collect::<Vec<_>>();
         }
         // Nothing is executed, so that no variable need be anywhere.
-        match warploom_interp::load(module, kernel, &|_| true) {
+        match warploom_interp::load(module, kernel, &|_| true, Processor::default()) {
             Ok(_) => Vec::new(),
             Err(LoadError::Unsupported { instruction, line, .. }) => vec![refusal(line, &instruction)],
             Err(error) => vec![format!(" kernel {name} does not launch: {error}")],

@@ -33,6 +33,12 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
     threads: Option<u32>,
 
+    /// Use no more than this instruction set of the processor's for kernels [default: what it has].
+    ///
+    /// x86-64-v3 is AVX2, x86-64-v4 AVX-512. Results do not depend on it.
+    #[arg(long, value_name = "NAME", value_parser = ["x86-64", "x86-64-v3", "x86-64-v4"])]
+    cpu: Option<String>,
+
     /// Report a kernel on standard error, once, when none of its CTAs has ended for so long [default: 10].
     ///
     /// The report says "stuck" if all threads that are left wait, and "still running" otherwise, and where they are.
@@ -92,6 +98,7 @@ impl Run {
             ("WARPLOOM_DEVICE", self.device),
             ("WARPLOOM_DEVICE_COUNT", self.devices.map(|count| count.to_string())),
             ("WARPLOOM_THREADS", self.threads.map(|count| count.to_string())),
+            ("WARPLOOM_CPU", self.cpu),
             ("WARPLOOM_STALL_SECONDS", self.stall_seconds.map(|seconds| seconds.to_string())),
             ("WARPLOOM_LAUNCH_TIMEOUT", self.launch_timeout.map(|seconds| seconds.to_string())),
             ("WARPLOOM_LOG", self.log),

@@ -182,11 +182,10 @@ fn without_devices_info_says_why() {
 
 #[test]
 fn run_passes_settings_arguments_and_the_exit_status_on() {
-    let script =
-        r#"echo "$WARPLOOM_CUDA_VERSION $WARPLOOM_DEVICE $WARPLOOM_DEVICE_COUNT $WARPLOOM_THREADS $1"; exit 7"#;
-    let settings = ["--cuda", "12.4", "--device", "sm_80", "--devices", "2", "--threads", "3"];
+    let script = r#"echo "$WARPLOOM_CUDA_VERSION $WARPLOOM_DEVICE $WARPLOOM_DEVICE_COUNT $WARPLOOM_THREADS $WARPLOOM_CPU $1"; exit 7"#;
+    let settings = ["--cuda", "12.4", "--device", "sm_80", "--devices", "2", "--threads", "3", "--cpu", "x86-64-v3"];
     let answer = answer(warploom().arg("run").args(settings).args(["--", "sh", "-c", script, "sh", "--flag"]));
-    assert_eq!(answer, "12.4 sm_80 2 3 --flag\nexit 7\n");
+    assert_eq!(answer, "12.4 sm_80 2 3 x86-64-v3 --flag\nexit 7\n");
 }
 
 #[test]

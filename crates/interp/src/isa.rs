@@ -82,6 +82,19 @@ enum Level {
     Baseline,
 }
 
+/// The processor that lane loops are chosen for, by the names of the x86-64 psABI. One that the host is not is the best that it is; on
+/// other hosts there is one kind of loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Processor {
+    /// `x86-64`: what every host has.
+    Baseline,
+    /// `x86-64-v3`: AVX2 and fused multiply-add.
+    V3,
+    /// `x86-64-v4`: AVX-512.
+    #[default]
+    V4,
+}
+
 /// Proof of what the host has: the tokens can only be had where the instructions exist.
 #[derive(Clone, Copy)]
 pub(crate) struct Isa {
@@ -92,13 +105,14 @@ pub(crate) struct Isa {
 }
 
 impl Isa {
-    /// Asks the host.
-    pub(crate) fn detect() -> Self {
+    /// Asks the host, for no more than `processor` has.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "one kind of loop"))]
+    pub(crate) fn detect(processor: Processor) -> Self {
         Self {
             #[cfg(target_arch = "x86_64")]
-            avx2: pulp::x86::V3::try_new(),
+            avx2: pulp::x86::V3::try_new().filter(|_| processor != Processor::Baseline),
             #[cfg(target_arch = "x86_64")]
-            avx512: pulp::x86::V4::try_new(),
+            avx512: pulp::x86::V4::try_new().filter(|_| processor == Processor::V4),
         }
     }
 

@@ -4,7 +4,9 @@
 //!   typed form is simplified (`decode::simplify`), and registers get the rows that they live in (`decode::slots`).
 //! - A warp of 32 lanes executes one instruction at a time (`machine`, `warp`); what instructions do is in `ops`, one family
 //!   per file in the order of the PTX manual. Every access to memory goes through `memory`.
-//! - The lane loops exist for several host instruction sets (`isa`).
+//! - What stays the same for a whole launch is computed ahead of it (`decode::hoist`), unrolled sums of products become one instruction
+//!   (`decode::sums`). Both are choices of the decoder: the plain instructions mean the same.
+//! - The lane loops exist for several host instruction sets (`isa`); `dispatch` runs them.
 //!
 //! Nothing here knows PTX text or CUDA's API.
 #![forbid(unsafe_code)]
@@ -29,5 +31,6 @@ mod waiting;
 mod warp;
 
 pub use error::LoadError;
+pub use isa::Processor;
 pub use kernel::load;
 pub use program::function_address;

@@ -1,6 +1,9 @@
 //! What decoding does ahead of a kernel, or in one instruction for many, gives what the plain instructions give.
 
+use warploom_interp::Processor;
 use warploom_interp_testing::{Device, Shape};
+
+const PROCESSORS: [Processor; 3] = [Processor::Baseline, Processor::V3, Processor::V4];
 
 const REGISTERS: &str = ".reg .b32 %r<20>; .reg .b64 %d<10>; .reg .pred %p<10>; .reg .f32 %f<40>;";
 
@@ -66,14 +69,16 @@ fn sums_of_products_of_shared_memory() {
         L: {sum} add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 3; @%p1 bra L;
         cvt.rzi.u32.f32 %r6, %f0; st.global.u32 [%d1], %r6; ret; }}"
     );
-    let kernel = device.kernel(&ptx).unwrap();
     // With 48 threads the second warp has 16 lanes.
-    for threads in [64, 48] {
+    for (threads, processor) in
+        [64, 48].into_iter().flat_map(|threads| PROCESSORS.map(|processor| (threads, processor)))
+    {
+        let kernel = device.kernel_for(&ptx, processor).unwrap();
         let out = device.alloc(4 * u64::from(threads));
         device.launch(&kernel, Shape::new(1, threads), &[out]).unwrap();
         let expected: Vec<u32> =
             (0..threads).map(|tid| tid + 3 * (0..4).map(|k| k * (100 * k + tid)).sum::<u32>()).collect();
-        assert_eq!(device.words(out, expected.len()), expected, "{threads}");
+        assert_eq!(device.words(out, expected.len()), expected, "{threads} {processor:?}");
     }
 }
 
@@ -146,4 +151,53 @@ fn a_factor_outside_memory_is_reported_where_it_is_loaded() {
     assert_eq!(fault.code_name(), "CUDA_ERROR_ILLEGAL_ADDRESS");
     let whole = ptx.lines().position(|line| line.contains("[%d5+256]")).unwrap() as u32 + 1;
     assert_eq!(fault.place.ptx_line, Some(whole + 3), "{fault}");
+}
+
+#[test]
+fn masked_lanes_keep_their_registers_on_every_processor() {
+    let device = Device::default();
+    // The body of each lane runs as often as its number says.
+    let ptx = format!(
+        ".visible .entry kernel(.param .u64 out) {{ {REGISTERS} {PLACE} and.b32 %r5, %r12, 31; mov.u32 %r6, 0; mov.u64 %d5, 5;
+        L: setp.eq.u32 %p1, %r5, 0; @%p1 bra E; mad.lo.u32 %r6, %r6, 3, %r5; mad.lo.u64 %d5, %d5, 7, 1; add.u32 %r5, %r5, -1; bra L;
+        E: cvt.u32.u64 %r7, %d5; shr.u64 %d6, %d5, 32; cvt.u32.u64 %r8, %d6; xor.b32 %r7, %r7, %r8; xor.b32 %r6, %r6, %r7;
+        st.global.u32 [%d1], %r6; ret; }}"
+    );
+    let expected: Vec<u32> = (0..32u32)
+        .map(|lane| {
+            let (mut word, mut double) = (0u32, 5u64);
+            for left in (1..=lane).rev() {
+                word = word.wrapping_mul(3).wrapping_add(left);
+                double = double.wrapping_mul(7).wrapping_add(1);
+            }
+            word ^ double as u32 ^ (double >> 32) as u32
+        })
+        .collect();
+    for processor in PROCESSORS {
+        let kernel = device.kernel_for(&ptx, processor).unwrap();
+        let out = device.alloc(128);
+        device.launch(&kernel, Shape::new(1, 32), &[out]).unwrap();
+        assert_eq!(device.words(out, 32), expected, "{processor:?}");
+    }
+}
+
+#[test]
+fn shuffles_of_all_lanes_and_of_some() {
+    let device = Device::default();
+    for (mode, source) in [
+        ("bfly.b32 %r6|%p2, %r5, 5, 31, -1;", (|lane| lane ^ 5) as fn(u32) -> u32),
+        ("up.b32 %r6|%p2, %r5, 3, 0, -1;", |lane| if lane >= 3 { lane - 3 } else { lane }),
+        ("down.b32 %r6|%p2, %r5, 3, 0x101f, -1;", |lane| if lane % 16 + 3 < 16 { lane + 3 } else { lane }),
+        ("idx.b32 %r6|%p2, %r5, 7, 0x181f, -1;", |lane| lane / 8 * 8 + 7),
+    ] {
+        let ptx = format!(
+            ".visible .entry kernel(.param .u64 out) {{ {REGISTERS} {PLACE} mad.lo.u32 %r5, %r12, 10, 1; mov.u32 %r6, 0;
+            shfl.sync.{mode} selp.u32 %r7, 1000, 0, %p2; add.u32 %r6, %r6, %r7; st.global.u32 [%d1], %r6; ret; }}"
+        );
+        let words = device.run(&ptx, Shape::new(1, 32));
+        let inside = |lane: u32| source(lane) != lane || mode.starts_with("idx");
+        let expected: Vec<u32> =
+            (0..32).map(|lane| source(lane) * 10 + 1 + if inside(lane) { 1000 } else { 0 }).collect();
+        assert_eq!(words, expected, "{mode}");
+    }
 }

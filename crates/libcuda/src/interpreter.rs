@@ -5,6 +5,8 @@ use warploom_driver::executor::{Executor, LoadError};
 use warploom_exec::kernel::LoadedKernel;
 use warploom_ptx::ir::{FunctionId, GlobalId, Module};
 
+use crate::settings::Settings;
+
 /// Runs every kernel in the interpreter.
 pub(crate) struct Interpreter;
 
@@ -15,7 +17,8 @@ impl Executor for Interpreter {
         kernel: FunctionId,
         is_placed: &dyn Fn(GlobalId) -> bool,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
-        warploom_interp::load(module, kernel, is_placed).map_err(|error| LoadError(error.to_string()))
+        let processor = Settings::get().processor;
+        warploom_interp::load(module, kernel, is_placed, processor).map_err(|error| LoadError(error.to_string()))
     }
 
     fn function_address(&self, function: FunctionId) -> u64 {

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use warploom_abi::settings::{COMPUTE_CAPABILITIES, MOST_THREADS, OLDEST_CUDA_VERSION};
+use warploom_interp::Processor;
 
 use crate::visible_devices::VisibleDevices;
 
@@ -25,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) visible: VisibleDevices,
     /// How many threads run kernels; None for one a core that the process may use (`WARPLOOM_THREADS`).
     pub(crate) threads: Option<u32>,
+    /// The instruction set that kernels may use of the processor's (`WARPLOOM_CPU=x86-64-v3`).
+    pub(crate) processor: Processor,
     /// Bytes of device memory; None for three quarters of what the process may use (`WARPLOOM_MEMORY=8G`).
     pub(crate) memory: Option<u64>,
     /// After how long a kernel in which nothing moves is reported (`WARPLOOM_STALL_SECONDS`).
@@ -87,6 +90,7 @@ impl Settings {
             compute_capability: reader.one("WARPLOOM_DEVICE", 90, parse_device),
             device_count: reader.one("WARPLOOM_DEVICE_COUNT", 1, |text| parse_count(text, 0, 64)),
             threads: reader.one("WARPLOOM_THREADS", None, |text| parse_count(text, 1, MOST_THREADS).map(Some)),
+            processor: reader.one("WARPLOOM_CPU", Processor::default(), parse_processor),
             memory: reader.one("WARPLOOM_MEMORY", None, |text| parse_size(text).map(Some)),
             report_stalled: reader.one("WARPLOOM_STALL_SECONDS", None, |text| parse_seconds(text).map(Some)),
             launch_timeout: reader.one("WARPLOOM_LAUNCH_TIMEOUT", None, |text| parse_seconds(text).map(Some)),
@@ -150,6 +154,15 @@ fn parse_count(text: &str, least: u32, most: u32) -> Result<u32, String> {
         .ok()
         .filter(|count| (least..=most).contains(count))
         .ok_or_else(|| format!("a number from {least} to {most} is expected"))
+}
+
+fn parse_processor(text: &str) -> Result<Processor, String> {
+    match text {
+        "x86-64" => Ok(Processor::Baseline),
+        "x86-64-v3" => Ok(Processor::V3),
+        "x86-64-v4" => Ok(Processor::V4),
+        _ => Err("x86-64, x86-64-v3 or x86-64-v4 is expected".to_owned()),
+    }
 }
 
 /// `4096`, `512M`, `8G`.
@@ -227,6 +240,7 @@ mod tests {
             ("WARPLOOM_DEVICE", "sm_120"),
             ("WARPLOOM_DEVICE_COUNT", "0"),
             ("WARPLOOM_THREADS", "3"),
+            ("WARPLOOM_CPU", "x86-64-v3"),
             ("WARPLOOM_MEMORY", "8G"),
             ("WARPLOOM_STALL_SECONDS", "2.5"),
             ("WARPLOOM_LAUNCH_TIMEOUT", "60"),
@@ -241,6 +255,7 @@ mod tests {
             device_count: 0,
             visible: VisibleDevices::default(),
             threads: Some(3),
+            processor: Processor::V3,
             memory: Some(8 << 30),
             report_stalled: Some(Duration::from_millis(2500)),
             launch_timeout: Some(Duration::from_secs(60)),
@@ -262,6 +277,7 @@ mod tests {
             ("WARPLOOM_DEVICE_COUNT", "-1"),
             ("WARPLOOM_THREADS", "0"),
             ("WARPLOOM_THREADS", "5000"),
+            ("WARPLOOM_CPU", "avx2"),
             ("WARPLOOM_MEMORY", "lots"),
             ("WARPLOOM_MEMORY", "0"),
             ("WARPLOOM_MEMORY", "99999999999T"),

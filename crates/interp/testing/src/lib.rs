@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use warploom_exec::fault::Fault;
 use warploom_exec::grid::{Environment, Launch, WorkerSet};
 use warploom_exec::heap::DeviceHeap;
-use warploom_exec::kernel::{LoadedKernel, Resources};
+use warploom_exec::kernel::LoadedKernel;
 use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options};
 use warploom_exec::output::DeviceOutput;
 use warploom_exec::pool::{Pool, PoolOptions};
 use warploom_exec::texture::{NoObjects, Objects};
 use warploom_exec::workspace::Workspace;
-use warploom_interp::{LoadError, function_address, load};
+use warploom_interp::{LoadError, Processor, function_address, load};
 use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::{GlobalId, Module, RelocationTarget, Space};
 
@@ -44,13 +44,6 @@ pub struct Kernel {
     loaded: Arc<dyn LoadedKernel>,
     module: Arc<VerifiedModule>,
     variables: Arc<[u64]>,
-}
-
-impl Kernel {
-    /// What it needs.
-    pub fn resources(&self) -> &Resources {
-        self.loaded.resources()
-    }
 }
 
 /// What a launch is started with beyond its parameters.
@@ -113,6 +106,11 @@ impl Device {
 
     /// Parses, lowers, verifies; places the variables; loads the one kernel of the text.
     pub fn kernel(&self, ptx: &str) -> Result<Kernel, LoadError> {
+        self.kernel_for(ptx, Processor::default())
+    }
+
+    /// [`Device::kernel`] for a processor that may be less than the host.
+    pub fn kernel_for(&self, ptx: &str, processor: Processor) -> Result<Kernel, LoadError> {
         let text = if ptx.contains(".version") {
             ptx.to_owned()
         } else {
@@ -128,7 +126,7 @@ impl Device {
             .map(|index| warploom_ptx::ir::FunctionId(index as u32))
             .expect("a kernel");
         let places = self.place(&module);
-        let loaded = load(&module, kernel, &|GlobalId(id)| places[id as usize].is_some())?;
+        let loaded = load(&module, kernel, &|GlobalId(id)| places[id as usize].is_some(), processor)?;
         Ok(Kernel { loaded, module: Arc::new(module), variables: table(places) })
     }
 
