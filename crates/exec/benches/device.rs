@@ -7,22 +7,18 @@ use criterion::Criterion;
 use warploom_exec::copy::Side;
 use warploom_exec::grid::{Environment, Grid, Launch, WorkerSet};
 use warploom_exec::heap::DeviceHeap;
-use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Resources, Worker};
+use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::memory::{AllocSpec, HostRange, Lanes, Memory, MemoryKind, Options};
 use warploom_exec::output::{Buffered, CStdout};
 use warploom_exec::pool::PoolOptions;
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind, Weight};
 use warploom_exec::texture::NoObjects;
 
-struct Empty(Resources);
+struct Empty;
 
 impl LoadedKernel for Empty {
     fn name(&self) -> &str {
         "empty"
-    }
-
-    fn resources(&self) -> &Resources {
-        &self.0
     }
 
     fn run_cta(&self, _: &Grid, _: &mut Cta, _: &mut Worker) -> CtaExit {
@@ -82,7 +78,7 @@ fn device(c: &mut Criterion) {
         objects: Arc::new(NoObjects),
         clock_khz: 1_000_000,
     });
-    let kernel = Arc::new(Empty(Resources::default()));
+    let kernel = Arc::new(Empty);
     let launch = |ctas: u32| Launch {
         kernel: kernel.clone(),
         grid: [ctas, 1, 1],

@@ -235,7 +235,7 @@ impl Grid {
     }
 
     /// From the first CTA of a unit to that of the next, `unit`.
-    pub(crate) fn advance(&self, id: &mut [u32; 3], unit: u64) {
+    pub fn advance(&self, id: &mut [u32; 3], unit: u64) {
         if self.unit_parts(unit).1 != 0 {
             return;
         }

@@ -18,34 +18,10 @@ use crate::attention::{Attention, Watch};
 use crate::fault::{Site, SiteInfo, Trap};
 use crate::grid::{Grid, Launch, Poll, SLICE};
 
-/// What a kernel needs of the device, known when it is loaded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Resources {
-    /// Bytes of statically declared shared memory of a CTA.
-    pub static_shared: u32,
-    /// Bytes of local memory of a thread (declared variables and the deepest known call chain).
-    pub local: u32,
-    /// Bytes of constants that the kernel's module declares.
-    pub constant: u32,
-    /// Registers of a thread, in 32-bit units, as a GPU would need (an estimate, for occupancy queries).
-    pub registers: u32,
-    /// Most threads of a CTA (`.maxntid`, `.reqntid`), 1024 where nothing is stated.
-    pub max_threads: u32,
-    /// `.reqntid`: the only shape of CTA allowed.
-    pub required_cta: Option<[u32; 3]>,
-    /// `.reqnctapercluster` or `.explicitcluster`: the cluster's shape.
-    pub required_cluster: Option<[u32; 3]>,
-    /// Bytes of kernel parameters.
-    pub params: u32,
-}
-
 /// A kernel that can run.
 pub trait LoadedKernel: Send + Sync {
     /// The kernel's name in its module.
     fn name(&self) -> &str;
-
-    /// What it needs.
-    fn resources(&self) -> &Resources;
 
     /// Bytes of stack that [`LoadedKernel::run_ctas`] may need: threads of the program with less room do not help with its grids.
     fn stack_need(&self) -> usize {

@@ -3,6 +3,7 @@
 //! A CTA runs on one OS thread, so all of this is plain data. Barriers follow PTX ISA 9.7.13.1 (`bar`, `barrier`): sixteen of them,
 //! each counts arrivals, of all threads or of as many as the instruction names.
 
+use aligned_vec::{AVec, ConstAlign};
 use warploom_exec::memory::Recent;
 use warploom_numerics::exchange::Vote;
 
@@ -58,7 +59,7 @@ impl Arrival {
 }
 
 /// The state that warps of a CTA share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct CtaShared {
     /// What accesses to global memory have met so far.
     pub(crate) recent: Option<Box<Recent>>,
@@ -69,7 +70,7 @@ pub(crate) struct CtaShared {
     /// `%ctaid`.
     pub(crate) id: [u32; 3],
     /// Shared memory: static variables, then the dynamic part.
-    pub(crate) shared: Vec<u8>,
+    pub(crate) shared: AVec<u8, ConstAlign<64>>,
     /// `%smid`.
     pub(crate) worker: u32,
     /// Lanes of each warp that have not exited.
@@ -80,6 +81,28 @@ pub(crate) struct CtaShared {
     /// The phase of each barrier that is not complete yet: who waits for an earlier one goes on.
     phases: [u64; BARRIERS],
     barriers: [Barrier; BARRIERS],
+    /// A bit for each barrier at which a thread of this CTA has ever arrived.
+    touched: u32,
+}
+
+impl Default for CtaShared {
+    /// Before the first CTA.
+    fn default() -> Self {
+        Self {
+            recent: None,
+            frames: Frames::default(),
+            serial: 0,
+            id: [0; 3],
+            shared: AVec::new(0),
+            worker: 0,
+            alive: Vec::new(),
+            alive_threads: 0,
+            pending: 0,
+            phases: [0; BARRIERS],
+            barriers: Default::default(),
+            touched: 0,
+        }
+    }
 }
 
 impl CtaShared {
@@ -92,12 +115,12 @@ impl CtaShared {
         self.alive.extend_from_slice(warps);
         self.alive_threads = warps.iter().map(|mask| mask.count_ones()).sum();
         self.pending = 0;
-        self.phases = [0; BARRIERS];
-        for barrier in &mut self.barriers {
-            if barrier.pending {
-                barrier.clear();
-            }
-            barrier.outcomes.clear();
+        while self.touched != 0 {
+            let id = self.touched.trailing_zeros() as usize % BARRIERS;
+            self.touched &= self.touched - 1;
+            self.phases[id] = 0;
+            self.barriers[id].clear();
+            self.barriers[id].outcomes.clear();
         }
     }
 
@@ -113,6 +136,7 @@ impl CtaShared {
         let warp = arrival.warp as usize;
         if !barrier.pending {
             self.pending += 1;
+            self.touched |= 1 << arrival.id;
             barrier.pending = true;
             barrier.arrived.resize(self.alive.len(), 0);
         }

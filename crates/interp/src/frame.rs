@@ -3,6 +3,7 @@
 //! Three files by width: 32-bit rows (also 8 and 16-bit registers, zero-extended), 64-bit rows (128-bit registers take two, low half
 //! first) and predicates as lane masks. Constants are rows of their own, filled when the frame is made and never written again.
 
+use aligned_vec::{AVec, ConstAlign};
 use warploom_exec::memory::Spread;
 
 use crate::program::Program;
@@ -12,6 +13,14 @@ use crate::waiting::fingerprint;
 pub(crate) type Row32 = [u32; 32];
 /// A 64-bit register.
 pub(crate) type Row64 = [u64; 32];
+
+/// Rows that begin where a line of the host's caches does: a vector of the host that lies across two lines takes two accesses.
+pub(crate) type Rows<T> = AVec<[T; 32], ConstAlign<64>>;
+
+/// No rows.
+pub(crate) fn no_rows<T>() -> Rows<T> {
+    AVec::new(0)
+}
 
 /// All lanes.
 pub(crate) const FULL: u32 = u32::MAX;
@@ -46,10 +55,10 @@ pub(crate) enum Home {
 }
 
 /// The registers of one activation of a function.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Frame {
-    pub(crate) r32: Vec<Row32>,
-    pub(crate) r64: Vec<Row64>,
+    pub(crate) r32: Rows<u32>,
+    pub(crate) r64: Rows<u64>,
     pub(crate) p: Vec<u32>,
     /// How addresses lie that several instructions of a basic block use.
     pub(crate) spreads: Vec<Spread>,
@@ -60,33 +69,37 @@ pub(crate) struct Frame {
     home: usize,
 }
 
-impl Frame {
-    /// Makes the rows that `layout` asks for.
-    fn reset(&mut self, layout: &FrameLayout, variables: &[u64]) {
-        self.r32.clear();
-        self.r32.resize(layout.rows32, [0; 32]);
-        self.r64.clear();
-        self.r64.resize(layout.rows64, [0; 32]);
-        self.p.clear();
-        self.p.resize(layout.predicates, 0);
-        self.spreads.clear();
-        self.spreads.resize(layout.spreads, Spread::Other);
-        for &(slot, value) in &layout.constants32 {
-            self.r32[slot as usize] = [value; 32];
-        }
-        for &(slot, value) in &layout.constants64 {
-            self.r64[slot as usize] = [value; 32];
-        }
-        for &(slot, number, offset) in &layout.variables {
-            self.r64[slot as usize] = [variables[number as usize].wrapping_add_signed(offset); 32];
-        }
-        for &(slot, value) in &layout.constant_predicates {
-            self.p[slot as usize] = value;
-        }
+impl Default for Frame {
+    /// Registers of nobody.
+    fn default() -> Self {
+        let (p, spreads) = (Vec::new(), Vec::new());
+        Self { r32: no_rows(), r64: no_rows(), p, spreads, launch: 0, cta: 0, home: 0 }
     }
 }
 
 impl Frame {
+    /// The rows that `layout` asks for.
+    fn new(layout: &FrameLayout, variables: &[u64], home: usize) -> Self {
+        let mut frame = Self { home, ..Self::default() };
+        frame.r32.resize(layout.rows32, [0; 32]);
+        frame.r64.resize(layout.rows64, [0; 32]);
+        frame.p.resize(layout.predicates, 0);
+        frame.spreads.resize(layout.spreads, Spread::Other);
+        for &(slot, value) in &layout.constants32 {
+            frame.r32[slot as usize] = [value; 32];
+        }
+        for &(slot, value) in &layout.constants64 {
+            frame.r64[slot as usize] = [value; 32];
+        }
+        for &(slot, number, offset) in &layout.variables {
+            frame.r64[slot as usize] = [variables[number as usize].wrapping_add_signed(offset); 32];
+        }
+        for &(slot, value) in &layout.constant_predicates {
+            frame.p[slot as usize] = value;
+        }
+        frame
+    }
+
     /// Zeroes the registers that may be read before they are written: which frame an activation gets must not show.
     fn clear_unset(&mut self, layout: &FrameLayout) {
         for &home in &layout.unset {
@@ -110,13 +123,15 @@ impl Frame {
 /// was given last means that the warps of a CTA that run one after the other do so on the same memory, which the host's caches then hold.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
-    free: Vec<Vec<Frame>>,
+    free: Vec<Vec<Box<Frame>>>,
+    /// What a machine holds that runs no activation.
+    nobodys: Option<Box<Frame>>,
 }
 
 impl Frames {
     /// A frame for `function`, called by warp `warp`, with the addresses of `variables`. PTX does not say what registers hold that nobody
     /// has written; here they hold 0, or what was filled in ahead.
-    pub(crate) fn take(&mut self, program: &Program, function: u32, warp: u32, variables: &[u64]) -> Frame {
+    pub(crate) fn take(&mut self, program: &Program, function: u32, warp: u32, variables: &[u64]) -> Box<Frame> {
         let callee = &program.functions[function as usize];
         let home = match callee.frame_for_each_warp {
             true => program.functions.len() + warp as usize,
@@ -127,21 +142,27 @@ impl Frames {
                 frame.clear_unset(&callee.layout);
                 frame
             }
-            None => {
-                let mut frame = Frame { home, ..Frame::default() };
-                frame.reset(&callee.layout, variables);
-                frame
-            }
+            None => Box::new(Frame::new(&callee.layout, variables, home)),
         }
     }
 
     /// Takes a frame back.
-    pub(crate) fn give(&mut self, frame: Frame) {
+    pub(crate) fn give(&mut self, frame: Box<Frame>) {
         let home = frame.home;
         if self.free.len() <= home {
             self.free.resize_with(home + 1, Vec::new);
         }
         self.free[home].push(frame);
+    }
+
+    /// The frame of a machine that runs no activation.
+    pub(crate) fn take_nobodys(&mut self) -> Box<Frame> {
+        self.nobodys.take().unwrap_or_default()
+    }
+
+    /// Takes that back.
+    pub(crate) fn give_nobodys(&mut self, frame: Box<Frame>) {
+        self.nobodys = Some(frame);
     }
 }
 

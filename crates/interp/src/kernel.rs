@@ -3,22 +3,22 @@
 //! The warps of a CTA take turns on the calling thread. A CTA whose warps all wait or poll comes back, so that others can run. What is
 //! said about kernels that go wrong or do not end is in `report`.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use warploom_exec::fault::{FaultKind, Site, SiteInfo, Trap};
 use warploom_exec::grid::{Grid, Launch, Poll};
-use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Resources, Worker};
+use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
 use warploom_ptx::ir::{self, FunctionId, FunctionKind, GlobalId, Module, Op, Space, SpecialReg};
 
 use crate::cta::CtaShared;
 use crate::decode::{Context, decode};
 use crate::error::LoadError;
-use crate::frame::Frame;
-use crate::isa::Isa;
+use crate::isa::{Isa, Processor};
 use crate::machine::{Flow, Machine};
 use crate::program::Program;
 use crate::stack::{CALL_BYTES, deepest_chain};
@@ -32,7 +32,7 @@ const SLICE: i32 = 1 << 16;
 /// compute capability 9.0. What is between the variables and there is nobody's.
 const SHARED_GRANULE: u32 = 128;
 
-/// Makes `kernel` ready to run. `is_placed` knows which of the module's `.global` and `.const` variables there are: where they are is
+/// Makes `kernel` ready to run on `processor`. `is_placed` knows which of the module's `.global` and `.const` variables there are: where they are is
 /// told by each launch, by the index of the variable in the module.
 ///
 /// Decodes everything that the kernel can reach, and nothing else of the module.
@@ -43,8 +43,9 @@ pub fn load(
     module: &Module,
     kernel: FunctionId,
     is_placed: &dyn Fn(GlobalId) -> bool,
+    processor: Processor,
 ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
-    Ok(Arc::new(load_for(Isa::detect(), module, kernel, is_placed)?))
+    Ok(Arc::new(load_for(Isa::detect(processor), module, kernel, is_placed)?))
 }
 
 pub(crate) fn load_for(
@@ -62,25 +63,6 @@ pub(crate) fn load_for(
     let by_id: HashMap<FunctionId, u32> = reachable.iter().enumerate().map(|(index, &id)| (id, index as u32)).collect();
     let context = Context { module, isa, functions: &by_id, is_placed, shared: &shared };
     let functions = reachable.iter().map(|&id| decode(&context, id)).collect::<Result<Vec<_>, _>>()?;
-    let directives = &source.directives;
-    let threads = |shape: [u32; 3]| shape.iter().product::<u32>();
-    let resources = Resources {
-        static_shared: shared.size,
-        local: functions.first().map_or(0, |kernel| {
-            u32::try_from(u64::from(kernel.stack_bytes) + deepest_chain(&functions, 0, 0)).unwrap_or(u32::MAX)
-        }),
-        constant: module
-            .globals
-            .iter()
-            .filter(|global| global.space == Space::Const)
-            .map(|global| global.size as u32)
-            .sum(),
-        registers: functions.first().map_or(0, |f| f.layout.rows32 + 2 * f.layout.rows64).clamp(8, 255) as u32,
-        max_threads: directives.reqntid.or(directives.maxntid).map_or(1024, threads),
-        required_cta: directives.reqntid,
-        required_cluster: directives.reqnctapercluster,
-        params: source.param_buffer_size,
-    };
     let constants = module
         .globals
         .iter()
@@ -93,7 +75,7 @@ pub(crate) fn load_for(
     let program = Program { functions, kernel: 0, known_stack, files: module.files.clone(), by_id, constants };
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let divisible = shared.size == 0 && reachable.iter().all(|&id| is_divisible(&module.functions[id.0 as usize]));
-    Ok(InterpretedKernel { name: source.name.clone(), resources, program, isa, id, divisible })
+    Ok(InterpretedKernel { name: source.name.clone(), static_shared: shared.size, program, isa, id, divisible })
 }
 
 /// Whether the warps of a CTA can run apart as far as a function is concerned: nothing in it is common to a CTA's threads, or ordered
@@ -110,7 +92,8 @@ fn is_divisible(function: &ir::Function) -> bool {
 /// A kernel in decoded form.
 pub(crate) struct InterpretedKernel {
     pub(crate) name: String,
-    resources: Resources,
+    /// Bytes of shared memory that the code declares.
+    static_shared: u32,
     pub(crate) program: Program,
     isa: Isa,
     /// The warps of a CTA have nothing to do with each other.
@@ -126,12 +109,17 @@ pub(crate) struct State {
     /// The variables whose addresses frames hold.
     variables: Option<Arc<[u64]>>,
     shape: [u32; 3],
+    /// Threads of each warp that exist, and which of how many parts of such a CTA that is.
+    lanes: Vec<u32>,
+    part: [u32; 2],
     pub(crate) ctas: Vec<CtaState>,
 }
 
 pub(crate) struct CtaState {
     pub(crate) shared: CtaShared,
-    pub(crate) warps: Vec<Warp>,
+    pub(crate) warps: Vec<Box<Warp>>,
+    /// What is in the place of the warp that runs.
+    nobody: Box<Warp>,
     /// The warp that the next round begins with.
     first: usize,
 }
@@ -141,19 +129,39 @@ impl LoadedKernel for InterpretedKernel {
         &self.name
     }
 
-    fn resources(&self) -> &Resources {
-        &self.resources
-    }
-
     fn state_type(&self) -> TypeId {
         TypeId::of::<State>()
     }
 
+    fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
+        let mut id = grid.unit_start(units.start);
+        let mut done = 0;
+        let mut state = kept(worker.take_spare(TypeId::of::<State>()));
+        for unit in units {
+            let (linear, part) = grid.unit_parts(unit);
+            worker.note_start(unit);
+            let exit = match self.start(&mut state, grid, id, part, worker) {
+                Ok(()) => self.rounds(&mut state, grid, worker),
+                Err(kind) => CtaExit::Fault(Box::new(Trap::new(kind))),
+            };
+            if !matches!(exit, CtaExit::Finished) {
+                let cta = Cta { id, linear, part, started: false, state: Some(state) };
+                return Batch { done, stopped: Some((cta, exit)) };
+            }
+            done += 1;
+            if grid.poll(worker) != Poll::Continue {
+                break;
+            }
+            grid.advance(&mut id, unit + 1);
+        }
+        worker.keep_spare(Some(state));
+        Batch { done, stopped: None }
+    }
+
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
-        let kept = cta.state.take().and_then(|state| state.downcast::<State>().ok());
-        let mut state = kept.unwrap_or_else(|| Box::new(State::default()));
+        let mut state = kept(cta.state.take());
         if !cta.started
-            && let Err(kind) = self.start(&mut state, grid, cta, worker)
+            && let Err(kind) = self.start(&mut state, grid, cta.id, cta.part, worker)
         {
             return CtaExit::Fault(Box::new(Trap::new(kind)));
         }
@@ -183,8 +191,14 @@ impl LoadedKernel for InterpretedKernel {
     }
 }
 
+/// What a CTA has left, or nothing.
+fn kept(state: Option<Box<dyn Any + Send>>) -> Box<State> {
+    state.and_then(|state| state.downcast().ok()).unwrap_or_default()
+}
+
 impl InterpretedKernel {
-    fn start(&self, state: &mut State, grid: &Grid, cta: &Cta, worker: &Worker) -> Result<(), FaultKind> {
+    /// Makes `state` that of CTA `id`, or of the part of it, before its first instruction.
+    fn start(&self, state: &mut State, grid: &Grid, id: [u32; 3], part: u32, worker: &Worker) -> Result<(), FaultKind> {
         let launch = &grid.launch;
         if state.kernel != self.id
             || !state.variables.as_ref().is_some_and(|other| Arc::ptr_eq(other, &launch.variables))
@@ -193,38 +207,41 @@ impl InterpretedKernel {
             state.kernel = self.id;
             state.variables = Some(launch.variables.clone());
         }
-        let same_shape = state.shape == launch.cta;
-        state.shape = launch.cta;
+        let State { shape, lanes, ctas, .. } = state;
+        let same_shape = *shape == launch.cta;
+        if !same_shape || state.part != [part, grid.parts] {
+            *shape = launch.cta;
+            state.part = [part, grid.parts];
+            lanes.clear();
+            lanes.extend(lanes_of_warps(launch.cta, part, grid.parts));
+        }
         let size = launch.cluster.iter().product::<u32>().max(1);
-        let threads = launch.cta.iter().product::<u32>();
-        let count = threads.div_ceil(32);
-        // Where the CTA is divided, the warps of other parts have no threads here.
-        let here = count * cta.part / grid.parts..count * (cta.part + 1) / grid.parts;
-        let warps: Vec<u32> = (0..count)
-            .map(|warp| match threads - warp * 32 {
-                _ if !here.contains(&warp) => 0,
-                32.. => u32::MAX,
-                rest => (1 << rest) - 1,
-            })
-            .collect();
-        state.ctas.resize_with(size as usize, || CtaState {
+        ctas.resize_with(size as usize, || CtaState {
             shared: CtaShared::default(),
             warps: Vec::new(),
+            nobody: Box::default(),
             first: 0,
         });
-        for (rank, entry) in state.ctas.iter_mut().enumerate() {
+        for (rank, entry) in ctas.iter_mut().enumerate() {
             let rank = rank as u32;
-            let [cx, cy, _] = launch.cluster;
-            let place = [rank % cx, rank / cx % cy, rank / (cx * cy)];
-            entry.shared.id = [0, 1, 2].map(|axis| cta.id[axis] + place[axis]);
+            entry.shared.id = if size == 1 {
+                id
+            } else {
+                let [cx, cy, _] = launch.cluster;
+                let place = [rank % cx, rank / cx % cy, rank / (cx * cy)];
+                [0, 1, 2].map(|axis| id[axis] + place[axis])
+            };
             entry.shared.worker = worker.index;
             entry.first = 0;
-            let shared = self.resources.static_shared + launch.dynamic_shared;
-            entry.shared.start(&warps, shared.next_multiple_of(SHARED_GRANULE) as usize);
-            entry.warps.resize_with(warps.len(), Warp::default);
-            for (index, (warp, &lanes)) in entry.warps.iter_mut().zip(&warps).enumerate() {
+            let shared = self.static_shared + launch.dynamic_shared;
+            entry.shared.start(lanes, shared.next_multiple_of(SHARED_GRANULE) as usize);
+            if entry.warps.len() != lanes.len() {
+                entry.warps.resize_with(lanes.len(), Box::default);
+            }
+            for (index, (warp, &lanes)) in entry.warps.iter_mut().zip(&*lanes).enumerate() {
                 if !same_shape || warp.tid.is_empty() {
-                    warp.tid = thread_ids(index as u32, launch.cta).to_vec();
+                    warp.tid.clear();
+                    warp.tid.extend_from_slice(&thread_ids(index as u32, launch.cta));
                 }
                 warp.start(&self.program, &mut entry.shared.frames, index as u32, lanes)?;
             }
@@ -236,17 +253,19 @@ impl InterpretedKernel {
     fn rounds(&self, state: &mut State, grid: &Grid, worker: &Worker) -> CtaExit {
         // Whether anything but waiting has happened in this call.
         let mut moved = false;
+        let alone = state.ctas.len() == 1;
         loop {
-            let mut round = Round { finished: true, outcome: None, poll: Poll::Continue };
+            let mut round = Round::default();
             for cta in &mut state.ctas {
-                if let Err(trap) = self.round(cta, grid, worker, &mut round) {
+                if let Err(trap) = self.turns(cta, grid, worker, &mut round, alone) {
                     return CtaExit::Fault(trap);
                 }
             }
-            if round.finished {
+            moved |= round.moved;
+            if !round.unfinished {
                 return CtaExit::Finished;
             }
-            let poll = if round.poll == Poll::Continue { grid.poll(worker) } else { round.poll };
+            let poll = round.poll.unwrap_or_else(|| grid.poll(worker));
             if poll == Poll::Cancel {
                 return CtaExit::Cancelled;
             }
@@ -265,16 +284,24 @@ impl InterpretedKernel {
         }
     }
 
-    /// One time slice for each warp of a CTA that can run, or until something else waits for the worker.
-    fn round(&self, cta: &mut CtaState, grid: &Grid, worker: &Worker, round: &mut Round) -> Result<(), Box<Trap>> {
+    /// Time slices for the warps of a CTA that can run, one for each, or until something else waits for the worker. One that is `alone`
+    /// goes on with further rounds as long as it gets on.
+    fn turns(
+        &self,
+        cta: &mut CtaState,
+        grid: &Grid,
+        worker: &Worker,
+        round: &mut Round,
+        alone: bool,
+    ) -> Result<(), Box<Trap>> {
         let function = &self.program.functions[self.program.kernel as usize];
-        let CtaState { shared, warps, first } = cta;
-        let mut nobody = Warp::default();
+        let CtaState { shared, warps, nobody, first } = cta;
         let mut machine = Machine {
-            frame: Frame::default(),
+            frame: shared.frames.take_nobodys(),
             pc: 0,
             active: 0,
             limit: u32::MAX,
+            floor: 0,
             fuel: SLICE,
             polls: 0,
             stores: 0,
@@ -286,17 +313,40 @@ impl InterpretedKernel {
             grid,
             view: grid.memory().view_with(shared.recent.take()),
             cta: shared,
-            warp: &mut nobody,
+            warp: std::mem::take(nobody),
             fault: None,
         };
+        loop {
+            self.round(&mut machine, warps, first, worker, round)?;
+            let on = alone && round.unfinished && round.outcome == Some(Outcome::Progressed);
+            if !on || round.poll.is_some() || grid.poll(worker) != Poll::Continue {
+                break;
+            }
+            *round = Round { moved: true, ..Round::default() };
+        }
+        let Machine { view, cta, warp, frame, .. } = machine;
+        *nobody = warp;
+        cta.frames.give_nobodys(frame);
+        cta.recent = Some(view.into_recent());
+        Ok(())
+    }
+
+    /// One time slice for each warp that can run, beginning with number `first`.
+    fn round(
+        &self,
+        machine: &mut Machine<'_>,
+        warps: &mut [Box<Warp>],
+        first: &mut usize,
+        worker: &Worker,
+        round: &mut Round,
+    ) -> Result<(), Box<Trap>> {
         let count = warps.len();
-        let (before, after) = warps.split_at_mut(*first);
-        *first = 0;
+        let (before, after) = warps.split_at_mut(std::mem::take(first));
         for warp in after.iter_mut().chain(before) {
             if warp.finished() {
                 continue;
             }
-            round.finished = false;
+            round.unfinished = true;
             if !warp.runnable(machine.cta) {
                 continue;
             }
@@ -304,21 +354,22 @@ impl InterpretedKernel {
             machine.polls = 0;
             machine.stores = 0;
             machine.looks = 0;
-            machine.warp = warp;
+            std::mem::swap(&mut machine.warp, warp);
             let flow = machine.run();
             if flow == Flow::Fault {
-                return Err(self.trap(&mut machine));
+                return Err(self.trap(machine));
             }
             round.outcome = round.outcome.max(Some(machine.outcome()));
+            std::mem::swap(&mut machine.warp, warp);
             if flow == Flow::Slice && machine.fuel <= 0 {
-                round.poll = grid.poll(worker);
-                if round.poll != Poll::Continue {
-                    *first = (machine.warp.index as usize + 1) % count;
+                let poll = machine.grid.poll(worker);
+                if poll != Poll::Continue {
+                    round.poll = Some(poll);
+                    *first = (warp.index as usize + 1) % count;
                     break;
                 }
             }
         }
-        machine.cta.recent = Some(machine.view.into_recent());
         Ok(())
     }
 }
@@ -326,7 +377,7 @@ impl InterpretedKernel {
 impl State {
     /// When the first thread that sleeps wakes.
     fn wakes(&self) -> Option<Instant> {
-        self.ctas.iter().flat_map(|cta| &cta.warps).filter_map(Warp::wakes).min()
+        self.ctas.iter().flat_map(|cta| &cta.warps).filter_map(|warp| warp.wakes()).min()
     }
 
     /// Whether a thread neither sleeps nor waits for ones that do.
@@ -336,13 +387,28 @@ impl State {
 }
 
 /// How far the CTAs came in one round.
+#[derive(Default)]
 struct Round {
-    /// All threads have exited.
-    finished: bool,
+    /// Some threads had not exited before it.
+    unfinished: bool,
     /// The best that a warp came to; none if none could run.
     outcome: Option<Outcome>,
-    /// What the grid said to a warp that had used its time slice.
-    poll: Poll,
+    /// What the grid said to a warp that had used its time slice, if it was not to go on.
+    poll: Option<Poll>,
+    /// There were rounds before it in which warps got on.
+    moved: bool,
+}
+
+/// The threads that exist of each warp of a CTA of this shape, or of the part of it: the warps of other parts have none here.
+fn lanes_of_warps(shape: [u32; 3], part: u32, parts: u32) -> impl Iterator<Item = u32> {
+    let threads = shape.iter().product::<u32>();
+    let count = threads.div_ceil(32);
+    let here = count * part / parts..count * (part + 1) / parts;
+    (0..count).map(move |warp| match threads - warp * 32 {
+        _ if !here.contains(&warp) => 0,
+        32.. => u32::MAX,
+        rest => (1 << rest) - 1,
+    })
 }
 
 /// `%tid` of the lanes of a warp: x fastest.

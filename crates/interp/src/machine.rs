@@ -36,13 +36,15 @@ pub(crate) struct Trouble {
 /// One warp in execution.
 pub(crate) struct Machine<'a> {
     /// Registers of the running activation.
-    pub(crate) frame: Frame,
+    pub(crate) frame: Box<Frame>,
     /// Index of the running instruction.
     pub(crate) pc: u32,
     /// Lanes of the running group.
     pub(crate) active: u32,
     /// The next pc at which another group of this activation waits.
     pub(crate) limit: u32,
+    /// None waits from here up to there.
+    pub(crate) floor: u32,
     /// Instructions left in this time slice, counted where code repeats: at backward branches and calls.
     pub(crate) fuel: i32,
     /// Polls since something was new (see [`crate::waiting`]).
@@ -59,7 +61,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) grid: &'a Grid,
     pub(crate) view: View<'a>,
     pub(crate) cta: &'a mut CtaShared,
-    pub(crate) warp: &'a mut Warp,
+    /// The warp that runs; nobody's between two.
+    pub(crate) warp: Box<Warp>,
     pub(crate) fault: Option<Trouble>,
 }
 

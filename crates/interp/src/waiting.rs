@@ -128,7 +128,7 @@ impl Machine<'_> {
             self.warp.watch.state = None;
             return Outcome::Progressed;
         }
-        let state = Some(state(self.warp));
+        let state = Some(state(&self.warp));
         if std::mem::replace(&mut self.warp.watch.state, state) == state { Outcome::Waited } else { Outcome::Lingered }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Instant;
 use warploom_exec::fault::FaultKind;
 
 use crate::cta::CtaShared;
-use crate::frame::{FULL, Frame, Frames, Row32};
+use crate::frame::{FULL, Frame, Frames, Row32, Rows, no_rows};
 use crate::machine::{Flow, Machine};
 use crate::program::Program;
 use crate::waiting::Watch;
@@ -63,7 +63,7 @@ pub(crate) struct Group {
 #[derive(Debug, Default)]
 pub(crate) struct Activation {
     /// None before the activation first runs, and while it does: the machine has it then.
-    pub(crate) frame: Option<Frame>,
+    pub(crate) frame: Option<Box<Frame>>,
     pub(crate) function: u32,
     pub(crate) parent: u32,
     pub(crate) depth: u32,
@@ -77,12 +77,26 @@ pub(crate) struct Activation {
     pub(crate) base: u32,
     /// Bytes of the stack in use, as they count against the stack limit.
     pub(crate) stack: u32,
-    /// End of each lane's part, which `alloca` moves.
-    pub(crate) top: Vec<u32>,
+    /// End of each lane's part when it started.
+    pub(crate) end: u32,
+    /// End of each lane's part since `alloca` has moved it.
+    pub(crate) moved_top: Option<Box<Row32>>,
+}
+
+impl Activation {
+    /// End of each lane's part of local memory.
+    pub(crate) fn top(&self) -> Row32 {
+        self.moved_top.as_deref().copied().unwrap_or([self.end; 32])
+    }
+
+    /// [`Activation::top`], to move.
+    pub(crate) fn top_mut(&mut self) -> &mut Row32 {
+        self.moved_top.get_or_insert_with(|| Box::new([self.end; 32]))
+    }
 }
 
 /// A warp between two time slices.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Warp {
     /// Number in the CTA.
     pub(crate) index: u32,
@@ -90,12 +104,12 @@ pub(crate) struct Warp {
     pub(crate) lanes: u32,
     pub(crate) exited: u32,
     /// `%tid` of each lane.
-    pub(crate) tid: Vec<Row32>,
+    pub(crate) tid: Rows<u32>,
     pub(crate) activations: Vec<Activation>,
     free: Vec<u32>,
     pub(crate) groups: Vec<Group>,
     /// Local memory: word `w` of all lanes is one row.
-    pub(crate) local: Vec<Row32>,
+    pub(crate) local: Rows<u32>,
     /// Whether it waits, and for what it has seen.
     pub(crate) watch: Watch,
     stamp: u64,
@@ -104,11 +118,32 @@ pub(crate) struct Warp {
     rotate: bool,
 }
 
+impl Default for Warp {
+    /// A warp without threads.
+    fn default() -> Self {
+        Self {
+            index: 0,
+            lanes: 0,
+            exited: 0,
+            tid: no_rows(),
+            activations: Vec::new(),
+            free: Vec::new(),
+            groups: Vec::new(),
+            local: no_rows(),
+            watch: Watch::default(),
+            stamp: 0,
+            turn: 0,
+            rotate: false,
+        }
+    }
+}
+
 impl Warp {
     /// Sets the warp to the kernel's entry; one without threads has ended.
     ///
     /// # Errors
     /// There is no memory for the kernel's local variables.
+    #[inline]
     pub(crate) fn start(
         &mut self,
         program: &Program,
@@ -124,14 +159,16 @@ impl Warp {
         self.stamp = 0;
         self.turn = 0;
         self.rotate = false;
-        for activation in &mut self.activations {
-            // A cancelled grid leaves some.
-            if let Some(frame) = activation.frame.take() {
-                frames.give(frame);
+        if self.free.len() != self.activations.len() {
+            // A cancelled grid has left some.
+            for activation in &mut self.activations {
+                if let Some(frame) = activation.frame.take() {
+                    frames.give(frame);
+                }
             }
+            self.free.clear();
+            self.free.extend((0..self.activations.len() as u32).rev());
         }
-        self.free.clear();
-        self.free.extend((0..self.activations.len() as u32).rev());
         if lanes == 0 {
             return Ok(());
         }
@@ -144,8 +181,8 @@ impl Warp {
         entry.live = lanes;
         entry.base = 0;
         entry.stack = 0;
-        entry.top.clear();
-        entry.top.resize(32, kernel.local_bytes);
+        entry.end = kernel.local_bytes;
+        entry.moved_top = None;
         self.local.truncate(kernel.local_bytes.div_ceil(4) as usize);
         self.reserve_local(kernel.local_bytes)?;
         self.park(activation, 0, lanes, Wait::Ready);
@@ -246,19 +283,29 @@ impl Warp {
         }
     }
 
-    fn next_limit(&self, activation: u32, pc: u32) -> u32 {
-        self.groups
-            .iter()
-            .filter(|group| group.activation == activation && group.pc > pc && group.wait == Wait::Ready)
-            .map(|group| group.pc)
-            .min()
-            .unwrap_or(u32::MAX)
+    /// The places around `pc` where other groups of its activation wait: behind the last one that is not beyond it, and the next one.
+    fn clearance(&self, activation: u32, pc: u32) -> (u32, u32) {
+        let (mut floor, mut limit) = (0, u32::MAX);
+        for group in &self.groups {
+            if group.activation == activation && group.wait == Wait::Ready {
+                if group.pc > pc {
+                    limit = limit.min(group.pc);
+                } else {
+                    floor = floor.max(group.pc + 1);
+                }
+            }
+        }
+        (floor, limit)
     }
 }
 
 impl Machine<'_> {
     /// Chooses the group that runs next and makes its activation the running one. False if all groups wait.
+    #[inline]
     pub(crate) fn resume(&mut self) -> bool {
+        if self.warp.groups.is_empty() {
+            return false;
+        }
         if let [group] = self.warp.groups[..] {
             // A warp that has not diverged, between two barriers: nothing to choose.
             let pc = match group.wait {
@@ -274,7 +321,8 @@ impl Machine<'_> {
             if let Some(pc) = pc {
                 self.warp.groups.clear();
                 self.warp.rotate = false;
-                (self.pc, self.active, self.limit) = (pc, group.mask, u32::MAX);
+                (self.pc, self.active) = (pc, group.mask);
+                (self.floor, self.limit) = (0, u32::MAX);
                 self.switch_to(group.activation);
                 return true;
             }
@@ -309,7 +357,9 @@ impl Machine<'_> {
         let kept = entry.frame.take();
         let fresh = kept.is_none();
         let (warp, variables) = (self.warp.index, &self.grid.launch.variables);
-        self.frame = kept.unwrap_or_else(|| self.cta.frames.take(self.program, function, warp, variables));
+        let frame = kept.unwrap_or_else(|| self.cta.frames.take(self.program, function, warp, variables));
+        let nobodys = std::mem::replace(&mut self.frame, frame);
+        self.cta.frames.give_nobodys(nobodys);
         self.activation = activation;
         self.function = &self.program.functions[function as usize];
         if fresh {
@@ -320,7 +370,7 @@ impl Machine<'_> {
     /// Gives the running activation its registers back.
     pub(crate) fn store_frame(&mut self) {
         if self.activation != NO_PARENT {
-            let frame = std::mem::take(&mut self.frame);
+            let frame = std::mem::replace(&mut self.frame, self.cta.frames.take_nobodys());
             let entry = &mut self.warp.activations[self.activation as usize];
             if entry.live == 0 {
                 self.cta.frames.give(frame);
@@ -331,19 +381,20 @@ impl Machine<'_> {
         }
     }
 
-    /// Joins the groups that wait at the running one's pc, and finds the next place to look.
+    /// Joins the groups that wait at the running one's pc, and finds the places around it where others do.
     fn absorb(&mut self) {
         let (activation, pc) = (self.activation, self.pc);
-        let mut joined = 0;
-        self.warp.groups.retain(|group| {
-            let here = group.activation == activation && group.pc == pc && group.wait == Wait::Ready;
-            if here {
-                joined |= group.mask;
+        let groups = &mut self.warp.groups;
+        let mut index = 0;
+        while let Some(group) = groups.get(index) {
+            if group.pc == pc && group.activation == activation && group.wait == Wait::Ready {
+                self.active |= group.mask;
+                groups.swap_remove(index);
+            } else {
+                index += 1;
             }
-            !here
-        });
-        self.active |= joined;
-        self.limit = self.warp.next_limit(activation, pc);
+        }
+        (self.floor, self.limit) = self.warp.clearance(activation, pc);
     }
 
     /// The running group has reached or passed the pc of another one. True if it goes on.
@@ -361,26 +412,14 @@ impl Machine<'_> {
     pub(crate) fn branch(&mut self, taken: u32, target: u32) -> Flow {
         let backward = target <= self.pc;
         let length = self.pc.wrapping_sub(target).wrapping_add(1);
-        if taken != self.active {
-            let (low, low_mask, high, high_mask) = if backward {
-                (target, taken, self.pc + 1, self.active & !taken)
-            } else {
-                (self.pc + 1, self.active & !taken, target, taken)
-            };
-            self.warp.park(self.activation, high, high_mask, Wait::Ready);
-            self.pc = low;
-            self.active = low_mask;
-            self.limit = self.warp.next_limit(self.activation, low);
-            // Groups may already wait where this one goes.
-            if self.warp.groups.iter().any(|g| g.pc == low && g.activation == self.activation && g.wait == Wait::Ready)
-            {
+        if taken == self.active {
+            self.pc = target;
+            // Forward, the limit tells.
+            if target < self.floor {
                 self.absorb();
             }
         } else {
-            self.pc = target;
-            if backward && !self.warp.groups.is_empty() {
-                self.absorb();
-            }
+            self.split(taken, target);
         }
         if !backward {
             return Flow::Jump;
@@ -393,6 +432,19 @@ impl Machine<'_> {
             }
             Turn::End => Flow::Slice,
         }
+    }
+
+    /// [`Machine::branch`] of some lanes.
+    #[inline(never)]
+    fn split(&mut self, taken: u32, target: u32) {
+        let rest = self.active & !taken;
+        let (low, low_mask, high, high_mask) =
+            if target <= self.pc { (target, taken, self.pc + 1, rest) } else { (self.pc + 1, rest, target, taken) };
+        self.warp.park(self.activation, high, high_mask, Wait::Ready);
+        self.pc = low;
+        self.active = low_mask;
+        // Groups may already wait where this one goes.
+        self.absorb();
     }
 
     /// A branch back over `length` instructions was taken: time slices and turns are counted here.

@@ -11,13 +11,12 @@ use crate::toy::{Toy, engine, environment, launch, stream};
 use warploom_exec::copy::FillWidth;
 use warploom_exec::fault::{AccessKind, Cause, FaultKind, Nearest, Place, Refusal, Site, SiteInfo, Trap};
 use warploom_exec::grid::{Grid, Launch, Poll, WorkerSet};
-use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Resources, Worker};
+use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::memory::{AllocSpec, MachineExtent, Memory, MemoryKind, find_extent};
 
 /// A kernel of which a test says what it needs to.
 #[derive(Default)]
 struct Kernel {
-    resources: Resources,
     parts: u32,
     stack: usize,
     /// Each unit's number and part, and who ran it.
@@ -40,10 +39,6 @@ impl Kernel {
 impl LoadedKernel for Kernel {
     fn name(&self) -> &str {
         "kernel"
-    }
-
-    fn resources(&self) -> &Resources {
-        &self.resources
     }
 
     fn stack_need(&self) -> usize {
@@ -238,13 +233,10 @@ fn compiled_code_checks_accesses_without_calls() {
 
 #[test]
 fn what_ctas_leave_is_lent_by_its_type() {
-    struct Keeps<T>(AtomicU32, Resources, std::marker::PhantomData<T>);
+    struct Keeps<T>(AtomicU32, std::marker::PhantomData<T>);
     impl<T: Default + Send + Sync + 'static> LoadedKernel for Keeps<T> {
         fn name(&self) -> &str {
             "keeps"
-        }
-        fn resources(&self) -> &Resources {
-            &self.1
         }
         fn state_type(&self) -> TypeId {
             TypeId::of::<T>()
@@ -260,8 +252,8 @@ fn what_ctas_leave_is_lent_by_its_type() {
     }
     let engine = engine(1);
     let (stream, environment) = (stream(&engine), environment());
-    let words = Arc::new(Keeps::<[u64; 8]>(AtomicU32::new(0), Resources::default(), std::marker::PhantomData));
-    let bytes = Arc::new(Keeps::<String>(AtomicU32::new(0), Resources::default(), std::marker::PhantomData));
+    let words = Arc::new(Keeps::<[u64; 8]>(AtomicU32::new(0), std::marker::PhantomData));
+    let bytes = Arc::new(Keeps::<String>(AtomicU32::new(0), std::marker::PhantomData));
     for _ in 0..50 {
         stream.launch(launch(words.clone(), 5, &environment));
         stream.launch(launch(bytes.clone(), 5, &environment));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use warploom_exec::fault::Fault;
 use warploom_exec::grid::{Environment, Grid, Launch, WorkerSet};
 use warploom_exec::heap::DeviceHeap;
-use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Resources, Worker};
+use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::memory::{Memory, Options};
 use warploom_exec::output::{Buffered, CStdout};
 use warploom_exec::pool::PoolOptions;
@@ -19,22 +19,17 @@ type Body = dyn Fn(&Grid, &mut Cta, &mut Worker) -> CtaExit + Send + Sync;
 /// A kernel whose CTAs run a closure.
 pub(crate) struct Toy {
     body: Box<Body>,
-    resources: Resources,
 }
 
 impl Toy {
     pub(crate) fn new(body: impl Fn(&Grid, &mut Cta, &mut Worker) -> CtaExit + Send + Sync + 'static) -> Arc<Toy> {
-        Arc::new(Toy { body: Box::new(body), resources: Resources::default() })
+        Arc::new(Toy { body: Box::new(body) })
     }
 }
 
 impl LoadedKernel for Toy {
     fn name(&self) -> &str {
         "toy"
-    }
-
-    fn resources(&self) -> &Resources {
-        &self.resources
     }
 
     fn state_type(&self) -> TypeId {

@@ -26,7 +26,7 @@ pub(crate) fn call(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
                     machine.switch_to(activation);
                     machine.pc = 0;
                     machine.active = mask;
-                    machine.limit = u32::MAX;
+                    (machine.floor, machine.limit) = (0, u32::MAX);
                     machine.account_for_call(Flow::Jump)
                 }
                 Err(kind) => machine.fail(mask, kind),
@@ -101,7 +101,7 @@ impl Machine<'_> {
             let entry = &self.warp.activations[caller as usize];
             (entry.base, entry.depth, entry.stack)
         };
-        let top = &self.warp.activations[caller as usize].top;
+        let top = self.warp.activations[caller as usize].top();
         let base = lanes(mask).map(|lane| top[lane]).max().unwrap_or_default().next_multiple_of(16);
         let stack = stack.saturating_add(target.stack_bytes).saturating_add(CALL_BYTES);
         self.reserve_stack(base.saturating_add(target.local_bytes), stack)?;
@@ -117,8 +117,8 @@ impl Machine<'_> {
         entry.site = site;
         entry.base = base;
         entry.stack = stack;
-        entry.top.clear();
-        entry.top.resize(32, base + target.local_bytes);
+        entry.end = base + target.local_bytes;
+        entry.moved_top = None;
         for (&from, &to) in self.function.calls[site as usize].arguments.iter().zip(&target.parameters) {
             let value = Transfer { from: &self.frame, from_base: parent_base, to: &mut frame, to_base: base };
             value.run(&mut self.warp.local, from, to, mask);
@@ -249,8 +249,7 @@ impl Machine<'_> {
 
 /// `stacksave`: the end of each lane's part of the stack. `imm` is the width of the result.
 pub(crate) fn stack_save(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-    let top = &machine.warp.activations[machine.activation as usize].top;
-    let row: Row32 = std::array::from_fn(|lane| top[lane]);
+    let row = machine.warp.activations[machine.activation as usize].top();
     if inst.imm > 32 {
         machine.put(inst.d, mask, &row.map(u64::from));
     } else {
@@ -269,8 +268,9 @@ pub(crate) fn stack_restore(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -
     };
     let entry = &mut machine.warp.activations[machine.activation as usize];
     let floor = entry.base;
+    let top = entry.top_mut();
     for lane in lanes(mask) {
-        entry.top[lane] = row[lane].max(floor);
+        top[lane] = row[lane].max(floor);
     }
     Flow::Next
 }
@@ -287,14 +287,14 @@ pub(crate) fn alloca(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
             u64::from(machine.frame.r32[inst.a as usize][lane])
         };
         let entry = &machine.warp.activations[machine.activation as usize];
-        let start = entry.top[lane].next_multiple_of(align);
+        let start = entry.top()[lane].next_multiple_of(align);
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         let end = start.saturating_add(size);
         let stack = entry.stack.saturating_add(end.saturating_sub(entry.base));
         if let Err(kind) = machine.reserve_stack(end, stack) {
             return machine.fail(1 << lane, kind);
         }
-        machine.warp.activations[machine.activation as usize].top[lane] = end;
+        machine.warp.activations[machine.activation as usize].top_mut()[lane] = end;
         out[lane] = start;
     }
     if wide {
