@@ -123,6 +123,7 @@ impl Frame {
 /// was given last means that the warps of a CTA that run one after the other do so on the same memory, which the host's caches then hold.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
+    #[expect(clippy::vec_box, reason = "frames change hands as pointers")]
     free: Vec<Vec<Box<Frame>>>,
     /// What a machine holds that runs no activation.
     nobodys: Option<Box<Frame>>,

@@ -117,6 +117,7 @@ pub(crate) struct State {
 
 pub(crate) struct CtaState {
     pub(crate) shared: CtaShared,
+    #[expect(clippy::vec_box, reason = "the warp that runs changes places with nobody's")]
     pub(crate) warps: Vec<Box<Warp>>,
     /// What is in the place of the warp that runs.
     nobody: Box<Warp>,
