@@ -10,7 +10,7 @@ use warploom_driver::module::Code;
 use warploom_driver::stream::StreamName;
 use warploom_driver::{Driver, DriverOptions, Handle};
 use warploom_exec::grid::Grid;
-use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Resources, Worker};
+use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
 use warploom_ptx::ir::{FunctionId, GlobalId, Module};
 use warploom_ptx::{Options, load};
 
@@ -97,15 +97,11 @@ fn eager_loading_makes_all_kernels_runnable() {
 }
 
 /// A kernel that says which one it is.
-struct Says(Arc<Mutex<Vec<u32>>>, u32, Resources);
+struct Says(Arc<Mutex<Vec<u32>>>, u32);
 
 impl LoadedKernel for Says {
     fn name(&self) -> &str {
         "says"
-    }
-
-    fn resources(&self) -> &Resources {
-        &self.2
     }
 
     fn run_cta(&self, _: &Grid, _: &mut Cta, _: &mut Worker) -> CtaExit {
@@ -121,7 +117,7 @@ impl Executor for Says {
         _kernel: FunctionId,
         _is_placed: &dyn Fn(GlobalId) -> bool,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
-        Ok(Arc::new(Says(Arc::clone(&self.0), self.1, Resources::default())))
+        Ok(Arc::new(Says(Arc::clone(&self.0), self.1)))
     }
 
     fn function_address(&self, _function: FunctionId) -> u64 {
@@ -142,7 +138,7 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
         launch_timeout: None,
         eager_loading: false,
     };
-    let executor = Arc::new(Says(Arc::clone(&said), 1, Resources::default()));
+    let executor = Arc::new(Says(Arc::clone(&said), 1));
     let driver = Driver::new(options, executor).expect("a driver");
     let context = driver.create_context(0, 0).expect("a context");
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
@@ -162,7 +158,7 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
         driver.synchronize(&context).expect("no fault");
     };
     launch();
-    function.replace_loaded(Arc::new(Says(Arc::clone(&said), 2, Resources::default())));
+    function.replace_loaded(Arc::new(Says(Arc::clone(&said), 2)));
     launch();
     assert_eq!(*said.lock().expect("nobody panics"), [1, 1, 2, 2]);
 }
