@@ -4,6 +4,7 @@
 //! coefficients below, so that every executor gives the same bits. The coefficients are minimax fits of this project, rounded to `f32`;
 //! a polynomial's come lowest degree first, and it is evaluated by Horner's rule with `mul_add`.
 
+use crate::convert::{Integer, small_integer};
 use crate::float::flush;
 use crate::format::canonical;
 
@@ -88,7 +89,7 @@ fn reduce(x: f32) -> (i32, f32) {
     let quadrant = (x * f32::from_bits(TWO_OVER_PI)).round_ties_even();
     let [high, middle, low] = HALF_PI.map(f32::from_bits);
     let rest = (-quadrant).mul_add(low, (-quadrant).mul_add(middle, (-quadrant).mul_add(high, x)));
-    (quadrant as i32, rest.clamp(-0.79, 0.79))
+    (i32::from_f32(quadrant), rest.clamp(-0.79, 0.79))
 }
 
 /// Sine of an angle given by quadrant and rest.
@@ -127,7 +128,7 @@ pub fn ex2(a: f32, ftz: bool) -> f32 {
     let fraction = bounded - whole;
     let mantissa = fraction.mul_add(horner(fraction, EX2), 1.0);
     // Two steps, since the power may be subnormal or too large for one.
-    let whole = whole as i32;
+    let whole = small_integer(whole);
     let first = whole >> 1;
     let power = |exponent: i32| f32::from_bits(((exponent + 127) as u32) << 23);
     flush(canonical(mantissa * power(first) * power(whole - first)), ftz)

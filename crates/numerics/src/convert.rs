@@ -27,6 +27,36 @@ pub trait Integer: Copy {
     fn parts(self) -> (bool, u64);
 }
 
+/// An integral number of magnitude below 2^22, as an integer: what stands in the low bits of its sum with a number whose last place is
+/// worth 1. Others give any value. Rust's conversions saturate, which compilers do one number at a time.
+#[inline(always)]
+pub(crate) fn small_integer(value: f32) -> i32 {
+    const MIDDLE: f32 = 12_582_912.0;
+    (value + MIDDLE).to_bits().wrapping_sub(MIDDLE.to_bits()) as i32
+}
+
+/// An integral number saturated to `low..=high`, an integer type of up to 32 bits; NaN gives 0.
+#[inline(always)]
+fn bounded_f32(value: f32, low: i64, high: i64) -> u32 {
+    // Halves of 16 bits, as single precision has no place for 32.
+    let upper = (value * (1.0 / 65536.0)).trunc();
+    let lower = value - upper * 65536.0;
+    let bits = ((small_integer(upper) as u32) << 16).wrapping_add(small_integer(lower) as u32);
+    let bits = if value >= high.wrapping_add(1) as f32 { high as u32 } else { bits };
+    let bits = if value <= low as f32 { low as u32 } else { bits };
+    if value.is_nan() { 0 } else { bits }
+}
+
+/// [`bounded_f32`] from double precision.
+#[inline(always)]
+fn bounded_f64(value: f64, low: i64, high: i64) -> u32 {
+    // As in `small_integer`.
+    const MIDDLE: f64 = 6_755_399_441_055_744.0;
+    let value = if value >= high as f64 { high as f64 } else { value };
+    let value = if value <= low as f64 { low as f64 } else { value };
+    if value.is_nan() { 0 } else { (value + MIDDLE).to_bits() as u32 }
+}
+
 macro_rules! integers {
     ($($ty:ty: $unsigned:ty, |$value:ident| $parts:expr;)*) => {$(
         impl Integer for $ty {
@@ -46,12 +76,18 @@ macro_rules! integers {
 
             #[inline(always)]
             fn from_f32(value: f32) -> Self {
-                value as $ty
+                match <$ty>::BITS {
+                    64 => value as $ty,
+                    _ => bounded_f32(value, <$ty>::MIN as i64, <$ty>::MAX as i64) as $ty,
+                }
             }
 
             #[inline(always)]
             fn from_f64(value: f64) -> Self {
-                value as $ty
+                match <$ty>::BITS {
+                    64 => value as $ty,
+                    _ => bounded_f64(value, <$ty>::MIN as i64, <$ty>::MAX as i64) as $ty,
+                }
             }
 
             #[inline(always)]
