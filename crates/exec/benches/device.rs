@@ -50,7 +50,9 @@ fn device(c: &mut Criterion) {
     let vectors: [u64; 32] = std::array::from_fn(|lane| base + 16 * lane as u64);
     let mut rows = [[0u32; 32]; 4];
     c.bench_function("gather_vector 32 x 4 x u32, consecutive", |b| {
-        b.iter(|| view.gather_vector(Lanes::new(black_box(&vectors), u32::MAX, 16), black_box(&mut rows)).unwrap());
+        b.iter(|| {
+            view.gather_vector(Lanes::new(black_box(&vectors), u32::MAX, 16), black_box(&mut rows).each_mut()).unwrap()
+        });
     });
     c.bench_function("load_run 32 x u32", |b| {
         b.iter(|| view.load_run(black_box(base), black_box(&mut out)).unwrap());

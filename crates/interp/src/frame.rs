@@ -6,6 +6,7 @@
 use aligned_vec::{AVec, ConstAlign};
 use warploom_exec::memory::Spread;
 
+use crate::isa::Isa;
 use crate::program::Program;
 use crate::waiting::fingerprint;
 
@@ -170,7 +171,7 @@ impl Frames {
 /// A row as it is before lanes of it are written. The compiler is not to know that it is the same memory: it would store under a mask, and
 /// the processor makes a load behind a masked store wait until that has left for the cache.
 #[inline(always)]
-fn before<T: Copy>(row: &[T; 32]) -> [T; 32] {
+pub(crate) fn before<T: Copy>(row: &[T; 32]) -> [T; 32] {
     *std::hint::black_box(row)
 }
 
@@ -195,6 +196,8 @@ pub(crate) trait Word: Copy + Default {
     fn to_bytes(self, bytes: &mut [u8]);
     /// The value as an address: zero-extended, `offset` added in the value's own width.
     fn address(self, offset: u32) -> u64;
+    /// `yes` in lanes of `mask` and `no` in the others, where the host can choose lanes of vectors by the bits of a mask.
+    fn choose(isa: Isa, mask: u32, yes: &[Self; 32], no: &[Self; 32]) -> Option<[Self; 32]>;
     /// Takes `new` in lanes of `mask` and keeps `old` in the others.
     fn blend(old: &mut [Self; 32], new: &[Self; 32], mask: u32);
 }
@@ -210,6 +213,11 @@ impl Word for u32 {
     #[inline(always)]
     fn to_bytes(self, bytes: &mut [u8]) {
         bytes.copy_from_slice(&self.to_le_bytes());
+    }
+
+    #[inline(always)]
+    fn choose(isa: Isa, mask: u32, yes: &Row32, no: &Row32) -> Option<Row32> {
+        isa.choose32(mask, yes, no)
     }
 
     #[inline(always)]
@@ -250,6 +258,11 @@ impl Word for u64 {
     #[inline(always)]
     fn to_bytes(self, bytes: &mut [u8]) {
         bytes.copy_from_slice(&self.to_le_bytes());
+    }
+
+    #[inline(always)]
+    fn choose(isa: Isa, mask: u32, yes: &Row64, no: &Row64) -> Option<Row64> {
+        isa.choose64(mask, yes, no)
     }
 
     #[inline(always)]

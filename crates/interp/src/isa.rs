@@ -3,6 +3,9 @@
 //! Every lane loop exists three times: for the baseline of the target, for AVX2 with FMA, and for AVX-512. The choice is made once,
 //! when a kernel is decoded, and costs one indirect call for each warp instruction.
 
+use warploom_exec::memory::Gather;
+
+use crate::frame::{Row32, Row64};
 use crate::machine::{Flow, Machine};
 use crate::program::Inst;
 
@@ -64,22 +67,14 @@ impl Op {
 
     /// The instance for this host.
     pub(crate) fn select(self, isa: Isa) -> OpFn {
-        match isa.level() {
+        match isa {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => self.avx512,
+            Isa::Avx512(_) => self.avx512,
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => self.avx2,
-            Level::Baseline => self.baseline,
+            Isa::Avx2(_) => self.avx2,
+            Isa::Baseline => self.baseline,
         }
     }
-}
-
-enum Level {
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    Baseline,
 }
 
 /// The processor that lane loops are chosen for, by the names of the x86-64 psABI. One that the host is not is the best that it is; on
@@ -97,36 +92,107 @@ pub enum Processor {
 
 /// Proof of what the host has: the tokens can only be had where the instructions exist.
 #[derive(Clone, Copy)]
-pub(crate) struct Isa {
+pub(crate) enum Isa {
     #[cfg(target_arch = "x86_64")]
-    avx2: Option<pulp::x86::V3>,
+    Avx512(pulp::x86::V4),
     #[cfg(target_arch = "x86_64")]
-    avx512: Option<pulp::x86::V4>,
+    Avx2(pulp::x86::V3),
+    Baseline,
 }
 
 impl Isa {
     /// Asks the host, for no more than `processor` has.
     #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "one kind of loop"))]
     pub(crate) fn detect(processor: Processor) -> Self {
-        Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(token) = pulp::x86::V4::try_new().filter(|_| processor == Processor::V4) {
+                return Self::Avx512(token);
+            }
+            if let Some(token) = pulp::x86::V3::try_new().filter(|_| processor != Processor::Baseline) {
+                return Self::Avx2(token);
+            }
+        }
+        Self::Baseline
+    }
+
+    /// How memory without a pattern is loaded.
+    #[inline(always)]
+    pub(crate) fn gather(self) -> Gather {
+        match self {
             #[cfg(target_arch = "x86_64")]
-            avx2: pulp::x86::V3::try_new().filter(|_| processor != Processor::Baseline),
+            Self::Avx512(token) => Gather::Avx512(token),
             #[cfg(target_arch = "x86_64")]
-            avx512: pulp::x86::V4::try_new().filter(|_| processor == Processor::V4),
+            Self::Avx2(_) => Gather::OneByOne,
+            Self::Baseline => Gather::OneByOne,
         }
     }
 
-    fn level(self) -> Level {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if self.avx512.is_some() {
-                return Level::Avx512;
+    /// [`Word::choose`](crate::frame::Word::choose) of 32-bit rows.
+    #[inline(always)]
+    pub(crate) fn choose32(self, mask: u32, yes: &Row32, no: &Row32) -> Option<Row32> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => {
+                let (yes, no): ([[u32; 16]; 2], [[u32; 16]; 2]) = (pulp::cast(*yes), pulp::cast(*no));
+                let mut out = [[0u32; 16]; 2];
+                for part in 0..2 {
+                    let taken = (mask >> (16 * part)) as u16;
+                    let (yes, no) = (pulp::cast(yes[part]), pulp::cast(no[part]));
+                    out[part] = pulp::cast(token.avx512f._mm512_mask_blend_epi32(taken, no, yes));
+                }
+                Some(pulp::cast(out))
             }
-            if self.avx2.is_some() {
-                return Level::Avx2;
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => None,
+            Self::Baseline => None,
+        }
+    }
+
+    /// [`Word::choose`](crate::frame::Word::choose) of 64-bit rows.
+    #[inline(always)]
+    pub(crate) fn choose64(self, mask: u32, yes: &Row64, no: &Row64) -> Option<Row64> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => {
+                let (yes, no): ([[u64; 8]; 4], [[u64; 8]; 4]) = (pulp::cast(*yes), pulp::cast(*no));
+                let mut out = [[0u64; 8]; 4];
+                for part in 0..4 {
+                    let taken = (mask >> (8 * part)) as u8;
+                    let (yes, no) = (pulp::cast(yes[part]), pulp::cast(no[part]));
+                    out[part] = pulp::cast(token.avx512f._mm512_mask_blend_epi64(taken, no, yes));
+                }
+                Some(pulp::cast(out))
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => None,
+            Self::Baseline => None,
+        }
+    }
+
+    /// The lanes whose words have the top bit set. The compiler has no form of its own for the instructions that do this: from a loop
+    /// it makes tests of single lanes.
+    #[inline(always)]
+    pub(crate) fn top_bits(self, row: &Row32) -> u32 {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => {
+                let [low, high]: [[u32; 16]; 2] = pulp::cast(*row);
+                let half = |half| u32::from(token.avx512dq._mm512_movepi32_mask(pulp::cast(half)));
+                half(low) | half(high) << 16
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => {
+                let quarters: [[u32; 8]; 4] = pulp::cast(*row);
+                let quarter = |quarter| token.avx._mm256_movemask_ps(pulp::cast(quarter)) as u32;
+                quarters.into_iter().rev().fold(0, |bits, eight| bits << 8 | quarter(eight))
+            }
+            // Through memory: in one piece with what makes the row the compiler does all of it lane by lane.
+            Self::Baseline => {
+                let row = std::hint::black_box(row);
+                (0..32).fold(0, |bits, lane| bits | (row[lane] as i32 >> 31) as u32 & 1 << lane)
             }
         }
-        Level::Baseline
     }
 }
 
@@ -134,7 +200,7 @@ impl Isa {
 mod x86 {
     use warploom_exec::fault::FaultKind;
 
-    use super::LaneOp;
+    use super::{Isa, LaneOp};
     use crate::machine::{Flow, Machine};
     use crate::program::Inst;
 
@@ -150,18 +216,30 @@ mod x86 {
     }
 
     pub(super) fn avx2<K: LaneOp>(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let Some(token) = machine.isa.avx2 else { return absent(machine, mask) };
+        let Isa::Avx2(token) = machine.isa else { return absent(machine, mask) };
         token.vectorize(Body(
             #[inline(always)]
-            move || K::run(machine, inst, mask),
+            move || {
+                // Looked at once more, so that the compiler knows it where the operation asks.
+                if !matches!(machine.isa, Isa::Avx2(_)) {
+                    return absent(machine, mask);
+                }
+                K::run(machine, inst, mask)
+            },
         ))
     }
 
     pub(super) fn avx512<K: LaneOp>(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let Some(token) = machine.isa.avx512 else { return absent(machine, mask) };
+        let Isa::Avx512(token) = machine.isa else { return absent(machine, mask) };
         token.vectorize(Body(
             #[inline(always)]
-            move || K::run(machine, inst, mask),
+            move || {
+                // Looked at once more, so that the compiler knows it where the operation asks.
+                if !matches!(machine.isa, Isa::Avx512(_)) {
+                    return absent(machine, mask);
+                }
+                K::run(machine, inst, mask)
+            },
         ))
     }
 

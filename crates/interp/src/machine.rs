@@ -5,7 +5,7 @@ use warploom_exec::grid::Grid;
 use warploom_exec::memory::View;
 
 use crate::cta::CtaShared;
-use crate::frame::{FULL, Frame, Word};
+use crate::frame::{FULL, Frame, Word, before};
 use crate::isa::Isa;
 use crate::program::{Function, Inst, Program};
 use crate::warp::Warp;
@@ -82,9 +82,12 @@ impl<'a> Machine<'a> {
     /// Writes `row` to register `slot` in the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn put<D: Word>(&mut self, slot: u32, mask: u32, row: &[D; 32]) {
+        let isa = self.isa;
         let old = D::row_mut(&mut self.frame, slot);
         if mask == FULL {
             *old = *row;
+        } else if let Some(new) = D::choose(isa, mask, row, &before(old)) {
+            *old = new;
         } else {
             // A copy in memory, which the compiler cannot see through: how lanes are picked from it must not shape the code that all
             // lanes run.
@@ -168,12 +171,12 @@ impl<'a> Machine<'a> {
     pub(crate) fn test2<A: Word>(&self, inst: &Inst, f: impl Fn(A, A) -> bool) -> u32 {
         let a = A::row(&self.frame, inst.a);
         let b = A::row(&self.frame, inst.b);
-        let mut bits = [0u32; 32];
+        let isa = self.isa;
+        let mut row = [0; 32];
         for lane in 0..32 {
-            bits[lane] = if f(a[lane], b[lane]) { 1 << lane } else { 0 };
+            row[lane] = u32::from(f(a[lane], b[lane])).wrapping_neg();
         }
-        // Through memory: in one piece with the comparisons the compiler makes this lane by lane.
-        std::hint::black_box(&bits).iter().fold(0, |all, bit| all | bit)
+        isa.top_bits(&row)
     }
 
     /// The value of predicate operand `p`: a slot, with `INVERT` set for `!p`.

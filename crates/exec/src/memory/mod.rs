@@ -20,11 +20,12 @@
 mod access;
 mod atomics;
 mod capacity;
+mod checked;
+mod gather;
 mod kept;
 mod machine;
 mod pages;
 mod physical;
-mod readable;
 mod registered;
 mod run;
 mod scalar;
@@ -41,10 +42,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard};
 
 pub use atomics::{AtomicOp, Order};
+pub use checked::{Run, RunMut};
+pub use gather::Gather;
 pub use kept::Kept;
 pub use machine::{MachineExtent, find_extent};
 pub use physical::{ExportError, Physical};
-pub use readable::Run;
 pub use registered::{HostRange, RegisterError};
 pub use scalar::{Atomic, Scalar};
 pub(crate) use scalar::{racy_copy, racy_fill};

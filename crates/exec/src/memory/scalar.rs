@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use portable_atomic::AtomicU128;
 
+use super::gather::{self, Gather};
+use super::view::LANES;
+
 mod sealed {
     pub trait Raw: Copy + Default + Eq + Send + Sync + 'static {
         const SIZE: u64;
@@ -24,6 +27,18 @@ mod sealed {
         /// # Safety
         /// As for `read`, and writable.
         unsafe fn write(address: u64, value: Self);
+
+        /// Reads for the lanes of `mask`, each at its base with `offset` added; other lanes of `out` keep what they hold.
+        ///
+        /// # Safety
+        /// As for `read`, for each of these addresses.
+        unsafe fn gather(
+            how: super::Gather,
+            bases: &[u64; super::LANES],
+            offset: u64,
+            mask: u32,
+            out: &mut [Self; super::LANES],
+        );
     }
 
     pub trait RawAtomic: Raw {
@@ -110,7 +125,7 @@ scalar! {
 }
 
 macro_rules! plain {
-    ($($int:ty, $atomic:ty;)*) => {$(
+    ($($int:ty, $atomic:ty, |$how:pat_param, $bases:ident, $offset:ident, $mask:ident, $out:ident| $gather:expr;)*) => {$(
         impl Raw for $int {
             const SIZE: u64 = size_of::<$int>() as u64;
 
@@ -125,15 +140,27 @@ macro_rules! plain {
                 // SAFETY: the caller's.
                 unsafe { <$atomic>::from_ptr(address as *mut $int) }.store(value, Ordering::Relaxed)
             }
+
+            #[inline(always)]
+            unsafe fn gather(
+                $how: Gather,
+                $bases: &[u64; LANES],
+                $offset: u64,
+                $mask: u32,
+                $out: &mut [$int; LANES],
+            ) {
+                // SAFETY: the caller's.
+                unsafe { $gather }
+            }
         }
     )*};
 }
 
 plain! {
-    u8, AtomicU8;
-    u16, AtomicU16;
-    u32, AtomicU32;
-    u64, AtomicU64;
+    u8, AtomicU8, |_, bases, offset, mask, out| gather::one_by_one(bases, offset, mask, out);
+    u16, AtomicU16, |_, bases, offset, mask, out| gather::one_by_one(bases, offset, mask, out);
+    u32, AtomicU32, |how, bases, offset, mask, out| gather::words(how, bases, offset, mask, out);
+    u64, AtomicU64, |how, bases, offset, mask, out| gather::doubles(how, bases, offset, mask, out);
 }
 
 /// A plain access of 16 bytes is two of 8: PTX promises no more for a weak one.
@@ -154,6 +181,12 @@ impl Raw for u128 {
             u64::write(address, value as u64);
             u64::write(address + 8, (value >> 64) as u64);
         }
+    }
+
+    #[inline(always)]
+    unsafe fn gather(_: Gather, bases: &[u64; LANES], offset: u64, mask: u32, out: &mut [u128; LANES]) {
+        // SAFETY: the caller's.
+        unsafe { gather::one_by_one(bases, offset, mask, out) }
     }
 }
 

@@ -6,7 +6,8 @@
 //! extent otherwise, and lane by lane only if that fails.
 
 use super::Memory;
-use super::readable::Run;
+use super::checked::Run;
+use super::gather::Gather;
 use super::scalar::{Raw, Scalar};
 use super::table::Extent;
 use crate::fault::{AccessFault, AccessKind, Refusal};
@@ -88,13 +89,15 @@ pub struct Lanes<'a> {
     pub spread: Spread,
     /// Any number, best the same for accesses that hit the same allocation.
     pub site: u32,
+    /// How the processor loads from addresses without a pattern.
+    pub gather: Gather,
 }
 
 impl<'a> Lanes<'a> {
     /// The lanes of `mask` at these addresses, for accesses of `size` bytes.
     pub fn new(bases: &'a [u64; LANES], mask: u32, size: u64) -> Lanes<'a> {
         let spread = if mask == u32::MAX { spread(bases, size) } else { Spread::Other };
-        Lanes { bases, offset: 0, mask, spread, site: 0 }
+        Lanes { bases, offset: 0, mask, spread, site: 0, gather: Gather::OneByOne }
     }
 
     #[inline(always)]
@@ -158,15 +161,7 @@ impl<'m> View<'m> {
     fn one_extent(&mut self, at: &Lanes<'_>, size: u64, kind: AccessKind) -> bool {
         let first = at.address(at.mask.trailing_zeros() as usize % LANES);
         let Ok(extent) = self.find(at.site, first, size, kind) else { return false };
-        let last = extent.span - size;
-        let start = extent.start.wrapping_sub(at.offset);
-        let mut outside = 0;
-        for (lane, base) in at.bases.iter().enumerate() {
-            let active = u64::from(at.mask >> lane & 1).wrapping_neg();
-            let beyond = u64::from(base.wrapping_sub(start) > last);
-            outside |= (beyond | base.wrapping_add(at.offset) & (size - 1)) & active;
-        }
-        outside == 0
+        are_inside(at.bases, at.offset, at.mask, [extent.start, extent.span], size)
     }
 
     /// Whether the `len` bytes from each half warp's first address on may be accessed, and are aligned to `size`.
@@ -285,27 +280,10 @@ impl<'m> View<'m> {
                     }
                     return Ok(());
                 }
-                _ if self.one_extent(&at, T::SIZE, AccessKind::Load) => {
-                    for (lane, out) in out.iter_mut().enumerate() {
-                        // SAFETY: checked for all lanes, mapped as in `load`.
-                        *out = unsafe { T::read(at.address(lane)) };
-                    }
-                    return Ok(());
-                }
                 _ => {}
             }
         }
-        let whole = self.one_extent(&at, T::SIZE, AccessKind::Load);
-        for lane in lanes(at.mask) {
-            let address = at.address(lane);
-            if !whole {
-                self.check_aligned(at.site, address, T::SIZE, AccessKind::Load)
-                    .map_err(|fault| in_lane(fault, lane))?;
-            }
-            // SAFETY: checked for the lane or for all, mapped as in `load`.
-            out[lane] = unsafe { T::read(address) };
-        }
-        Ok(())
+        self.gather_vector(at, [out])
     }
 
     /// Loads for a full warp whose `bases` lie as `spread` says, if that is a pattern and all of it may be accessed: false leaves `out`
@@ -379,11 +357,11 @@ impl<'m> View<'m> {
     pub fn gather_vector<T: Scalar, const N: usize>(
         &mut self,
         at: Lanes<'_>,
-        out: &mut [[T; LANES]; N],
+        out: [&mut [T; LANES]; N],
     ) -> Result<(), Box<AccessFault>> {
         let size = T::SIZE * N as u64;
         if at.mask == u32::MAX && at.spread == Spread::Same && self.both_halves(&at, size, size, AccessKind::Load) {
-            for (i, out) in out.iter_mut().enumerate() {
+            for (i, out) in out.into_iter().enumerate() {
                 let (low, high) = out.split_at_mut(HALF);
                 // SAFETY: checked for all lanes, mapped as in `load`.
                 unsafe {
@@ -393,16 +371,16 @@ impl<'m> View<'m> {
             }
             return Ok(());
         }
-        let whole = self.one_extent(&at, size, AccessKind::Load);
-        for lane in lanes(at.mask) {
-            let address = at.address(lane);
-            if !whole {
-                self.check_aligned(at.site, address, size, AccessKind::Load).map_err(|fault| in_lane(fault, lane))?;
+        if !self.one_extent(&at, size, AccessKind::Load) {
+            for lane in lanes(at.mask) {
+                self.check_aligned(at.site, at.address(lane), size, AccessKind::Load)
+                    .map_err(|fault| in_lane(fault, lane))?;
             }
-            for (i, out) in out.iter_mut().enumerate() {
-                // SAFETY: checked for the lane or for all, mapped as in `load`.
-                out[lane] = unsafe { T::read(address + i as u64 * T::SIZE) };
-            }
+        }
+        for (i, out) in out.into_iter().enumerate() {
+            let offset = at.offset.wrapping_add(i as u64 * T::SIZE);
+            // SAFETY: checked for all lanes, mapped as in `load`.
+            unsafe { T::gather(at.gather, at.bases, offset, at.mask, out) };
         }
         Ok(())
     }
@@ -471,6 +449,20 @@ pub fn spread<A: Copy + Into<u64>>(addresses: &[A; LANES], size: u64) -> Spread 
         }
     }
     Spread::Other
+}
+
+/// Whether elements of `size` bytes at the addresses of all active lanes are inside the `span` bytes from `start` on, and aligned.
+#[inline(always)]
+pub(super) fn are_inside(bases: &[u64; LANES], offset: u64, mask: u32, [start, span]: [u64; 2], size: u64) -> bool {
+    let Some(last) = span.checked_sub(size) else { return false };
+    let start = start.wrapping_sub(offset);
+    let mut outside = 0;
+    for (lane, base) in bases.iter().enumerate() {
+        let active = u64::from(mask >> lane & 1).wrapping_neg();
+        let beyond = u64::from(base.wrapping_sub(start) > last);
+        outside |= (beyond | base.wrapping_add(offset) & (size - 1)) & active;
+    }
+    outside == 0
 }
 
 fn consecutive(first: u64, size: u64) -> [u64; LANES] {

@@ -9,8 +9,8 @@ use warploom_exec::copy::{FillWidth, Side};
 use warploom_exec::fault::{AccessKind, Nearest, Refusal};
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::memory::{
-    ALIGNMENT, AllocError, AllocSpec, AtomicOp, FreeError, GRANULE, HostRange, Lanes, Memory, MemoryKind, Options,
-    Order, RegisterError,
+    ALIGNMENT, AllocError, AllocSpec, AtomicOp, FreeError, GRANULE, Gather, HostRange, Lanes, Memory, MemoryKind,
+    Options, Order, RegisterError, Run, RunMut,
 };
 
 use crate::toy::{engine, memory};
@@ -179,10 +179,10 @@ fn warps_read_and_write_in_every_pattern() {
     view.load_run(base, &mut out).unwrap();
     assert_eq!(out, std::array::from_fn::<u32, 32, _>(|lane| lane as u32));
     let mut back = [[0u32; 32]; 4];
-    view.gather_vector(Lanes::new(&vectors, u32::MAX, 16), &mut back).unwrap();
+    view.gather_vector(Lanes::new(&vectors, u32::MAX, 16), back.each_mut()).unwrap();
     assert_eq!(back, rows);
     assert_eq!(
-        view.gather_vector(Lanes::new(&consecutive, 2, 16), &mut back).unwrap_err().refusal,
+        view.gather_vector(Lanes::new(&consecutive, 2, 16), back.each_mut()).unwrap_err().refusal,
         Refusal::Misaligned
     );
 }
@@ -203,7 +203,7 @@ fn half_warps_have_patterns_of_their_own() {
     view.gather(Lanes::new(&two, u32::MAX, 4), &mut out).unwrap();
     assert_eq!(out, std::array::from_fn::<u32, 32, _>(|lane| 100 + lane as u32 / 16 * 16));
     let mut pairs = [[0_u32; 32]; 2];
-    view.gather_vector(Lanes::new(&two, u32::MAX, 8), &mut pairs).unwrap();
+    view.gather_vector(Lanes::new(&two, u32::MAX, 8), pairs.each_mut()).unwrap();
     assert_eq!((pairs[0][3], pairs[1][3], pairs[0][20], pairs[1][20]), (100, 101, 116, 117));
     // The upper half runs over the end: the fault names its first lane there.
     let over: [u64; 32] = std::array::from_fn(|lane| base + (lane as u64 / 16) * (4096 - 32) + (lane as u64 % 16) * 4);
@@ -577,4 +577,60 @@ proptest! {
         listed.sort_unstable();
         prop_assert_eq!(listed, live.into_iter().collect::<Vec<_>>());
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn gathers_of_the_host_load_what_single_loads_do() {
+    let Some(token) = pulp::x86::V4::try_new() else { return };
+    let memory = memory(1 << 30);
+    let base = alloc(&memory, 4096);
+    let mut view = memory.view();
+    for word in 0..1024 {
+        view.store::<u32>(base + word * 4, word as u32 ^ 0x5a5a).unwrap();
+    }
+    let bases: [u64; 32] = std::array::from_fn(|lane| base - 64 + (lane as u64 * 37 % 101) * 16);
+    for mask in [u32::MAX, 1, 1 << 31, 0x8001_7ff0, 0x0f0f_3c3c] {
+        let at = |gather, size| Lanes { offset: 64, gather, ..Lanes::new(&bases, mask, size) };
+        let mut words = [[[7_u32; 32]; 4]; 2];
+        let mut doubles = [[[7_u64; 32]; 2]; 2];
+        for (index, how) in [Gather::OneByOne, Gather::Avx512(token)].into_iter().enumerate() {
+            view.gather_vector(at(how, 16), words[index].each_mut()).unwrap();
+            view.gather_vector(at(how, 16), doubles[index].each_mut()).unwrap();
+        }
+        assert_eq!(words[0], words[1]);
+        assert_eq!(doubles[0], doubles[1]);
+        let lane = mask.trailing_zeros() as usize;
+        assert_eq!(words[1][1][lane], (lane as u32 * 37 % 101 * 4 + 1) ^ 0x5a5a);
+        assert_eq!(words[1][1].iter().filter(|&&word| word == 7).count(), mask.count_zeros() as usize);
+    }
+    // The lane that fails is told as without.
+    let over = Lanes { offset: 4096, gather: Gather::Avx512(token), ..Lanes::new(&bases, 1 << 9, 4) };
+    assert_eq!(view.gather(over, &mut [0_u32; 32]).unwrap_err().lane, 9);
+}
+
+#[test]
+fn shared_bytes_are_accessed_by_all_lanes_or_by_none() {
+    let mut bytes = vec![0; 264];
+    let skew = bytes.as_ptr().align_offset(8);
+    let bytes = &mut bytes[skew..skew + 256];
+    let places: [u64; 32] = std::array::from_fn(|lane| (31 - lane as u64) * 8);
+    let rows: [[u32; 32]; 2] = std::array::from_fn(|row| std::array::from_fn(|lane| (row * 100 + lane) as u32));
+    assert!(RunMut::of(bytes).scatter(&places, u32::MAX, rows.each_ref()));
+    let mut back = [[0_u32; 32]; 2];
+    assert!(Run::of(bytes).gather(Gather::OneByOne, &places, u32::MAX, back.each_mut()));
+    assert_eq!(back, rows);
+    // In ascending order, so that lanes at the same place see each other's updates.
+    assert!(RunMut::of(bytes).update(&[16; 32], 0xff, |_, old: u32| old + 1));
+    assert!(Run::of(bytes).gather(Gather::OneByOne, &[16; 32], 1, [&mut back[0]]));
+    assert_eq!(back[0][0], 29 + 8);
+    // One lane outside, or not aligned: nothing happens.
+    for bad in [256, 252, 4, u64::MAX - 3] {
+        let places: [u64; 32] = std::array::from_fn(|lane| if lane == 5 { bad } else { lane as u64 * 8 });
+        assert!(!RunMut::of(bytes).scatter(&places, u32::MAX, [&[9999_u32; 32]; 2]));
+        assert!(!Run::of(bytes).gather(Gather::OneByOne, &places, u32::MAX, back.each_mut()));
+        assert!(Run::of(bytes).gather(Gather::OneByOne, &places, !(1 << 5), back.each_mut()));
+    }
+    assert!(!RunMut::of(bytes).update(&[254; 32], 1, |_, old: u32| old));
+    assert!(bytes.chunks(4).all(|word| word != 9999_u32.to_le_bytes()));
 }

@@ -3,7 +3,8 @@
 use warploom_ptx::ir::{BoolOp, Compare, Op as Ir, ScalarType};
 
 use super::{Decoded, Decoder, Refused};
-use crate::half::{Bf16, F16, FlushedF32};
+use crate::frame::FULL;
+use crate::half::{Bf16, F16, FlushedF16, FlushedF32};
 use crate::isa::Op;
 use crate::lane::Lane;
 use crate::ops::compare::{self as ops, Comparison, Destination, Finish, PLAIN};
@@ -25,13 +26,13 @@ impl Decoder<'_> {
                         let (Some(shift), Some(p)) = (part, p) else { continue };
                         let (a, b) = (self.half(a, shift), self.half(b, shift));
                         let to = Destination::Predicates(p, None);
-                        let op = comparison(half, cmp, ftz)?;
-                        self.compare(op, [a, b], combine, to);
+                        let how = comparison(half, cmp, ftz)?;
+                        self.compare(how, [a, b], combine, to);
                     }
                     return Ok(());
                 }
-                let op = comparison(ty, cmp, ftz)?;
-                self.compare(op, [a, b], combine, Destination::Predicates(p, q));
+                let how = comparison(ty, cmp, ftz)?;
+                self.compare(how, [a, b], combine, Destination::Predicates(p, q));
             }
             Ir::Set { cmp, ftz, dst_ty, ty, combine, dst, a, b } => {
                 let combine = combine.map(|(op, c)| (op, self.predicate(c)));
@@ -45,18 +46,18 @@ impl Decoder<'_> {
                     _ => u32::MAX,
                 };
                 if let Some(half) = half_of(ty) {
-                    let op = comparison(half, cmp, ftz)?;
+                    let how = comparison(half, cmp, ftz)?;
                     let one = if matches!(dst_ty, ScalarType::U32 | ScalarType::S32) { 0xffff } else { one };
                     let parts = [0, 16].map(|shift| {
                         let (a, b, part) = (self.half(a, shift), self.half(b, shift), self.temporary32());
-                        self.compare(op, [a, b], combine, Destination::Word(part, one));
+                        self.compare(how, [a, b], combine, Destination::Word(part, one));
                         part
                     });
                     self.emit(Op::lanes::<moves::Pack2x16>(), d, [parts[0], parts[1], 0], 0);
                     return Ok(());
                 }
-                let op = comparison(ty, cmp, ftz)?;
-                self.compare(op, [a, b], combine, Destination::Word(d, one));
+                let how = comparison(ty, cmp, ftz)?;
+                self.compare(how, [a, b], combine, Destination::Word(d, one));
             }
             Ir::Selp { ty, dst, a, b, c } => {
                 let c = self.predicate(c);
@@ -82,13 +83,16 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    fn compare(&mut self, op: Op, [a, b]: [u32; 2], combine: Option<(BoolOp, u32)>, to: Destination) {
+    fn compare(&mut self, how: Compared, [a, b]: [u32; 2], combine: Option<(BoolOp, u32)>, to: Destination) {
+        let Compared { op, swapped, complement } = how;
+        let [a, b] = if swapped { [b, a] } else { [a, b] };
+        let complement = if complement { FULL } else { 0 };
         match (combine, to) {
-            (None, Destination::Predicates(p, None)) => self.emit(op, p, [a, b, 0], PLAIN),
+            (None, Destination::Predicates(p, None)) => self.emit(op, p, [a, b, complement], PLAIN),
             _ => {
                 let index = self.function.finishes.len() as u32;
                 self.function.finishes.push(Finish { combine, to });
-                self.emit(op, 0, [a, b, 0], index);
+                self.emit(op, 0, [a, b, complement], index);
             }
         }
     }
@@ -110,39 +114,65 @@ pub(super) fn half_of(ty: ScalarType) -> Option<ScalarType> {
     }
 }
 
-fn comparison(ty: ScalarType, cmp: Compare, ftz: bool) -> Decoded<Op> {
+/// A comparison by the operations that there are.
+#[derive(Clone, Copy)]
+struct Compared {
+    op: Op,
+    /// With the operands in the other order.
+    swapped: bool,
+    /// It holds where the operation does not.
+    complement: bool,
+}
+
+fn comparison(ty: ScalarType, cmp: Compare, ftz: bool) -> Decoded<Compared> {
     Ok(match (ty, ty.bits(), ty.is_signed()) {
-        (ScalarType::F32, ..) if ftz => by_relation::<FlushedF32>(cmp),
-        (ScalarType::F32, ..) => by_relation::<f32>(cmp),
-        (ScalarType::F64, ..) => by_relation::<f64>(cmp),
-        (ScalarType::F16, ..) if ftz => by_relation::<crate::half::FlushedF16>(cmp),
-        (ScalarType::F16, ..) => by_relation::<F16>(cmp),
-        (ScalarType::Bf16, ..) => by_relation::<Bf16>(cmp),
-        (_, 16, false) => by_relation::<u16>(cmp),
-        (_, 16, true) => by_relation::<i16>(cmp),
-        (_, 32, false) => by_relation::<u32>(cmp),
-        (_, 32, true) => by_relation::<i32>(cmp),
-        (_, 64, false) => by_relation::<u64>(cmp),
-        (_, 64, true) => by_relation::<i64>(cmp),
+        (ScalarType::F32, ..) if ftz => partial::<FlushedF32>(cmp),
+        (ScalarType::F32, ..) => partial::<f32>(cmp),
+        (ScalarType::F64, ..) => partial::<f64>(cmp),
+        (ScalarType::F16, ..) if ftz => partial::<FlushedF16>(cmp),
+        (ScalarType::F16, ..) => partial::<F16>(cmp),
+        (ScalarType::Bf16, ..) => partial::<Bf16>(cmp),
+        (_, 16, false) => total::<u16>(cmp)?,
+        (_, 16, true) => total::<i16>(cmp)?,
+        (_, 32, false) => total::<u32>(cmp)?,
+        (_, 32, true) => total::<i32>(cmp)?,
+        (_, 64, false) => total::<u64>(cmp)?,
+        (_, 64, true) => total::<i64>(cmp)?,
         _ => return Err(Refused::Unsupported),
     })
 }
 
-fn by_relation<T: Lane + PartialOrd>(cmp: Compare) -> Op {
-    match cmp {
-        Compare::Eq => Op::lanes::<Comparison<T, ops::Eq>>(),
-        Compare::Ne => Op::lanes::<Comparison<T, ops::Ne>>(),
-        Compare::Lt => Op::lanes::<Comparison<T, ops::Lt>>(),
-        Compare::Le => Op::lanes::<Comparison<T, ops::Le>>(),
-        Compare::Gt => Op::lanes::<Comparison<T, ops::Gt>>(),
-        Compare::Ge => Op::lanes::<Comparison<T, ops::Ge>>(),
-        Compare::Equ => Op::lanes::<Comparison<T, ops::Equ>>(),
-        Compare::Neu => Op::lanes::<Comparison<T, ops::Neu>>(),
-        Compare::Ltu => Op::lanes::<Comparison<T, ops::Ltu>>(),
-        Compare::Leu => Op::lanes::<Comparison<T, ops::Leu>>(),
-        Compare::Gtu => Op::lanes::<Comparison<T, ops::Gtu>>(),
-        Compare::Geu => Op::lanes::<Comparison<T, ops::Geu>>(),
-        Compare::Num => Op::lanes::<Comparison<T, ops::Num>>(),
-        Compare::Nan => Op::lanes::<Comparison<T, ops::Nan>>(),
-    }
+/// The comparison of floating-point values: both operands may be on neither side of each other.
+fn partial<T: Lane + PartialOrd>(cmp: Compare) -> Compared {
+    let (op, swapped, complement) = match cmp {
+        Compare::Eq => (Op::lanes::<Comparison<T, ops::Eq>>(), false, false),
+        Compare::Neu => (Op::lanes::<Comparison<T, ops::Eq>>(), false, true),
+        Compare::Ne => (Op::lanes::<Comparison<T, ops::Ne>>(), false, false),
+        Compare::Equ => (Op::lanes::<Comparison<T, ops::Ne>>(), false, true),
+        Compare::Lt => (Op::lanes::<Comparison<T, ops::Lt>>(), false, false),
+        Compare::Geu => (Op::lanes::<Comparison<T, ops::Lt>>(), false, true),
+        Compare::Gt => (Op::lanes::<Comparison<T, ops::Lt>>(), true, false),
+        Compare::Leu => (Op::lanes::<Comparison<T, ops::Lt>>(), true, true),
+        Compare::Le => (Op::lanes::<Comparison<T, ops::Le>>(), false, false),
+        Compare::Gtu => (Op::lanes::<Comparison<T, ops::Le>>(), false, true),
+        Compare::Ge => (Op::lanes::<Comparison<T, ops::Le>>(), true, false),
+        Compare::Ltu => (Op::lanes::<Comparison<T, ops::Le>>(), true, true),
+        Compare::Num => (Op::lanes::<Comparison<T, ops::Num>>(), false, false),
+        Compare::Nan => (Op::lanes::<Comparison<T, ops::Num>>(), false, true),
+    };
+    Compared { op, swapped, complement }
+}
+
+/// The comparison of integers.
+fn total<T: Lane + PartialOrd>(cmp: Compare) -> Decoded<Compared> {
+    let (op, swapped, complement) = match cmp {
+        Compare::Eq => (Op::lanes::<Comparison<T, ops::Eq>>(), false, false),
+        Compare::Ne => (Op::lanes::<Comparison<T, ops::Eq>>(), false, true),
+        Compare::Lt => (Op::lanes::<Comparison<T, ops::Lt>>(), false, false),
+        Compare::Ge => (Op::lanes::<Comparison<T, ops::Lt>>(), false, true),
+        Compare::Gt => (Op::lanes::<Comparison<T, ops::Lt>>(), true, false),
+        Compare::Le => (Op::lanes::<Comparison<T, ops::Lt>>(), true, true),
+        _ => return Err(Refused::Unsupported),
+    };
+    Ok(Compared { op, swapped, complement })
 }

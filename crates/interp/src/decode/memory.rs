@@ -8,7 +8,7 @@ use crate::frame::Word;
 use crate::isa::Op;
 use crate::machine::NO_GUARD;
 use crate::memory::{Access, Base, Extend, FORGOTTEN, FRESH, Slot, StateSpace};
-use crate::ops::atomic::{self, AtomicSite};
+use crate::ops::atomic::{self, AtomicSite, Shared32};
 use crate::ops::global::{
     LoadGlobal, LoadGlobalVector, LoadNarrow, LoadParam, LoadVariable, StoreGlobal, StoreGlobalVector, StoreNarrow,
 };
@@ -56,9 +56,12 @@ impl Decoder<'_> {
                 let words = results.iter().chain(&operands).all(|slot| matches!(slot, Slot::Word(_)));
                 let simple = ty.bytes() == 4 && operands.len() == 1 && words && replacement.is_none();
                 let run = match space {
-                    StateSpace::Shared if simple => atomic::shared32,
-                    StateSpace::Global if simple && !ty.is_float() => atomic::global32,
-                    _ => atomic::atomic,
+                    StateSpace::Shared if simple && *op == ir::AtomicOp::Add && !ty.is_float() => {
+                        Op::lanes::<Shared32<true>>()
+                    }
+                    StateSpace::Shared if simple => Op::lanes::<Shared32<false>>(),
+                    StateSpace::Global if simple && !ty.is_float() => Op::scalar(atomic::global32),
+                    _ => Op::scalar(atomic::atomic),
                 };
                 let site = self.function.atomics.len() as u32;
                 self.function.atomics.push(AtomicSite {
@@ -72,7 +75,7 @@ impl Decoder<'_> {
                     operands,
                     replacement,
                 });
-                self.emit(Op::scalar(run), 0, [0; 3], site);
+                self.emit(run, 0, [0; 3], site);
             }
             _ => return Err(Refused::Unsupported),
         }

@@ -3,11 +3,12 @@
 //! Global ones are atomics of the host. Shared and local ones are plain updates: a CTA runs on one OS thread.
 
 use warploom_exec::fault::{AccessKind, FaultKind};
-use warploom_exec::memory::{AtomicOp as HostOp, Order};
+use warploom_exec::memory::{AtomicOp as HostOp, Order, RunMut};
 use warploom_numerics::atomic::{self, Update};
 use warploom_ptx::ir::{AtomicOp, ScalarType};
 
 use crate::frame::Row64;
+use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::{Base, Slot, StateSpace, is_global};
 use crate::program::Inst;
@@ -89,47 +90,52 @@ pub(crate) fn global32(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
     Flow::Next
 }
 
-/// An operation of 32 bits other than `cas` on shared memory: site `imm`.
-pub(crate) fn shared32(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-    let function = machine.function;
-    let site = &function.atomics[inst.imm as usize];
-    let (op, ty) = (site.op, site.ty);
-    match op {
-        AtomicOp::Add if !ty.is_float() => shared32_by(machine, inst, mask, u32::wrapping_add),
-        _ => shared32_by(machine, inst, mask, |old, b| updated(op, ty, false, old.into(), b.into(), 0) as u32),
-    }
-}
+/// An operation of 32 bits other than `cas` on shared memory: site `imm`. `ADD`: the operation is addition of integers.
+pub(crate) struct Shared32<const ADD: bool>;
 
-#[inline(always)]
-fn shared32_by(machine: &mut Machine<'_>, inst: &Inst, mask: u32, update: impl Fn(u32, u32) -> u32) -> Flow {
-    let function = machine.function;
-    let site = &function.atomics[inst.imm as usize];
-    let [Slot::Word(operand)] = site.operands.as_slice() else { return atomic(machine, inst, mask) };
-    let result = match site.results.as_slice() {
-        [Slot::Word(slot)] => Some(*slot),
-        _ => None,
-    };
-    let addresses = machine.addresses(site.base, site.offset);
-    let mut old = [0; 32];
-    let mut changed = false;
-    for lane in lanes(mask) {
-        let place = match machine.shared_place(addresses[lane], 4, AccessKind::Atomic) {
-            Ok(place) => place,
-            Err(kind) => return machine.fail(1 << lane, kind),
+impl<const ADD: bool> LaneOp for Shared32<ADD> {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let function = machine.function;
+        let site = &function.atomics[inst.imm as usize];
+        let (op, ty) = (site.op, site.ty);
+        let [Slot::Word(operand)] = site.operands.as_slice() else { return atomic(machine, inst, mask) };
+        let result = match site.results.as_slice() {
+            [Slot::Word(slot)] => Some(*slot),
+            _ => None,
         };
-        let b = machine.frame.r32[*operand as usize][lane];
-        if let Some(cell) = machine.cta.shared.get_mut(place..).and_then(|bytes| bytes.first_chunk_mut::<4>()) {
-            old[lane] = u32::from_le_bytes(*cell);
-            let new = update(old[lane], b);
-            changed |= new != old[lane];
-            *cell = new.to_le_bytes();
+        let addresses = machine.addresses(site.base, site.offset);
+        let operand = machine.frame.r32[*operand as usize];
+        let mut old = [0; 32];
+        let mut changed = false;
+        let done = RunMut::of(&mut machine.cta.shared).update(
+            &addresses,
+            mask,
+            #[inline(always)]
+            |lane, before: u32| {
+                let b = operand[lane];
+                let new = match ADD {
+                    true => before.wrapping_add(b),
+                    false => updated(op, ty, false, before.into(), b.into(), 0) as u32,
+                };
+                old[lane] = before;
+                changed |= new != before;
+                new
+            },
+        );
+        if !done {
+            let refused = |lane: usize| machine.shared_place(addresses[lane], 4, AccessKind::Atomic).err();
+            return match lanes(mask).find_map(|lane| Some((lane, refused(lane)?))) {
+                Some((lane, kind)) => machine.fail(1 << lane, kind),
+                None => atomic(machine, inst, mask),
+            };
         }
+        if let Some(slot) = result {
+            machine.put(slot, mask, &old);
+        }
+        machine.note_atomic(inst.imm, mask, changed, &addresses, || old.map(u64::from));
+        Flow::Next
     }
-    if let Some(slot) = result {
-        machine.put(slot, mask, &old);
-    }
-    machine.note_atomic(inst.imm, mask, changed, &addresses, || old.map(u64::from));
-    Flow::Next
 }
 
 fn width_mask(size: u32) -> u128 {

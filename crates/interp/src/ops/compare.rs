@@ -10,7 +10,7 @@ use crate::lane::Lane;
 use crate::machine::{Flow, Machine};
 use crate::program::Inst;
 
-/// How values are compared, as a type.
+/// How values are compared, as a type. All other relations are one of these of the operands in the other order, or the complement of one.
 pub(crate) trait Relation {
     const RELATION: compare::Relation;
 }
@@ -24,7 +24,7 @@ macro_rules! relations {
     )*};
 }
 
-relations!(Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan);
+relations!(Eq, Ne, Lt, Le, Num);
 
 /// What happens to the result of a comparison beyond one predicate.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub(crate) enum Destination {
 /// `imm` of a comparison whose result goes to predicate `d` and nowhere else.
 pub(crate) const PLAIN: u32 = u32::MAX;
 
-/// `setp` and `set` on values of type `T`.
+/// `setp` and `set` on values of type `T`. `c` is the mask of all lanes for the complement of the relation, else 0.
 pub(crate) struct Comparison<T, R>(PhantomData<(T, R)>);
 
 impl<T: Lane + PartialOrd, R: Relation> LaneOp for Comparison<T, R> {
@@ -55,7 +55,7 @@ impl<T: Lane + PartialOrd, R: Relation> LaneOp for Comparison<T, R> {
             inst,
             #[inline(always)]
             |a, b| compare::holds(R::RELATION, T::of(a), T::of(b)),
-        );
+        ) ^ inst.c;
         if inst.imm == PLAIN {
             machine.put_predicate(inst.d, mask, holds);
             return Flow::Next;

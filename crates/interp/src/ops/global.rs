@@ -4,24 +4,24 @@
 use std::marker::PhantomData;
 
 use warploom_exec::fault::{AccessFault, FaultKind};
-use warploom_exec::memory::{Lanes, Scalar, Spread};
+use warploom_exec::memory::{Gather, Lanes, Scalar, Spread};
 
 use crate::frame::Word;
 use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine};
-use crate::memory::Slot;
 use crate::ops::load_store::{load_access, load_uniform, store_access};
 use crate::program::Inst;
 
 /// Where the instruction accesses memory. A macro, because a function would borrow the whole machine.
 macro_rules! places {
-    ($machine:ident, $inst:ident, $mask:ident, $spread:ident) => {
+    ($machine:ident, $inst:ident, $mask:ident, $spread:ident, $gather:expr) => {
         Lanes {
             bases: &$machine.frame.r64[$inst.a as usize],
             offset: $inst.imm as i32 as u64,
             mask: $mask,
             spread: $spread,
             site: $inst.b,
+            gather: $gather,
         }
     };
 }
@@ -33,13 +33,14 @@ pub(crate) struct LoadGlobal<T, const GENERIC: bool>(PhantomData<T>);
 impl<T: Word + Scalar, const GENERIC: bool> LaneOp for LoadGlobal<T, GENERIC> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let how = machine.isa.gather();
         let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64);
         let bases = &machine.frame.r64[inst.a as usize];
         let first = [bases[0], bases[16]].map(|base| base.wrapping_add(inst.imm as i32 as u64));
         if machine.view.load_halves(inst.b, spread, first, T::row_mut(&mut machine.frame, inst.d)) {
             return Flow::Next;
         }
-        gather::<T, GENERIC>(machine, inst, mask, spread)
+        gather::<T, GENERIC>(machine, inst, mask, spread, how)
     }
 }
 
@@ -50,11 +51,12 @@ fn gather<T: Word + Scalar, const GENERIC: bool>(
     inst: &Inst,
     mask: u32,
     spread: Spread,
+    how: Gather,
 ) -> Flow {
-    let mut out = [T::default(); 32];
-    match machine.view.gather(places!(machine, inst, mask, spread), &mut out) {
+    let mut out = *T::row(&machine.frame, inst.d);
+    match machine.view.gather(places!(machine, inst, mask, spread, how), &mut out) {
         Ok(()) => {
-            machine.put(inst.d, mask, &out);
+            *T::row_mut(&mut machine.frame, inst.d) = out;
             Flow::Next
         }
         Err(_) if GENERIC => load_access(machine, inst.b, mask),
@@ -69,7 +71,9 @@ impl<T: Word + Scalar, const GENERIC: bool> LaneOp for StoreGlobal<T, GENERIC> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64);
-        let done = machine.view.scatter(places!(machine, inst, mask, spread), T::row(&machine.frame, inst.d));
+        let done = machine
+            .view
+            .scatter(places!(machine, inst, mask, spread, Gather::OneByOne), T::row(&machine.frame, inst.d));
         match done {
             Ok(()) => {
                 machine.stores += 1;
@@ -121,7 +125,7 @@ impl<T: Narrow, const GENERIC: bool> LaneOp for LoadNarrow<T, GENERIC> {
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64);
         let mut out = [T::default(); 32];
-        match machine.view.gather(places!(machine, inst, mask, spread), &mut out) {
+        match machine.view.gather(places!(machine, inst, mask, spread, Gather::OneByOne), &mut out) {
             Ok(()) => {
                 let mut wide = [0; 32];
                 for lane in 0..32 {
@@ -147,7 +151,7 @@ impl<T: Narrow, const GENERIC: bool> LaneOp for StoreNarrow<T, GENERIC> {
         for (value, &word) in values.iter_mut().zip(&machine.frame.r32[inst.d as usize]) {
             *value = T::narrow(word);
         }
-        match machine.view.scatter(places!(machine, inst, mask, spread), &values) {
+        match machine.view.scatter(places!(machine, inst, mask, spread, Gather::OneByOne), &values) {
             Ok(()) => {
                 machine.stores += 1;
                 Flow::Next
@@ -169,15 +173,17 @@ pub(crate) struct LoadGlobalVector<T, const N: usize, const GENERIC: bool>(Phant
 impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for LoadGlobalVector<T, N, GENERIC> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let how = machine.isa.gather();
         let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64 * N as u64);
+        let slots = &machine.function.accesses[inst.b as usize].slots;
         let mut out = [[T::default(); 32]; N];
-        match machine.view.gather_vector(places!(machine, inst, mask, spread), &mut out) {
+        for (row, slot) in out.iter_mut().zip(slots) {
+            *row = *T::row(&machine.frame, slot.row());
+        }
+        match machine.view.gather_vector(places!(machine, inst, mask, spread, how), out.each_mut()) {
             Ok(()) => {
-                let function = machine.function;
-                for (row, slot) in out.iter().zip(&function.accesses[inst.b as usize].slots) {
-                    if let Slot::Word(slot) | Slot::Double(slot) = *slot {
-                        machine.put(slot, mask, row);
-                    }
+                for (row, slot) in out.iter().zip(slots) {
+                    *T::row_mut(&mut machine.frame, slot.row()) = *row;
                 }
                 Flow::Next
             }
@@ -197,11 +203,9 @@ impl<T: Word + Scalar, const N: usize, const GENERIC: bool> LaneOp for StoreGlob
         let mut rows = [[T::default(); 32]; N];
         let function = machine.function;
         for (row, slot) in rows.iter_mut().zip(&function.accesses[inst.b as usize].slots) {
-            if let Slot::Word(slot) | Slot::Double(slot) = *slot {
-                *row = *T::row(&machine.frame, slot);
-            }
+            *row = *T::row(&machine.frame, slot.row());
         }
-        match machine.view.scatter_vector(places!(machine, inst, mask, spread), &rows) {
+        match machine.view.scatter_vector(places!(machine, inst, mask, spread, Gather::OneByOne), &rows) {
             Ok(()) => {
                 machine.stores += 1;
                 Flow::Next

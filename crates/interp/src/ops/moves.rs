@@ -49,8 +49,15 @@ impl<T: crate::frame::Word> LaneOp for Selp<T> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let choose = machine.predicate(inst.c);
-        let mut out = *T::row(&machine.frame, inst.b);
-        T::blend(&mut out, T::row(&machine.frame, inst.a), choose);
+        let (a, b) = (T::row(&machine.frame, inst.a), T::row(&machine.frame, inst.b));
+        let out = T::choose(machine.isa, choose, a, b).unwrap_or_else(
+            #[inline(always)]
+            || {
+                let mut out = *b;
+                T::blend(&mut out, a, choose);
+                out
+            },
+        );
         machine.put(inst.d, mask, &out);
         Flow::Next
     }

@@ -6,13 +6,13 @@
 
 use std::marker::PhantomData;
 
-use warploom_exec::memory::Spread;
+use warploom_exec::memory::{Run, RunMut, Scalar, Spread};
 
 use crate::frame::Word;
 use crate::isa::LaneOp;
-use crate::machine::{Flow, Machine, lanes};
+use crate::machine::{Flow, Machine};
 use crate::ops::load_store::{load_access, store_access};
-use crate::program::Inst;
+use crate::program::{Function, Inst};
 
 /// Lanes of half a warp.
 const HALF: usize = 16;
@@ -31,28 +31,47 @@ fn range_mut(shared: &mut [u8], address: u64, len: usize, size: usize) -> Option
     if start.is_multiple_of(size) { shared.get_mut(start..start.checked_add(len)?) } else { None }
 }
 
+/// The addresses of an access at `offset` from `bases`.
+#[inline(always)]
+fn places<B: Word>(bases: &[B; 32], offset: u32) -> [u64; 32] {
+    let mut places = [0; 32];
+    for lane in 0..32 {
+        places[lane] = bases[lane].address(offset);
+    }
+    places
+}
+
+/// The rows that an access loads into or stores from.
+#[inline(always)]
+fn slots<const N: usize>(function: &Function, inst: &Inst) -> [u32; N] {
+    let mut rows = [inst.d; N];
+    if N > 1 {
+        for (row, slot) in rows.iter_mut().zip(&function.accesses[inst.b as usize].slots) {
+            *row = slot.row();
+        }
+    }
+    rows
+}
+
 /// A load of `N` elements of the registers' width: base in row `a` of width `B`, offset `imm`, access `b`.
 pub(crate) struct LoadShared<B, T, const N: usize>(PhantomData<(B, T)>);
 
-impl<B: Word + Into<u64>, T: Word, const N: usize> LaneOp for LoadShared<B, T, N> {
+impl<B: Word + Into<u64>, T: Word + Scalar, const N: usize> LaneOp for LoadShared<B, T, N> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let how = machine.isa.gather();
         let size = T::BYTES * N;
         let pattern = machine.spread::<B>(inst, mask, size as u64);
         let bases = B::row(&machine.frame, inst.a);
         let first = [bases[0], bases[HALF]].map(|base| base.address(inst.imm));
         let shared = &machine.cta.shared[..];
-        let function = machine.function;
         if pattern != Spread::Other {
+            let slots = slots::<N>(machine.function, inst);
             let len = if pattern == Spread::Same { size } else { size * HALF };
             if let Some(low) = range(shared, first[0], len, size)
                 && let Some(high) = range(shared, first[1], len, size)
             {
-                for index in 0..N {
-                    let slot = match N {
-                        1 => inst.d,
-                        _ => function.accesses[inst.b as usize].slots[index].row(),
-                    };
+                for (index, slot) in slots.into_iter().enumerate() {
                     let row = T::row_mut(&mut machine.frame, slot);
                     for (half, bytes) in [low, high].into_iter().enumerate() {
                         let row = &mut row[half * HALF..][..HALF];
@@ -68,21 +87,16 @@ impl<B: Word + Into<u64>, T: Word, const N: usize> LaneOp for LoadShared<B, T, N
                 return Flow::Next;
             }
         }
+        let slots = slots::<N>(machine.function, inst);
         let mut out = [[T::default(); 32]; N];
-        for lane in lanes(mask) {
-            let Some(bytes) = range(shared, bases[lane].address(inst.imm), size, size) else {
-                return load_access(machine, inst.b, mask);
-            };
-            for (row, bytes) in out.iter_mut().zip(bytes.chunks_exact(T::BYTES)) {
-                row[lane] = T::from_bytes(bytes);
-            }
+        for (row, slot) in out.iter_mut().zip(slots) {
+            *row = *T::row(&machine.frame, slot);
         }
-        if N == 1 {
-            machine.put(inst.d, mask, &out[0]);
-            return Flow::Next;
+        if !Run::of(shared).gather(how, &places(bases, inst.imm), mask, out.each_mut()) {
+            return load_access(machine, inst.b, mask);
         }
-        for (row, slot) in out.iter().zip(&function.accesses[inst.b as usize].slots) {
-            machine.put(slot.row(), mask, row);
+        for (row, slot) in out.iter().zip(slots) {
+            *T::row_mut(&mut machine.frame, slot) = *row;
         }
         Flow::Next
     }
@@ -91,16 +105,15 @@ impl<B: Word + Into<u64>, T: Word, const N: usize> LaneOp for LoadShared<B, T, N
 /// The store that goes with [`LoadShared`]: for one element the value is `d`.
 pub(crate) struct StoreShared<B, T, const N: usize>(PhantomData<(B, T)>);
 
-impl<B: Word + Into<u64>, T: Word, const N: usize> LaneOp for StoreShared<B, T, N> {
+impl<B: Word + Into<u64>, T: Word + Scalar, const N: usize> LaneOp for StoreShared<B, T, N> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let size = T::BYTES * N;
         let pattern = machine.spread::<B>(inst, mask, size as u64);
-        let function = machine.function;
         let mut rows = [T::row(&machine.frame, inst.d); N];
         if N > 1 {
-            for (row, &source) in rows.iter_mut().zip(&function.accesses[inst.b as usize].slots) {
-                *row = T::row(&machine.frame, source.row());
+            for (row, slot) in rows.iter_mut().zip(slots::<N>(machine.function, inst)) {
+                *row = T::row(&machine.frame, slot);
             }
         }
         machine.stores += 1;
@@ -124,14 +137,9 @@ impl<B: Word + Into<u64>, T: Word, const N: usize> LaneOp for StoreShared<B, T, 
                 return Flow::Next;
             }
         }
-        for lane in lanes(mask) {
-            let Some(bytes) = range_mut(shared, bases[lane].address(inst.imm), size, size) else {
-                return store_access(machine, inst.b, mask);
-            };
-            for (row, bytes) in rows.iter().zip(bytes.chunks_exact_mut(T::BYTES)) {
-                row[lane].to_bytes(bytes);
-            }
+        match RunMut::of(shared).scatter(&places(bases, inst.imm), mask, rows) {
+            true => Flow::Next,
+            false => store_access(machine, inst.b, mask),
         }
-        Flow::Next
     }
 }

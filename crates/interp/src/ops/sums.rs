@@ -87,11 +87,16 @@ impl LaneOp for Sums {
         }
         let mut inside = true;
         for sum in &site.sums {
-            let mut row = machine.frame.r32[sum.c as usize].map(f32::from_bits);
+            let mut row = [0.0; 32];
+            for (value, &bits) in row.iter_mut().zip(&machine.frame.r32[sum.c as usize]) {
+                *value = f32::from_bits(bits);
+            }
             for &factors in &sum.factors {
                 inside &= add_product(&machine.frame, &windows, factors, &mut row).is_some();
             }
-            machine.frame.r32[sum.d as usize] = row.map(|value| float::end_of_sum(value).to_bits());
+            for (bits, value) in machine.frame.r32[sum.d as usize].iter_mut().zip(row) {
+                *bits = float::end_of_sum(value).to_bits();
+            }
         }
         if !inside {
             return machine.fail(mask, FaultKind::Internal("a factor outside its window".into()));
