@@ -71,7 +71,7 @@ enum Form {
     Text,
     /// The syntax tree.
     Tree,
-    /// The typed intermediate representation that is executed: registers, blocks, instructions with their lines.
+    /// The typed intermediate representation: registers, blocks, instructions with their lines.
     Ir,
 }
 

@@ -6,6 +6,7 @@ pub mod image;
 pub mod ir;
 pub mod isa;
 pub mod lower;
+pub mod passes;
 pub mod syntax;
 pub mod verify;
 

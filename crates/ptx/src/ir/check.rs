@@ -3,16 +3,18 @@
 //! Lowering and linking are right or not for every input alike, so a body that breaks these rules is a mistake in a pass and not in the
 //! text: it runs behind each pass in debug builds ([`assert_sound`]) and in tests, and its message names the place. What it looks at: that every register exists and has the width and
 //! class that the list of operands gives ([`Inst::operands`](super::Inst::operands)), that blocks follow each other in [`Body::insts`] without gap, that branches go to blocks, `next` stands exactly where control
-//! can go on, edges that go back go to the header of a loop around them and loops nest, and that what an instruction names is in the body's own lists.
+//! can go on, edges that go back go to the header of a loop around them and loops nest, that calls have the arguments of their callees, that parameters are in their frames, that addresses in initial values are
+//! those of something, and that what an instruction names is in the body's own lists.
 
 use super::{
-    Body, Cfg, Function, FunctionId, GlobalId, Loop, Module, OperandRef, Reg, Role, ScalarType, Storage, Symbol,
-    Terminator, TerminatorKind,
+    Body, CallArg, CallTarget, Cfg, Function, FunctionId, Global, GlobalId, LocId, Loop, Module, Op, Operand,
+    OperandRef, Reg, RelocationTarget, Role, ScalarType, Storage, Symbol, Terminator, TerminatorKind,
 };
 use std::collections::{HashMap, HashSet};
 
 /// Checks every body of a module; the first broken rule, in words.
 pub fn check_module(module: &Module) -> Result<(), String> {
+    module.globals.iter().try_for_each(|global| check_global(module, global))?;
     for function in &module.functions {
         if let Some(body) = &function.body {
             check(module, function, body).map_err(|broken| format!("function {}: {broken}", function.name))?;
@@ -21,24 +23,44 @@ pub fn check_module(module: &Module) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks the place of a variable and the addresses in its initial value.
+fn check_global(module: &Module, global: &Global) -> Result<(), String> {
+    let Global { name, align, size, .. } = global;
+    require(align.is_power_of_two(), || format!("variable {name} is aligned to {align}"))?;
+    for relocation in &global.relocations {
+        let (exists, target) = match relocation.target {
+            RelocationTarget::Global(id) => ((id.0 as usize) < module.globals.len(), format!("{id:?}")),
+            RelocationTarget::Function(id) => ((id.0 as usize) < module.functions.len(), format!("{id:?}")),
+        };
+        require(exists, || format!("variable {name} refers to {target}, which does not exist"))?;
+        let end = relocation.offset.saturating_add(u64::from(relocation.size));
+        require(end <= *size, || {
+            format!("variable {name} has an address at {}..{end} of {size} bytes", relocation.offset)
+        })?;
+    }
+    Ok(())
+}
+
 /// Checks one body.
 pub fn check(module: &Module, function: &Function, body: &Body) -> Result<(), String> {
     let (globals, callees) = (body.globals.iter().copied().collect(), body.callees.iter().copied().collect());
     let checker = Checker { module, body, globals, callees };
-    checker.registers_of(function)?;
+    checker.parameters(function)?;
+    checker.lists()?;
     checker.blocks()?;
     checker.loops()?;
     for (number, block) in body.blocks.iter().enumerate() {
         let at = |broken: String| format!("b{number}: {broken}");
         for inst in &body.insts[block.insts.start as usize..block.insts.end as usize] {
-            let at = |broken: String| at(format!("line {}: {:?}: {broken}", inst.line, inst.op));
+            let at = |broken: String| at(format!("line {}: {}: {broken}", inst.line, inst.op));
             inst.operands().iter().try_for_each(|operand| checker.operand(operand)).map_err(at)?;
             inst.symbols().into_iter().try_for_each(|symbol| checker.symbol(symbol)).map_err(at)?;
-            if inst.loc.is_some_and(|loc| loc.index() >= body.locs.len()) {
-                return Err(at("no such source place".to_owned()));
+            checker.source(inst.loc).map_err(at)?;
+            if let Op::Call { target, returns, args, .. } = &inst.op {
+                checker.call(target, returns, args).map_err(at)?;
             }
         }
-        checker.terminator(&block.terminator).map_err(at)?;
+        checker.terminator(&block.terminator).and_then(|()| checker.source(block.terminator.loc)).map_err(at)?;
     }
     Ok(())
 }
@@ -71,14 +93,62 @@ impl Checker<'_> {
         self.body.regs.get(reg.0 as usize).map(|decl| decl.ty).ok_or_else(|| format!("{reg:?} is not declared"))
     }
 
-    fn registers_of(&self, function: &Function) -> Result<(), String> {
+    fn parameters(&self, function: &Function) -> Result<(), String> {
         for param in function.params.iter().chain(&function.returns) {
-            if let Storage::Register(reg) = param.storage {
-                let ty = self.ty(reg)?;
-                require(ty == param.ty, || format!("parameter {} is .{} in {reg:?}, a .{ty}", param.name, param.ty))?;
+            match param.storage {
+                Storage::Register(reg) => {
+                    let ty = self.ty(reg)?;
+                    let name = &param.name;
+                    require(ty == param.ty, || format!("parameter {name} is .{} in {reg:?}, a .{ty}", param.ty))?;
+                }
+                Storage::Memory { offset } => {
+                    let inside = self.in_frame(offset, param.size);
+                    require(inside, || format!("parameter {} is not in the frame", param.name))?;
+                }
             }
         }
         Ok(())
+    }
+
+    fn in_frame(&self, offset: u32, size: u32) -> bool {
+        offset.checked_add(size).is_some_and(|end| end <= self.body.param_size)
+    }
+
+    /// The lists of what the body names.
+    fn lists(&self) -> Result<(), String> {
+        let globals = self.body.globals.iter().try_for_each(|id| self.symbol(Symbol::Global(*id)));
+        globals.and_then(|()| self.body.callees.iter().try_for_each(|id| self.symbol(Symbol::Function(*id))))
+    }
+
+    fn source(&self, loc: Option<LocId>) -> Result<(), String> {
+        require(loc.is_none_or(|loc| loc.index() < self.body.locs.len()), || "no such source place".to_owned())
+    }
+
+    /// The arguments and the places of results; what is called has been found to exist.
+    fn call(&self, target: &CallTarget, returns: &[CallArg], args: &[CallArg]) -> Result<(), String> {
+        let (formal_returns, formal_params) = match target {
+            CallTarget::Direct(id) => {
+                let function = &self.module.functions[id.0 as usize];
+                (&function.returns, &function.params)
+            }
+            CallTarget::Indirect { prototype, .. } => {
+                let prototype = &self.module.prototypes[prototype.0 as usize];
+                (&prototype.returns, &prototype.params)
+            }
+        };
+        for (given, formal, what) in
+            [(args, formal_params, "arguments"), (returns, formal_returns, "places of results")]
+        {
+            let (given, formal) = (given.len(), formal.len());
+            require(given == formal, || format!("{given} {what} for {formal} parameters"))?;
+        }
+        for arg in args.iter().chain(returns) {
+            if let CallArg::Param { offset, size } = arg {
+                require(self.in_frame(*offset, *size), || format!("argument {arg:?} is not in the frame"))?;
+            }
+        }
+        let constant = |place: &CallArg| matches!(place, CallArg::Value { value: Operand::Imm(_), .. });
+        require(!returns.iter().any(constant), || "a constant as the place of a result".to_owned())
     }
 
     fn operand(&self, operand: &OperandRef) -> Result<(), String> {
@@ -113,6 +183,7 @@ impl Checker<'_> {
     }
 
     fn blocks(&self) -> Result<(), String> {
+        require(!self.body.blocks.is_empty(), || "there is no block".to_owned())?;
         let mut end = 0;
         for (number, block) in self.body.blocks.iter().enumerate() {
             let follows = block.insts.start == end && block.insts.end >= end;

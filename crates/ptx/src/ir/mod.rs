@@ -2,6 +2,7 @@
 //!
 //! Registers are virtual and typed, control flow is basic blocks in a weak topological order with the loops kept ([`Loop`]), names are resolved, modifiers are enums,
 //! constants are bit patterns of the operand's type. The IR owns all it needs; it does not refer to the source text.
+//! A module has a text that reads back ([`Module::read`]).
 //! What an instruction reads and writes is in one typed list ([`Inst::operands`]), where registers are
 //! alive and how many a thread needs in [`Liveness`]. Facts that only one executor asks for (uniformity, strides, decoded code) live there, not here.
 
@@ -11,12 +12,13 @@ mod check;
 mod liveness;
 mod loops;
 mod matrix;
+mod mnemonic;
 mod module;
 mod op;
 mod operand;
 mod operands;
-mod print;
 mod sync;
+mod text;
 mod texture;
 mod types;
 mod video;
@@ -26,9 +28,10 @@ pub use check::{assert_sound, check, check_module};
 pub use liveness::{Liveness, Pressure};
 pub use loops::{Arrangement, Loop, arrange};
 pub use matrix::{BitOp, Fragment, Layout, MatrixOp, Product, Shape};
+pub use mnemonic::MnemonicId;
 pub use module::{
-    Block, Body, Builtin, Directives, Formal, Function, FunctionKind, Global, Inst, Linkage, LocId, MnemonicId, Module,
-    Param, Prototype, PrototypeId, RegDecl, Relocation, RelocationTarget, SharedLayout, SourceLoc, Storage, Target,
+    Block, Body, Builtin, Directives, Formal, Function, FunctionKind, Global, Inst, Linkage, LocId, Module, Param,
+    Prototype, PrototypeId, RegDecl, Relocation, RelocationTarget, SharedLayout, SourceLoc, Storage, Target,
     Terminator, TerminatorKind, UnsupportedUse,
 };
 pub use op::{
@@ -41,6 +44,7 @@ pub use operand::{
 };
 pub use operands::{OperandMut, OperandRef, OperandRefs, PlaceMut, Role, Symbol, SymbolMut};
 pub use sync::{AsyncOp, BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp, Proxy, ProxyFence};
+pub use text::{Malformed, ReadError};
 pub use texture::{Geometry, MipLevel, OpaqueRef, Query, SurfaceClamp, TextureOp};
 pub(crate) use types::keywords;
 pub use types::{

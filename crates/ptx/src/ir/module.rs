@@ -1,11 +1,11 @@
 //! Modules, functions, variables.
 
-use super::{AddressTarget, BlockId, FunctionId, GlobalId, Loop, Op, Predicate, Reg, ScalarType, Space};
+use super::{AddressTarget, BlockId, FunctionId, GlobalId, Loop, MnemonicId, Op, Predicate, Reg, ScalarType, Space};
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// A linked PTX module.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Module {
     /// `.version`: major, minor.
     pub version: (u32, u32),
@@ -24,17 +24,6 @@ pub struct Module {
     /// Opcodes with modifiers, as the source writes them; [`Module::mnemonic`] looks one up.
     pub mnemonics: Vec<Box<str>>,
 }
-
-impl Module {
-    /// How the source writes an instruction without its operands: `add.rn.f32`. For messages.
-    pub fn mnemonic(&self, id: MnemonicId) -> &str {
-        self.mnemonics.get(id.0 as usize).map_or("instruction", |text| text)
-    }
-}
-
-/// Index into [`Module::mnemonics`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct MnemonicId(pub u32);
 
 /// `.target`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,7 +51,7 @@ pub enum Linkage {
 }
 
 /// A variable with static storage.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Global {
     /// As declared; a variable of a function carries the function's name and a `$` in front.
     pub name: String,
@@ -204,7 +193,7 @@ pub enum Builtin {
 }
 
 /// A kernel or a device function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Function {
     /// As in the source.
     pub name: String,
@@ -238,7 +227,7 @@ pub struct RegDecl {
 }
 
 /// The code of a function.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
     /// Registers.
     pub regs: Vec<RegDecl>,
@@ -339,7 +328,7 @@ pub struct Inst {
 }
 
 /// A basic block: instructions that always run in sequence.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Block {
     /// The label in the source, if there was one.
     pub label: Option<Box<str>>,

@@ -144,6 +144,22 @@ impl ScalarType {
         }
     }
 
+    /// The integer type of a width of 8, 16, 32 or 64 bits; `.b128` for any other.
+    pub(crate) const fn integer(bits: u32, signed: bool) -> ScalarType {
+        use ScalarType::*;
+        match (bits, signed) {
+            (8, false) => U8,
+            (8, true) => S8,
+            (16, false) => U16,
+            (16, true) => S16,
+            (32, false) => U32,
+            (32, true) => S32,
+            (64, false) => U64,
+            (64, true) => S64,
+            _ => B128,
+        }
+    }
+
     /// The untyped type of the same size, as used for registers.
     pub const fn to_bits(self) -> ScalarType {
         match self.bits() {

@@ -85,7 +85,7 @@ impl<'a> Lowering<'a> {
             branch_targets: Vec::new(),
             call_targets: Vec::new(),
             guard: None,
-            mnemonic: MnemonicId::default(),
+            mnemonic: MnemonicId::NONE,
             line: 0,
             loc: None,
             after: Vec::new(),

@@ -4,40 +4,18 @@
 use super::body::BodyLowering;
 use crate::ir::{Op, Operand, Operands, Reg, Regs, ScalarType};
 
-/// The integer type of a width.
-const fn integer(bits: u32, signed: bool) -> ScalarType {
-    use ScalarType::*;
-    match (bits, signed) {
-        (8, false) => U8,
-        (8, true) => S8,
-        (16, false) => U16,
-        (16, true) => S16,
-        (32, false) => U32,
-        (32, true) => S32,
-        (64, false) => U64,
-        (64, true) => S64,
-        _ => B128,
-    }
-}
-
-/// The conversion between two integer types of which one is the other with more bits or fewer.
-fn resize(dst_ty: ScalarType, src_ty: ScalarType, to: ScalarType, from: ScalarType, dst: Reg, a: Operand) -> Op {
-    let (ftz, sat, satfinite, relu) = (false, false, false, false);
-    Op::Cvt { dst_ty, src_ty, to, from, rnd: None, ftz, sat, satfinite, relu, dst, a, b: None, random: None }
-}
-
 impl BodyLowering<'_, '_> {
     /// As what a register holds a value of `ty` that is written to it: extended by the class of `ty` if it is wider.
     pub(super) fn extended(&self, ty: ScalarType, reg: Reg) -> ScalarType {
         let held = self.body.regs[reg.0 as usize].ty.bits();
-        if held <= ty.bits() { ty } else { integer(held, ty.is_signed()) }
+        if held <= ty.bits() { ty } else { ScalarType::integer(held, ty.is_signed()) }
     }
 
     /// As what an operand is read of which the low bits are a value of `ty`.
     pub(super) fn containing(&self, ty: ScalarType, operand: Operand) -> ScalarType {
         match operand {
             Operand::Reg(reg) if self.body.regs[reg.0 as usize].ty.bits() > ty.bits() => {
-                integer(self.body.regs[reg.0 as usize].ty.bits(), false)
+                ScalarType::integer(self.body.regs[reg.0 as usize].ty.bits(), false)
             }
             _ => ty,
         }
@@ -50,8 +28,8 @@ impl BodyLowering<'_, '_> {
             return reg;
         }
         let narrow = self.fresh(ty.to_bits());
-        let from = integer(ty.bits(), ty.is_signed());
-        self.after.push(resize(to, from, to, from, reg, Operand::Reg(narrow)));
+        let from = ScalarType::integer(ty.bits(), ty.is_signed());
+        self.after.push(Op::resize(to, from, to, from, reg, Operand::Reg(narrow)));
         narrow
     }
 
@@ -62,8 +40,8 @@ impl BodyLowering<'_, '_> {
             return operand;
         }
         let narrow = self.fresh(ty.to_bits());
-        let low = integer(ty.bits(), false);
-        self.emit(resize(low, low, low, from, narrow, operand));
+        let low = ScalarType::integer(ty.bits(), false);
+        self.emit(Op::resize(low, low, low, from, narrow, operand));
         Operand::Reg(narrow)
     }
 

@@ -11,6 +11,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::image::{ImageKind, identify};
 use crate::ir;
 use crate::lower::{Lowered, lower};
+use crate::passes;
 use crate::syntax::{self, Span};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -54,7 +55,9 @@ impl Deref for VerifiedModule {
 }
 
 impl VerifiedModule {
-    fn new(module: ir::Module, warnings: Vec<Diagnostic>) -> VerifiedModule {
+    fn new(mut module: ir::Module, warnings: Vec<Diagnostic>) -> VerifiedModule {
+        passes::promote_parameters(&mut module);
+        module.order_mnemonics();
         ir::assert_sound(|| ir::check_module(&module));
         VerifiedModule { module, warnings }
     }

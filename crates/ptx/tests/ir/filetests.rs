@@ -1,34 +1,14 @@
 //! The files of `tests/filetests/ptx`: each says in its first line whether it is to load, and in its last lines (`//| `) what
 //! comes of it: the IR, or the problems with their lines. `WARPLOOM_BLESS=1` writes those lines.
 
+use crate::texts;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use warploom_ptx::load;
 use warploom_ptx::syntax::LineIndex;
-use warploom_ptx::{Options, load};
-
-fn files(folder: &Path, out: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path()) {
-        if entry.is_dir() {
-            files(&entry, out);
-        } else if entry.extension().is_some_and(|extension| extension == "ptx") {
-            out.push(entry);
-        }
-    }
-}
 
 /// Whether the text loaded, and the lines that are expected of it.
 fn outcome(text: &str) -> (bool, String) {
-    let mut options = Options { driver_version: 13000, sm: 90 };
-    for line in text.lines() {
-        if let Some(sm) = line.strip_prefix("// device sm_") {
-            options.sm = sm.trim().parse().expect("sm");
-        } else if let Some(version) = line.strip_prefix("// driver ") {
-            let (major, minor) = version.trim().split_once('.').expect("version");
-            options.driver_version =
-                1000 * major.parse::<u32>().expect("major") + 10 * minor.parse::<u32>().expect("minor");
-        }
-    }
-    match load(text.as_bytes(), &options) {
+    match load(text.as_bytes(), &texts::options(text)) {
         Ok(module) => (true, module.to_string()),
         Err(failure) => {
             let lines = LineIndex::new(&failure.source);
@@ -47,10 +27,7 @@ fn outcome(text: &str) -> (bool, String) {
 
 #[test]
 fn files_give_what_they_say() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests/ptx");
-    let mut paths = Vec::new();
-    files(&root, &mut paths);
-    paths.sort();
+    let paths = texts::files(&texts::root().join("tests/filetests/ptx"), "ptx");
     assert!(paths.len() > 20, "only {} files", paths.len());
     let bless = std::env::var_os("WARPLOOM_BLESS").is_some();
     let mut wrong = Vec::new();

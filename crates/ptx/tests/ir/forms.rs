@@ -1,11 +1,8 @@
 //! Every form of the instruction registry through the whole front end.
 
-#[path = "support/instances.rs"]
-mod instances;
-
 use std::collections::BTreeSet;
 
-use instances::{DECLARATIONS, instances};
+use crate::instances::{DECLARATIONS, instances};
 use warploom_ptx::ir::{Module, PlaceMut};
 use warploom_ptx::{Options, isa, load};
 

@@ -1,12 +1,8 @@
 //! The checker of the IR takes what lowering gives, and says what is wrong with a body that a pass has broken.
 
+use crate::texts;
 use warploom_ptx::ir::{BlockId, Module, Op, Operand, Predicate, Reg, ScalarType, check_module};
-use warploom_ptx::{Options, isa, load};
-
-#[path = "support/instances.rs"]
-mod instances;
-#[path = "support/texts.rs"]
-mod texts;
+use warploom_ptx::{Options, load};
 
 fn module(body: &str) -> Module {
     let text = format!(
@@ -28,22 +24,8 @@ const LOOP: &str =
 
 #[test]
 fn every_text_and_every_form_is_sound() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests");
-    for module in texts::modules(&root) {
+    for module in texts::modules(&texts::root().join("tests/filetests")).into_iter().chain(texts::forms()) {
         check_module(&module).unwrap_or_else(|broken| panic!("{broken}\n{}", *module));
-    }
-    for (opcode, form) in isa::all_forms() {
-        for text in instances::instances(opcode, form) {
-            for (target, sm) in [("sm_90a", 90), ("sm_100a", 100), ("sm_120a", 120)] {
-                let declarations = instances::DECLARATIONS;
-                let text = format!(
-                    ".version 9.2\n.target {target}\n.address_size 64\n.entry k()\n{{{declarations}\n{text}\nret;\n}}\n"
-                );
-                if let Ok(module) = load(text.as_bytes(), &Options { driver_version: 13020, sm }) {
-                    check_module(&module).unwrap_or_else(|broken| panic!("{broken}\n{text}"));
-                }
-            }
-        }
     }
 }
 

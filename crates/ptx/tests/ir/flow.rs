@@ -1,17 +1,14 @@
 //! The order of blocks, the loops and the liveness of registers, against definitions spelled out the slow way: on every text that
 //! is to load, and on random flow graphs, reducible and not.
 
+use crate::texts;
 use std::collections::HashSet;
 use std::fmt::Write;
-use std::path::Path;
 use warploom_ptx::ir::{
-    Body, Cfg, Function, FunctionKind, Liveness, OperandRef, Pressure, Reg, ScalarType, Storage, TerminatorKind,
-    arrange,
+    Body, Cfg, Function, FunctionKind, Liveness, Module, OperandRef, Pressure, Reg, ScalarType, Storage,
+    TerminatorKind, arrange,
 };
 use warploom_ptx::{Options, load};
-
-#[path = "support/texts.rs"]
-mod texts;
 
 /// Numbers that look random (xorshift).
 struct Random(u64);
@@ -138,7 +135,7 @@ fn slow_liveness(function: &Function, body: &Body) -> (Vec<HashSet<Reg>>, Vec<Ha
     (begins, ends, most)
 }
 
-fn check_body(function: &Function, body: &Body) {
+fn check_body(module: &Module, function: &Function, body: &Body) {
     let cfg = Cfg::new(body);
     let successors: Vec<Vec<u32>> =
         cfg.successors.iter().map(|next| next.iter().map(|block| block.0).collect()).collect();
@@ -148,11 +145,11 @@ fn check_body(function: &Function, body: &Body) {
     for reg in (0..body.regs.len() as u32).map(Reg) {
         for block in 0..body.blocks.len() {
             let within = |ranges: &[std::ops::Range<u32>]| ranges.iter().any(|range| range.contains(&(block as u32)));
-            assert_eq!(within(liveness.live_in(reg)), begins[block].contains(&reg), "{reg:?} into b{block}\n{body}");
-            assert_eq!(within(liveness.live_out(reg)), ends[block].contains(&reg), "{reg:?} out of b{block}\n{body}");
+            assert_eq!(within(liveness.live_in(reg)), begins[block].contains(&reg), "{reg:?} into b{block}\n{module}");
+            assert_eq!(within(liveness.live_out(reg)), ends[block].contains(&reg), "{reg:?} out of b{block}\n{module}");
         }
     }
-    assert_eq!(liveness.pressure(function, body), most, "{body}");
+    assert_eq!(liveness.pressure(function, body), most, "{module}");
 }
 
 fn check_text(text: &str) {
@@ -161,18 +158,17 @@ fn check_text(text: &str) {
         Err(failure) => panic!("{:?}\n{text}", failure.diagnostics),
     };
     for function in &module.functions {
-        function.body.iter().for_each(|body| check_body(function, body));
+        function.body.iter().for_each(|body| check_body(&module, function, body));
     }
 }
 
 #[test]
 fn texts_that_load() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests");
-    let modules = texts::modules(&root);
+    let modules = texts::modules(&texts::root().join("tests/filetests"));
     assert!(modules.len() > 100, "only {} files", modules.len());
     for module in modules {
         for function in &module.functions {
-            function.body.iter().for_each(|body| check_body(function, body));
+            function.body.iter().for_each(|body| check_body(&module, function, body));
         }
     }
 }

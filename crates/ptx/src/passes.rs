@@ -1,0 +1,7 @@
+//! Passes over the IR of a module that is whole: its inputs are linked, so every call is in it.
+//!
+//! Each is tested in the IR's own text: `tests/filetests/ir` has a folder of the pass, with modules before and after it.
+
+mod promote;
+
+pub use promote::promote_parameters;
