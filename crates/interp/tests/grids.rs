@@ -142,6 +142,48 @@ fn a_barrier_for_no_threads_is_one_for_all() {
     assert_eq!(words, (0..96).map(|thread| (thread + 32) % 96).collect::<Vec<_>>());
 }
 
+/// What an H100 answers to barriers for every kind of thread count (`tests/goldens/barrier_counts.py`).
+#[test]
+fn thread_counts_of_barriers_are_answered_as_recorded() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/goldens/barrier_counts.json");
+    let golden: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let device = Device::default();
+    let cases = golden["cases"].as_array().unwrap();
+    assert!(cases.len() > 80);
+    for case in cases {
+        let number = |name: &str| case[name].as_u64().unwrap() as u32;
+        let count = if case["constant"] == true { number("count").to_string() } else { "%r3".to_owned() };
+        let barrier = match case["form"].as_str().unwrap() {
+            "bar.sync" => format!("bar.sync 1, {count};"),
+            "barrier.sync" => format!("barrier.sync 1, {count};"),
+            "bar.red.popc.u32" => format!("bar.red.popc.u32 %r5, 1, {count}, %p1;"),
+            "bar.arrive" => format!("@%p2 bar.arrive 1, {count}; @!%p2 bar.sync 1, 64;"),
+            form => panic!("{form}"),
+        };
+        let prepare = format!("mov.u32 %r3, {}; setp.ge.u32 %p1, %r0, 0; setp.lt.u32 %p2, %r0, 32;", number("count"));
+        let text = entry(&format!("{prepare} {barrier} mov.u32 %r1, 1;"));
+        let whole = format!(".version 8.0\n.target sm_90\n.address_size 64\n{text}");
+        let loaded = warploom_ptx::load(whole.as_bytes(), &warploom_ptx::Options { driver_version: 13000, sm: 90 });
+        // CUDA_ERROR_INVALID_PTX is 218, CUDA_ERROR_ILLEGAL_INSTRUCTION 715.
+        match (number("load"), &loaded) {
+            (0, Ok(_)) => {}
+            (218, Err(failure)) if failure.class == warploom_ptx::FailureClass::InvalidPtx => continue,
+            (expected, loaded) => panic!("{case}: {loaded:?}, recorded {expected}"),
+        }
+        let kernel = device.kernel(&text).unwrap();
+        let threads = number("threads");
+        let out = device.alloc(u64::from(threads) * 4);
+        match (number("run"), device.launch(&kernel, Shape::new(1, threads), &[out])) {
+            (0, Ok(())) => {
+                let behind = device.words(out, threads as usize).iter().sum::<u32>();
+                assert_eq!(behind, number("behind"), "{case}");
+            }
+            (715, Err(fault)) => assert_eq!(fault.code_name(), "CUDA_ERROR_ILLEGAL_INSTRUCTION", "{case}"),
+            (expected, ran) => panic!("{case}: {ran:?}, recorded {expected}"),
+        }
+    }
+}
+
 #[test]
 fn a_register_that_nobody_wrote_is_zero_whatever_ran_before() {
     let body = "mov.u32 %r3, %ctaid.x; setp.eq.u32 %p1, %r3, 0; @%p1 mov.u32 %r4, 77; @%p1 mov.u64 %d5, 78; cvt.u32.u64 %r5, %d5;

@@ -84,14 +84,15 @@ pub fn fma<F: Format>(a: u16, b: u16, c: u16, how: Modifiers) -> u16 {
     finish::<F>(exact::add(product, operand::<F>(c, how)), how)
 }
 
-/// The NaN that marks an operand as out of bounds for `.oob`: what a tensor copy with that fill mode writes beyond the tensor. Other NaNs,
-/// all ones among them, are ordinary, as recorded on hardware.
+/// The NaN that marks an operand as out of bounds for `.oob`, whatever its sign: what a tensor copy with that fill mode writes beyond the
+/// tensor. Other NaNs, all ones among them, are ordinary (recorded on hardware: `tests/goldens/fma_out_of_bounds.json`).
 pub const OUT_OF_BOUNDS: u16 = 0x7ff7;
 
 /// `fma.rn.oob{.relu}`: zero if a factor is [`OUT_OF_BOUNDS`].
 #[inline(always)]
 pub fn fma_oob<F: Format>(a: u16, b: u16, c: u16, how: Modifiers) -> u16 {
-    if (a == OUT_OF_BOUNDS) | (b == OUT_OF_BOUNDS) { 0 } else { fma::<F>(a, b, c, how) }
+    let is_out = |factor: u16| factor & 0x7fff == OUT_OF_BOUNDS;
+    if is_out(a) | is_out(b) { 0 } else { fma::<F>(a, b, c, how) }
 }
 
 /// `neg{.ftz}`

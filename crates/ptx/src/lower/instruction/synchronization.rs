@@ -95,6 +95,15 @@ impl BodyLowering<'_, '_> {
             return self.refuse(Code::Operand, span, message);
         }
         let count = args.optional(at + 1);
+        // 0 is all threads, but for an arrival (recorded on hardware: `tests/goldens/barrier_counts.json`).
+        if let Some(Operand::Imm(number)) = count
+            && (number % 32 != 0 || number == 0 && m.has("arrive"))
+        {
+            let message = format!(
+                "Thread count '{number}' of a barrier out of range, expected to be a multiple of 32, and not 0 to arrive"
+            );
+            return self.refuse(Code::Operand, span, message);
+        }
         if is_red {
             let op = match () {
                 () if m.has("popc") => BarrierReduction::Popc,
