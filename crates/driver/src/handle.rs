@@ -261,10 +261,12 @@ impl<T> HandleTable<T> {
         };
         drop(unused);
         let (chunk, place) = Self::position(index);
-        let slots = self.chunks.get(chunk).map(|chunk| chunk.get_or_init(|| Self::new_chunk(chunk_len(index))));
-        if let Some(slot) = slots.and_then(|slots| slots.get(place)) {
-            slot.entry.write().generation = generation;
-        }
+        let Some(slot) = self.chunk(chunk, chunk_len(index)).and_then(|slots| slots.get(place)) else {
+            self.unused.lock().recycled.push((index, generation));
+            let what = format!("the host has no memory for another object of the kind {}", self.kind.noun());
+            return Err(DriverError::new(ErrorCode::OutOfMemory, what));
+        };
+        slot.entry.write().generation = generation;
         Ok(Handle::new(self.kind, index, generation))
     }
 
@@ -395,8 +397,17 @@ impl<T> HandleTable<T> {
         ((top - FIRST_CHUNK.ilog2()) as usize, (shifted - (1 << top)) as usize)
     }
 
-    fn new_chunk(len: usize) -> Box<[Slot<T>]> {
-        (0..len).map(|_| Slot { entry: RwLock::new(Entry { generation: 0, value: None }) }).collect()
+    /// The chunk with this number, of `len` slots; None if the host has no memory for a new one.
+    fn chunk(&self, number: usize, len: usize) -> Option<&[Slot<T>]> {
+        let chunk = self.chunks.get(number)?;
+        if chunk.get().is_none() {
+            let mut slots = Vec::new();
+            slots.try_reserve_exact(len).ok()?;
+            slots.extend((0..len).map(|_| Slot { entry: RwLock::new(Entry { generation: 0, value: None }) }));
+            // Another thread may have been faster.
+            let _ = chunk.set(slots.into_boxed_slice());
+        }
+        chunk.get().map(|slots| &**slots)
     }
 }
 

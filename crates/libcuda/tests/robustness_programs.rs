@@ -87,6 +87,11 @@ fn small_stacks_are_enough() {
 }
 
 #[test]
+fn host_memory_that_ends_is_an_answer() {
+    assert_eq!(run(&build("little_host_memory.c"), &[]), "done\n");
+}
+
+#[test]
 fn many_objects_of_all_kinds_fit() {
     let program = build("many_objects.c");
     let printed = program.run(|command| _ = command.arg("20").env("WARPLOOM_MEMORY", "128G"));

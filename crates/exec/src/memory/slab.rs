@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use super::table::{Head, Table, free_error};
+use super::window::CHUNK;
 use super::{ALIGNMENT, AllocError, AllocationInfo, FreeError, GRANULE, MemoryKind, lock};
 
 /// Slots up to this size, with their gap, are slab slots; what is larger is a run of chunks.
@@ -113,9 +114,14 @@ impl Slabs {
         } else {
             if state.unused == 0 {
                 let number = state.slabs.len() as u32;
+                // These grow with what a program allocates: where the host's memory ends, so does the device's.
+                let mut last = Vec::new();
+                last.try_reserve_exact((CHUNK / stride) as usize).map_err(|_| AllocError::OutOfMemory)?;
+                state.slabs.try_reserve(1).map_err(|_| AllocError::OutOfMemory)?;
+                state.free.try_reserve((CHUNK / stride) as usize).map_err(|_| AllocError::OutOfMemory)?;
                 let head = table.add_slab(new_chunk()?, *stride, class as u32, number);
                 state.unused = head.slots();
-                state.slabs.push(Slab { head, last: Vec::new(), live: 0, discarded: true });
+                state.slabs.push(Slab { head, last, live: 0, discarded: true });
             }
             state.unused -= 1;
             let slab = state.slabs.last().expect("a slab with unused slots is there");
