@@ -100,6 +100,7 @@ impl Driver {
             cooperative,
             stack_limit: context.limit(Limit::StackSize),
             variables: Arc::clone(function.module().variables().table()),
+            objects: self.objects_of(function.module()),
             workers: WorkerSet::default(),
             environment: Arc::clone(context.environment()),
         })

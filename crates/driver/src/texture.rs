@@ -3,7 +3,7 @@ mod reference;
 mod resource;
 mod view;
 
-pub use reference::{ReferenceBinding, TextureReference};
+pub use reference::{BoundTexels, ReferenceBinding, TextureReference};
 pub use resource::{Resource, SamplerFlags, TextureSettings};
 pub use view::ResourceView;
 
@@ -16,8 +16,9 @@ use warploom_exec::texture::{Objects, Texels, Texture};
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::handle::{Handle, HandleTable, Kind};
+use crate::module::Module;
 use crate::{DriverError, DriverResult, ErrorCode};
-use reference::SurfaceReference;
+use reference::{BoundReferences, SurfaceReference};
 
 /// A texture that a program created.
 pub struct TextureObject {
@@ -37,7 +38,7 @@ pub struct SurfaceObject {
     texels: Arc<Texels>,
 }
 
-/// All that kernels can name by a handle.
+/// All that kernels can name by a handle. References are found by the launches of their modules, as they were bound then.
 pub(crate) struct ObjectTables {
     pub(crate) textures: HandleTable<TextureObject>,
     pub(crate) surfaces: HandleTable<SurfaceObject>,
@@ -76,9 +77,6 @@ impl ObjectTables {
 impl Objects for ObjectTables {
     fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
         let handle = Handle::from_raw(usize::try_from(handle).ok()?);
-        if handle.claims(Kind::TextureReference) {
-            return self.texture_references.get(handle)?.texture();
-        }
         if let Some(live) = self.textures.get(handle) {
             return Some(Arc::clone(&live.texture));
         }
@@ -90,9 +88,6 @@ impl Objects for ObjectTables {
 
     fn surface(&self, handle: u64) -> Option<Arc<Texels>> {
         let handle = Handle::from_raw(usize::try_from(handle).ok()?);
-        if handle.claims(Kind::SurfaceReference) {
-            return self.surface_references.get(handle)?.texels();
-        }
         if let Some(live) = self.surfaces.get(handle) {
             return Some(Arc::clone(&live.texels));
         }
@@ -104,6 +99,15 @@ impl Objects for ObjectTables {
 }
 
 impl Driver {
+    /// What a launch of a module's kernels finds behind handles: its references as they are bound now.
+    pub(crate) fn objects_of(&self, module: &Module) -> Arc<dyn Objects> {
+        let references = module.references().lock();
+        if references.is_empty() {
+            return self.objects.clone();
+        }
+        Arc::new(BoundReferences::new(&self.objects, references.values().copied()))
+    }
+
     /// Creates a texture in the calling thread's context, perhaps with a view of the resource; kernels take the handle's number as a
     /// parameter.
     ///

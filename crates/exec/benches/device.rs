@@ -73,13 +73,7 @@ fn device(c: &mut Criterion) {
     let stream = Stream::new(&engine, &group, StreamKind::Legacy, false);
     let heap = DeviceHeap::new(memory.clone(), 0, 1);
     let output = Arc::new(Buffered::new(1 << 20, CStdout));
-    let environment = Arc::new(Environment {
-        memory: memory.clone(),
-        heap,
-        output,
-        objects: Arc::new(NoObjects),
-        clock_khz: 1_000_000,
-    });
+    let environment = Arc::new(Environment { memory: memory.clone(), heap, output, clock_khz: 1_000_000 });
     let kernel = Arc::new(Empty);
     let launch = |ctas: u32| Launch {
         kernel: kernel.clone(),
@@ -91,6 +85,7 @@ fn device(c: &mut Criterion) {
         cooperative: None,
         stack_limit: 1024,
         variables: Arc::new([]),
+        objects: Arc::new(NoObjects),
         workers: WorkerSet::default(),
         environment: environment.clone(),
     };

@@ -21,8 +21,6 @@ pub struct Environment {
     pub heap: DeviceHeap,
     /// Where kernels print.
     pub output: Arc<dyn DeviceOutput>,
-    /// Textures and surfaces.
-    pub objects: Arc<dyn Objects>,
     /// How fast `%clock64` counts, in kHz: the device's clock rate.
     pub clock_khz: u32,
 }
@@ -49,6 +47,8 @@ pub struct Launch {
     /// Where the variables of the kernel's module instance lie, by the executor's own numbers of them: code holds no addresses, so that
     /// instances share it. 0 where the kernel refers to none.
     pub variables: Arc<[u64]>,
+    /// Textures and surfaces, references as they were bound when the launch was made.
+    pub objects: Arc<dyn Objects>,
     /// Who may run it.
     pub workers: WorkerSet,
     /// What the context lends.

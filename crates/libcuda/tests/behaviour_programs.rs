@@ -61,6 +61,16 @@ fn arrays_are_seen_as_they_are() {
 }
 
 #[test]
+fn texture_references_are_bound_as_recorded() {
+    assert_eq!(run("texture_references.c", |_| {}), "done\n");
+}
+
+#[test]
+fn corners_answer_as_recorded() {
+    assert_eq!(run("corners.c", |_| {}), "done\n");
+}
+
+#[test]
 fn kernels_need_what_their_source_says() {
     let program = program::build("behaviour/kernel_resources.c", "", &[]);
     assert_eq!(program.run(|command| _ = command.env("WARPLOOM_MEMORY", "1G").env("WARPLOOM_THREADS", "2")), "done\n");

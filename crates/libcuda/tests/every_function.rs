@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const GOLDEN: &str = include_str!("../../../tests/goldens/every_function.txt");
 const NULLS: &str = include_str!("../../../tests/goldens/null_arguments.txt");
 
-/// Functions whose answer differs on purpose, or still does; and why. `ours` is what they answer instead.
+/// Functions whose answer differs on purpose, and why. `ours` is what they answer instead.
 struct Difference {
     functions: &'static str,
     situations: &'static [&'static str],

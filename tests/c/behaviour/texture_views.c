@@ -31,7 +31,10 @@ int main(void) {
         HOLDS(memcmp(&view, &back, sizeof view) == 0);
         OK(cuTexObjectDestroy(texture));
         OK(cuTexObjectCreate(&texture, &resource, &how, NULL));
-        IS(INVALID_VALUE, cuTexObjectGetResourceViewDesc(&back, texture));
+        /* Without a view nothing is told. */
+        memset(&back, 0xee, sizeof back);
+        OK(cuTexObjectGetResourceViewDesc(&back, texture));
+        HOLDS(back.width == (size_t)0xeeeeeeeeeeeeeeee && back.format == (CUresourceViewFormat)0xeeeeeeee);
         OK(cuTexObjectDestroy(texture));
         view.format = CU_RES_VIEW_FORMAT_NONE;
         IS(INVALID_VALUE, cuTexObjectCreate(&texture, &resource, &how, &view));

@@ -50,7 +50,6 @@ impl Driver {
                 memory: Arc::clone(self.memory()),
                 heap: DeviceHeap::new(Arc::clone(self.memory()), device.ordinal(), id),
                 output: Arc::clone(self.output()),
-                objects: self.objects.clone(),
                 clock_khz: device.limit(attribute::CLOCK_RATE),
             }),
             cache_config: AtomicU32::new(0),

@@ -65,9 +65,11 @@ impl Driver {
         match ready {
             Ready::Nothing => {}
             Ready::Launch(kernel, launch) => {
-                // The limit is that of the time of the launch, and so is who runs the kernel: one that was made ready is loaded.
-                let stack_limit = kernel.function.module().context().limit(Limit::StackSize);
-                let mut launch = Launch { stack_limit, ..Launch::clone(launch) };
+                // The limit is that of the time of the launch, and so are the references and who runs the kernel: one that was made
+                // ready is loaded.
+                let module = kernel.function.module();
+                let stack_limit = module.context().limit(Limit::StackSize);
+                let mut launch = Launch { stack_limit, objects: self.objects_of(module), ..Launch::clone(launch) };
                 if let Ok(loaded) = kernel.function.loaded(self) {
                     launch.kernel = loaded;
                 }

@@ -175,7 +175,7 @@ impl Function {
     }
 
     /// The cluster that the source or an attribute asks for.
-    pub(crate) fn required_cluster(&self) -> Option<[u32; 3]> {
+    pub fn required_cluster(&self) -> Option<[u32; 3]> {
         let size = [0, 1, 2].map(|axis| self.cluster[WIDTH + axis].load(Ordering::Relaxed));
         (size[0] > 0).then(|| size.map(|extent| extent.max(1)))
     }

@@ -8,6 +8,7 @@ use warploom_exec::stream::{Stream, Weight};
 
 use super::StreamName;
 use crate::driver::Driver;
+use crate::handle::Handle;
 use crate::{DriverError, DriverResult};
 
 /// When a wait is over (`CUstreamWaitValue_flags`).
@@ -90,7 +91,7 @@ pub struct ValueOperation {
 
 impl Driver {
     /// Puts operations into a stream, one after the other. All are checked before the first is put there; those of a captured
-    /// stream become one node. `given` is how the program described them.
+    /// stream become one node. `given` is how the program described them, for work of the context with this handle.
     ///
     /// # Errors
     /// `InvalidValue` for an address that is misaligned or not device memory; as [`Driver::stream`].
@@ -98,11 +99,11 @@ impl Driver {
         &self,
         stream: StreamName,
         operations: Vec<ValueOperation>,
-        given: impl FnOnce() -> Box<dyn Any + Send + Sync>,
+        given: impl FnOnce(Handle) -> Box<dyn Any + Send + Sync>,
     ) -> DriverResult {
         let stream = self.stream(stream)?;
         if let Some(capture) = self.capture_of(&stream)? {
-            let work = self.batch_work(operations, given())?;
+            let work = self.batch_work(operations, given(stream.context.handle()))?;
             return self.capture(&capture, &stream, work).map(|_| ());
         }
         for operation in &operations {

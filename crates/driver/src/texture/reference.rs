@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use warploom_exec::texture::{Texels, Texture};
+use warploom_exec::texture::{Objects, Texels, Texture};
 use warploom_ptx::ir::{GlobalId, ScalarType};
 
-use super::{Resource, TextureSettings};
+use super::{ObjectTables, Resource, TextureSettings};
 use crate::array::Format;
 use crate::context::Context;
+use crate::device::attribute;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::module::Module;
@@ -19,21 +20,114 @@ use crate::{DriverError, DriverResult, ErrorCode};
 pub struct TextureReference {
     handle: Handle,
     context: Arc<Context>,
-    /// Whether the program created it, and may destroy it.
-    created: bool,
+    /// The module that declares it, and the variable; None if the program created it.
+    declared: Option<(Handle, GlobalId)>,
     state: Mutex<ReferenceBinding>,
     texture: Mutex<Option<Arc<Texture>>>,
 }
 
 /// What a texture reference is bound to, and how it is sampled.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceBinding {
     /// The texels; None until it is bound.
-    pub resource: Option<Resource>,
+    pub texels: Option<BoundTexels>,
     /// How they are sampled.
     pub settings: TextureSettings,
-    /// Format and channels for plain memory (`cuTexRefSetFormat`).
-    pub format: Option<(Format, u32)>,
+    /// The number of a format (`CUarray_format`), whether it exists or not: what plain memory is read as.
+    pub format: u32,
+    /// Channels of a texel in plain memory, a number that is possible or not.
+    pub channels: i32,
+}
+
+/// Where the texels of a reference are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BoundTexels {
+    /// In an array.
+    Array(Handle),
+    /// In device memory, in one dimension.
+    Linear {
+        /// First byte, a multiple of the device's texture alignment.
+        address: u64,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// In device memory, in two dimensions.
+    Pitch2d {
+        /// First byte.
+        address: u64,
+        /// Texels of a row.
+        width: u64,
+        /// Rows.
+        height: u64,
+        /// Bytes from row to row.
+        pitch: u64,
+    },
+}
+
+impl Default for ReferenceBinding {
+    /// Nothing, to be read as single floats: recorded on hardware.
+    fn default() -> Self {
+        ReferenceBinding { texels: None, settings: TextureSettings::default(), format: FLOAT, channels: 1 }
+    }
+}
+
+/// `CU_AD_FORMAT_FLOAT`.
+const FLOAT: u32 = 0x20;
+
+impl ReferenceBinding {
+    /// What a kernel can read. None where that is nothing: the reference is not bound, to no address or to no texel, or it has no
+    /// format that exists. As recorded, a program may set all that; a kernel that then reads faults.
+    fn resource(&self) -> Option<Resource> {
+        let format = Format::from_number(self.format).ok();
+        let format = format.zip(u32::try_from(self.channels).ok().filter(|count| matches!(count, 1 | 2 | 4)));
+        match *self.texels.as_ref()? {
+            BoundTexels::Array(array) => Some(Resource::Array(array)),
+            BoundTexels::Linear { address, bytes } => {
+                let (format, channels) = format?;
+                let texels = bytes / (format.bytes() * u64::from(channels));
+                (address != 0 && texels != 0).then_some(Resource::Linear { address, format, channels, bytes })
+            }
+            BoundTexels::Pitch2d { address, width, height, pitch } => {
+                let (format, channels) = format?;
+                let any = address != 0 && width != 0 && height != 0;
+                any.then_some(Resource::Pitch2d { address, format, channels, width, height, pitch })
+            }
+        }
+    }
+}
+
+/// What a launch finds behind handles: references as they were bound when it was made, and all else.
+pub(super) struct BoundReferences {
+    textures: Vec<(u64, Arc<Texture>)>,
+    surfaces: Vec<(u64, Arc<Texels>)>,
+    rest: Arc<ObjectTables>,
+}
+
+impl BoundReferences {
+    pub(super) fn new(tables: &Arc<ObjectTables>, references: impl Iterator<Item = Handle>) -> BoundReferences {
+        let mut bound = BoundReferences { textures: Vec::new(), surfaces: Vec::new(), rest: Arc::clone(tables) };
+        for handle in references {
+            let number = handle.raw() as u64;
+            // One of the two tables has it, or none once it is destroyed.
+            let texture = tables.texture_references.get(handle).and_then(|reference| reference.texture.lock().clone());
+            bound.textures.extend(texture.map(|texture| (number, texture)));
+            let surface = tables.surface_references.get(handle).and_then(|reference| reference.texels());
+            bound.surfaces.extend(surface.map(|texels| (number, texels)));
+        }
+        bound
+    }
+}
+
+impl Objects for BoundReferences {
+    fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
+        let bound = self.textures.iter().find(|(number, _)| *number == handle);
+        bound.map(|(_, texture)| Arc::clone(texture)).or_else(|| self.rest.texture(handle))
+    }
+
+    fn surface(&self, handle: u64) -> Option<Arc<Texels>> {
+        let bound = self.surfaces.iter().find(|(number, _)| *number == handle);
+        bound.map(|(_, texels)| Arc::clone(texels)).or_else(|| self.rest.surface(handle))
+    }
 }
 
 /// A surface reference.
@@ -51,10 +145,6 @@ impl TextureReference {
     pub(super) fn context_id(&self) -> u64 {
         self.context.id()
     }
-
-    pub(super) fn texture(&self) -> Option<Arc<Texture>> {
-        self.texture.lock().clone()
-    }
 }
 
 impl SurfaceReference {
@@ -62,7 +152,7 @@ impl SurfaceReference {
         self.context.id()
     }
 
-    pub(super) fn texels(&self) -> Option<Arc<Texels>> {
+    fn texels(&self) -> Option<Arc<Texels>> {
         self.array.lock().as_ref().map(|(_, texels)| Arc::clone(texels))
     }
 }
@@ -74,29 +164,37 @@ impl Driver {
     /// Those of [`Driver::current`].
     pub fn create_texture_reference(&self) -> DriverResult<Handle> {
         let context = self.current()?;
-        context.while_alive(|| self.new_texture_reference(&context, true))
+        context.while_alive(|| self.new_texture_reference(&context, None))
     }
 
-    fn new_texture_reference(&self, context: &Arc<Context>, created: bool) -> DriverResult<Handle> {
+    fn new_texture_reference(
+        &self,
+        context: &Arc<Context>,
+        declared: Option<(Handle, GlobalId)>,
+    ) -> DriverResult<Handle> {
         let reference = self.objects.texture_references.insert(|handle| TextureReference {
             handle,
             context: Arc::clone(context),
-            created,
+            declared,
             state: Mutex::default(),
             texture: Mutex::default(),
         })?;
         Ok(reference.handle)
     }
 
-    /// Destroys a texture reference that was created.
+    /// Destroys a texture reference. One that a module declares cannot be found in it any more, as recorded.
     ///
     /// # Errors
-    /// `InvalidValue` for stale and foreign handles, and for references of modules.
+    /// `InvalidValue` for stale and foreign handles; the sticky error.
     pub fn destroy_texture_reference(&self, reference: Handle) -> DriverResult {
-        if !self.texture_reference(reference)?.created {
-            return Err(DriverError::invalid_value("the texture reference belongs to a module"));
+        let declared = self.texture_reference(reference)?.declared;
+        self.objects.texture_references.remove(reference)?;
+        if let Some((module, id)) = declared
+            && let Some(module) = self.modules.get(module)
+        {
+            module.references().lock().insert(id, Handle::NULL);
         }
-        self.objects.texture_references.remove(reference).map(|_| ())
+        Ok(())
     }
 
     /// The texture reference of a handle.
@@ -123,22 +221,43 @@ impl Driver {
         let mut next = state.clone();
         change(&mut next)?;
         let sampler = next.settings.sampler()?;
-        let texture = match &next.resource {
+        if let Some(texels) = &next.texels {
+            self.check_bound(texels)?;
+        }
+        let texture = match next.resource() {
             None => None,
-            Some(resource) => Some(Arc::new(Texture { texels: self.texels_of(resource)?, sampler })),
+            Some(resource) => Some(Arc::new(Texture { texels: self.texels_of(&resource)?, sampler })),
         };
         *state = next;
         *reference.texture.lock() = texture;
         Ok(())
     }
 
+    /// Checks what holds for memory in two dimensions whatever its format: recorded on hardware.
+    fn check_bound(&self, texels: &BoundTexels) -> DriverResult {
+        let BoundTexels::Pitch2d { address, width, height, pitch } = *texels else { return Ok(()) };
+        if width == 0 || height == 0 {
+            return Ok(());
+        }
+        let device = self.device_of(&*self.current()?)?;
+        for (value, number) in [(address, attribute::TEXTURE_ALIGNMENT), (pitch, attribute::TEXTURE_PITCH_ALIGNMENT)] {
+            let alignment = u64::from(device.limit(number)).max(1);
+            if !value.is_multiple_of(alignment) {
+                let reason =
+                    format!("address {address:#x} with a pitch of {pitch}: {value:#x} is no multiple of {alignment}");
+                return Err(DriverError::invalid_value(reason));
+            }
+        }
+        Ok(())
+    }
+
     /// The texture reference of a module with this name.
     ///
     /// # Errors
-    /// `NotFound` if the module declares none.
+    /// `NotFound` if the module declares none, or it has been destroyed.
     pub fn texture_reference_named(&self, module: &Module, name: &str) -> DriverResult<Handle> {
         let id = declared(module, name, ScalarType::TexRef, "texture reference")?;
-        self.reference_in(module, id, || self.new_texture_reference(module.context(), false))
+        self.reference_in(module, id, || self.new_texture_reference(module.context(), Some((module.handle(), id))))
     }
 
     /// The surface reference of a module with this name.
@@ -187,8 +306,12 @@ impl Driver {
         make: impl FnOnce() -> DriverResult<Handle>,
     ) -> DriverResult<Handle> {
         let mut references = module.references().lock();
-        if let Some(known) = references.get(&id) {
-            return Ok(*known);
+        match references.get(&id) {
+            Some(destroyed) if destroyed.is_null() => {
+                return Err(DriverError::new(ErrorCode::NotFound, "the reference has been destroyed"));
+            }
+            Some(known) => return Ok(*known),
+            None => {}
         }
         let handle = make()?;
         let lost = || DriverError::new(ErrorCode::Unknown, "the reference lost its variable");

@@ -125,7 +125,7 @@ pub(crate) fn query(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     for lane in lanes(mask) {
         let size = machine.handle(object, lane).and_then(|handle| {
             // Both instructions take handles of both kinds.
-            let objects = &machine.grid.launch.environment.objects;
+            let objects = &machine.grid.launch.objects;
             let surface = || objects.surface(handle).map(|texels| *texels);
             let texels = objects.texture(handle).map(|texture| texture.texels).or_else(surface);
             texels.map(extents).ok_or_else(|| no_object("texture or surface", handle))
@@ -212,7 +212,7 @@ impl Machine<'_> {
     }
 
     fn texture(&self, handle: u64) -> Result<Arc<Texture>, FaultKind> {
-        self.grid.launch.environment.objects.texture(handle).ok_or_else(|| no_object("texture", handle))
+        self.grid.launch.objects.texture(handle).ok_or_else(|| no_object("texture", handle))
     }
 
     /// What one lane reads from a texture.
@@ -317,7 +317,7 @@ impl Machine<'_> {
     /// The address that one lane of `suld` or `sust` accesses; `None` where nothing is accessed.
     fn surface_place(&mut self, site: &SurfaceSite, lane: usize, kind: AccessKind) -> Result<Option<u64>, FaultKind> {
         let handle = self.handle(site.surface, lane)?;
-        let surface = self.grid.launch.environment.objects.surface(handle);
+        let surface = self.grid.launch.objects.surface(handle);
         let surface = surface.ok_or_else(|| no_object("surface", handle))?;
         let bytes = i64::from(site.bytes());
         let limits = [

@@ -32,6 +32,7 @@ impl DeviceOutput for Printed {
 pub struct Device {
     memory: Arc<Memory>,
     environment: Arc<Environment>,
+    objects: Arc<dyn Objects>,
     printed: Arc<Printed>,
     pool: Pool,
 }
@@ -98,10 +99,9 @@ impl Device {
             memory: memory.clone(),
             heap: DeviceHeap::new(memory.clone(), 0, 1),
             output: printed.clone(),
-            objects,
             clock_khz: CLOCK_KHZ,
         });
-        Device { memory, environment, printed, pool: Pool::new(options) }
+        Device { memory, environment, objects, printed, pool: Pool::new(options) }
     }
 
     /// Parses, lowers, verifies; places the variables; loads the one kernel of the text.
@@ -196,6 +196,7 @@ impl Device {
         let launch = Launch {
             kernel: kernel.loaded.clone(),
             variables: kernel.variables.clone(),
+            objects: self.objects.clone(),
             workers: WorkerSet::default(),
             grid: shape.grid,
             cta: shape.cta,

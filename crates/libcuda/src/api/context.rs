@@ -60,15 +60,16 @@ pub(crate) fn cuCtxCreate_v4(
     create(pctx, flags, dev)
 }
 
+/// A list without elements is none, wherever it is: recorded on hardware.
 fn refuse_affinities(given: bool, count: i32) -> DriverResult {
-    match (given, count) {
-        (false, 0) => Ok(()),
-        (true, 1..) => {
-            let reason = "the device does not limit a context to some of its multiprocessors";
-            Err(DriverError::new(ErrorCode::UnsupportedExecAffinity, reason))
-        }
-        _ => Err(DriverError::invalid_value(format!("the affinities and their number {count} do not fit together"))),
+    if count <= 0 {
+        return Ok(());
     }
+    if !given {
+        return Err(DriverError::invalid_value(format!("{count} affinities at NULL")));
+    }
+    let reason = "the device does not limit a context to some of its multiprocessors";
+    Err(DriverError::new(ErrorCode::UnsupportedExecAffinity, reason))
 }
 
 /// The handle goes at once, whatever its usage count.
@@ -92,7 +93,14 @@ fn push(ctx: CUcontext) -> ApiResult {
     driver()?.push_current(handle(ctx))
 }
 
+/// In the first ABI a context is attached to one thread at a time: it takes none that is current already, as recorded.
 pub(crate) fn cuCtxPushCurrent(ctx: CUcontext) -> ApiResult {
+    if ctx != CUcontext::NULL && driver()?.current_handle() == handle(ctx) {
+        return Err(DriverError::new(
+            ErrorCode::InvalidContext,
+            "the context is current to the calling thread already",
+        ));
+    }
     push(ctx)
 }
 

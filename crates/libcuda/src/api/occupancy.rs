@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use warploom_abi::{CUfunction, CUlaunchConfig, CUoccupancyB2DSize};
 use warploom_driver::device::attribute;
-use warploom_driver::launch::volume;
+use warploom_driver::launch::{LaunchShape, volume};
 use warploom_driver::module::Function;
-use warploom_driver::{DriverError, DriverResult, Handle};
+use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
 use super::execution::shape_of;
 use crate::border::{ApiResult, In, Out, callback};
@@ -113,7 +113,21 @@ pub(crate) fn cuOccupancyAvailableDynamicSMemPerBlock(
     Ok(())
 }
 
-/// The largest cluster that the function may be launched with: clusters run on one core each, so size costs nothing.
+/// The sizes of a launch in clusters, of which none is 0.
+fn cluster_shape(config: &CUlaunchConfig) -> DriverResult<LaunchShape> {
+    let shape = shape_of(config)?;
+    if volume(shape.grid) == 0 || volume(shape.cta) == 0 {
+        let reason = format!("a grid of {:?} with CTAs of {:?}", shape.grid, shape.cta);
+        return Err(DriverError::invalid_value(reason));
+    }
+    if shape.cluster.is_some_and(|cluster| volume(cluster) == 0) {
+        return Err(DriverError::new(ErrorCode::InvalidClusterSize, "a cluster without CTAs"));
+    }
+    Ok(shape)
+}
+
+/// The largest cluster that the function may be launched with, 0 if not even one CTA fits: clusters run on one core each, so size costs
+/// nothing.
 pub(crate) fn cuOccupancyMaxPotentialClusterSize(
     clusterSize: Out<'_, i32>,
     func: CUfunction,
@@ -122,12 +136,15 @@ pub(crate) fn cuOccupancyMaxPotentialClusterSize(
     let place = clusterSize.required("clusterSize")?;
     let config = config.required("config")?;
     let function = function(func)?;
-    shape_of(&config)?;
-    place.set(i32::try_from(driver()?.largest_cluster(&function)?).unwrap_or(i32::MAX));
+    let shape = cluster_shape(&config)?;
+    let driver = driver()?;
+    let resident = driver.resident_ctas(&function, volume(shape.cta), u64::from(shape.dynamic_shared))?;
+    let largest = if resident == 0 { 0 } else { driver.largest_cluster(&function)? };
+    place.set(i32::try_from(largest).unwrap_or(i32::MAX));
     Ok(())
 }
 
-/// As many clusters as the device's multiprocessors can hold CTAs for.
+/// As many clusters as the device's multiprocessors can hold CTAs for; 0 for a launch without clusters, as recorded.
 pub(crate) fn cuOccupancyMaxActiveClusters(
     numClusters: Out<'_, i32>,
     func: CUfunction,
@@ -136,16 +153,17 @@ pub(crate) fn cuOccupancyMaxActiveClusters(
     let place = numClusters.required("numClusters")?;
     let config = config.required("config")?;
     let function = function(func)?;
-    let shape = shape_of(&config)?;
-    let cluster = volume(shape.cluster.unwrap_or([1; 3]));
+    let shape = cluster_shape(&config)?;
+    let Some(cluster) = shape.cluster.or_else(|| function.required_cluster()).map(volume) else {
+        place.set(0);
+        return Ok(());
+    };
     let threads = volume(shape.cta);
     let driver = driver()?;
     let resident = u64::from(driver.resident_ctas(&function, threads, u64::from(shape.dynamic_shared))?);
     let device = driver.device(i32::try_from(function.module().context().ordinal()).unwrap_or(-1))?;
     let multiprocessors = device.attribute(attribute::MULTIPROCESSOR_COUNT).unwrap_or(1).unsigned_abs();
-    let clusters = (resident * u64::from(multiprocessors))
-        .checked_div(cluster)
-        .ok_or_else(|| DriverError::new(warploom_driver::ErrorCode::InvalidClusterSize, "a cluster without CTAs"))?;
+    let clusters = (resident * u64::from(multiprocessors)).checked_div(cluster).unwrap_or(0);
     place.set(i32::try_from(clusters).unwrap_or(i32::MAX));
     Ok(())
 }

@@ -2,10 +2,11 @@
 //! somebody sets it.
 use std::any::Any;
 
-use warploom_abi::{CUdeviceptr, CUstream, CUstreamBatchMemOpParams, CUstreamBatchMemOpType};
+use warploom_abi::{CUcontext, CUdeviceptr, CUstream, CUstreamBatchMemOpParams, CUstreamBatchMemOpType};
 use warploom_driver::stream::{ValueAction, ValueOperation, WaitCondition};
-use warploom_driver::{DriverError, DriverResult, ErrorCode};
+use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
+use super::graph::batch::Described;
 use super::stream::named;
 use crate::border::members::{self, MemoryOperation};
 use crate::border::{ApiResult, DefaultStream, InArray};
@@ -140,10 +141,15 @@ fn operation(given: MemoryOperation) -> DriverResult<ValueOperation> {
     Ok(ValueOperation { address, action })
 }
 
+/// What a node of captured operations tells of them.
+fn described(context: Handle, list: Vec<CUstreamBatchMemOpParams>) -> Box<dyn Any + Send + Sync> {
+    Box::new(Described { context: CUcontext(context.raw()), list })
+}
+
 /// One operation.
 fn operate(stream: CUstream, default: DefaultStream, given: MemoryOperation) -> ApiResult {
     let name = named(stream, default);
-    let described = move || -> Box<dyn Any + Send + Sync> { Box::new(vec![members::operation_parameters(&given)]) };
+    let described = move |context| described(context, vec![members::operation_parameters(&given)]);
     driver()?.operate_on_values(name, vec![operation(given)?], described)
 }
 
@@ -169,7 +175,7 @@ fn batch(
     check_batch(count)?;
     let given = given.read("paramArray", count as usize)?;
     let operations = operations(&given)?;
-    driver()?.operate_on_values(named(stream, default), operations, move || Box::new(given))
+    driver()?.operate_on_values(named(stream, default), operations, move |context| described(context, given))
 }
 
 pub(crate) fn cuStreamBatchMemOp(

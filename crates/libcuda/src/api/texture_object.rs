@@ -3,8 +3,8 @@ use warploom_abi::{
     CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC, CUaddress_mode, CUfilter_mode,
     CUresourceViewFormat, CUtexObject,
 };
+use warploom_driver::Handle;
 use warploom_driver::texture::{ResourceView, TextureSettings};
-use warploom_driver::{DriverError, Handle};
 
 use crate::border::members::{resource, resource_description};
 use crate::border::{ApiResult, In, Out};
@@ -88,9 +88,8 @@ pub(crate) fn cuTexObjectGetResourceViewDesc(
     texObject: CUtexObject,
 ) -> ApiResult {
     let place = pResViewDesc.required("pResViewDesc")?;
-    let Some(view) = driver()?.texture_view(handle(texObject))? else {
-        return Err(DriverError::invalid_value("the texture was created without a view of its resource"));
-    };
+    // Of a texture without a view nothing is told, as recorded.
+    let Some(view) = driver()?.texture_view(handle(texObject))? else { return Ok(()) };
     let [width, height, depth] = view.size.map(|extent| extent as usize);
     place.set(CUDA_RESOURCE_VIEW_DESC {
         format: CUresourceViewFormat(view.format),

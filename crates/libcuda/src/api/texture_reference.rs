@@ -3,9 +3,8 @@ use warploom_abi::{
     CUDA_ARRAY_DESCRIPTOR_v1, CUDA_ARRAY_DESCRIPTOR_v2, CUaddress_mode, CUarray, CUarray_format, CUdeviceptr,
     CUdeviceptr_v1, CUfilter_mode, CUtexref,
 };
-use warploom_driver::array::Format;
 use warploom_driver::device::attribute;
-use warploom_driver::texture::{ReferenceBinding, Resource};
+use warploom_driver::texture::{BoundTexels, ReferenceBinding};
 use warploom_driver::{DriverError, DriverResult, Handle};
 
 use super::memory::first_abi::refused_handle;
@@ -30,15 +29,11 @@ pub(crate) fn cuTexRefSetArray(hTexRef: CUtexref, hArray: CUarray, Flags: u32) -
     let array = Handle::from_raw(hArray.0);
     let descriptor = *driver()?.array(array)?.descriptor();
     change(hTexRef, |binding| {
-        binding.resource = Some(Resource::Array(array));
-        binding.format = Some((descriptor.format, descriptor.channels));
+        binding.texels = Some(BoundTexels::Array(array));
+        binding.format = descriptor.format.number();
+        binding.channels = descriptor.channels as i32;
         Ok(())
     })
-}
-
-/// Format and channels of a reference to plain memory.
-fn format(binding: &ReferenceBinding) -> DriverResult<(Format, u32)> {
-    binding.format.ok_or_else(|| DriverError::invalid_value("the texture reference has no format"))
 }
 
 /// An address between the multiples that textures can start at is rounded down, and the rest is told.
@@ -54,9 +49,8 @@ pub(crate) fn cuTexRefSetAddress_v2(
         return Err(DriverError::invalid_value(format!("address {dptr:#x} is no multiple of {alignment}")));
     }
     change(hTexRef, |binding| {
-        let (format, channels) = format(binding)?;
-        binding.resource =
-            Some(Resource::Linear { address: dptr - offset, format, channels, bytes: bytes as u64 + offset });
+        let bytes = (bytes as u64).saturating_add(offset);
+        binding.texels = Some(BoundTexels::Linear { address: dptr - offset, bytes });
         Ok(())
     })?;
     if let Some(place) = ByteOffset.optional() {
@@ -82,13 +76,11 @@ pub(crate) fn cuTexRefSetAddress2D_v3(
     Pitch: usize,
 ) -> ApiResult {
     let shape = desc.required("desc")?;
-    let format = Format::from_number(shape.Format.0)?;
     change(hTexRef, |binding| {
-        binding.format = Some((format, shape.NumChannels));
-        binding.resource = Some(Resource::Pitch2d {
+        binding.format = shape.Format.0;
+        binding.channels = shape.NumChannels.cast_signed();
+        binding.texels = Some(BoundTexels::Pitch2d {
             address: dptr,
-            format,
-            channels: shape.NumChannels,
             width: shape.Width as u64,
             height: shape.Height as u64,
             pitch: Pitch as u64,
@@ -97,14 +89,16 @@ pub(crate) fn cuTexRefSetAddress2D_v3(
     })
 }
 
+/// As recorded, any number is taken as a format, and any number of channels but 3 and those above 4. A kernel that reads memory in a
+/// format that does not exist faults.
 pub(crate) fn cuTexRefSetFormat(hTexRef: CUtexref, fmt: CUarray_format, NumPackedComponents: i32) -> ApiResult {
-    let format = Format::from_number(fmt.0)?;
-    let channels = u32::try_from(NumPackedComponents).ok().filter(|count| matches!(count, 1 | 2 | 4));
-    let channels = channels.ok_or_else(|| {
-        DriverError::invalid_value(format!("{NumPackedComponents} channels; 1, 2 and 4 are possible"))
-    })?;
+    if NumPackedComponents == 3 || NumPackedComponents > 4 {
+        let reason = format!("{NumPackedComponents} channels; 1, 2 and 4 are possible");
+        return Err(DriverError::invalid_value(reason));
+    }
     change(hTexRef, |binding| {
-        binding.format = Some((format, channels));
+        binding.format = fmt.0;
+        binding.channels = NumPackedComponents;
         Ok(())
     })
 }
@@ -183,8 +177,8 @@ pub(crate) fn cuTexRefSetFlags(hTexRef: CUtexref, Flags: u32) -> ApiResult {
 
 pub(crate) fn cuTexRefGetAddress_v2(pdptr: Out<'_, CUdeviceptr>, hTexRef: CUtexref) -> ApiResult {
     let place = pdptr.required("pdptr")?;
-    match binding(hTexRef)?.resource {
-        Some(Resource::Linear { address, .. } | Resource::Pitch2d { address, .. }) => place.set(address),
+    match binding(hTexRef)?.texels {
+        Some(BoundTexels::Linear { address, .. } | BoundTexels::Pitch2d { address, .. }) => place.set(address),
         _ => return Err(DriverError::invalid_value("the texture reference is not bound to memory")),
     }
     Ok(())
@@ -192,8 +186,8 @@ pub(crate) fn cuTexRefGetAddress_v2(pdptr: Out<'_, CUdeviceptr>, hTexRef: CUtexr
 
 pub(crate) fn cuTexRefGetArray(phArray: Out<'_, CUarray>, hTexRef: CUtexref) -> ApiResult {
     let place = phArray.required("phArray")?;
-    match binding(hTexRef)?.resource {
-        Some(Resource::Array(array)) => place.set(CUarray(array.raw())),
+    match binding(hTexRef)?.texels {
+        Some(BoundTexels::Array(array)) => place.set(CUarray(array.raw())),
         _ => return Err(DriverError::invalid_value("the texture reference is not bound to an array")),
     }
     Ok(())
@@ -217,10 +211,10 @@ pub(crate) fn cuTexRefGetFormat(
     hTexRef: CUtexref,
 ) -> ApiResult {
     let place = pFormat.required("pFormat")?;
-    let (format, channels) = format(&binding(hTexRef)?)?;
-    place.set(CUarray_format(format.number()));
+    let binding = binding(hTexRef)?;
+    place.set(CUarray_format(binding.format));
     if let Some(place) = pNumChannels.optional() {
-        place.set(channels as i32);
+        place.set(binding.channels);
     }
     Ok(())
 }

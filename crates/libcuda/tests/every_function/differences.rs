@@ -82,35 +82,10 @@ const DIFFERENCES: &[Difference] = &[
         reason: "not implemented; what is zero is refused, and the capture lives",
     },
     Difference {
-        functions: "cuTexRefSetAddress_v2 cuTexRefSetAddress2D_v2 cuTexRefSetAddress2D_v3 cuTexRefSetFormat cuTexRefGetFormat \
-            cuTexRefDestroy",
-        situations: CAPTURE,
-        ours: "INVALID_VALUE",
-        reason: "not yet as recorded: the recorded driver takes a format of 0, and lets references of modules be destroyed",
-    },
-    Difference {
-        functions: "cuTexObjectGetResourceViewDesc",
-        situations: CAPTURE,
-        ours: "INVALID_VALUE",
-        reason: "not yet as recorded: what it tells of an object that was made without a view is not known",
-    },
-    Difference {
-        functions: "cuCtxCreate_v3",
-        situations: CAPTURE,
-        ours: "INVALID_VALUE",
-        reason: "not yet as recorded: a list of affinities that has no elements",
-    },
-    Difference {
         functions: "cuParamSetTexRef",
         situations: CAPTURE,
         ours: "INVALID_HANDLE",
         reason: "both refuse the call: the unit is not the default one, and the kernel has no such reference",
-    },
-    Difference {
-        functions: "cuGraphAddBatchMemOpNode cuOccupancyMaxPotentialClusterSize cuCtxPushCurrent",
-        situations: CAPTURE,
-        ours: "SUCCESS",
-        reason: "not yet as recorded: a batch of no operations, a launch of no blocks, and a context that is current already are taken",
     },
     Difference {
         functions: "cuModuleLoadFatBinary",

@@ -12,20 +12,30 @@ use crate::process::driver;
 
 /// The work that parameters describe.
 pub(super) fn work(driver: &Driver, given: &CUDA_BATCH_MEM_OP_NODE_PARAMS) -> DriverResult<Work> {
+    if given.ctx == CUcontext::NULL {
+        return Err(DriverError::invalid_value("ctx is NULL"));
+    }
     check_context(driver, given.ctx)?;
     if given.flags != 0 {
         return Err(DriverError::invalid_value(format!("flags is {}, must be 0", given.flags)));
     }
     check_batch(given.count)?;
     let list = graph::operations(given.paramArray).read("paramArray", given.count as usize)?;
-    driver.batch_work(operations(&list)?, Box::new(list))
+    driver.batch_work(operations(&list)?, Box::new(Described { context: given.ctx, list }))
+}
+
+/// A batch as the program described it.
+pub(in crate::api) struct Described {
+    pub(in crate::api) context: CUcontext,
+    pub(in crate::api) list: Vec<CUstreamBatchMemOpParams>,
 }
 
 /// The parameters of a node. The list belongs to the node.
 pub(super) fn described(batch: &BatchWork) -> CUDA_BATCH_MEM_OP_NODE_PARAMS {
-    let list = batch.given.downcast_ref::<Vec<CUstreamBatchMemOpParams>>().map_or(&[][..], Vec::as_slice);
+    let known = batch.given.downcast_ref::<Described>();
+    let list = known.map_or(&[][..], |known| &known.list);
     CUDA_BATCH_MEM_OP_NODE_PARAMS {
-        ctx: CUcontext::NULL,
+        ctx: known.map_or(CUcontext::NULL, |known| known.context),
         count: u32::try_from(list.len()).unwrap_or(u32::MAX),
         paramArray: std::ptr::with_exposed_provenance_mut(list.as_ptr().expose_provenance()),
         flags: 0,
