@@ -87,36 +87,11 @@ pub(crate) struct Streams {
     legacy_id: u64,
     context: u64,
     per_thread: Mutex<Vec<ThreadStream>>,
-    created: Mutex<AllCreated>,
+    /// Those that the program has created and not destroyed.
+    created: Mutex<BTreeMap<Handle, Stream>>,
     /// What all work of the context waits for, streams to come included.
     held_back_by: Mutex<Vec<Marker>>,
     attributes: Attributes,
-}
-
-/// The streams that a program created in one context, until they are destroyed and have ended.
-#[derive(Default)]
-struct AllCreated {
-    streams: BTreeMap<Handle, Stream>,
-    /// With so many streams it is time to look for those that have ended since they were destroyed.
-    sweep_at: usize,
-}
-
-impl AllCreated {
-    /// Enters a stream. `lives` tells whether the program still has one.
-    fn enter(&mut self, handle: Handle, stream: Stream, lives: impl Fn(Handle) -> bool) {
-        if self.streams.len() >= self.sweep_at {
-            self.streams.retain(|handle, stream| lives(*handle) || !stream.has_ended());
-            self.sweep_at = 2 * self.streams.len() + 16;
-        }
-        self.streams.insert(handle, stream);
-    }
-
-    /// Forgets a stream that is destroyed, unless something is left to wait for.
-    fn destroyed(&mut self, handle: Handle) {
-        if self.streams.get(&handle).is_some_and(Stream::has_ended) {
-            self.streams.remove(&handle);
-        }
-    }
 }
 
 /// A thread's default stream, for as long as the thread lives.
@@ -168,11 +143,11 @@ impl Streams {
         &self.group
     }
 
-    /// All streams that there are.
-    pub(crate) fn all(&self) -> Vec<Stream> {
+    /// All streams that work can be put into.
+    fn all(&self) -> Vec<Stream> {
         let mut all = vec![self.legacy.clone()];
         all.extend(self.per_thread.lock().iter().map(|known| known.stream.clone()));
-        all.extend(self.created.lock().streams.values().cloned());
+        all.extend(self.created.lock().values().cloned());
         all
     }
 
@@ -200,19 +175,19 @@ impl Streams {
 
     /// Waits for all streams. No lock is held meanwhile.
     pub(crate) fn synchronize(&self) {
-        // The legacy stream comes after all blocking ones; the others are asked for themselves.
-        self.legacy.synchronize();
-        let created = self.created.lock();
-        let busy: Vec<Stream> = created.streams.values().filter(|stream| !stream.has_ended()).cloned().collect();
-        drop(created);
-        for stream in busy {
+        for stream in self.busy() {
             stream.synchronize();
         }
     }
 
     /// Whether nothing is left to wait for.
     pub(crate) fn are_idle(&self) -> bool {
-        self.legacy.has_ended() && self.created.lock().streams.values().all(Stream::has_ended)
+        self.group.has_ended()
+    }
+
+    /// Those in which something has not ended, destroyed ones among them.
+    pub(crate) fn busy(&self) -> Vec<Stream> {
+        self.group.busy()
     }
 }
 
@@ -247,8 +222,7 @@ impl Driver {
             capture: CaptureSlot::new(context.id(), kind == StreamKind::Blocking),
             attributes: Attributes::default(),
         })?;
-        let lives = |handle| self.streams.get(handle).is_some();
-        context.streams().created.lock().enter(created.handle, stream, lives);
+        context.streams().created.lock().insert(created.handle, stream);
         Ok(created.handle)
     }
 
@@ -263,7 +237,7 @@ impl Driver {
         self.sticky.check()?;
         let stream = self.streams.remove(handle)?;
         self.abandon_capture(&stream.capture);
-        stream.context.streams().created.lock().destroyed(handle);
+        stream.context.streams().created.lock().remove(&handle);
         Ok(())
     }
 

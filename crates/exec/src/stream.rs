@@ -9,6 +9,8 @@
 //!
 //! No lock of a stream is held while a kernel, a task or a callback runs, and never the locks of two streams at once.
 
+mod group;
+
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,6 +23,8 @@ use crate::grid::Launch;
 use crate::pool::{Pool, PoolOptions, RunningGrid, is_worker};
 use crate::run::panic_text;
 use crate::signal::{Signal, spin_until};
+
+pub use group::Group;
 
 /// How long a synchronising thread looks for the end before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
@@ -98,13 +102,6 @@ pub enum StreamKind {
     NonBlocking,
 }
 
-/// The streams of one context.
-#[derive(Default)]
-pub struct Group {
-    legacy: OnceLock<Weak<Shared>>,
-    blocking: Mutex<Vec<Weak<Shared>>>,
-}
-
 /// How long a task takes, which decides where it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
@@ -128,6 +125,8 @@ struct Shared {
     group: Arc<Group>,
     kind: StreamKind,
     urgent: bool,
+    /// Whether the group has it among those that may have work.
+    listed: AtomicBool,
     submitted: AtomicU64,
     completed: AtomicU64,
     state: Mutex<State>,
@@ -186,24 +185,14 @@ impl Stream {
             group: group.clone(),
             kind,
             urgent,
+            listed: AtomicBool::new(false),
             submitted: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             state: Mutex::default(),
             changed: Signal::default(),
         });
-        match kind {
-            StreamKind::Legacy => {
-                let first = group.legacy.set(Arc::downgrade(&shared)).is_ok();
-                assert!(first, "a group has one legacy stream");
-            }
-            StreamKind::Blocking => {
-                let mut blocking = group.blocking();
-                if blocking.len() == blocking.capacity() {
-                    blocking.retain(|stream| stream.strong_count() != 0);
-                }
-                blocking.push(Arc::downgrade(&shared));
-            }
-            StreamKind::NonBlocking => {}
+        if kind == StreamKind::Legacy {
+            group.set_legacy(&shared);
         }
         Stream { shared }
     }
@@ -258,8 +247,9 @@ impl Stream {
         let mut state = shared.state();
         let number = shared.submitted.load(Ordering::Relaxed) + 1;
         let mark = Arc::new(Mark { stream: Arc::downgrade(shared), number, time: AtomicU64::new(0) });
-        shared.submitted.store(number, Ordering::Release);
+        shared.submitted.store(number, Ordering::SeqCst);
         if state.busy {
+            shared.group.enter(shared);
             state.queue.push_back(Operation::Mark(mark.clone()));
         } else {
             mark.reach();
@@ -350,12 +340,6 @@ impl Mark {
     }
 }
 
-impl Group {
-    fn blocking(&self) -> MutexGuard<'_, Vec<Weak<Shared>>> {
-        self.blocking.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -364,14 +348,14 @@ impl Shared {
     fn is_idle(&self) -> bool {
         // In this order: an operation submitted in between makes the answer "busy", never a false "idle".
         let completed = self.completed.load(Ordering::Acquire);
-        completed == self.submitted.load(Ordering::Acquire)
+        completed == self.submitted.load(Ordering::SeqCst)
     }
 
-    /// The streams whose work comes before what is submitted now.
+    /// The streams whose work comes before what is submitted now; those that have any are among them.
     fn peers(&self) -> impl Iterator<Item = Arc<Shared>> + use<> {
         let (legacy, blocking) = match self.kind {
-            StreamKind::Legacy => (None, self.group.blocking().iter().filter_map(Weak::upgrade).collect()),
-            StreamKind::Blocking => (self.group.legacy.get().and_then(Weak::upgrade), Vec::new()),
+            StreamKind::Legacy => (None, self.group.busy_blocking()),
+            StreamKind::Blocking => (self.group.legacy(), Vec::new()),
             StreamKind::NonBlocking => (None, Vec::new()),
         };
         legacy.into_iter().chain(blocking)
@@ -386,7 +370,8 @@ impl Shared {
     fn submit(self: &Arc<Self>, operation: Operation) {
         {
             let mut state = self.state();
-            self.submitted.fetch_add(1, Ordering::AcqRel);
+            self.submitted.fetch_add(1, Ordering::SeqCst);
+            self.group.enter(self);
             if state.busy {
                 state.queue.push_back(operation);
                 return;

@@ -16,7 +16,7 @@ impl Driver {
             return task();
         }
         let last = self.internal_stream();
-        for stream in context.streams().all() {
+        for stream in context.streams().busy() {
             last.follow(&stream);
         }
         last.run(Weight::Light, task);
@@ -37,7 +37,7 @@ impl Driver {
         // A stream of its own comes after all others.
         let streams = context.streams();
         let last = Stream::new(self.engine(), streams.group(), StreamKind::NonBlocking, false);
-        for stream in streams.all() {
+        for stream in streams.busy() {
             last.wait_for(&stream.record());
         }
         event.set_marker(last.record());

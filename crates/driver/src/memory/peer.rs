@@ -93,7 +93,7 @@ impl Driver {
         stream: &StreamRef,
         put: impl FnOnce() -> DriverResult,
     ) -> DriverResult {
-        for other in contexts.iter().flat_map(|context| context.streams().all()) {
+        for other in contexts.iter().flat_map(|context| context.streams().busy()) {
             stream.stream.follow(&other);
         }
         put()?;
