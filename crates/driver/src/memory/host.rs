@@ -159,5 +159,5 @@ impl Driver {
 }
 
 fn not_host_memory(address: u64) -> DriverError {
-    DriverError::invalid_value(format!("{address:#x} is neither pinned nor registered host memory"))
+    DriverError::about(ErrorCode::InvalidValue, address, "is neither pinned nor registered host memory")
 }

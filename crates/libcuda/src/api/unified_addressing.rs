@@ -3,15 +3,16 @@ use warploom_abi::{
     CUcontext, CUdevice, CUdeviceptr, CUmem_advise, CUmem_range_attribute, CUmemLocation, CUmemorytype,
     CUpointer_attribute, CUstream,
 };
-use warploom_driver::DriverError;
 use warploom_driver::memory::{Advice, Hints, Location, Pointer, PointerKind};
+use warploom_driver::{DriverError, ErrorCode};
 
 use super::stream::named;
 use crate::border::{ApiResult, DefaultStream, HostPtr, InArray, members, no_flags};
 use crate::process::driver;
 
 fn unknown(address: CUdeviceptr) -> DriverError {
-    DriverError::invalid_value(format!("{address:#x} points to nothing that this driver allocated or registered"))
+    let what = "points to nothing that this driver allocated or registered";
+    DriverError::about(ErrorCode::InvalidValue, address, what)
 }
 
 /// Writes an attribute of the memory that `address` points into.
@@ -29,7 +30,8 @@ fn write_attribute(data: HostPtr, attribute: CUpointer_attribute, address: u64, 
             data.write(DATA, if pointer.is_host() { host } else { CUmemorytype::CU_MEMORYTYPE_DEVICE })
         }
         A::CU_POINTER_ATTRIBUTE_HOST_POINTER if !pointer.is_host_accessible() => {
-            Err(DriverError::invalid_value(format!("{address:#x} is device memory, without an address on the host")))
+            let what = "is device memory, without an address on the host";
+            Err(DriverError::about(ErrorCode::InvalidValue, address, what))
         }
         A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER | A::CU_POINTER_ATTRIBUTE_HOST_POINTER => data.write(DATA, address),
         A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => data.write(DATA, u32::from(driver()?.is_synchronous(pointer))),

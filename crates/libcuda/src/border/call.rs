@@ -120,7 +120,7 @@ fn enter_slowly(
     };
     if traces {
         let reason = error.as_ref().map(DriverError::reason);
-        Trace::write(call.symbol, arguments, result, reason, start.elapsed());
+        Trace::write(call.symbol, arguments, result, reason.as_deref(), start.elapsed());
     }
     result
 }

@@ -1,8 +1,10 @@
 //! The driver's log of failed calls, for `cuLogs*`: one line each, in the documented shape
 //! `[time][thread][CUDA][E][function] reason` (CUDA programming guide, "Error Log Management").
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::mem::MaybeUninit;
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -32,7 +34,7 @@ impl fmt::Display for Line {
         let (hour, minute, second) = time_of_day(since_epoch);
         let (millis, thread) = (since_epoch.subsec_millis(), self.thread);
         write!(formatter, "[{hour:02}:{minute:02}:{second:02}.{millis:03}][{thread}][CUDA][E]")?;
-        write!(formatter, "[{}] {}", self.symbol, self.error.reason())
+        write!(formatter, "[{}] {}", self.symbol, self.error)
     }
 }
 
@@ -80,9 +82,7 @@ pub(super) fn record(symbol: &'static str, error: &DriverError) {
     if error.code() == ErrorCode::NotReady {
         return;
     }
-    // SAFETY: gettid has no conditions.
-    let thread = unsafe { libc::gettid() };
-    let line = Line { symbol, thread, at: SystemTime::now(), error: error.clone() };
+    let line = Line { symbol, thread: thread_id(), at: SystemTime::now(), error: error.clone() };
     if LISTENED_TO.load(Ordering::Acquire) {
         let text = line.text();
         // Called without the lock: a listener may call the driver.
@@ -97,6 +97,34 @@ pub(super) fn record(symbol: &'static str, error: &DriverError) {
     }
     lines.push_back(line);
     NEXT.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The calling thread's number. Asked of the system once a thread, as programs let calls fail in loops; the only thread of a forked child has
+/// another one than in its parent.
+fn thread_id() -> libc::pid_t {
+    static FORKS: AtomicU32 = AtomicU32::new(0);
+    static HOOK: Once = Once::new();
+    thread_local! {
+        static KNOWN: Cell<Option<(u32, libc::pid_t)>> = const { Cell::new(None) };
+    }
+    unsafe extern "C" fn on_forked_child() {
+        FORKS.fetch_add(1, Ordering::Relaxed);
+    }
+    let forks = FORKS.load(Ordering::Relaxed);
+    if let Some((then, thread)) = KNOWN.get()
+        && then == forks
+    {
+        return thread;
+    }
+    HOOK.call_once(|| {
+        // SAFETY: the hook only adds to an atomic, which is allowed in a forked child; the library is linked with `-z nodelete`, so it
+        // stays where it is for the life of the process.
+        unsafe { libc::pthread_atfork(None, None, Some(on_forked_child)) };
+    });
+    // SAFETY: gettid has no conditions.
+    let thread = unsafe { libc::gettid() };
+    KNOWN.set(Some((forks, thread)));
+    thread
 }
 
 /// Where the log ends now: the number of the next line.

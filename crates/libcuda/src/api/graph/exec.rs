@@ -35,7 +35,7 @@ fn with_log(
             if let Some(node) = node.optional() {
                 node.set(CUgraphNode(at_fault.raw()));
             }
-            tell(error.reason())?;
+            tell(&error.reason())?;
             Err(error)
         }
     }
