@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{self, ExitCode};
 
 use clap::Args;
-use warploom_abi::settings::{MOST_THREADS, OLDEST_CUDA_VERSION};
+use warploom_abi::settings::{MOST_MULTIPROCESSORS, MOST_THREADS, OLDEST_CUDA_VERSION};
 
 use crate::library;
 use crate::version::CudaVersion;
@@ -38,6 +38,10 @@ pub(crate) struct Run {
     /// x86-64-v3 is AVX2, x86-64-v4 AVX-512. Results do not depend on it.
     #[arg(long, value_name = "NAME", value_parser = ["x86-64", "x86-64-v3", "x86-64-v4"])]
     cpu: Option<String>,
+
+    /// Show this many multiprocessors on each device, whatever runs kernels [default: one for each thread].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_MULTIPROCESSORS)))]
+    multiprocessors: Option<u32>,
 
     /// Report a kernel on standard error, once, when none of its CTAs has ended for so long [default: 10].
     ///
@@ -99,6 +103,7 @@ impl Run {
             ("WARPLOOM_DEVICE_COUNT", self.devices.map(|count| count.to_string())),
             ("WARPLOOM_THREADS", self.threads.map(|count| count.to_string())),
             ("WARPLOOM_CPU", self.cpu),
+            ("WARPLOOM_MULTIPROCESSORS", self.multiprocessors.map(|count| count.to_string())),
             ("WARPLOOM_STALL_SECONDS", self.stall_seconds.map(|seconds| seconds.to_string())),
             ("WARPLOOM_LAUNCH_TIMEOUT", self.launch_timeout.map(|seconds| seconds.to_string())),
             ("WARPLOOM_LOG", self.log),

@@ -19,9 +19,14 @@ fn warploom() -> Command {
         command
     });
     let mut command = Command::new(command);
-    for name in
-        ["WARPLOOM_CUDA_VERSION", "WARPLOOM_DEVICE", "WARPLOOM_DEVICE_COUNT", "WARPLOOM_THREADS", "WARPLOOM_LOG"]
-    {
+    for name in [
+        "WARPLOOM_CUDA_VERSION",
+        "WARPLOOM_DEVICE",
+        "WARPLOOM_DEVICE_COUNT",
+        "WARPLOOM_THREADS",
+        "WARPLOOM_MULTIPROCESSORS",
+        "WARPLOOM_LOG",
+    ] {
         command.env_remove(name);
     }
     command
@@ -182,10 +187,16 @@ fn without_devices_info_says_why() {
 
 #[test]
 fn run_passes_settings_arguments_and_the_exit_status_on() {
-    let script = r#"echo "$WARPLOOM_CUDA_VERSION $WARPLOOM_DEVICE $WARPLOOM_DEVICE_COUNT $WARPLOOM_THREADS $WARPLOOM_CPU $1"; exit 7"#;
+    let script = r#"echo "$WARPLOOM_CUDA_VERSION $WARPLOOM_DEVICE $WARPLOOM_DEVICE_COUNT $WARPLOOM_THREADS $WARPLOOM_CPU $WARPLOOM_MULTIPROCESSORS $1"; exit 7"#;
     let settings = ["--cuda", "12.4", "--device", "sm_80", "--devices", "2", "--threads", "3", "--cpu", "x86-64-v3"];
+    let settings = [&settings[..], &["--multiprocessors", "68"]].concat();
     let answer = answer(warploom().arg("run").args(settings).args(["--", "sh", "-c", script, "sh", "--flag"]));
-    assert_eq!(answer, "12.4 sm_80 2 3 x86-64-v3 --flag\nexit 7\n");
+    assert_eq!(
+        answer,
+        "12.4 sm_80 2 3 x86-64-v3 68 --flag
+exit 7
+"
+    );
 }
 
 #[test]
@@ -202,6 +213,51 @@ fn a_program_under_run_finds_our_library_first() {
     let program = env!("CARGO_BIN_EXE_warploom");
     let identity = answer(warploom().args(["run", "--cuda", "12.4", program, "info", "--library", "libcuda.so.1"]));
     assert!(identity.starts_with("driver   warploom 0.1.0, a driver of CUDA 12.4\n"), "{identity}");
+}
+
+/// A program of `tests/c/behaviour`, compiled against our headers and library.
+fn compiled(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = warploom_folder();
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let output = Command::new("cc")
+        .args(["-std=gnu11", "-I"])
+        .arg(root.join("include"))
+        .arg("-I")
+        .arg(root.join("tests/c"))
+        .arg(root.join("tests/c/behaviour").join(name).with_extension("c"))
+        .arg("-o")
+        .arg(&program)
+        .arg(folder.join("libcuda.so.1"))
+        .output()
+        .expect("a C compiler starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+/// Where `warploom run` finds the library.
+fn warploom_folder() -> PathBuf {
+    let paths = output(warploom().args(["run", "sh", "-c", "echo $LD_LIBRARY_PATH"]).env_remove("LD_LIBRARY_PATH"));
+    PathBuf::from(String::from_utf8_lossy(&paths.stdout).trim())
+}
+
+#[test]
+fn run_reports_kernels_that_do_not_end_and_ends_them() {
+    let program = compiled("endless");
+    let run = |arguments: &[&str], milliseconds: &str| {
+        let mut command = warploom();
+        let output = output(command.arg("run").args(arguments).arg("--").arg(&program).arg(milliseconds));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (printed, report) = run(&["--stall-seconds", "0.2"], "1500");
+    assert_eq!(printed, "CUDA_SUCCESS\n", "{report}");
+    assert!(report.contains("kernel waits") && report.contains("stuck"), "{report}");
+    let (printed, report) = run(&["--stall-seconds", "60"], "500");
+    assert_eq!((printed.as_str(), report.as_str()), ("CUDA_SUCCESS\n", ""));
+    let (printed, report) = run(&["--launch-timeout", "0.3"], "0");
+    assert_eq!(printed, "CUDA_ERROR_LAUNCH_TIMEOUT\n", "{report}");
+    assert!(report.contains("CUDA_ERROR_LAUNCH_TIMEOUT"), "{report}");
 }
 
 #[test]
@@ -312,6 +368,8 @@ fn what_keeps_ptx_from_loading_is_shown_with_its_line() {
       |
     2 | .target sm_80
       |         ^^^^^
+      |
+      = note: a device sm_80 loads it: --device sm_80, or WARPLOOM_DEVICE=sm_80
     exit 1
     ");
     insta::assert_snapshot!(ptx(&["dump"], KERNEL.replace("ret;", "ret").as_bytes()), @r"
@@ -467,6 +525,7 @@ fn help_says_what_there_is() {
           --device <sm_NN>            Behave as a device of this compute capability [default: sm_90]
           --devices <N>               Show this many devices; 0 is a machine without a GPU [default: 1]
           --threads <N>               Run kernels on this many threads [default: one for each core that the process may use]
+          --multiprocessors <N>       Show this many multiprocessors on each device, whatever runs kernels [default: one for each thread]
           --stall-seconds <SECONDS>   Report a kernel on standard error, once, when none of its CTAs has ended for so long [default: 10]
           --launch-timeout <SECONDS>  End a kernel that runs for longer, whatever it does, with CUDA_ERROR_LAUNCH_TIMEOUT [default: none]
           --log <WHAT>                Print calls of the driver on standard error: all of them, or those that fail [possible values: calls, errors]

@@ -30,6 +30,7 @@ pub(crate) fn initialize() -> DriverResult {
             compute_capability: settings.compute_capability,
             devices: settings.visible.of(settings.device_count, warploom_driver::device::uuid)?,
             threads: settings.threads,
+            multiprocessors: settings.multiprocessors,
             memory: settings.memory,
             report_stalled: settings.report_stalled,
             launch_timeout: settings.launch_timeout,

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use warploom_abi::settings::{COMPUTE_CAPABILITIES, MOST_THREADS, OLDEST_CUDA_VERSION};
+use warploom_abi::settings::{COMPUTE_CAPABILITIES, MOST_MULTIPROCESSORS, MOST_THREADS, OLDEST_CUDA_VERSION};
 use warploom_interp::Processor;
 
 use crate::visible_devices::VisibleDevices;
@@ -28,6 +28,8 @@ pub(crate) struct Settings {
     pub(crate) threads: Option<u32>,
     /// The instruction set that kernels may use of the processor's (`WARPLOOM_CPU=x86-64-v3`).
     pub(crate) processor: Processor,
+    /// How many multiprocessors devices show; None for one a thread that runs kernels (`WARPLOOM_MULTIPROCESSORS`).
+    pub(crate) multiprocessors: Option<u32>,
     /// Bytes of device memory; None for three quarters of what the process may use (`WARPLOOM_MEMORY=8G`).
     pub(crate) memory: Option<u64>,
     /// After how long a kernel in which nothing moves is reported (`WARPLOOM_STALL_SECONDS`).
@@ -91,6 +93,8 @@ impl Settings {
             device_count: reader.one("WARPLOOM_DEVICE_COUNT", 1, |text| parse_count(text, 0, 64)),
             threads: reader.one("WARPLOOM_THREADS", None, |text| parse_count(text, 1, MOST_THREADS).map(Some)),
             processor: reader.one("WARPLOOM_CPU", Processor::default(), parse_processor),
+            multiprocessors: reader
+                .one("WARPLOOM_MULTIPROCESSORS", None, |text| parse_count(text, 1, MOST_MULTIPROCESSORS).map(Some)),
             memory: reader.one("WARPLOOM_MEMORY", None, |text| parse_size(text).map(Some)),
             report_stalled: reader.one("WARPLOOM_STALL_SECONDS", None, |text| parse_seconds(text).map(Some)),
             launch_timeout: reader.one("WARPLOOM_LAUNCH_TIMEOUT", None, |text| parse_seconds(text).map(Some)),
@@ -234,6 +238,11 @@ mod tests {
     }
 
     #[test]
+    fn every_device_has_limits() {
+        assert_eq!(warploom_driver::device::capabilities().collect::<Vec<_>>(), COMPUTE_CAPABILITIES);
+    }
+
+    #[test]
     fn values_are_understood() {
         let (settings, complaints) = read(&[
             ("WARPLOOM_CUDA_VERSION", "12.4"),
@@ -241,6 +250,7 @@ mod tests {
             ("WARPLOOM_DEVICE_COUNT", "0"),
             ("WARPLOOM_THREADS", "3"),
             ("WARPLOOM_CPU", "x86-64-v3"),
+            ("WARPLOOM_MULTIPROCESSORS", "68"),
             ("WARPLOOM_MEMORY", "8G"),
             ("WARPLOOM_STALL_SECONDS", "2.5"),
             ("WARPLOOM_LAUNCH_TIMEOUT", "60"),
@@ -256,6 +266,7 @@ mod tests {
             visible: VisibleDevices::default(),
             threads: Some(3),
             processor: Processor::V3,
+            multiprocessors: Some(68),
             memory: Some(8 << 30),
             report_stalled: Some(Duration::from_millis(2500)),
             launch_timeout: Some(Duration::from_secs(60)),

@@ -223,15 +223,19 @@ struct Capability {
     single_to_double: i32,
 }
 
-const CAPABILITIES: [Capability; 8] = [
+const CAPABILITIES: [Capability; 12] = [
     capability(75, [1024, 16, 65_536, 0], false, 32),
     capability(80, [2048, 32, 167_936, 1024], false, 2),
     capability(86, [1536, 16, 102_400, 1024], false, 64),
+    capability(87, [1536, 16, 167_936, 1024], false, 64),
+    capability(88, [1536, 16, 102_400, 1024], false, 64),
     capability(89, [1536, 24, 102_400, 1024], false, 64),
     capability(90, [2048, 32, 233_472, 1024], true, 2),
     capability(100, [2048, 32, 233_472, 1024], true, 2),
     capability(103, [2048, 32, 233_472, 1024], true, 64),
+    capability(110, [1536, 24, 233_472, 1024], true, 64),
     capability(120, [1536, 24, 102_400, 1024], true, 64),
+    capability(121, [1536, 24, 102_400, 1024], true, 64),
 ];
 
 const fn capability(capability: u32, limits: [i32; 4], clusters: bool, single_to_double: i32) -> Capability {
@@ -245,6 +249,11 @@ const fn capability(capability: u32, limits: [i32; 4], clusters: bool, single_to
         clusters,
         single_to_double,
     }
+}
+
+/// The compute capabilities whose limits are known, from the least on.
+pub fn capabilities() -> impl Iterator<Item = u32> {
+    CAPABILITIES.iter().map(|known| known.capability)
 }
 
 /// The number of attributes that CUDA 13.5 knows: those after 147 came with 13.1 and later, and a CPU has none of them.
@@ -264,8 +273,8 @@ pub(super) fn of(number: u32, options: &DriverOptions, host: &Host, total_memory
             *place = Some(value);
         }
     };
-    let threads = options.threads.unwrap_or(host.cores);
-    set(attribute::MULTIPROCESSOR_COUNT, i32::try_from(threads).unwrap_or(i32::MAX));
+    let multiprocessors = options.multiprocessors.or(options.threads).unwrap_or(host.cores);
+    set(attribute::MULTIPROCESSOR_COUNT, i32::try_from(multiprocessors).unwrap_or(i32::MAX));
     set(attribute::CLOCK_RATE, host.clock_khz);
     set(attribute::L2_CACHE_SIZE, host.last_cache_bytes);
     set(attribute::PCI_DOMAIN_ID, PCI_DOMAIN);
@@ -295,6 +304,7 @@ mod tests {
             compute_capability,
             devices: vec![0],
             threads: Some(3),
+            multiprocessors: None,
             memory: None,
             report_stalled: None,
             launch_timeout: None,
@@ -315,6 +325,14 @@ mod tests {
         assert_eq!(value(attribute::MULTIPROCESSOR_COUNT), Some(3));
         assert_eq!(value(attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN), Some(232_448));
         assert_eq!(value(attribute::COMPUTE_CAPABILITY_MAJOR), Some(9));
+    }
+
+    #[test]
+    fn the_newest_capability_has_its_limits() {
+        let values = attributes(121, 13_000);
+        assert_eq!(values[attribute::COMPUTE_CAPABILITY_MAJOR as usize], Some(12));
+        assert_eq!(values[attribute::COMPUTE_CAPABILITY_MINOR as usize], Some(1));
+        assert_eq!(values[attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN as usize], Some(101_376));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Translation of images to code: options, and the logs that come back.
-use std::sync::Arc;
+use std::io::Write as _;
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
-use warploom_ptx::diagnostic::{APPLICATION_INPUT, error_log, info_log};
+use warploom_ptx::diagnostic::{self, APPLICATION_INPUT, error_log, info_log};
 use warploom_ptx::image::{ElfKind, Entry, Fatbin, ImageError, read_container};
 use warploom_ptx::{Failure, FailureClass, Linker, Options, VerifiedModule};
 
@@ -65,7 +66,26 @@ pub(crate) fn refused(failure: &Failure, name: &str, logs: &mut JitLogs) -> Driv
         FailureClass::InvalidPtx => ErrorCode::InvalidPtx,
     };
     let log = error_log(&failure.source, name, &failure.diagnostics);
-    DriverError::new(code, log.lines().next().unwrap_or("the PTX is not valid").to_owned())
+    let first = log.lines().next().unwrap_or("the PTX is not valid");
+    match failure
+        .diagnostics
+        .iter()
+        .find(|problem| problem.code == diagnostic::Code::Target)
+        .and_then(|told| told.notes.first())
+    {
+        None => DriverError::new(code, first.to_owned()),
+        Some(hint) => {
+            say_once(hint, first);
+            DriverError::new(code, format!("{first} ({hint})"))
+        }
+    }
+}
+
+/// Tells on standard error what helps, once: few programs tell more than the result code.
+fn say_once(hint: &str, problem: &str) {
+    static SAID: Once = Once::new();
+    // Without standard error nobody reads hints.
+    SAID.call_once(|| _ = writeln!(std::io::stderr(), "warploom: {problem}\n  = hint: {hint}"));
 }
 
 /// What inputs that do not fit together answer.

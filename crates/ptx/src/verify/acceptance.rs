@@ -136,7 +136,10 @@ pub(super) fn check(module: &ast::Module, options: &Options) -> Option<(FailureC
         }
         if !runs_on(architecture, options.sm) {
             let message = format!("PTX with .target '{text}' cannot be compiled for architecture 'sm_{}'", options.sm);
-            return invalid(Code::Target, ident.span, message);
+            let device = architecture.trim_end_matches(['a', 'f']);
+            let note = format!("a device sm_{device} loads it: --device sm_{device}, or WARPLOOM_DEVICE=sm_{device}");
+            let diagnostic = Diagnostic::error(Code::Target, ident.span, message).note(note);
+            return Some((FailureClass::InvalidPtx, diagnostic));
         }
     }
     if !has_architecture {
