@@ -13,11 +13,12 @@ pub(crate) use primary::Primary;
 
 use limits::Limits;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock};
 use warploom_exec::grid::Environment;
+use warploom_exec::memory::Reservation;
 
 use crate::coredump::CoredumpSettings;
 use crate::handle::Handle;
@@ -51,6 +52,8 @@ pub struct Context {
     limits: Mutex<Limits>,
     streams: Streams,
     environment: Arc<Environment>,
+    /// What the local memory of its kernels is counted as, while some hold it.
+    local_memory: Mutex<Weak<Reservation>>,
     cache_config: AtomicU32,
     shared_config: AtomicU32,
     coredump: Mutex<CoredumpSettings>,
@@ -181,6 +184,11 @@ impl Context {
     /// Its streams.
     pub(crate) fn streams(&self) -> &Streams {
         &self.streams
+    }
+
+    /// What the local memory of its kernels is counted as.
+    pub(crate) fn local_memory(&self) -> &Mutex<Weak<Reservation>> {
+        &self.local_memory
     }
 
     /// What its kernels share.

@@ -3,13 +3,14 @@ mod attributes;
 mod host;
 mod listener;
 
-pub use attributes::attribute;
+pub use attributes::{attribute, capabilities};
 
 pub(crate) use listener::Listener;
 
 use std::ffi::CString;
 
 use parking_lot::Mutex;
+use warploom_exec::grid::WorkerSet;
 
 use crate::context::Primary;
 use crate::driver::DriverOptions;
@@ -22,6 +23,7 @@ pub struct Device {
     uuid: [u8; 16],
     attributes: Box<[Option<i32>]>,
     total_memory: u64,
+    workers: WorkerSet,
     primary_handle: Handle,
     pub(crate) primary: Mutex<Primary>,
 }
@@ -47,6 +49,7 @@ impl Device {
             uuid: uuid(number),
             attributes: attributes::of(number, options, host, total_memory),
             total_memory,
+            workers: WorkerSet::default(),
             primary_handle,
             primary: Mutex::new(Primary::default()),
         }
@@ -96,6 +99,11 @@ impl Device {
     /// Compute capability, `10 * major + minor`.
     pub fn capability(&self) -> u32 {
         10 * self.limit(attribute::COMPUTE_CAPABILITY_MAJOR) + self.limit(attribute::COMPUTE_CAPABILITY_MINOR)
+    }
+
+    /// The workers that run its kernels: all, as devices share the cores.
+    pub(crate) fn workers(&self) -> &WorkerSet {
+        &self.workers
     }
 
     /// The handle that its primary context has for life.

@@ -36,6 +36,8 @@ pub struct DriverOptions {
     pub devices: Vec<u32>,
     /// How many threads run kernels; None for one a core that the process may use.
     pub threads: Option<u32>,
+    /// How many multiprocessors devices show; None for one a thread that runs kernels.
+    pub multiprocessors: Option<u32>,
     /// Bytes of device memory; None for three quarters of what the process may use.
     pub memory: Option<u64>,
     /// After how long a kernel in which nothing moves is reported; None for 10 s.

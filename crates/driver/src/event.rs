@@ -43,6 +43,11 @@ impl Event {
         self.handle
     }
 
+    /// Whether it was created for several processes.
+    pub(crate) fn is_interprocess(&self) -> bool {
+        self.flags & event_flags::INTERPROCESS != 0
+    }
+
     /// Where it was recorded last, outside captures.
     pub(crate) fn marker(&self) -> Option<Marker> {
         match &*self.record.lock() {
@@ -91,14 +96,6 @@ impl Driver {
         }
         let record = Mutex::new(Record::Never);
         Ok(self.events.insert(|handle| Event { handle, flags, context, record })?.handle)
-    }
-
-    /// Whether an event was created for several processes.
-    ///
-    /// # Errors
-    /// `InvalidHandle` for NULL, stale and foreign handles; the sticky error.
-    pub fn is_interprocess_event(&self, event: Handle) -> DriverResult<bool> {
-        Ok(self.event(event)?.flags & event_flags::INTERPROCESS != 0)
     }
 
     /// Destroys an event; what waits for it goes on as before.

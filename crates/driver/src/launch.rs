@@ -7,7 +7,8 @@ pub use legacy::LegacyLaunch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warploom_exec::grid::{Launch, WorkerSet};
+use warploom_exec::grid::Launch;
+use warploom_exec::memory::Reservation;
 use warploom_exec::workspace::Workspace;
 
 use crate::context::{Context, Limit};
@@ -101,9 +102,45 @@ impl Driver {
             stack_limit: context.limit(Limit::StackSize),
             variables: Arc::clone(function.module().variables().table()),
             objects: self.objects_of(function.module()),
-            workers: WorkerSet::default(),
+            local: self.local_memory(function, shape)?,
+            workers: self.device_of(context)?.workers().clone(),
             environment: Arc::clone(context.environment()),
         })
+    }
+
+    /// Counts the local memory of the threads that can be resident at once, for as long as the launch lives. Launches of a context share
+    /// it, as their threads share the device.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn local_memory(&self, function: &Function, shape: &LaunchShape) -> DriverResult<Option<Arc<Reservation>>> {
+        let local = function.resources().local;
+        if local == 0 {
+            return Ok(None);
+        }
+        let context = function.module().context();
+        let threads = volume(shape.grid).saturating_mul(volume(shape.cta)).min(self.resident_threads(context)?);
+        let bytes = local.saturating_mul(threads);
+        let mut counted = context.local_memory().lock();
+        let held = counted.upgrade();
+        if let Some(held) = held.as_ref().filter(|held| held.bytes() >= bytes) {
+            return Ok(Some(Arc::clone(held)));
+        }
+        let reserve = || self.memory().reserve_bytes(bytes, held.clone());
+        let reserved = reserve().or_else(|error| if self.release_kept() { reserve() } else { Err(error) });
+        let reserved = reserved.map_err(|_| {
+            let reason = format!("{local} bytes of local memory for each of {threads} threads are not free");
+            DriverError::new(ErrorCode::OutOfMemory, reason)
+        })?;
+        *counted = Arc::downgrade(&reserved);
+        Ok(Some(reserved))
+    }
+
+    /// Threads that the multiprocessors of a context's device hold at once.
+    fn resident_threads(&self, context: &Context) -> DriverResult<u64> {
+        let device = self.device_of(context)?;
+        let most = |number| u64::from(device.limit(number));
+        Ok(most(attribute::MULTIPROCESSOR_COUNT) * most(attribute::MAX_THREADS_PER_MULTIPROCESSOR))
     }
 
     /// Where the CTAs of a cooperative grid wait for each other.
@@ -193,9 +230,7 @@ impl Driver {
             let reason = format!("{local} bytes of local memory for each thread; {MOST_LOCAL} are possible");
             return Err(DriverError::invalid_value(reason));
         }
-        let device = self.device_of(function.module().context())?;
-        let most = |number| u64::from(device.limit(number));
-        let threads = most(attribute::MULTIPROCESSOR_COUNT) * most(attribute::MAX_THREADS_PER_MULTIPROCESSOR);
+        let threads = self.resident_threads(function.module().context())?;
         if local * threads > self.memory().capacity() {
             let reason =
                 format!("{local} bytes of local memory for each of {threads} threads are more than the device has");

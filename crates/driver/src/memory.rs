@@ -4,6 +4,7 @@
 //! driver vouches for.
 mod hints;
 mod host;
+mod ipc;
 mod peer;
 mod pointer;
 mod pool;
@@ -12,6 +13,7 @@ mod virtual_memory;
 
 pub use hints::{Advice, Hints, Location, location_kind};
 pub use host::host_flags;
+pub use ipc::SharedMemoryName;
 pub use pointer::{Pointer, PointerKind};
 pub use pool::{HighMark, MemoryPool, PoolPlace, PoolUse, REUSE_ATTRIBUTES};
 pub use transfer::{Box3, Fill2d, Place, Side, SourceOrder, Transfer, Vouch};
@@ -173,8 +175,29 @@ impl Driver {
                     "{address:#x} is not the start of an allocation but at offset {offset} of {info}"
                 )))
             }
-            None => Err(self.nowhere(address, 1, AccessKind::Load)),
+            None => Err(self.no_allocation(address)),
         }
+    }
+
+    /// Why no allocation starts at `address`.
+    #[cold]
+    fn no_allocation(&self, address: u64) -> DriverError {
+        DriverError::invalid_value(match self.memory().nearest(address) {
+            Some(Nearest::Freed(0, info)) => format!("{address:#x} has already been freed: it was {info}"),
+            Some(Nearest::Freed(offset, info)) => {
+                format!("{address:#x} is no allocation but at offset {offset} of {info}, which has been freed")
+            }
+            Some(Nearest::After(distance, info)) => {
+                format!("{address:#x} is no allocation: it lies {distance} bytes after the end of {info}")
+            }
+            Some(Nearest::Before(distance, info)) => {
+                format!("{address:#x} is no allocation: it lies {distance} bytes before {info}")
+            }
+            Some(Nearest::Host) => format!("{address:#x} is host memory that was not allocated by the driver"),
+            Some(Nearest::Straddles(_) | Nearest::Inside(..)) | None => {
+                format!("{address:#x} is no allocation, and none is near")
+            }
+        })
     }
 
     /// Frees the allocation at `address`, which the caller has just looked up.
@@ -196,7 +219,7 @@ impl Driver {
         self.current()?;
         let pointer = self
             .pointer(address)
-            .ok_or_else(|| DriverError::new(ErrorCode::NotFound, format!("no allocation holds {address:#x}")))?;
+            .ok_or_else(|| DriverError::about(ErrorCode::NotFound, address, "is held by no allocation"))?;
         Ok((pointer.base, pointer.size))
     }
 

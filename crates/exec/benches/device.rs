@@ -86,6 +86,7 @@ fn device(c: &mut Criterion) {
         stack_limit: 1024,
         variables: Arc::new([]),
         objects: Arc::new(NoObjects),
+        local: None,
         workers: WorkerSet::default(),
         environment: environment.clone(),
     };

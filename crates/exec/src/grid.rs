@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::attention::Watch;
 use crate::heap::DeviceHeap;
 use crate::kernel::{LoadedKernel, Worker};
-use crate::memory::Memory;
+use crate::memory::{Memory, Reservation};
 use crate::output::DeviceOutput;
 use crate::overdue::Overdue;
 use crate::texture::Objects;
@@ -49,6 +49,8 @@ pub struct Launch {
     pub variables: Arc<[u64]>,
     /// Textures and surfaces, references as they were bound when the launch was made.
     pub objects: Arc<dyn Objects>,
+    /// The device memory that its threads' local memory counts as.
+    pub local: Option<Arc<Reservation>>,
     /// Who may run it.
     pub workers: WorkerSet,
     /// What the context lends.

@@ -81,6 +81,23 @@ fn memory_is_reused() {
     assert_eq!(run("memory_is_reused.c", |command| _ = command.env("WARPLOOM_MEMORY", "1G")), "done\n");
 }
 
+#[test]
+fn a_launch_that_is_refused_says_why_once_for_each_kernel() {
+    let (printed, report) = program::build("behaviour/refused_kernels.c", "", &[]).run_and_report(|_| {});
+    assert_eq!(printed, "done\n");
+    assert_eq!(report.matches("which cannot be launched").count(), 1, "{report}");
+    let told = ["sured.b.add.1d.u32.trap", "line 9", "in kernel reduces", "CUDA_ERROR_NOT_SUPPORTED"];
+    assert!(told.iter().all(|part| report.contains(part)), "{report}");
+}
+
+#[test]
+fn ptx_for_a_newer_device_comes_with_a_hint() {
+    let program = program::build("behaviour/newer_target.c", "", &[]);
+    let (printed, report) = program.run_and_report(|_| {});
+    assert_eq!(printed, "done\n");
+    assert_eq!(report.matches("--device sm_121, or WARPLOOM_DEVICE=sm_121").count(), 1, "{report}");
+}
+
 /// The report of a kernel that goes wrong as `mode` says, with addresses taken out.
 fn fault_report(program: &program::Program, mode: &str) -> String {
     let (printed, report) = program.run_and_report(|command| _ = command.arg(mode));

@@ -52,6 +52,7 @@ impl Driver {
                 output: Arc::clone(self.output()),
                 clock_khz: device.limit(attribute::CLOCK_RATE),
             }),
+            local_memory: Mutex::default(),
             cache_config: AtomicU32::new(0),
             shared_config: AtomicU32::new(FOUR_BYTE_BANKS),
             coredump: Mutex::new(CoredumpSettings::for_context()),

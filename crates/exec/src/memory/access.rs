@@ -84,15 +84,15 @@ impl Memory {
         let before_start = after.map(|a| (a.base - address, a)).filter(|(distance, _)| *distance <= NEAR);
         let before_start = before_start.map(|(distance, a)| Nearest::Before(distance, a));
         match (after_end, before_start) {
+            // More accesses run off an end than off a start.
             (Some(Nearest::After(d, a)), Some(Nearest::Before(e, b))) => {
-                Some(if d <= e { Nearest::After(d, a) } else { Nearest::Before(e, b) })
+                Some(if d / 4 <= e { Nearest::After(d, a) } else { Nearest::Before(e, b) })
             }
-            (Some(one), _) | (None, Some(one)) => Some(one),
-            (None, None) => self.nearest_of_all(address),
+            (one, other) => one.or(other).or_else(|| self.nearest_of_all(address)),
         }
     }
 
-    /// The live allocation with the least distance, however far that is.
+    /// The live allocation with the least distance, if it is near: around a slab its neighbours are others.
     fn nearest_of_all(&self, address: u64) -> Option<Nearest> {
         let mut best: Option<(u64, Nearest)> = None;
         self.each_allocation(|info| {
@@ -103,7 +103,8 @@ impl Memory {
                 let before = info.base.saturating_sub(address);
                 (before, Nearest::Before(before, info))
             };
-            if info.kind != MemoryKind::Internal && best.as_ref().is_none_or(|(least, _)| distance < *least) {
+            let least = best.as_ref().map_or(NEAR + 1, |(least, _)| *least);
+            if info.kind != MemoryKind::Internal && distance < least {
                 best = Some((distance, nearest));
             }
         });

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Where control groups are.
 const GROUPS: &str = "/sys/fs/cgroup";
@@ -17,14 +19,39 @@ pub(super) fn host() -> u64 {
     groups_of_process().iter().filter_map(|group| group.limit()).fold(total, u64::min)
 }
 
+/// How long what the machine said is believed: it takes 50 microseconds to ask, and some programs ask before each allocation.
+const BELIEVED: Duration = Duration::from_millis(5);
+
+/// What the machine leaves to this process for device memory, in all. What the process itself touches and gives back changes nothing of it.
+#[derive(Default)]
+pub(super) struct Room {
+    known: Mutex<Option<(Instant, Option<u64>)>>,
+}
+
+impl Room {
+    /// In bytes, where `used` bytes are allocated; None where the host does not say.
+    pub(super) fn get(&self, used: u64) -> Option<u64> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if let Some((then, room)) = *known
+            && now.duration_since(then) < BELIEVED
+        {
+            return room;
+        }
+        let room = available().map(|available| available.saturating_add(resident().min(used)));
+        *known = Some((now, room));
+        room
+    }
+}
+
 /// What could be used in addition, on the whole machine and in the control groups of the process; None where the host does not say.
-pub(super) fn available() -> Option<u64> {
+fn available() -> Option<u64> {
     let machine = field_of(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?.checked_mul(1024)?;
     Some(groups_of_process().iter().filter_map(Group::available).fold(machine, u64::min))
 }
 
 /// Memory of the process that has pages, in bytes.
-pub(super) fn resident() -> u64 {
+fn resident() -> u64 {
     let pages = fs::read_to_string("/proc/self/statm").ok();
     let pages = pages.and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok());
     // SAFETY: no pointers are passed.

@@ -27,6 +27,7 @@ mod machine;
 mod pages;
 mod physical;
 mod registered;
+mod reserved;
 mod run;
 mod scalar;
 mod slab;
@@ -48,6 +49,7 @@ pub use kept::Kept;
 pub use machine::{MachineExtent, find_extent};
 pub use physical::{ExportError, Physical};
 pub use registered::{HostRange, RegisterError};
+pub use reserved::Reservation;
 pub use scalar::{Atomic, Scalar};
 pub(crate) use scalar::{racy_copy, racy_fill};
 pub use view::{Lanes, Recent, Spread, View, spread};
@@ -225,6 +227,7 @@ pub struct Memory {
     host_capacity: u64,
     used: Arc<AtomicU64>,
     host_used: AtomicU64,
+    room: capacity::Room,
     next_id: AtomicU64,
     space: Arc<Space>,
     crew: OnceLock<Box<dyn Crew>>,
@@ -281,6 +284,7 @@ impl Memory {
             host_capacity: capacity::host(),
             used: Arc::new(AtomicU64::new(0)),
             host_used: AtomicU64::new(0),
+            room: capacity::Room::default(),
             next_id: AtomicU64::new(1),
             space: Arc::new(Space {
                 runs: Mutex::new(runs),
@@ -323,9 +327,7 @@ impl Memory {
     pub fn free_bytes(&self) -> u64 {
         let used = self.used();
         let left = self.capacity.saturating_sub(used);
-        let Some(available) = capacity::available() else { return left };
-        let resident = capacity::resident().min(used);
-        left.min(available.saturating_add(resident).saturating_sub(used))
+        self.room.get(used).map_or(left, |room| left.min(room.saturating_sub(used)))
     }
 
     /// Whether an address lies in the window, allocated or not.

@@ -115,11 +115,16 @@ impl Slabs {
             if state.unused == 0 {
                 let number = state.slabs.len() as u32;
                 // These grow with what a program allocates: where the host's memory ends, so does the device's.
+                let no_host_memory = |_| AllocError::OutOfMemory;
+                let slots = (CHUNK / stride) as usize;
                 let mut last = Vec::new();
-                last.try_reserve_exact((CHUNK / stride) as usize).map_err(|_| AllocError::OutOfMemory)?;
-                state.slabs.try_reserve(1).map_err(|_| AllocError::OutOfMemory)?;
-                state.free.try_reserve((CHUNK / stride) as usize).map_err(|_| AllocError::OutOfMemory)?;
-                let head = table.add_slab(new_chunk()?, *stride, class as u32, number);
+                last.try_reserve_exact(slots).map_err(no_host_memory)?;
+                state.slabs.try_reserve(1).map_err(no_host_memory)?;
+                // Room for all slots at once: that a free finds none would be nobody's to answer.
+                let all = (state.slabs.len() + 1) * slots;
+                state.free.try_reserve(all - state.free.len()).map_err(no_host_memory)?;
+                let sizes = table.sizes_of_slab(*stride).ok_or(AllocError::OutOfMemory)?;
+                let head = table.add_slab(new_chunk()?, (*stride, sizes), class as u32, number);
                 state.unused = head.slots();
                 state.slabs.push(Slab { head, last, live: 0, discarded: true });
             }

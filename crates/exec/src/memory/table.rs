@@ -134,13 +134,28 @@ impl Table {
         Some((head.class, head.number, slot as u32))
     }
 
-    /// Enters a slab: the chunk, the distance of its slots, and where it stands in its class.
-    pub(super) fn add_slab(&self, chunk: u64, stride: u64, class: u32, number: u32) -> Arc<Head> {
-        let slots = CHUNK / stride;
+    /// What a slab needs of the host's memory to be entered; None if that has no more.
+    pub(super) fn sizes_of_slab(&self, stride: u64) -> Option<Box<[AtomicU64]>> {
+        let slots = (CHUNK / stride) as usize;
+        let mut sizes = Vec::new();
+        sizes.try_reserve_exact(slots).ok()?;
+        sizes.resize_with(slots, || AtomicU64::new(0));
+        lock(&self.heads).all.try_reserve(1).ok()?;
+        Some(sizes.into_boxed_slice())
+    }
+
+    /// Enters a slab: the chunk, the distance of its slots with [`Table::sizes_of_slab`], and where it stands in its class.
+    pub(super) fn add_slab(
+        &self,
+        chunk: u64,
+        (stride, sizes): (u64, Box<[AtomicU64]>),
+        class: u32,
+        number: u32,
+    ) -> Arc<Head> {
         let head = Arc::new(Head {
             base: AtomicU64::new(self.base + chunk * CHUNK),
             stride,
-            sizes: (0..slots).map(|_| AtomicU64::new(0)).collect(),
+            sizes,
             class,
             number,
             read_only: AtomicBool::new(false),

@@ -67,6 +67,7 @@ pub(crate) fn launch(kernel: Arc<dyn LoadedKernel>, ctas: u32, environment: &Arc
         stack_limit: 1024,
         variables: Arc::new([]),
         objects: Arc::new(NoObjects),
+        local: None,
         workers: WorkerSet::default(),
         environment: environment.clone(),
     }

@@ -197,6 +197,7 @@ impl Device {
             kernel: kernel.loaded.clone(),
             variables: kernel.variables.clone(),
             objects: self.objects.clone(),
+            local: None,
             workers: WorkerSet::default(),
             grid: shape.grid,
             cta: shape.cta,

@@ -183,7 +183,7 @@ impl Driver {
         loop {
             match alloc() {
                 Err(error) if error.code() == ErrorCode::OutOfMemory && size <= self.memory().capacity() => {
-                    if self.pools.release_all(self.memory()) {
+                    if self.release_kept() {
                         continue;
                     }
                     let Some(stream) = self.frees.stream() else { return Err(error) };
@@ -193,6 +193,11 @@ impl Driver {
                 answer => return answer,
             }
         }
+    }
+
+    /// Gives back all that pools keep; false if that is nothing.
+    pub(crate) fn release_kept(&self) -> bool {
+        self.pools.release_all(self.memory())
     }
 
     /// The allocation that starts at `address`, if `caller` may free it: device and managed memory, and what pools have.
