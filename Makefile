@@ -16,7 +16,7 @@ all: release
 .PHONY: release
 release:
 	@scripts/need.sh cc
-	$(CARGO) build --release --package warploom-libcuda --package warploom-cli $(RUNTIMES)
+	$(CARGO) build --release --package warploom-libcuda --package warploom-cli --package warploom-audit $(RUNTIMES)
 	@ln -sf libcuda.so $(RELEASE)/libcuda.so.1
 	@ln -sf libcudart12.so $(RELEASE)/libcudart.so.12
 	@ln -sf libcudart13.so $(RELEASE)/libcudart.so.13
@@ -38,7 +38,7 @@ lint:
 
 unit:
 	@scripts/need.sh cc c++ nm clang-19 python3-venv
-	$(CARGO) build --package warploom-libcuda --package warploom-cli --package warploom-api-fuzz $(RUNTIMES)
+	$(CARGO) build --package warploom-libcuda --package warploom-cli --package warploom-audit --package warploom-api-fuzz $(RUNTIMES)
 	$(CARGO) test --workspace
 	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seed 1 --seconds 20
 
@@ -77,6 +77,7 @@ install: release
 	ln -sf libcuda.so.1 $(LIBDIR)/libcuda.so
 	install -m 755 $(RELEASE)/libcudart12.so $(LIBDIR)/libcudart.so.12
 	install -m 755 $(RELEASE)/libcudart13.so $(LIBDIR)/libcudart.so.13
+	install -m 755 $(RELEASE)/libwarploom_audit.so $(LIBDIR)/libwarploom_audit.so
 	install -m 644 include/*.h $(DESTDIR)$(PREFIX)/include/warploom
 
 clean:

@@ -1,4 +1,4 @@
-//! Where our driver library is.
+//! Where our libraries are.
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +7,11 @@ use warploom_entrypoint::Driver;
 
 /// The name that programs ask the dynamic linker for.
 const SONAME: &str = "libcuda.so.1";
+/// What cargo calls our libraries, and what the dynamic linker does.
+const BUILT: [(&str, &str); 3] =
+    [("libcuda.so", SONAME), ("libcudart12.so", "libcudart.so.12"), ("libcudart13.so", "libcudart.so.13")];
+/// The file name of the auditing library.
+pub(crate) const AUDITOR: &str = "libwarploom_audit.so";
 
 /// The folder with our `libcuda.so.1`: `../lib/warploom` of an installed command, the command's own folder in a build tree.
 pub(crate) fn folder() -> anyhow::Result<PathBuf> {
@@ -16,19 +21,36 @@ pub(crate) fn folder() -> anyhow::Result<PathBuf> {
     if installed.join(SONAME).exists() {
         return installed.canonicalize().with_context(|| format!("cannot resolve {}", installed.display()));
     }
-    let built = beside.join("libcuda.so");
-    if built.exists() {
-        link(&beside.join(SONAME))?;
+    for (built, name) in BUILT {
+        if beside.join(built).exists() {
+            link(built, &beside.join(name))?;
+        }
     }
     if beside.join(SONAME).exists() {
         return Ok(beside);
     }
-    bail!("no driver library: neither {} nor {} is there", installed.join(SONAME).display(), built.display())
+    bail!(
+        "no driver library: neither {} nor {} is there",
+        installed.join(SONAME).display(),
+        beside.join(BUILT[0].0).display()
+    )
 }
 
-/// Cargo builds the library without the number that the dynamic linker asks for.
-fn link(name: &Path) -> anyhow::Result<()> {
-    match std::os::unix::fs::symlink("libcuda.so", name) {
+/// The auditing library, which leads programs to our libraries; it lies beside the driver.
+pub(crate) fn auditor() -> anyhow::Result<PathBuf> {
+    let auditor = folder()?.join(AUDITOR);
+    if !auditor.exists() {
+        bail!("no auditing library: {} is not there; with --keep-runtime programs run without it", auditor.display());
+    }
+    if auditor.as_os_str().as_encoded_bytes().contains(&b':') {
+        bail!("{} cannot be given to the dynamic linker: it has a colon in its path", auditor.display());
+    }
+    Ok(auditor)
+}
+
+/// Cargo builds libraries without the number that the dynamic linker asks for.
+fn link(built: &str, name: &Path) -> anyhow::Result<()> {
+    match std::os::unix::fs::symlink(built, name) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             Err(error).with_context(|| format!("cannot create {}", name.display()))
         }

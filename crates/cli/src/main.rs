@@ -5,6 +5,7 @@ mod entry_point;
 mod entry_points;
 mod info;
 mod library;
+mod program;
 mod ptx;
 mod run;
 mod version;

@@ -1,19 +1,23 @@
-//! `warploom run`: starts a program that finds our driver.
-use std::ffi::OsString;
+//! `warploom run`: starts a program that finds our driver and our CUDA runtime.
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 
 use clap::Args;
 use warploom_abi::settings::{MOST_MULTIPROCESSORS, MOST_THREADS, OLDEST_CUDA_VERSION};
 
 use crate::library;
+use crate::program::unaudited;
 use crate::version::CudaVersion;
 
 /// Run a CUDA program on the CPU.
 ///
 /// The program finds warploom's libcuda.so.1 before any other, through LD_LIBRARY_PATH, and so do the programs that it starts.
-/// Its exit status is this command's.
+/// An auditing library (LD_AUDIT) gives it warploom's libcudart, by whatever path it asks for one, and leads the functions of a CUDA
+/// runtime that is linked into it or into a library to warploom's. Its exit status is this command's.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  warploom run --device sm_80 -- ./vector_add 1000000")]
 pub(crate) struct Run {
@@ -57,6 +61,14 @@ pub(crate) struct Run {
     #[arg(long, value_name = "WHAT", value_parser = ["calls", "errors"])]
     log: Option<String>,
 
+    /// Leave the CUDA runtime that programs bring along alone: only the driver is warploom's.
+    #[arg(long)]
+    keep_runtime: bool,
+
+    /// Say on standard error which objects were led to warploom's libraries, and which could not be, and why.
+    #[arg(long, conflicts_with = "keep_runtime")]
+    explain: bool,
+
     /// The program.
     #[arg(value_name = "PROGRAM")]
     program: OsString,
@@ -97,7 +109,16 @@ impl Run {
         let mut command = process::Command::new(&self.program);
         command.args(&self.arguments);
         command.env("LD_LIBRARY_PATH", search_path(library::folder()?.into_os_string()));
+        let auditor = if self.keep_runtime { None } else { Some(library::auditor()?) };
+        match audit_list(auditor.map(PathBuf::into_os_string), std::env::var_os("LD_AUDIT")) {
+            Some(list) => command.env("LD_AUDIT", list),
+            None => command.env_remove("LD_AUDIT"),
+        };
+        if let Some(why) = self.explain.then(|| unaudited(&self.program)).flatten() {
+            eprintln!("warploom: explain: {}: left alone: {why}", self.program.to_string_lossy());
+        }
         let settings = [
+            ("WARPLOOM_EXPLAIN", self.explain.then(|| "1".to_owned())),
             ("WARPLOOM_CUDA_VERSION", self.cuda.map(|version| version.to_string())),
             ("WARPLOOM_DEVICE", self.device),
             ("WARPLOOM_DEVICE_COUNT", self.devices.map(|count| count.to_string())),
@@ -127,4 +148,36 @@ fn search_path(mut folders: OsString) -> OsString {
         folders.push(rest);
     }
     folders
+}
+
+/// Ours first, if it is wanted, then what was there, less ours from a `warploom run` further out.
+fn audit_list(ours: Option<OsString>, there: Option<OsString>) -> Option<OsString> {
+    let there = there.unwrap_or_default();
+    let others = there.as_bytes().split(|byte| *byte == b':').map(OsStr::from_bytes);
+    let others =
+        others.filter(|path| !path.is_empty() && Path::new(path).file_name() != Some(OsStr::new(library::AUDITOR)));
+    let all: Vec<&OsStr> = ours.as_deref().into_iter().chain(others).collect();
+    (!all.is_empty()).then(|| all.join(OsStr::new(":")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_auditing_libraries_stay() {
+        let list = |ours: Option<&str>, there: Option<&str>| {
+            audit_list(ours.map(OsString::from), there.map(OsString::from))
+                .map(|list| list.into_string().expect("text"))
+        };
+        let ours = "/w/libwarploom_audit.so";
+        assert_eq!(list(Some(ours), None).as_deref(), Some(ours));
+        assert_eq!(list(Some(ours), Some("/a.so:/b.so")).as_deref(), Some("/w/libwarploom_audit.so:/a.so:/b.so"));
+        assert_eq!(
+            list(Some(ours), Some("/old/libwarploom_audit.so:/a.so")).as_deref(),
+            Some("/w/libwarploom_audit.so:/a.so")
+        );
+        assert_eq!(list(None, Some("/a.so::/old/libwarploom_audit.so")).as_deref(), Some("/a.so"));
+        assert_eq!(list(None, Some(ours)), None);
+    }
 }

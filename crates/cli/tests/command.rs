@@ -1,36 +1,11 @@
 //! The built command, run as a user runs it.
+mod support;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
 
-/// The command, with our library beside it.
-fn warploom() -> Command {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let command = BUILT.get_or_init(|| {
-        let command = PathBuf::from(env!("CARGO_BIN_EXE_warploom"));
-        let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
-        let target = command.ancestors().nth(2).expect("the command is in a target folder");
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "warploom-libcuda", "--profile", profile, "--target-dir"])
-            .arg(target)
-            .status();
-        assert!(built.expect("cargo runs").success(), "the library builds");
-        command
-    });
-    let mut command = Command::new(command);
-    for name in [
-        "WARPLOOM_CUDA_VERSION",
-        "WARPLOOM_DEVICE",
-        "WARPLOOM_DEVICE_COUNT",
-        "WARPLOOM_THREADS",
-        "WARPLOOM_MULTIPROCESSORS",
-        "WARPLOOM_LOG",
-    ] {
-        command.env_remove(name);
-    }
-    command
-}
+use support::warploom;
 
 fn output(command: &mut Command) -> Output {
     command.output().expect("the command starts")
@@ -529,6 +504,8 @@ fn help_says_what_there_is() {
           --stall-seconds <SECONDS>   Report a kernel on standard error, once, when none of its CTAs has ended for so long [default: 10]
           --launch-timeout <SECONDS>  End a kernel that runs for longer, whatever it does, with CUDA_ERROR_LAUNCH_TIMEOUT [default: none]
           --log <WHAT>                Print calls of the driver on standard error: all of them, or those that fail [possible values: calls, errors]
+          --keep-runtime              Leave the CUDA runtime that programs bring along alone: only the driver is warploom's
+          --explain                   Say on standard error which objects were led to warploom's libraries, and which could not be, and why
       -h, --help                      Print help (see more with '--help')
 
     Example:

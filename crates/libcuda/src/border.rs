@@ -6,6 +6,7 @@
 mod args;
 mod call;
 pub(crate) mod callback;
+mod caller;
 mod foreign;
 mod given;
 pub(crate) mod graph;
@@ -22,6 +23,7 @@ pub(crate) use args::{
     DefaultStream, HostPtr, In, InArray, InOut, InStr, Kept, Out, OutArray, OutCStr, OutStr, arg, no_flags,
 };
 pub(crate) use call::{ApiResult, Call, enter, not_supported};
+pub(crate) use caller::calling_object;
 pub(crate) use host_memory::host_range;
 pub(crate) use identity::{IDENTITY_TABLE, identity_table};
 pub(crate) use image::{read_image, write_log};

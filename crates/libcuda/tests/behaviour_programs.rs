@@ -207,5 +207,9 @@ fn programs_with_the_runtime_of_another_driver_are_told_once() {
         });
         assert_eq!(printed, "done\n");
         assert_eq!(report.matches("NVIDIA's CUDA runtime library").count(), 1, "{first}: {report}");
+        // The object that asked is named.
+        let asking = program.folder().join("program").display().to_string();
+        assert!(report.starts_with(&format!("warploom: {asking} contains ")), "{report}");
+        assert!(report.contains("start the program with `warploom run`"), "{report}");
     }
 }

@@ -1,10 +1,10 @@
 //! Driver entry point access: `cuGetProcAddress`, and export tables.
-use std::sync::Once;
+use std::sync::OnceLock;
 
 use warploom_abi::{CUdriverProcAddressQueryResult, CUuuid};
 use warploom_driver::{DriverError, ErrorCode};
 
-use crate::border::{ApiResult, HostPtr, IDENTITY_TABLE, In, InStr, Out, identity_table};
+use crate::border::{ApiResult, HostPtr, IDENTITY_TABLE, In, InStr, Out, calling_object, identity_table};
 use crate::lookup::{self, Found, LONGEST_NAME, Refused};
 use crate::settings::{Settings, say};
 
@@ -70,9 +70,13 @@ pub(crate) fn cuGetExportTable(ppExportTable: Out<'_, HostPtr>, pExportTableId: 
             Ok(())
         }
         id if RUNTIME_TABLES.contains(&id) => {
-            static HINT: Once = Once::new();
-            HINT.call_once(|| say(RUNTIME_HINT));
-            Err(DriverError::invalid_value(RUNTIME_HINT))
+            static HINT: OnceLock<String> = OnceLock::new();
+            let hint = HINT.get_or_init(|| {
+                let hint = runtime_hint();
+                say(&hint);
+                hint
+            });
+            Err(DriverError::invalid_value(hint.clone()))
         }
         _ => Err(DriverError::invalid_value("this driver has no such export table")),
     }
@@ -86,6 +90,19 @@ const RUNTIME_TABLES: [[u8; 16]; 3] = [
     [0xf8, 0xcf, 0xf9, 0x51, 0x21, 0x46, 0x8b, 0x4e, 0xb9, 0xe2, 0xfb, 0x46, 0x9e, 0x7c, 0x0d, 0xd9],
 ];
 
-const RUNTIME_HINT: &str = "this program contains NVIDIA's CUDA runtime library (nvcc links it in statically unless told otherwise), \
-    which runs on NVIDIA's driver only: it asks for a private table and gives up without it. Programs that use the driver API \
-    directly run; see \"Run a program\" in the user guide";
+/// What to do about a program that has brought NVIDIA's runtime along. Said once: what is refused first is what the program fails with.
+fn runtime_hint() -> String {
+    let object = calling_object().map_or_else(|| "this program".to_owned(), |path| path.display().to_string());
+    let audited =
+        std::env::var_os("LD_AUDIT").is_some_and(|list| list.to_string_lossy().contains("libwarploom_audit.so"));
+    let way_out = if audited {
+        "`warploom run` could not lead it to warploom's (its option --explain says why); link it with -cudart shared"
+    } else {
+        "start the program with `warploom run`, which leads it to warploom's, or link it with -cudart shared"
+    };
+    format!(
+        "{object} contains NVIDIA's CUDA runtime library (nvcc links it in statically unless told otherwise), which runs on NVIDIA's \
+         driver only: it asks for a private table and gives up without it; {way_out}. Programs that use the driver API directly run; see \
+         \"Run a program\" in the user guide"
+    )
+}

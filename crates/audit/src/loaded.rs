@@ -1,0 +1,174 @@
+//! Objects as the dynamic linker has them in memory (`struct link_map` of link.h).
+use std::ffi::{CStr, OsStr, c_char, c_long};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use object::elf::{DT_NULL, DT_STRSZ, DT_STRTAB, PT_DYNAMIC, PT_LOAD};
+
+use crate::elf_file::ElfFile;
+
+/// The part of `struct link_map` that is public. References to it come from the dynamic linker's callbacks, during which it does not change.
+#[repr(C)]
+pub(crate) struct LinkMap {
+    l_addr: usize,
+    l_name: *const c_char,
+    l_ld: *const DynamicEntry,
+    l_next: *const LinkMap,
+    l_prev: *const LinkMap,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct DynamicEntry {
+    tag: i64,
+    value: usize,
+}
+
+/// Whether a string table has `name`, or a name that ends like it. Tables may have megabytes.
+fn contains(strings: &[u8], name: &CStr) -> bool {
+    let name = name.to_bytes_with_nul();
+    // SAFETY: both are slices.
+    unsafe { !libc::memmem(strings.as_ptr().cast(), strings.len(), name.as_ptr().cast(), name.len()).is_null() }
+}
+
+impl LinkMap {
+    /// Whether the object may have code of a runtime library in it: it has a file, and a symbol of this name, which such code imports, among
+    /// its dynamic ones. The C library, which defines it, is left out. Takes neither memory nor a system call, as nearly all objects of all
+    /// programs are none.
+    pub(crate) fn may_contain_runtime(&self, imported: &CStr) -> bool {
+        let name = self.name().to_bytes();
+        let file_name = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
+        // The kernel's own object has a name without a path.
+        let has_file = name.is_empty() || name.len() > file_name.len();
+        has_file && !file_name.starts_with(b"libc.so.") && contains(self.dynamic_names(), imported)
+    }
+
+    fn name(&self) -> &CStr {
+        // SAFETY: a name is NULL or a string that lives as long as the map.
+        if self.l_name.is_null() { c"" } else { unsafe { CStr::from_ptr(self.l_name) } }
+    }
+
+    /// The string table of the dynamic symbols.
+    fn dynamic_names(&self) -> &[u8] {
+        let (mut entry, mut strings, mut size) = (self.l_ld, 0, 0);
+        if entry.is_null() {
+            return &[];
+        }
+        loop {
+            // SAFETY: the dynamic section of a mapped object ends in DT_NULL, or the dynamic linker would not have come this far.
+            let DynamicEntry { tag, value } = unsafe { *entry };
+            match u32::try_from(tag) {
+                Ok(DT_NULL) => break,
+                Ok(DT_STRTAB) => strings = value,
+                Ok(DT_STRSZ) => size = value,
+                _ => {}
+            }
+            // SAFETY: as above.
+            entry = unsafe { entry.add(1) };
+        }
+        if strings == 0 {
+            return &[];
+        }
+        // The dynamic linker adds the offset in place, but where the section cannot be written to.
+        let strings = if strings < self.l_addr { strings + self.l_addr } else { strings };
+        // SAFETY: the dynamic linker itself reads the names there.
+        unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(strings), size) }
+    }
+}
+
+/// An object that the dynamic linker has mapped, and of which nothing runs yet.
+#[derive(Clone, Debug)]
+pub(crate) struct NewObject {
+    /// What was added to the addresses in its file.
+    offset: usize,
+    /// Where its dynamic section is in memory.
+    dynamic: usize,
+    name: PathBuf,
+    /// The namespace that it is in.
+    pub(crate) namespace: c_long,
+}
+
+impl NewObject {
+    /// # Safety
+    /// While the value is used for more than its name, the object is mapped and none of its code runs.
+    pub(crate) unsafe fn new(map: &LinkMap, namespace: c_long) -> NewObject {
+        NewObject {
+            offset: map.l_addr,
+            dynamic: map.l_ld.addr(),
+            name: PathBuf::from(OsStr::from_bytes(map.name().to_bytes())),
+            namespace,
+        }
+    }
+
+    /// Whether this is the program itself.
+    pub(crate) fn is_program(&self) -> bool {
+        self.name.as_os_str().is_empty()
+    }
+
+    /// As the dynamic linker says; empty for the program itself.
+    pub(crate) fn path(&self) -> &Path {
+        &self.name
+    }
+
+    /// Where something is that its file has at `address`.
+    pub(crate) fn address(&self, address: u64) -> usize {
+        (address as usize).wrapping_add(self.offset)
+    }
+
+    /// What to call it.
+    pub(crate) fn display_name(&self) -> String {
+        let program = || std::env::current_exe().unwrap_or_else(|_| PathBuf::from("the program"));
+        if self.is_program() { program() } else { self.name.clone() }.to_string_lossy().into_owned()
+    }
+
+    /// Its file, if that is what was loaded: the path may name another one by now, or, where the dynamic linker was called with the
+    /// program as its argument, the dynamic linker.
+    pub(crate) fn file(&self) -> Result<ElfFile, String> {
+        let path = if self.is_program() { PathBuf::from("/proc/self/exe") } else { self.name.clone() };
+        let mut file = ElfFile::open(&path)?;
+        if !self.is_from(&file) {
+            let path = self.mapped_path().ok_or_else(|| "its file is not the one that was loaded".to_owned())?;
+            file = ElfFile::open(&path)?;
+            if !self.is_from(&file) {
+                return Err("its file is not the one that was loaded".to_owned());
+            }
+        }
+        Ok(file)
+    }
+
+    /// The file that the dynamic section is mapped from, as the kernel says.
+    fn mapped_path(&self) -> Option<PathBuf> {
+        let maps = std::fs::read("/proc/self/maps").ok()?;
+        maps.split(|byte| *byte == b'\n').find_map(|line| {
+            let path = &line[line.iter().position(|byte| *byte == b'/')?..];
+            let range = std::str::from_utf8(line.split(|byte| *byte == b' ').next()?).ok()?;
+            let (start, end) = range.split_once('-')?;
+            let range = usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?;
+            range.contains(&self.dynamic).then(|| PathBuf::from(OsStr::from_bytes(path)))
+        })
+    }
+
+    /// Whether its headers are those of `file`.
+    fn is_from(&self, file: &ElfFile) -> bool {
+        let mut dynamic =
+            file.segments().iter().filter(|segment| segment.p_type.get(object::LittleEndian) == PT_DYNAMIC);
+        let dynamic = dynamic.next().map(|segment| self.address(segment.p_vaddr.get(object::LittleEndian)));
+        if dynamic != Some(self.dynamic) {
+            return false;
+        }
+        let (header, segments) = file.loaded_headers();
+        let end = file.segments_offset() as usize + segments.len();
+        let first = file.segments().iter().find(|segment| {
+            segment.p_type.get(object::LittleEndian) == PT_LOAD
+                && segment.p_offset.get(object::LittleEndian) == 0
+                && segment.p_filesz.get(object::LittleEndian) as usize >= end.max(header.len())
+        });
+        let Some(first) = first else { return false };
+        let start = self.address(first.p_vaddr.get(object::LittleEndian));
+        // SAFETY: the dynamic section is where this file has it, so its segments are mapped; the first holds both headers, as checked.
+        let mapped = unsafe {
+            std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(start), end.max(header.len()))
+        };
+        mapped.starts_with(header) && mapped[..end].ends_with(segments)
+    }
+}

@@ -1,0 +1,6 @@
+//! Programs under the auditing library, as the dynamic linker loads it.
+#![allow(missing_docs, reason = "a test")]
+
+mod lead;
+mod redirect;
+mod support;

@@ -1,0 +1,84 @@
+//! `warploom run`: what it puts into the environment of programs, and what it says about it.
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use support::warploom;
+
+/// What is printed on standard output and on standard error.
+fn printed(command: &mut Command) -> (String, String) {
+    let output = command.output().expect("the command starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// The auditing libraries that a program under `warploom run` with these options is given, if these are there already.
+fn audited_by(options: &[&str], there: Option<&str>) -> String {
+    let mut command = warploom();
+    command.arg("run").args(options).args(["--", "sh", "-c", "echo ${LD_AUDIT-none}"]).env_remove("LD_AUDIT");
+    if let Some(there) = there {
+        command.env("LD_AUDIT", there);
+    }
+    let (list, _) = printed(&mut command);
+    let ours = list.trim().split(':').next().map(PathBuf::from).unwrap_or_default();
+    if ours.file_name().is_some_and(|name| name == "libwarploom_audit.so") {
+        assert!(ours.is_absolute() && ours.exists(), "{list}");
+    }
+    list.trim().split(':').map(|path| path.rsplit('/').next().unwrap_or(path)).collect::<Vec<_>>().join(":")
+}
+
+#[test]
+fn programs_are_audited_by_ours_and_by_what_was_there() {
+    assert_eq!(audited_by(&[], None), "libwarploom_audit.so");
+    assert_eq!(audited_by(&[], Some("/nowhere/other.so")), "libwarploom_audit.so:other.so");
+    assert_eq!(audited_by(&["--keep-runtime"], None), "none");
+    assert_eq!(audited_by(&["--keep-runtime"], Some("/nowhere/other.so")), "other.so");
+    // One run inside another: the inner one says what happens.
+    let command = warploom();
+    let inner = Path::new(command.get_program()).display().to_string();
+    let nested = |outer: &[&str], options: &[&str]| {
+        let mut command = warploom();
+        command.arg("run").args(outer).args(["--", &inner, "run"]).args(options).args([
+            "--",
+            "sh",
+            "-c",
+            "echo ${LD_AUDIT-none}",
+        ]);
+        printed(command.env_remove("LD_AUDIT")).0.trim().matches("libwarploom_audit.so").count()
+    };
+    assert_eq!([nested(&[], &[]), nested(&[], &["--keep-runtime"]), nested(&["--keep-runtime"], &[])], [1, 0, 1]);
+}
+
+#[test]
+fn what_was_led_is_explained_if_somebody_asks() {
+    let asking = "import ctypes; ctypes.CDLL('/nonexistent/libcuda.so.1').cuInit(0)";
+    let (_, silent) = printed(warploom().args(["run", "--", "/usr/bin/python3", "-c", asking]));
+    assert_eq!(silent, "");
+    let (_, explained) = printed(warploom().args(["run", "--explain", "--", "/usr/bin/python3", "-c", asking]));
+    assert!(explained.contains("starts, as process "), "{explained}");
+    assert!(explained.contains("asks for /nonexistent/libcuda.so.1 and gets /"), "{explained}");
+}
+
+#[test]
+fn programs_that_cannot_be_audited_are_named() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let source = folder.join("nothing.c");
+    std::fs::write(&source, "int main(void) { return 0; }\n").expect("the folder takes files");
+    for (name, arguments, why) in [
+        ("static_program", &["-static"][..], "it is linked statically"),
+        ("static_pie", &["-static-pie"], "it is linked statically"),
+        (
+            "other_linker",
+            &["-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"],
+            "its dynamic linker, /lib/ld-musl-x86_64.so.1, may not",
+        ),
+    ] {
+        let program = folder.join(name);
+        let built =
+            Command::new("cc").arg(&source).arg("-o").arg(&program).args(arguments).status().expect("cc starts");
+        assert!(built.success(), "{name}");
+        let (_, explained) = printed(warploom().args(["run", "--explain", "--"]).arg(&program));
+        assert!(explained.contains(&format!("{name}: left alone: {why}")), "{name}: {explained}");
+    }
+}

@@ -1,0 +1,34 @@
+//! The command under test.
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The command, with our libraries beside it.
+pub(crate) fn warploom() -> Command {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let command = BUILT.get_or_init(|| {
+        let command = PathBuf::from(env!("CARGO_BIN_EXE_warploom"));
+        let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
+        let target = command.ancestors().nth(2).expect("the command is in a target folder");
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "warploom-libcuda", "--package", "warploom-audit"])
+            .args(["--package", "warploom-cudart12", "--package", "warploom-cudart13"])
+            .args(["--profile", profile, "--target-dir"])
+            .arg(target)
+            .status();
+        assert!(built.expect("cargo runs").success(), "the libraries build");
+        command
+    });
+    let mut command = Command::new(command);
+    for name in [
+        "WARPLOOM_CUDA_VERSION",
+        "WARPLOOM_DEVICE",
+        "WARPLOOM_DEVICE_COUNT",
+        "WARPLOOM_THREADS",
+        "WARPLOOM_MULTIPROCESSORS",
+        "WARPLOOM_LOG",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
