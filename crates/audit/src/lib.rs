@@ -1,14 +1,14 @@
 //! An auditing library for the dynamic linker (`LD_AUDIT`, rtld-audit(7)): how our driver and our runtime library get into a program.
 //!
-//! - Whoever loads a `libcudart` or a `libcuda`, by whatever name and path, gets ours ([`libraries`]).
+//! - Whoever loads a `libcudart` or a `libcuda`, by whatever name and path, gets ours (`libraries`).
 //! - Where NVIDIA's runtime library is linked into a program or library, its functions are led to our `libcudart` of the same major
-//!   version, before any code of that object runs ([`embedded`], [`lead`]).
+//!   version, before any code of that object runs (`embedded`, `lead`).
 //!
 //! It lives in a namespace of its own, with a C library of its own, in every program that `warploom run` starts and in their children. So it
 //! starts no thread, keeps no file open, holds no lock while it calls the dynamic linker, and costs about a tenth of a millisecond.
 //! What it did is told on standard error if `WARPLOOM_EXPLAIN` is set.
 //!
-//! Only [`interface`], [`loaded`], [`trampolines`], [`text`] and [`resolve`] are unsafe: what the dynamic linker hands over, and memory of
+//! Only `interface`, `loaded`, `trampolines`, `text` and `resolve` are unsafe: what the dynamic linker hands over, and memory of
 //! the program.
 
 mod elf_file;

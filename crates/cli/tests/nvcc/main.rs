@@ -1,0 +1,66 @@
+//! Programs that NVIDIA's compiler really linked, under `warploom run`. The compiler comes from PyPI into the build folder; where that cannot
+//! be reached, these tests say so and pass.
+#[path = "../support/mod.rs"]
+mod support;
+mod toolkit;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use support::warploom;
+use toolkit::{Toolkit, toolkits};
+
+/// What is printed on standard output and on standard error, and whether all went well.
+fn run(command: &mut Command) -> (String, String, bool) {
+    let output = command.output().expect("the command starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr), output.status.success())
+}
+
+/// Compiles `sources` of this folder with the options that nvcc has by default, and these.
+fn compile(toolkit: &Toolkit, sources: &[&str], name: &str, options: &[&str]) -> PathBuf {
+    let program = toolkit.folder().join(name);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvcc");
+    let mut command = toolkit.compiler();
+    command.args(sources.iter().map(|source| folder.join(source))).arg("-o").arg(&program).args(options);
+    let (printed, errors, success) = run(&mut command);
+    assert!(success, "{command:?}:\n{printed}{errors}");
+    program
+}
+
+#[test]
+fn a_runtime_that_is_linked_in_is_named_or_led() {
+    for toolkit in toolkits() {
+        let version = toolkit.version();
+        let program = compile(toolkit, &["vector_add.cu"], "hinted", &[]);
+        let path = program.display();
+        // Alone, it gets an error from its first runtime call, and one line says why.
+        let (printed, errors, _) = run(warploom().args(["run", "--keep-runtime", "--"]).arg(&program));
+        assert_eq!(printed, "cudaMalloc: invalid argument\n", "{version}: {errors}");
+        assert!(
+            errors.starts_with(&format!("warploom: {path} contains NVIDIA's CUDA runtime library")),
+            "{version}: {errors}"
+        );
+        assert_eq!(errors.lines().count(), 1, "{version}: {errors}");
+        // Under the auditing library it does not ask.
+        let (_, errors, _) = run(warploom().args(["run", "--explain", "--"]).arg(&program));
+        let led = format!(" functions of the CUDA {version} runtime that is linked into it lead to ");
+        let explained = errors.lines().find(|line| line.contains(&led));
+        let explained = explained.unwrap_or_else(|| panic!("{version}: {errors}"));
+        let count = explained.split(&led).next().and_then(|line| line.rsplit(' ').next());
+        assert!(count.and_then(|count| count.parse().ok()).is_some_and(|count: u32| count > 400), "{explained}");
+        assert!(!errors.contains("NVIDIA's CUDA runtime library"), "{version}: {errors}");
+    }
+}
+
+#[test]
+fn a_stripped_program_is_told_how_to_link() {
+    for toolkit in toolkits() {
+        let version = toolkit.version();
+        let program = compile(toolkit, &["vector_add.cu"], "stripped", &["-Xlinker", "-s"]);
+        let (_, errors, _) = run(warploom().args(["run", "--explain", "--"]).arg(&program));
+        assert!(errors.contains("left alone: it has kernels and no symbol table"), "{version}: {errors}");
+        assert!(errors.contains("`warploom run` could not lead it to warploom's"), "{version}: {errors}");
+        assert!(errors.contains("-cudart shared"), "{version}: {errors}");
+    }
+}

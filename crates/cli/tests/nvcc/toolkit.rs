@@ -1,0 +1,116 @@
+//! NVIDIA's compilers and runtime libraries, installed from PyPI into the build folder.
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// A folder as a toolkit has it: `bin`, `include`, `lib`, `nvvm`.
+pub(crate) struct Toolkit {
+    folder: PathBuf,
+    version: &'static str,
+}
+
+impl Toolkit {
+    /// The version of its runtime library.
+    pub(crate) fn version(&self) -> &'static str {
+        self.version
+    }
+
+    /// Where it is; programs may be put there.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// nvcc, which is to make PTX only, as machine code is not looked at.
+    pub(crate) fn compiler(&self) -> Command {
+        let mut command = Command::new(self.folder.join("bin/nvcc"));
+        command.args(["-gencode", "arch=compute_80,code=compute_80", "-L"]).arg(self.folder.join("lib"));
+        command
+    }
+}
+
+/// All that could be installed; says so where that is not all.
+pub(crate) fn toolkits() -> &'static [Toolkit] {
+    static TOOLKITS: OnceLock<Vec<Toolkit>> = OnceLock::new();
+    TOOLKITS.get_or_init(|| {
+        let newest = install("13.5", &of_13("13.5"), "nvidia/cu13");
+        let older = install("13.0", &of_13("13.0"), "nvidia/cu13");
+        // PyPI has no nvcc of version 12: that of 13, with the headers and the runtime library of 12.
+        let of_12 = ["nvidia-cuda-runtime-cu12==12.9.79", "nvidia-cuda-nvcc-cu12==12.9.86"].map(str::to_owned);
+        let parts = install("12.9", &of_12, "nvidia");
+        let mixed = newest.as_ref().zip(parts).map(|(newest, parts)| mix(newest, &parts.folder));
+        [newest, older, mixed].into_iter().flatten().collect()
+    })
+}
+
+fn of_13(version: &str) -> [String; 4] {
+    ["nvcc", "runtime", "crt"]
+        .map(|part| format!("nvidia-cuda-{part}=={version}.*"))
+        .into_iter()
+        .chain([format!("nvidia-nvvm=={version}.*")])
+        .collect::<Vec<_>>()
+        .try_into()
+        .expect("four packages")
+}
+
+/// Installs packages, unless that was done before.
+fn install(version: &'static str, packages: &[String], folder: &str) -> Option<Toolkit> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cuda-{version}"));
+    let complete = target.join("complete");
+    if !complete.exists() {
+        let said = |command: &mut Command| {
+            let output = command.output().map_err(|error| error.to_string())?;
+            let error = || String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or_default().to_owned();
+            output.status.success().then_some(()).ok_or_else(error)
+        };
+        let environment = target.join("venv");
+        let installed = said(Command::new("/usr/bin/python3").args(["-m", "venv"]).arg(&environment)).and_then(|()| {
+            let mut pip = Command::new(environment.join("bin/python"));
+            pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", "--target"]);
+            said(pip.arg(&target).args(packages))
+        });
+        if let Err(why) = installed {
+            // Not what the test harness captures.
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED: programs of NVIDIA's compiler {version}, which cannot be installed: {why}"
+            );
+            return None;
+        }
+        fs::write(&complete, "").expect("the build folder takes files");
+    }
+    Some(Toolkit { folder: target.join(folder), version })
+}
+
+/// The compiler of one toolkit with headers and libraries of version 12.
+fn mix(compiler: &Toolkit, parts: &Path) -> Toolkit {
+    let folder = parts.join("toolkit");
+    if !folder.exists() {
+        // Made beside, and then given its name: a test that is interrupted leaves no half of it.
+        let new = parts.join("new-toolkit");
+        let _ = fs::remove_dir_all(&new);
+        // The compiler looks for its parts where it is itself, past links.
+        hard_link_all(&compiler.folder.join("bin"), &new.join("bin"));
+        hard_link_all(&parts.join("cuda_runtime/include"), &new.join("include"));
+        hard_link_all(&parts.join("cuda_nvcc/include"), &new.join("include"));
+        symlink(compiler.folder.join("nvvm"), new.join("nvvm")).expect("the build folder takes links");
+        symlink(parts.join("cuda_runtime/lib"), new.join("lib")).expect("the build folder takes links");
+        fs::rename(new, &folder).expect("the build folder takes folders");
+    }
+    Toolkit { folder, version: "12.9" }
+}
+
+fn hard_link_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the build folder takes folders");
+    for entry in fs::read_dir(from).expect("a package has its folders") {
+        let from = entry.expect("a folder lists").path();
+        let to = to.join(from.file_name().expect("a name"));
+        if from.is_dir() {
+            hard_link_all(&from, &to);
+        } else if !to.exists() {
+            fs::hard_link(&from, &to).expect("the build folder takes files");
+        }
+    }
+}
