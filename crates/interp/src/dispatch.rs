@@ -14,10 +14,16 @@ pub(crate) struct End(u32);
 
 impl End {
     const JOIN: u32 = 1 << 31;
+    const BRANCH: u32 = 1 << 30;
 
     /// At instruction `at`, which may change the control flow.
     pub(crate) fn control(at: u32) -> Self {
         Self(at)
+    }
+
+    /// At the branch `at`.
+    pub(crate) fn branch(at: u32) -> Self {
+        Self(at | Self::BRANCH)
     }
 
     /// Before instruction `at`, where a block starts.
@@ -27,18 +33,23 @@ impl End {
 
     #[inline(always)]
     fn at(self) -> u32 {
-        self.0 & !Self::JOIN
+        self.0 & !(Self::JOIN | Self::BRANCH)
     }
 
     #[inline(always)]
     fn is_join(self) -> bool {
         self.0 & Self::JOIN != 0
     }
+
+    #[inline(always)]
+    fn is_branch(self) -> bool {
+        self.0 & Self::BRANCH != 0
+    }
 }
 
-/// The end of the stretch of each instruction: `straight` tells which ones neither wait nor branch, `starts` where blocks start, in
-/// ascending order.
-pub(crate) fn stretches(straight: &[bool], starts: &[u32]) -> Vec<End> {
+/// The end of the stretch of each instruction: `straight` tells which ones neither wait nor branch, `branches` which ones do nothing but
+/// branch, `starts` where blocks start, in ascending order.
+pub(crate) fn stretches(straight: &[bool], branches: &[bool], starts: &[u32]) -> Vec<End> {
     let mut ends = Vec::with_capacity(straight.len());
     let mut starts = starts.iter().rev().copied().peekable();
     let mut end = End::join(straight.len() as u32);
@@ -49,7 +60,7 @@ pub(crate) fn stretches(straight: &[bool], starts: &[u32]) -> Vec<End> {
             end = End::join(at + 1);
         }
         if !straight {
-            end = End::control(at);
+            end = if branches[at as usize] { End::branch(at) } else { End::control(at) };
         }
         ends.push(end);
     }
@@ -104,7 +115,8 @@ impl Machine<'_> {
                 self.pc += 1;
                 continue;
             }
-            match (inst.run)(self, inst, mask) {
+            let flow = if end.is_branch() { self.branch(mask, inst.imm) } else { (inst.run)(self, inst, mask) };
+            match flow {
                 Flow::Next => self.pc += 1,
                 Flow::Jump => {}
                 flow => return flow,
@@ -120,11 +132,12 @@ mod tests {
     #[test]
     fn stretches_end_at_control_flow_and_at_blocks() {
         let straight = [true, true, false, true, true, true, false];
-        let ends = stretches(&straight, &[0, 4, 4, 7]);
+        let branches = [false, false, true, false, false, false, false];
+        let ends = stretches(&straight, &branches, &[0, 4, 4, 7]);
         let expected = [
-            End::control(2),
-            End::control(2),
-            End::control(2),
+            End::branch(2),
+            End::branch(2),
+            End::branch(2),
             End::join(4),
             End::control(6),
             End::control(6),

@@ -24,7 +24,7 @@ pub(crate) enum StateSpace {
 }
 
 /// What an address is relative to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Base {
     /// The offset is the address.
     None,

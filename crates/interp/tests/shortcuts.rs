@@ -201,3 +201,33 @@ fn shuffles_of_all_lanes_and_of_some() {
         assert_eq!(words, expected, "{mode}");
     }
 }
+
+#[test]
+fn how_addresses_lie_is_found_out_anew_where_that_changes() {
+    let device = Device::default();
+    let words: Vec<u32> = (0..256).map(|i| i * i + 1).collect();
+    let a = device.buffer(&words);
+    // With a barrier, what comes from `%tid` is computed ahead of the kernel.
+    for (barrier, processor) in
+        ["", "bar.sync 0;"].into_iter().flat_map(|barrier| PROCESSORS.map(|processor| (barrier, processor)))
+    {
+        let ptx = format!(
+            ".visible .entry kernel(.param .u64 out, .param .u64 a) {{ {REGISTERS} {PLACE} {barrier} ld.param.u64 %d3, [a];
+            mul.wide.u32 %d4, %r12, 4; add.u64 %d5, %d3, %d4; ld.global.u32 %r1, [%d5]; add.u64 %d5, %d5, 64; ld.global.u32 %r2, [%d5];
+            mul.wide.u32 %d4, %r12, 8; add.u64 %d6, %d3, %d4; ld.global.u32 %r3, [%d6]; add.u64 %d7, %d4, %d3; ld.global.u32 %r4, [%d7+4];
+            mul.wide.u32 %d8, %r12, 12; add.u64 %d9, %d3, %d8; ld.global.u32 %r5, [%d9]; ld.global.u32 %r6, [%d3];
+            mad.lo.u32 %r1, %r2, 3, %r1; mad.lo.u32 %r1, %r3, 5, %r1; mad.lo.u32 %r1, %r4, 7, %r1; mad.lo.u32 %r1, %r5, 11, %r1;
+            mad.lo.u32 %r1, %r6, 13, %r1; st.global.u32 [%d1], %r1; ret; }}"
+        );
+        let kernel = device.kernel_for(&ptx, processor).unwrap();
+        let out = device.alloc(256);
+        device.launch(&kernel, Shape::new(1, 64), &[out, a]).unwrap();
+        let sum = |t: usize| {
+            let parts =
+                [(1, t), (3, t + 16), (5, 2 * t), (7, 2 * t + 1), (11, 3 * t), (13, 0)].map(|(f, at)| f * words[at]);
+            parts.iter().sum::<u32>()
+        };
+        let expected: Vec<u32> = (0..64).map(sum).collect();
+        assert_eq!(device.words(out, 64), expected, "{barrier} {processor:?}");
+    }
+}

@@ -51,8 +51,19 @@ pub(super) struct Hoisted {
     pub(super) when: Vec<When>,
     /// By register: it is written ahead, and nothing else may use its row.
     pub(super) kept: Vec<bool>,
+    /// By register: it is kept, and the same in all lanes.
+    pub(super) uniform: Vec<bool>,
+    /// The registers that are kept.
+    registers: Vec<(Reg, When)>,
     /// Every warp has a frame of its own.
     pub(super) frame_for_each_warp: bool,
+}
+
+impl Hoisted {
+    /// The registers that are written ahead, and when.
+    pub(super) fn written_ahead(&self) -> impl Iterator<Item = (Reg, When)> {
+        self.registers.iter().copied()
+    }
 }
 
 /// Finds what can be run ahead in `body`: nothing, in a function that is called.
@@ -60,6 +71,8 @@ pub(super) fn hoist(module: &Module, source: &ir::Function, body: &Body) -> Hois
     let mut hoisted = Hoisted {
         when: vec![When::Here; body.insts.len()],
         kept: vec![false; body.regs.len()],
+        uniform: vec![false; body.regs.len()],
+        registers: Vec::new(),
         frame_for_each_warp: false,
     };
     if source.kind != FunctionKind::Kernel {
@@ -91,6 +104,8 @@ pub(super) fn hoist(module: &Module, source: &ir::Function, body: &Body) -> Hois
         for reg in writes {
             known[reg.0 as usize] = Some(dependence);
             hoisted.kept[reg.0 as usize] = true;
+            hoisted.uniform[reg.0 as usize] = !dependence.thread;
+            hoisted.registers.push((reg, when));
         }
     }
     hoisted

@@ -6,8 +6,7 @@ use warploom_ptx::ir::{self, Address, FunctionKind, Op as Ir, Operand, Reg, Scal
 use super::{Decoded, Decoder, Home, Refused, Variable, bump};
 use crate::frame::Word;
 use crate::isa::Op;
-use crate::machine::NO_GUARD;
-use crate::memory::{Access, Base, Extend, FORGOTTEN, FRESH, Slot, StateSpace};
+use crate::memory::{Access, Base, Extend, Slot, StateSpace};
 use crate::ops::atomic::{self, AtomicSite, Shared32};
 use crate::ops::global::{
     LoadGlobal, LoadGlobalVector, LoadNarrow, LoadParam, LoadVariable, StoreGlobal, StoreGlobalVector, StoreNarrow,
@@ -156,34 +155,10 @@ impl Decoder<'_> {
         index
     }
 
-    /// The slot in which instructions of a basic block with the same addresses remember how these lie. An instruction that has a guard
-    /// may not run: it looks, but nothing relies on it.
-    fn remembered(&mut self, row: Base, size: u32) -> u32 {
-        if let Some(&(.., slot)) = self.spreads.iter().find(|&&(base, bytes, _)| base == row && bytes == size) {
-            return slot;
-        }
-        if self.guard != NO_GUARD {
-            return FORGOTTEN;
-        }
-        let slot = bump(&mut self.function.layout.spreads, 1);
-        self.spreads.push((row, size, slot));
-        slot | FRESH
-    }
-
     /// Emits an access at `offset` from row `a`, of which is remembered how its addresses lie.
     fn emit_remembered(&mut self, op: Op, d: u32, (base, a): (Base, u32), access: u32, bytes: u32, offset: i32) {
         let spread = self.remembered(base, bytes);
         self.emit(op, d, [a, access, spread], offset as u32);
-    }
-
-    /// Forgets how the addresses in a register lay that an instruction has written.
-    pub(super) fn forget(&mut self, written: Reg) {
-        let home = self.home(written);
-        self.spreads.retain(|&(base, ..)| match (base, home) {
-            (Base::Word(row), Home::Word(slot)) | (Base::Double(row), Home::Double(slot)) => row != slot,
-            (Base::Double(row), Home::Quad(slot)) => row != slot && row != slot + 1,
-            _ => true,
-        });
     }
 
     fn load(&mut self, place: Place, ty: ScalarType, semantics: Semantics, slots: Vec<Slot>, extend: Extend) {

@@ -15,6 +15,7 @@ mod memory;
 mod moves;
 mod simplify;
 mod slots;
+mod spreads;
 mod sums;
 mod sync;
 mod texture;
@@ -32,11 +33,12 @@ use crate::error::LoadError;
 use crate::frame::{FrameLayout, Home};
 use crate::isa::{Isa, Op};
 use crate::machine::{INVERT, NO_GUARD};
-use crate::memory::{Base, Slot};
+use crate::memory::Slot;
 use crate::ops::logic as predicates;
 use crate::ops::moves as rows;
 use crate::program::{Function, Inst, Line, Place};
 use hoist::{Hoisted, When};
+use spreads::Spreads;
 
 /// What all functions of a program are decoded against.
 pub(crate) struct Context<'a> {
@@ -93,8 +95,9 @@ struct Decoder<'a> {
     constant_predicates: [Option<u32>; 2],
     guard: u32,
     line: Line,
-    /// Addresses whose spread is remembered at this point of the basic block: their row, the bytes accessed, where it is remembered.
-    spreads: Vec<(Base, u32, u32)>,
+    /// What is known at this place of how addresses lie, and what is looked at ahead.
+    spreads: Spreads,
+    looks_ahead: Vec<(Inst, When)>,
     /// Instructions that follow the one being decoded, to widen its result.
     after: Vec<(Inst, Line)>,
     starts: Vec<u32>,
@@ -124,6 +127,8 @@ impl<'a> Decoder<'a> {
             body,
             hoisted,
             function,
+            spreads: Spreads::new(&homes, hoisted),
+            looks_ahead: Vec::new(),
             homes,
             constants32: HashMap::new(),
             constants64: HashMap::new(),
@@ -131,7 +136,6 @@ impl<'a> Decoder<'a> {
             constant_predicates: [None; 2],
             guard: NO_GUARD,
             line: Line::default(),
-            spreads: Vec::new(),
             after: Vec::new(),
             starts: Vec::new(),
             straight: Vec::new(),
@@ -150,7 +154,7 @@ impl<'a> Decoder<'a> {
         let mut sums = sums.into_iter().peekable();
         for block in &self.body.blocks {
             self.starts.push(self.function.code.len() as u32);
-            self.spreads.clear();
+            self.spreads.forget_all();
             let mut plain_end = None;
             for index in block.insts.start as usize..block.insts.end as usize {
                 let inst = &self.body.insts[index];
@@ -166,7 +170,7 @@ impl<'a> Decoder<'a> {
                 let first = self.function.code.len();
                 self.place(inst.line, inst.loc, inst.guard);
                 self.inst(inst).map_err(|refused| self.refuse(refused, inst))?;
-                inst.operands().iter().filter_map(|operand| operand.def()).for_each(|reg| self.forget(reg));
+                self.note_written(inst);
                 for (inst, line) in std::mem::take(&mut self.after) {
                     self.function.code.push(inst);
                     self.function.lines.push(line);
@@ -192,14 +196,22 @@ impl<'a> Decoder<'a> {
                 line: terminator.line,
             })?;
         }
+        let mut branches = vec![false; self.function.code.len()];
         for (index, target) in std::mem::take(&mut self.fixups) {
+            branches[index] = true;
             self.function.code[index].imm = self.starts[target.0 as usize];
         }
         for targets in std::mem::take(&mut self.table_fixups) {
             let targets = targets.iter().map(|target| self.starts[target.0 as usize]).collect();
             self.function.branches.push(targets);
         }
-        self.function.ends = stretches(&self.straight, &self.starts);
+        for (look, when) in std::mem::take(&mut self.looks_ahead) {
+            match when {
+                When::Cta => self.function.before_cta.push(look),
+                When::Launch | When::Here => self.function.before_launch.push(look),
+            }
+        }
+        self.function.ends = stretches(&self.straight, &branches, &self.starts);
         Ok(std::mem::take(&mut self.function))
     }
 

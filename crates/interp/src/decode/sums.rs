@@ -299,7 +299,7 @@ impl Decoder<'_> {
     pub(super) fn end_of_sums(&mut self, site: usize) {
         self.function.sums[site].after = self.function.code.len() as u32;
         // Whoever has come by the short way has not seen how addresses lie.
-        self.spreads.clear();
+        self.spreads.forget_all();
     }
 }
 

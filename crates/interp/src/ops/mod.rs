@@ -18,6 +18,7 @@ pub(crate) mod modes;
 pub(crate) mod moves;
 pub(crate) mod shared;
 pub(crate) mod special;
+pub(crate) mod spreads;
 pub(crate) mod sums;
 pub(crate) mod texture;
 pub(crate) mod video;
