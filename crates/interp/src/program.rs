@@ -65,6 +65,7 @@ pub(crate) struct Function {
     pub(crate) videos: Vec<crate::ops::video::Video>,
     pub(crate) barriers: Vec<crate::ops::barrier::BarrierSite>,
     pub(crate) exchanges: Vec<crate::ops::warp::Exchange>,
+    pub(crate) permutations: Vec<crate::ops::warp::Permutation>,
     pub(crate) atomics: Vec<crate::ops::atomic::AtomicSite>,
     pub(crate) textures: Vec<crate::ops::texture::TextureSite>,
     pub(crate) queries: Vec<(crate::ops::texture::Extent, crate::ops::texture::Object)>,

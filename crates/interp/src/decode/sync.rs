@@ -1,11 +1,12 @@
 //! Synchronisation and exchange between threads (PTX ISA 9.7.9.6, 9.7.13).
 
-use warploom_ptx::ir::{BarrierOp, BarrierReduction, Op as Ir, Operand, ReduxOp, ScalarType};
+use warploom_ptx::ir::{BarrierOp, BarrierReduction, Op as Ir, Operand, ReduxOp, ScalarType, ShflMode};
 
 use super::{Decoded, Decoder, Refused};
 use crate::isa::Op;
 use crate::ops::barrier::{self, BarrierKind, BarrierSite};
-use crate::ops::warp::{self, Exchange, ExchangeKind, Source};
+use crate::ops::warp::{self, Exchange, ExchangeKind, NO_PREDICATE, Permutation, Source};
+use crate::program::Inst;
 
 impl Decoder<'_> {
     pub(super) fn sync(&mut self, op: &Ir) -> Decoded {
@@ -23,6 +24,12 @@ impl Decoder<'_> {
                     p: dst_p.map(|p| self.predicate_out(p)),
                 };
                 self.exchange(site);
+                let all = |operand: Operand| matches!(operand, Operand::Imm(members) if members as u32 == u32::MAX);
+                if let (Operand::Imm(b), Operand::Imm(c)) = (b, c)
+                    && (!sync || all(membermask))
+                {
+                    self.permute(mode, [b as u32, c as u32]);
+                }
             }
             &Ir::Vote { mode, sync, dst, src, membermask } => {
                 let source = Source::Predicate(self.predicate(src));
@@ -76,6 +83,18 @@ impl Decoder<'_> {
         let index = self.function.exchanges.len() as u32;
         self.function.exchanges.push(site);
         self.emit(Op::control(warp::exchange), 0, [0; 3], index);
+    }
+
+    /// Makes the shuffle that was just emitted one between constant lanes.
+    fn permute(&mut self, mode: ShflMode, [b, c]: [u32; 2]) {
+        let function = &mut self.function;
+        let (Some(site), Some(inst)) = (function.exchanges.last(), function.code.last_mut()) else { return };
+        if let Exchange { a: Source::Word(a), d: Some(d), p, .. } = *site {
+            let number = function.permutations.len() as u32;
+            function.permutations.push(Permutation::new(mode, b, c));
+            let run = Op::control(warp::permute).select(self.context.isa);
+            *inst = Inst { run, a, b: number, c: p.unwrap_or(NO_PREDICATE), d, ..*inst };
+        }
     }
 
     fn barrier(&mut self, op: &BarrierOp) -> Decoded {

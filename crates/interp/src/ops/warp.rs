@@ -125,6 +125,42 @@ pub(crate) fn exchange(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
     Flow::Next
 }
 
+/// Where the lanes of a `shfl` read whose lane and clamp operands are constants.
+pub(crate) struct Permutation {
+    sources: [u8; 32],
+    ranges: u32,
+}
+
+impl Permutation {
+    pub(crate) fn new(mode: ShflMode, b: u32, c: u32) -> Self {
+        let mut permutation = Self { sources: [0; 32], ranges: 0 };
+        for (lane, source) in permutation.sources.iter_mut().enumerate() {
+            let (from, inside) = exchange::shuffle_source(shuffle(mode), lane as u32, b, c);
+            *source = from as u8;
+            permutation.ranges |= u32::from(inside) << lane;
+        }
+        permutation
+    }
+}
+
+/// [`permute`] has no predicate to write.
+pub(crate) const NO_PREDICATE: u32 = u32::MAX;
+
+/// [`exchange`] for a `shfl` of row `a` to row `d` and predicate `c`, by permutation `b`, that asks for all lanes.
+pub(crate) fn permute(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    if mask != FULL {
+        return exchange(machine, inst, mask);
+    }
+    let permutation = &machine.function.permutations[inst.b as usize];
+    let a = &machine.frame.r32[inst.a as usize];
+    let out = permutation.sources.map(|source| a[source as usize % 32]);
+    machine.frame.r32[inst.d as usize] = out;
+    if inst.c != NO_PREDICATE {
+        machine.frame.p[inst.c as usize] = permutation.ranges;
+    }
+    Flow::Next
+}
+
 /// `shfl` by all lanes with all lanes, which nearly all are. False if it is something else.
 fn shuffle_all(machine: &mut Machine<'_>, site: &Exchange) -> bool {
     let &Exchange { kind: ExchangeKind::Shfl(mode), a: Source::Word(a), b, c, members, d: Some(d), p } = site else {
