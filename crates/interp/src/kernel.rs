@@ -113,7 +113,12 @@ pub(crate) struct State {
     lanes: Vec<u32>,
     part: [u32; 2],
     pub(crate) ctas: Vec<CtaState>,
+    /// The same of the kernels that ran here before, oldest first: programs launch a few in turn.
+    others: Vec<State>,
 }
+
+/// Kernels whose state a worker keeps besides the last one's.
+const OTHERS: usize = 3;
 
 pub(crate) struct CtaState {
     pub(crate) shared: CtaShared,
@@ -201,13 +206,7 @@ impl InterpretedKernel {
     /// Makes `state` that of CTA `id`, or of the part of it, before its first instruction.
     fn start(&self, state: &mut State, grid: &Grid, id: [u32; 3], part: u32, worker: &Worker) -> Result<(), FaultKind> {
         let launch = &grid.launch;
-        if state.kernel != self.id
-            || !state.variables.as_ref().is_some_and(|other| Arc::ptr_eq(other, &launch.variables))
-        {
-            state.ctas.clear();
-            state.kernel = self.id;
-            state.variables = Some(launch.variables.clone());
-        }
+        state.turn_to(self.id, &launch.variables);
         let State { shape, lanes, ctas, .. } = state;
         let same_shape = *shape == launch.cta;
         if !same_shape || state.part != [part, grid.parts] {
@@ -376,6 +375,28 @@ impl InterpretedKernel {
 }
 
 impl State {
+    fn is_of(&self, kernel: u64, variables: &Arc<[u64]>) -> bool {
+        self.kernel == kernel && self.variables.as_ref().is_some_and(|other| Arc::ptr_eq(other, variables))
+    }
+
+    /// Becomes what the last CTA of this kernel has left.
+    fn turn_to(&mut self, kernel: u64, variables: &Arc<[u64]>) {
+        if self.is_of(kernel, variables) {
+            return;
+        }
+        let mut others = std::mem::take(&mut self.others);
+        let known = others.iter().position(|other| other.is_of(kernel, variables)).map(|at| others.remove(at));
+        let fresh = || State { kernel, variables: Some(variables.clone()), ..State::default() };
+        let before = std::mem::replace(self, known.unwrap_or_else(fresh));
+        if before.variables.is_some() {
+            others.push(before);
+            if others.len() > OTHERS {
+                others.remove(0);
+            }
+        }
+        self.others = others;
+    }
+
     /// When the first thread that sleeps wakes.
     fn wakes(&self) -> Option<Instant> {
         self.ctas.iter().flat_map(|cta| &cta.warps).filter_map(|warp| warp.wakes()).min()

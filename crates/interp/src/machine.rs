@@ -20,6 +20,8 @@ pub(crate) enum Flow {
     Jump,
     /// The running group was parked or has ended: choose another.
     Switch,
+    /// All lanes of the warp wait or have ended.
+    Leave,
     /// The warp has used up its time slice at `pc`.
     Slice,
     /// `Machine::fault` says what went wrong.

@@ -471,6 +471,7 @@ impl Machine<'_> {
         while self.resume() {
             match self.steps() {
                 Flow::Switch => {}
+                Flow::Leave => break,
                 Flow::Slice => {
                     if self.active != 0 {
                         self.warp.park(self.activation, self.pc, self.active, Wait::Ready);

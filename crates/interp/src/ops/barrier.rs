@@ -50,8 +50,9 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
         if machine.cta.passed(id, ticket) {
             return Flow::Next;
         }
+        let alone = machine.warp.groups.is_empty();
         machine.warp.park(machine.activation, machine.pc, mask, Wait::Barrier { id, ticket, reduces: false });
-        return Flow::Switch;
+        return if alone { Flow::Leave } else { Flow::Switch };
     }
     let set = match site.kind {
         BarrierKind::Popc { source, .. } | BarrierKind::And { source, .. } | BarrierKind::Or { source, .. } => {

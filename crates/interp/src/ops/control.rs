@@ -58,7 +58,11 @@ pub(crate) fn exit(machine: &mut Machine<'_>, _: &Inst, mask: u32) -> Flow {
     machine.warp.leave(&mut machine.cta.frames, machine.activation, mask, true);
     machine.cta.exit(machine.warp.index, mask);
     machine.active &= !mask;
-    if machine.active == 0 { Flow::Switch } else { Flow::Next }
+    match machine.active {
+        0 if machine.warp.groups.is_empty() => Flow::Leave,
+        0 => Flow::Switch,
+        _ => Flow::Next,
+    }
 }
 
 /// `trap`.
