@@ -28,7 +28,8 @@ pub(crate) type Done = Box<dyn FnOnce(Option<Arc<Fault>>) + Send>;
 pub(crate) struct Run {
     pub(crate) grid: Grid,
     units: u64,
-    chunk: u64,
+    /// Claims that the units which are left should make, if they were all of the same size.
+    claims: u64,
     most_resident: u64,
     counts: Counts,
     /// Index among the runs in flight, [`UNLISTED`] when it is none any more; changed under the lock of the pool's queue.
@@ -146,7 +147,7 @@ impl Run {
         let resident = workers * RESIDENT_PER_WORKER * u64::from(grid.parts);
         Run {
             units,
-            chunk: if cooperative { 1 } else { (units / (8 * workers)).clamp(1, LARGEST_CHUNK) },
+            claims: if cooperative { u64::MAX } else { 4 * workers },
             most_resident: if cooperative { u64::MAX } else { resident },
             counts: Counts::default(),
             listed: AtomicUsize::new(UNLISTED),
@@ -170,7 +171,7 @@ impl Run {
     /// Whether more than one worker would find something to do.
     pub(crate) fn has_work_for_more(&self) -> bool {
         self.counts.parked.count.load(Ordering::Relaxed) > 1
-            || self.counts.issued.next.load(Ordering::Relaxed) + self.chunk < self.units
+            || self.counts.issued.next.load(Ordering::Relaxed) + 1 < self.units
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -187,11 +188,14 @@ impl Run {
         if !self.can_issue() {
             return None;
         }
-        let first = self.counts.issued.next.fetch_add(self.chunk, Ordering::SeqCst);
-        if first >= self.units {
-            return None;
-        }
-        let end = (first + self.chunk).min(self.units);
+        // The fewer are left, the fewer at once: so all workers come to the end of the grid at about the same time.
+        let behind = |first: u64| {
+            let left = self.units.checked_sub(first).filter(|left| *left != 0)?;
+            Some(first + (left / self.claims).clamp(1, LARGEST_CHUNK))
+        };
+        let next = &self.counts.issued.next;
+        let first = next.fetch_update(Ordering::SeqCst, Ordering::SeqCst, behind).ok()?;
+        let end = behind(first)?;
         self.counts.issued.resident.fetch_add(end - first, Ordering::Relaxed);
         Some((first, end))
     }

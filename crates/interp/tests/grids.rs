@@ -315,3 +315,28 @@ fn ctas_of_small_grids_are_divided_among_workers() {
         ld.global.u32 %r1, [%d3]; bar.sync 0;";
     assert_eq!(device.run(&entry(meet), Shape::new(1, 1024)), (0..1024).rev().collect::<Vec<_>>());
 }
+
+#[test]
+fn kernels_that_take_turns_compute_with_their_own_parameters() {
+    let device = Device::with_threads(1);
+    let kernels: Vec<_> = (1..=6)
+        .map(|factor| {
+            let barrier = if factor % 2 == 0 { "bar.sync 0;" } else { "" };
+            let text = format!(
+                ".visible .entry kernel(.param .u64 out, .param .u32 a) {{ .reg .b32 %r<8>; .reg .b64 %d<4>; ld.param.u64 %d0, [out];
+                ld.param.u32 %r0, [a]; mul.lo.u32 %r1, %r0, {factor}; mov.u32 %r2, %tid.x; mov.u32 %r3, %ctaid.x; {barrier}
+                mov.u32 %r4, %ntid.x; mad.lo.u32 %r5, %r3, %r4, %r2; mul.wide.u32 %d1, %r5, 4; add.u64 %d0, %d0, %d1;
+                add.u32 %r6, %r1, %r5; st.global.u32 [%d0], %r6; ret; }}"
+            );
+            device.kernel(&text).unwrap()
+        })
+        .collect();
+    for a in [10, 1000, 7] {
+        for (kernel, factor) in kernels.iter().zip(1..) {
+            let out = device.alloc(4 * 192);
+            device.launch(kernel, Shape::new(3, 64), &[out, a]).unwrap();
+            let expected: Vec<u32> = (0..192).map(|thread| a as u32 * factor + thread).collect();
+            assert_eq!(device.words(out, 192), expected, "{a} {factor}");
+        }
+    }
+}

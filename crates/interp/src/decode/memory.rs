@@ -1,9 +1,9 @@
 //! Loads, stores, cache hints (PTX ISA 9.7.9.8 to 9.7.9.18) and atomics (9.7.13.5 to 9.7.13.7).
 
 use warploom_exec::memory::Order;
-use warploom_ptx::ir::{self, Address, FunctionKind, Op as Ir, Operand, Reg, ScalarType, Semantics, Space};
+use warploom_ptx::ir::{self, Address, FunctionKind, Op as Ir, Operand, ScalarType, Semantics, Space};
 
-use super::{Decoded, Decoder, Home, Refused, Variable, bump};
+use super::{Decoded, Decoder, Home, Refused, Variable};
 use crate::frame::Word;
 use crate::isa::Op;
 use crate::memory::{Access, Base, Extend, Slot, StateSpace};

@@ -14,7 +14,7 @@ use crate::isa::Op;
 use crate::machine::NO_GUARD;
 use crate::memory::{Base, FORGOTTEN, FRESH};
 use crate::ops::spreads::Look;
-use crate::program::Inst as Decoded;
+use crate::program;
 
 /// What is known at a place in the code.
 #[derive(Default)]
@@ -65,7 +65,7 @@ impl Decoder<'_> {
             let layout = &mut self.function.layout;
             return *self.spreads.ahead.entry((row, size)).or_insert_with(|| {
                 let (slot, run) = (bump(&mut layout.spreads, 1), op.select(self.context.isa));
-                let look = Decoded { run, d: slot, a, b: 0, c: 0, imm: size, guard: NO_GUARD };
+                let look = program::Inst { run, d: slot, a, b: 0, c: 0, imm: size, guard: NO_GUARD };
                 self.looks_ahead.push((look, when));
                 slot
             });
