@@ -17,8 +17,8 @@ use crate::pool::Report;
 
 /// CTAs that one worker may hold unfinished, as on a GPU: a grid that does not exceed it can wait for itself.
 pub(crate) const RESIDENT_PER_WORKER: u64 = 32;
-/// Most units that are claimed at once.
-const LARGEST_CHUNK: u64 = 64;
+/// Most units that are claimed at once. What is claimed counts as unfinished: larger claims of some workers would keep others from any.
+const LARGEST_CHUNK: u64 = RESIDENT_PER_WORKER;
 /// [`Run::listed`] of a run that the queue does not list.
 pub(crate) const UNLISTED: usize = usize::MAX;
 

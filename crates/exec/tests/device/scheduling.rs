@@ -97,6 +97,32 @@ fn who_waits_for_a_stream_starts_beside_its_next_copy() {
     assert_eq!(*beside.lock().unwrap(), [true; 4]);
 }
 
+#[test]
+fn a_large_grid_keeps_all_workers_at_work() {
+    const WORKERS: u32 = 4;
+    let engine = engine(WORKERS);
+    let (stream, environment) = (stream(&engine), environment());
+    let seen = Arc::new(AtomicU32::new(0));
+    let noted = seen.clone();
+    // Nobody goes on before all have come.
+    let kernel = Toy::new(move |_, _, worker| {
+        let start = Instant::now();
+        noted.fetch_or(1 << worker.index, Ordering::SeqCst);
+        while noted.load(Ordering::SeqCst).count_ones() < WORKERS && start.elapsed() < Duration::from_secs(10) {
+            std::thread::yield_now();
+        }
+        CtaExit::Finished
+    });
+    stream.launch(launch(kernel, 10_000, &environment));
+    let end = stream.record();
+    let start = Instant::now();
+    while seen.load(Ordering::SeqCst).count_ones() < WORKERS && start.elapsed() < Duration::from_secs(10) {
+        std::thread::yield_now();
+    }
+    assert_eq!(seen.load(Ordering::SeqCst).count_ones(), WORKERS);
+    end.wait();
+}
+
 fn counter(count: &Arc<AtomicU32>) -> Arc<Toy> {
     let count = count.clone();
     Toy::new(move |_, _, _| {
