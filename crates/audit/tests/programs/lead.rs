@@ -1,6 +1,7 @@
 //! Objects with NVIDIA's runtime library linked in, or what looks like it, are led to ours.
 
 use std::fs::Permissions;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::support::{Scene, succeeds};
@@ -213,4 +214,21 @@ fn a_runtime_of_ours_that_does_not_load_ends_the_program_with_the_reason() {
     assert_eq!(output.status.code(), Some(127));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("cannot load warploom's CUDA runtime: libgone.so"), "{errors}");
+}
+
+#[test]
+fn where_new_code_may_not_be_executed_programs_are_left_alone() {
+    let scene = Scene::new("where_new_code_may_not_be_executed_programs_are_left_alone");
+    scene.embedding_program("program", 13000, &[]);
+    scene.compile(&["hardened.c"], "hardened", &[]);
+    let mut command = scene.audited("hardened");
+    let output = command.arg(scene.path("program")).output().expect("the program starts");
+    if output.status.code() == Some(77) {
+        // Not what the test harness captures.
+        let _ = writeln!(std::io::stderr(), "SKIPPED: this kernel cannot refuse new code to be executed (Linux 6.3)");
+        return;
+    }
+    let explained = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), left_alone(13000), "{explained}");
+    assert!(explained.contains("left alone: the system does not let new code be executed"), "{explained}");
 }

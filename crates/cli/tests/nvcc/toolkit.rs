@@ -23,6 +23,14 @@ impl Toolkit {
         &self.folder
     }
 
+    /// The packages lack the name by which the linker looks for the shared runtime library.
+    fn name_shared_runtime(&self) {
+        let (name, major) = (self.folder.join("lib/libcudart.so"), self.version.split('.').next().unwrap_or_default());
+        if name.symlink_metadata().is_err() {
+            symlink(format!("libcudart.so.{major}"), name).expect("the build folder takes links");
+        }
+    }
+
     /// nvcc, which is to make PTX only, as machine code is not looked at.
     pub(crate) fn compiler(&self) -> Command {
         let mut command = Command::new(self.folder.join("bin/nvcc"));
@@ -41,7 +49,9 @@ pub(crate) fn toolkits() -> &'static [Toolkit] {
         let of_12 = ["nvidia-cuda-runtime-cu12==12.9.79", "nvidia-cuda-nvcc-cu12==12.9.86"].map(str::to_owned);
         let parts = install("12.9", &of_12, "nvidia");
         let mixed = newest.as_ref().zip(parts).map(|(newest, parts)| mix(newest, &parts.folder));
-        [newest, older, mixed].into_iter().flatten().collect()
+        let all: Vec<Toolkit> = [newest, older, mixed].into_iter().flatten().collect();
+        all.iter().for_each(Toolkit::name_shared_runtime);
+        all
     })
 }
 
