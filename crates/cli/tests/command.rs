@@ -500,6 +500,7 @@ fn help_says_what_there_is() {
           --device <sm_NN>            Behave as a device of this compute capability [default: sm_90]
           --devices <N>               Show this many devices; 0 is a machine without a GPU [default: 1]
           --threads <N>               Run kernels on this many threads [default: one for each core that the process may use]
+          --cpu <NAME>                Use no more than this instruction set of the processor's for kernels [default: what it has] [possible values: x86-64, x86-64-v3, x86-64-v4]
           --multiprocessors <N>       Show this many multiprocessors on each device, whatever runs kernels [default: one for each thread]
           --stall-seconds <SECONDS>   Report a kernel on standard error, once, when none of its CTAs has ended for so long [default: 10]
           --launch-timeout <SECONDS>  End a kernel that runs for longer, whatever it does, with CUDA_ERROR_LAUNCH_TIMEOUT [default: none]
