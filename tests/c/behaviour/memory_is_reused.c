@@ -36,6 +36,35 @@ static void by_the_same_stream(void) {
     IS(INVALID_VALUE, cuMemsetD32(first, 1, 1));
 }
 
+/* A smaller allocation takes over what is at most twice as large, the smallest first. */
+static void by_smaller_ones(void) {
+    CUdeviceptr blocks[2], memory, next;
+    OK(cuMemAllocAsync(&blocks[0], 64 * (size_t)MIB, streams[0]));
+    OK(cuMemAllocAsync(&blocks[1], 48 * (size_t)MIB, streams[0]));
+    OK(cuMemsetD32Async(blocks[0], 1, 16 * MIB, streams[0]));
+    hold(streams[0]);
+    OK(cuMemsetD32Async(blocks[0], 2, 16 * MIB, streams[0]));
+    OK(cuMemFreeAsync(blocks[0], streams[0]));
+    OK(cuMemFreeAsync(blocks[1], streams[0]));
+    OK(cuMemAllocAsync(&memory, 40 * (size_t)MIB, streams[0]));
+    HOLDS(memory == blocks[1]);
+    OK(cuMemAllocAsync(&next, 16 * (size_t)MIB, streams[0]));
+    HOLDS(next != blocks[0]);
+    OK(cuMemFreeAsync(next, streams[0]));
+    OK(cuMemAllocAsync(&next, 33 * (size_t)MIB, streams[0]));
+    HOLDS(next == blocks[0]);
+    OK(cuMemsetD32Async(next, 3, 8 * MIB, streams[0]));
+    release();
+    OK(cuMemFreeAsync(memory, streams[0]));
+    OK(cuMemFreeAsync(next, streams[0]));
+    OK(cuStreamSynchronize(streams[0]));
+    CUmemoryPool pool;
+    cuuint64_t used = 1;
+    OK(cuDeviceGetDefaultMemPool(&pool, 0));
+    OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    HOLDS(used == 0);
+}
+
 /* Other streams, other sizes, plain allocations and graphs wait for what is about to be freed. */
 static void by_others(void) {
     for (int who = 0; who < 4; who++) {
@@ -140,6 +169,7 @@ int main(void) {
     OK(cuMemAlloc(&keep, BYTES));
     for (int index = 0; index < 2; index++) OK(cuStreamCreate(&streams[index], CU_STREAM_NON_BLOCKING));
     by_the_same_stream();
+    by_smaller_ones();
     by_others();
     by_nodes_of_a_graph();
     not_by_branches();

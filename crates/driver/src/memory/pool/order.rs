@@ -1,5 +1,5 @@
 //! Allocation and freeing in the order of a stream.
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,8 +26,8 @@ pub(crate) struct Frees {
 struct Pending {
     /// By address.
     frees: HashMap<u64, Free>,
-    /// Addresses that an allocation of the same stream and size from the same pool may have.
-    reusable: HashMap<Reuse, Vec<u64>>,
+    /// Addresses that an allocation of the same stream from the same pool may have, by size.
+    reusable: HashMap<Owner, BTreeMap<u64, Vec<u64>>>,
     next: u64,
 }
 
@@ -36,15 +36,34 @@ struct Free {
     /// Which of all frees it is: the address may have been allocated and freed again since.
     number: u64,
     stream: Stream,
-    reuse: Reuse,
+    owner: Owner,
+    size: u64,
 }
 
 /// What allocations have to agree in for one to take the other's place while the stream still holds the free.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Reuse {
+struct Owner {
     stream: usize,
     tag: u64,
-    size: u64,
+}
+
+impl Pending {
+    /// Takes a free out of both tables.
+    fn remove(&mut self, address: u64) -> Option<Free> {
+        let free = self.frees.remove(&address)?;
+        if let Some(sizes) = self.reusable.get_mut(&free.owner) {
+            if let Some(places) = sizes.get_mut(&free.size) {
+                places.retain(|place| *place != address);
+                if places.is_empty() {
+                    sizes.remove(&free.size);
+                }
+            }
+            if sizes.is_empty() {
+                self.reusable.remove(&free.owner);
+            }
+        }
+        Some(free)
+    }
 }
 
 impl Frees {
@@ -74,9 +93,9 @@ impl Frees {
         }
         let number = state.next;
         state.next += 1;
-        let reuse = Reuse { stream: stream.identity(), tag: info.tag, size: info.size };
-        state.frees.insert(info.base, Free { number, stream: stream.clone(), reuse });
-        state.reusable.entry(reuse).or_default().push(info.base);
+        let (owner, size) = (Owner { stream: stream.identity(), tag: info.tag }, info.size);
+        state.frees.insert(info.base, Free { number, stream: stream.clone(), owner, size });
+        state.reusable.entry(owner).or_default().entry(size).or_default().push(info.base);
         self.count.fetch_add(1, Ordering::AcqRel);
         Ok(number)
     }
@@ -84,40 +103,33 @@ impl Frees {
     /// Whether the stream that has got to a free shall do it: nothing took the memory since.
     fn leave(&self, address: u64, number: u64) -> bool {
         let mut state = self.state.lock();
-        let Pending { frees, reusable, .. } = &mut *state;
-        if frees.get(&address).is_none_or(|free| free.number != number) {
+        if state.frees.get(&address).is_none_or(|free| free.number != number) {
             return false;
         }
-        let Some(free) = frees.remove(&address) else { return false };
-        if let Some(places) = reusable.get_mut(&free.reuse) {
-            places.retain(|place| *place != address);
-            if places.is_empty() {
-                reusable.remove(&free.reuse);
-            }
-        }
+        let free = state.remove(address);
         self.count.fetch_sub(1, Ordering::AcqRel);
         drop(state);
+        // A stream may go with it: not under the lock.
+        drop(free);
         true
     }
 
-    /// The address of memory of a pool that `stream` will free, for an allocation of the same size in the same stream. It is not
-    /// freed then.
-    fn take(&self, stream: &Stream, tag: u64, size: u64) -> Option<u64> {
+    /// Address and size of memory of a pool that `stream` will free, for an allocation in the same stream that needs `size` bytes: the
+    /// smallest that has them, if it is not more than twice as large. It is not freed then, and keeps its size, as work of the stream may
+    /// still use all of it.
+    fn take(&self, stream: &Stream, tag: u64, size: u64) -> Option<(u64, u64)> {
         if self.count.load(Ordering::Acquire) == 0 {
             return None;
         }
-        let reuse = Reuse { stream: stream.identity(), tag, size };
+        let owner = Owner { stream: stream.identity(), tag };
         let mut state = self.state.lock();
-        let places = state.reusable.get_mut(&reuse)?;
-        let address = places.pop()?;
-        if places.is_empty() {
-            state.reusable.remove(&reuse);
-        }
-        let free = state.frees.remove(&address);
+        let mut fitting = state.reusable.get(&owner)?.range(size..=size.saturating_mul(2));
+        let (known, address) = fitting.find_map(|(size, places)| Some((*size, *places.last()?)))?;
+        let free = state.remove(address);
         self.count.fetch_sub(1, Ordering::AcqRel);
         drop(state);
         drop(free);
-        Some(address)
+        Some((address, known))
     }
 
     /// A stream that will free something.
@@ -162,9 +174,9 @@ impl Driver {
         if size == 0 {
             return Ok(0);
         }
-        if let Some(address) = self.frees.take(&stream.stream, pool.tag(), size) {
+        if let Some((address, known)) = self.frees.take(&stream.stream, pool.tag(), size) {
             // What the stream does with it from now on comes after all that it did with it before.
-            pool.was_taken_again(size);
+            pool.was_taken_again(known);
             return Ok(address);
         }
         self.with_freed_memory(size, || pool.alloc(self.memory(), size))
