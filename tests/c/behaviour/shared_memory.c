@@ -164,6 +164,32 @@ static void in_one_process(void) {
     close(descriptor);
 }
 
+/* What a pointer into mapped memory says of sharing, as recorded on an H100. */
+static void attributes(void) {
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp asked = properties;
+    for (int types = 0; types < 2; types++) {
+        unsigned long long allowed = 77;
+        unsigned char by_name = 7;
+        asked.requestedHandleTypes = (CUmemAllocationHandleType)types;
+        OK(cuMemCreate(&handle, unit, &asked, 0));
+        CUdeviceptr address = mapped(handle, unit);
+        OK(cuPointerGetAttribute(&allowed, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, address + 5));
+        OK(cuPointerGetAttribute(&by_name, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, address));
+        HOLDS(allowed == (unsigned long long)types && by_name == 0);
+        CUipcMemHandle name;
+        IS(INVALID_VALUE, cuIpcGetMemHandle(&name, address));
+        unmap(address, unit);
+        OK(cuMemRelease(handle));
+    }
+    unsigned long long allowed = 77;
+    CUdeviceptr plain;
+    OK(cuMemAlloc(&plain, 64));
+    OK(cuPointerGetAttribute(&allowed, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, plain));
+    HOLDS(allowed == 0);
+    OK(cuMemFree(plain));
+}
+
 static void refusals(void) {
     CUmemGenericAllocationHandle handle, plain;
     CUmemAllocationProp asked = properties;
@@ -198,6 +224,7 @@ int main(void) {
     HOLDS(supported == 1);
     OK(cuMemGetAllocationGranularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     in_one_process();
+    attributes();
     refusals();
     many();
     puts("done");

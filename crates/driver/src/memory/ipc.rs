@@ -1,6 +1,6 @@
 //! Handles to memory and events for other processes (`cuIpc*`). A handle names the process and the allocation. Memory of `cuMemAlloc` and
 //! events belong to their process, so no other process can open one.
-use super::PointerKind;
+use super::{Pointer, PointerKind};
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -24,7 +24,8 @@ impl Driver {
     /// `InvalidValue` for memory that did not come from `cuMemAlloc`; those of [`Driver::current`].
     pub fn name_memory(&self, address: u64) -> DriverResult<SharedMemoryName> {
         self.current()?;
-        let pointer = self.pointer(address).filter(|known| known.kind == PointerKind::Device && known.pool == 0);
+        let of_alloc = |known: &Pointer| known.kind == PointerKind::Device && known.pool == 0 && known.mapped.is_none();
+        let pointer = self.pointer(address).filter(of_alloc);
         let pointer = pointer.ok_or_else(|| {
             DriverError::about(ErrorCode::InvalidValue, address, "is not in memory that cuMemAlloc allocated")
         })?;

@@ -1,6 +1,7 @@
 //! What a pointer points to (`cuPointerGetAttribute`).
 use warploom_exec::memory::MemoryKind;
 
+use super::HandleTypes;
 use crate::driver::Driver;
 
 /// The kind of memory behind a pointer.
@@ -33,6 +34,8 @@ pub struct Pointer {
     pub flags: u32,
     /// The memory pool that it came from, as a handle's number; 0 for none.
     pub pool: u64,
+    /// The kinds of handles as which it can be exported, for memory that was mapped (`cuMemMap`).
+    pub mapped: Option<HandleTypes>,
     /// A number that no other allocation of the process has.
     pub id: u64,
 }
@@ -62,14 +65,16 @@ impl Driver {
                 MemoryKind::Array | MemoryKind::Internal => return None,
             };
             let pool = super::pool::pool_of(&info).raw() as u64;
+            let mapped = super::virtual_memory::mapped_types(&info);
             return Some(Pointer {
                 kind,
                 base: info.base,
                 size: info.size,
                 context_id: info.owner,
                 device: info.device,
-                flags: (info.tag & 0xf) as u32,
+                flags: if mapped.is_some() { 0 } else { (info.tag & 0xf) as u32 },
                 pool,
+                mapped,
                 id: info.id,
             });
         }
@@ -83,6 +88,7 @@ impl Driver {
             device: page.device,
             flags: page.flags,
             pool: 0,
+            mapped: None,
             id: page.id,
         })
     }

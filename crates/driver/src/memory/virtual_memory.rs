@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use warploom_exec::memory::{
-    AllocError, AllocSpec, ExportError, MAP_GRANULARITY, MapAccess, MapError, MemoryKind, Physical,
+    AllocError, AllocSpec, AllocationInfo, ExportError, MAP_GRANULARITY, MapAccess, MapError, MemoryKind, Physical,
 };
 
 use super::Location;
@@ -21,6 +21,15 @@ pub struct PhysicalMemory {
     physical: Arc<Physical>,
     location: Location,
     types: HandleTypes,
+}
+
+/// In the tag of mapped memory, beside the bits of the kinds of handles as which it can be exported.
+const MAPPED: u64 = 8;
+
+/// The kinds of handles of mapped memory; None for other memory.
+pub(super) fn mapped_types(info: &AllocationInfo) -> Option<HandleTypes> {
+    let mapped = info.kind == MemoryKind::Device && info.tag & MAPPED != 0;
+    mapped.then_some(HandleTypes((info.tag & 0x7) as u32))
 }
 
 /// The kinds of handles as which physical memory can be exported (`CUmemAllocationHandleType`, a set of bits).
@@ -221,7 +230,8 @@ impl Driver {
     pub fn map(&self, address: u64, size: u64, offset: u64, handle: Handle) -> DriverResult {
         let memory = self.physical.lookup(handle)?;
         let device = u32::try_from(memory.location.ordinal()).unwrap_or(0);
-        let spec = AllocSpec { size, kind: MemoryKind::Device, device, owner: 0, tag: 0, origin: "cuMemMap" };
+        let tag = MAPPED | u64::from(memory.types.bits());
+        let spec = AllocSpec { size, kind: MemoryKind::Device, device, owner: 0, tag, origin: "cuMemMap" };
         let mut mappings = self.mappings.0.lock();
         self.memory()
             .map(address, &memory.physical, offset, spec)

@@ -3,7 +3,7 @@ use warploom_abi::{
     CUcontext, CUdevice, CUdeviceptr, CUmem_advise, CUmem_range_attribute, CUmemLocation, CUmemorytype,
     CUpointer_attribute, CUstream,
 };
-use warploom_driver::memory::{Advice, Hints, Location, Pointer, PointerKind};
+use warploom_driver::memory::{Advice, HandleTypes, Hints, Location, Pointer, PointerKind};
 use warploom_driver::{DriverError, ErrorCode};
 
 use super::stream::named;
@@ -39,14 +39,16 @@ fn write_attribute(data: HostPtr, attribute: CUpointer_attribute, address: u64, 
         A::CU_POINTER_ATTRIBUTE_IS_MANAGED => data.write(DATA, managed),
         A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => data.write(DATA, pointer.device as i32),
         A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => {
-            data.write(DATA, pointer.kind == PointerKind::Device && pointer.pool == 0)
+            data.write(DATA, pointer.kind == PointerKind::Device && pointer.pool == 0 && pointer.mapped.is_none())
         }
         A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR | A::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => {
             data.write(DATA, pointer.base)
         }
         A::CU_POINTER_ATTRIBUTE_RANGE_SIZE | A::CU_POINTER_ATTRIBUTE_MAPPING_SIZE => data.write(DATA, pointer.size),
         A::CU_POINTER_ATTRIBUTE_MAPPED => data.write(DATA, true),
-        A::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => data.write(DATA, 0_u64),
+        A::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => {
+            data.write(DATA, u64::from(pointer.mapped.map_or(0, HandleTypes::bits)))
+        }
         A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE | A::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => {
             data.write(DATA, false)
         }
