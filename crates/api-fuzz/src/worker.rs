@@ -37,9 +37,9 @@ const CALLS_AFTER_FAULT: u64 = 150;
 /// A call that takes longer than this hangs.
 const LONGEST_CALL: Duration = Duration::from_secs(15);
 
-/// Bytes by which the resident memory may be larger after the last round than after those that warm up.
-/// Of it 32 MiB: what the driver keeps of freed device memory, a sixteenth of each of two devices.
-const RSS_SLACK: u64 = (24 + 32) << 20;
+/// Bytes by which the resident memory may be larger after the last round than after those that warm up, without device memory, which is
+/// counted by itself and of which the driver keeps pages.
+const RSS_SLACK: u64 = 24 << 20;
 const WARM_UP: u64 = 4;
 
 /// Everything that threads of a worker use.
@@ -204,7 +204,7 @@ impl Worker {
                 let lost = before - memory;
                 bail!("{lost} bytes of device memory are gone after round {round}; still allocated: {left:#x?}");
             }
-            let resident = resident()?;
+            let resident = self.resident()?;
             if round == WARM_UP {
                 resident_when_warm = resident;
             }
@@ -353,6 +353,16 @@ impl Worker {
         self.driver.call("cuCtxDestroy_v2", &[context]);
         Ok(Some(free))
     }
+
+    /// Bytes of this process that have pages, without device memory.
+    fn resident(&self) -> Result<u64> {
+        let mut context = 0_u64;
+        self.driver.call("cuCtxCreate_v2", &[(&raw mut context).expose_provenance() as u64, 0, 0]);
+        let address = self.driver.ask("cuMemAlloc_v2", |output| vec![output, 16]).context("no device memory")?;
+        let outside = resident_outside(address);
+        self.driver.call("cuCtxDestroy_v2", &[context]);
+        outside
+    }
 }
 
 /// Whether a result says that a kernel has faulted, after which every call says so.
@@ -360,9 +370,25 @@ fn is_sticky(result: CUresult) -> bool {
     matches!(result.0, 700 | 702 | 710 | 714..=719)
 }
 
-/// Bytes of the process that are in memory.
-fn resident() -> Result<u64> {
-    let text = std::fs::read_to_string("/proc/self/statm")?;
-    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).context("no statm")?;
-    Ok(pages * 4096)
+/// Bytes of this process that have pages, without the mappings around `address`.
+fn resident_outside(address: u64) -> Result<u64> {
+    let text = std::fs::read_to_string("/proc/self/smaps")?;
+    // Mappings in the order of their addresses, and those next to each other as one: first address, end, bytes with pages.
+    let mut regions: Vec<(u64, u64, u64)> = Vec::new();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let range = first
+            .split_once('-')
+            .and_then(|(start, end)| Some((u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?)));
+        match (range, regions.last_mut()) {
+            (Some((start, end)), Some(last)) if last.1 == start => last.1 = end,
+            (Some((start, end)), _) => regions.push((start, end, 0)),
+            (None, Some(last)) if first == "Rss:" => last.2 += 1024 * second.parse::<u64>()?,
+            _ => {}
+        }
+    }
+    let inside = |region: &&(u64, u64, u64)| (region.0..region.1).contains(&address);
+    regions.iter().find(inside).context("device memory is in no mapping")?;
+    Ok(regions.iter().filter(|region| !inside(region)).map(|region| region.2).sum())
 }
