@@ -19,6 +19,16 @@ pub(super) fn space_word(word: &str) -> Option<Space> {
     }
 }
 
+/// How many groups `cp.async.wait_group` leaves pending. Any number is taken: of 32 bits, as the assembler encodes it, 63 stand for all that
+/// there can be and those below 0 count from 64 down.
+fn pending_groups(count: u64) -> u32 {
+    const MOST: i32 = 63;
+    match count as u32 as i32 {
+        below @ ..0 => (below & MOST) as u32,
+        count => count.min(MOST) as u32,
+    }
+}
+
 impl BodyLowering<'_, '_> {
     /// `cp.async.*` and `cp.reduce.async.bulk`; the tensor forms have no variant in the IR.
     pub(super) fn asynchronous(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Option<Op>> {
@@ -31,7 +41,7 @@ impl BodyLowering<'_, '_> {
             () if m.has("wait_group") && m.has("bulk") => {
                 AsyncOp::BulkWaitGroup { read: m.has("read"), pending: self.count(args.constant(0), span)? }
             }
-            () if m.has("wait_group") => AsyncOp::WaitGroup(Some(self.count(args.constant(0), span)?)),
+            () if m.has("wait_group") => AsyncOp::WaitGroup(Some(pending_groups(args.constant(0)))),
             () if m.has("wait_all") => AsyncOp::WaitGroup(None),
             () if m.has("mbarrier") => {
                 let place = *args.place(0);
@@ -139,5 +149,19 @@ impl BodyLowering<'_, '_> {
         let reduce = if m.has("reduce") { m.find(AtomicOp::from_text).zip(m.ty(0)) } else { None };
         let (dst, src) = (dst.address, src.address);
         Ok(AsyncOp::Bulk { reduce, dst_space, src_space, dst, src, size, mbarrier, multicast, byte_mask })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pending_groups;
+
+    #[test]
+    fn numbers_of_groups_are_those_that_ptxas_encodes() {
+        // Each line: numbers for which ptxas 13.5 writes the same code.
+        for equal in [&[63_i64, 64, 100, -1, 0xffff_ffff][..], &[0, -0x8000_0000, 0x8000_0000], &[62, -2], &[7]] {
+            let groups: Vec<u32> = equal.iter().map(|number| pending_groups(*number as u64)).collect();
+            assert!(groups.iter().all(|group| i64::from(*group) == equal[0]), "{equal:?}: {groups:?}");
+        }
     }
 }
