@@ -17,10 +17,10 @@ use crate::frame::{FrameLayout, Home};
 pub(super) fn assign(source: &ir::Function, body: &Body, kept: &[bool], layout: &mut FrameLayout) -> Vec<Home> {
     let mut lives = lives(source, body);
     for (life, _) in lives.iter_mut().zip(kept).filter(|(_, kept)| **kept) {
-        *life = Some(Life { first: 0, last: u32::MAX });
+        *life = Life { first: 0, last: u32::MAX };
     }
     let mut order: Vec<(Life, usize)> =
-        lives.iter().enumerate().filter_map(|(reg, life)| Some(((*life)?, reg))).collect();
+        lives.iter().enumerate().filter(|(_, life)| life.is_any()).map(|(reg, life)| (*life, reg)).collect();
     order.sort_by_key(|(life, _)| life.first);
     // The caller writes parameters, and what is kept is written ahead; whatever else is alive before the first instruction may be read
     // before it is written.
@@ -81,9 +81,18 @@ struct Life {
     last: u32,
 }
 
-fn extend(life: &mut Option<Life>, at: u32) {
-    let old = life.unwrap_or(Life { first: at, last: at });
-    *life = Some(Life { first: old.first.min(at), last: old.last.max(at) });
+impl Life {
+    /// That of a register that nothing touches. An `Option` would have no numbers there: compiled without branches, its minimum and maximum
+    /// are taken all the same, of which valgrind complains.
+    const NONE: Life = Life { first: u32::MAX, last: 0 };
+
+    fn is_any(self) -> bool {
+        self.first <= self.last
+    }
+}
+
+fn extend(life: &mut Life, at: u32) {
+    *life = Life { first: life.first.min(at), last: life.last.max(at) };
 }
 
 fn register(param: &ir::Param) -> Option<Reg> {
@@ -94,8 +103,8 @@ fn register(param: &ir::Param) -> Option<Reg> {
 }
 
 /// The life of each register: none if nothing touches it.
-fn lives(source: &ir::Function, body: &Body) -> Vec<Option<Life>> {
-    let mut lives = vec![None; body.regs.len()];
+fn lives(source: &ir::Function, body: &Body) -> Vec<Life> {
+    let mut lives = vec![Life::NONE; body.regs.len()];
     // The caller writes the parameters before the first instruction.
     for reg in source.params.iter().filter_map(register) {
         extend(&mut lives[reg.0 as usize], 0);
