@@ -400,13 +400,16 @@ impl Shared {
                 false
             }
             _ if failed.is_some() => true,
-            Operation::Launch(launch) => {
+            Operation::Launch(mut launch) => {
                 let stream = self.clone();
+                // Given back before anybody hears of the end; a worker may hold the launch for a moment longer.
+                let local = launch.local.take();
                 let done = Box::new(move |fault: Option<Arc<Fault>>| {
                     if let Some(fault) = fault {
                         stream.engine.fail(fault);
                     }
                     stream.state().grid = None;
+                    drop(local);
                     drive(Step::Finish(stream));
                 });
                 let grid = {

@@ -82,6 +82,17 @@ fn memory_is_reused() {
 }
 
 #[test]
+fn the_log_says_what_cannot_be_freed() {
+    assert_eq!(run("wrong_frees.c", |_| {}), "done\n");
+}
+
+#[test]
+fn local_memory_counts_while_launches_hold_it() {
+    let device = |command: &mut Command| _ = command.env("WARPLOOM_MEMORY", "1G").env("WARPLOOM_THREADS", "2");
+    assert_eq!(run("local_memory.c", device), "done\n");
+}
+
+#[test]
 fn a_launch_that_is_refused_says_why_once_for_each_kernel() {
     let (printed, report) = program::build("behaviour/refused_kernels.c", "", &[]).run_and_report(|_| {});
     assert_eq!(printed, "done\n");

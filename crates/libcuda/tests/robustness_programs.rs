@@ -160,6 +160,24 @@ fn what_a_callback_throws_is_named() {
     }
 }
 
+/// Nobody reads standard error any more, and SIGPIPE is ignored: calls that report, complain about settings or trace go on.
+#[test]
+fn a_standard_error_that_is_closed_is_no_failure() {
+    let program = build("waiting.c");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let settings = [("WARPLOOM_LOG", "calls"), ("WARPLOOM_THREADS", "none"), ("WARPLOOM_STALL_SECONDS", "0.001")];
+    let output = Command::new("sh")
+        .args(["-c", "trap '' PIPE; exec ./program"])
+        .current_dir(program.folder())
+        .env("LD_LIBRARY_PATH", program.folder())
+        .envs(settings)
+        .stderr(writer)
+        .output()
+        .expect("the program starts");
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), b"done\n".as_slice()));
+}
+
 #[test]
 fn a_waiting_kernel_holds_nobody_up() {
     let program = build("waiting.c");
