@@ -53,19 +53,22 @@ impl Driver {
         if involved.is_empty() { Ok(()) } else { Err(implicit()) }
     }
 
-    /// Fails if a stream is captured, for calls that cannot be.
+    /// Fails if a stream is captured, for calls that cannot be; a capture that has failed is one as well.
     ///
     /// # Errors
-    /// `StreamCaptureUnsupported`; as [`Driver::capture_of`].
+    /// `StreamCaptureUnsupported`; `StreamCaptureImplicit` for the legacy stream as [`Driver::capture_of`].
     #[inline]
     pub(crate) fn refuse_capture(&self, stream: &StreamRef) -> DriverResult {
-        match self.capture_of(stream)? {
-            None => Ok(()),
-            Some(capture) => {
-                capture.invalidate();
-                Err(unsupported("the call is not possible for a stream that is captured"))
-            }
+        if self.captures.is_empty() { Ok(()) } else { self.refuse_any_capture(stream) }
+    }
+
+    #[cold]
+    fn refuse_any_capture(&self, stream: &StreamRef) -> DriverResult {
+        if let Some(capture) = stream.capture.capture() {
+            capture.invalidate();
+            return Err(unsupported("the call is not possible for a stream that is captured"));
         }
+        if stream.is_legacy() { self.check_legacy(&stream.context) } else { Ok(()) }
     }
 
     /// As `Driver::refuse_capture`, for calls that fail a capture before they look at what else they were given.
