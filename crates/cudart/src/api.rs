@@ -3,9 +3,32 @@
 #![allow(missing_docs)]
 
 pub mod array;
+pub mod array_copy;
 pub mod device;
 pub mod device_properties;
 pub mod driver_entry_point;
+pub mod driver_interaction;
 pub mod error;
+pub mod event;
+pub mod execution;
+pub mod graph;
+pub mod graph_exec;
+pub mod graph_node;
+pub mod graph_plain_node;
+pub mod library;
+pub mod managed_memory;
 pub mod memory;
+pub mod memory_copy;
+pub mod memory_copy_3d;
+pub mod memory_pool;
+pub mod memory_set;
+pub mod occupancy;
+pub mod peer_access;
+pub mod profiler;
+pub mod registration;
+pub mod stream;
+pub mod surface_object;
+pub mod symbol;
+pub mod texture_object;
+pub mod unified_addressing;
 pub mod version;

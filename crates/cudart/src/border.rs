@@ -5,4 +5,4 @@ mod call;
 
 pub use args::{DefaultStream, FromC, In, InArray, InOut, InStr, Out, Passed, Place, arg};
 pub use call::{Answer, Call, answer, enter, not_supported};
-pub(crate) use call::{last_error, version};
+pub(crate) use call::{last_error, remember, version};

@@ -3,7 +3,7 @@
 //! A context that is current, made by the driver API or here, is the one that is used. Otherwise the primary context of the thread's
 //! device becomes current, and is kept until the device is reset.
 use std::cell::Cell;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use parking_lot::Mutex;
 use warploom_abi::runtime::cudaError;
@@ -18,6 +18,10 @@ static DEVICES: AtomicI32 = AtomicI32::new(0);
 
 /// The primary contexts that are retained, by device.
 static PRIMARY: Mutex<Vec<CUcontext>> = Mutex::new(Vec::new());
+
+/// The primary contexts that were reset and not retained since, by device, and whether any context was reset ever.
+static RESET: Mutex<Vec<CUcontext>> = Mutex::new(Vec::new());
+static ANY_RESET: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// The device that the thread chose.
@@ -68,7 +72,23 @@ pub(crate) fn device(ordinal: i32) -> ApiResult<CUdevice> {
 #[inline(always)]
 pub(crate) fn ensure() -> ApiResult {
     devices()?;
-    if current()? == CUcontext::NULL { enter(DEVICE.get()) } else { Ok(()) }
+    let current = current()?;
+    if current == CUcontext::NULL {
+        return enter(DEVICE.get());
+    }
+    if ANY_RESET.load(Ordering::Relaxed) { revive(current) } else { Ok(()) }
+}
+
+/// Retains the current context anew if it is a primary context that was reset: its handle stays, and stays current.
+#[cold]
+fn revive(current: CUcontext) -> ApiResult {
+    reset_device(current).map_or(Ok(()), enter)
+}
+
+/// The device whose primary context this is, if it was reset and nobody has retained it since.
+fn reset_device(context: CUcontext) -> Option<i32> {
+    let index = RESET.lock().iter().position(|&reset| reset == context);
+    index.and_then(|index| i32::try_from(index).ok())
 }
 
 /// The thread's context, or NULL.
@@ -95,17 +115,35 @@ pub(crate) fn primary(ordinal: i32) -> ApiResult<CUcontext> {
     }
     if contexts[index] == CUcontext::NULL {
         let mut context = CUcontext::NULL;
-        driver!(cuDevicePrimaryCtxRetain_v7000(&mut context, device))?;
+        driver!(cuDevicePrimaryCtxRetain_v7000(&mut context, device)).map_err(lost)?;
         contexts[index] = context;
+        if let Some(reset) = RESET.lock().get_mut(index) {
+            *reset = CUcontext::NULL;
+        }
     }
     Ok(contexts[index])
+}
+
+/// After a fault that ended a device's work the driver makes no new context, and tells of the fault.
+fn lost(failure: Failure) -> Failure {
+    let faults = cudaError::cudaErrorIllegalAddress..=cudaError::cudaErrorLaunchFailure;
+    if faults.contains(&failure.code) {
+        return Failure::new(cudaError::cudaErrorDevicesUnavailable, "a fault has ended the use of the device");
+    }
+    failure
 }
 
 /// The device that the thread's calls go to.
 pub(crate) fn current_device() -> ApiResult<i32> {
     devices()?;
-    if current()? == CUcontext::NULL {
+    let current = current()?;
+    if current == CUcontext::NULL {
         return Ok(DEVICE.get());
+    }
+    if ANY_RESET.load(Ordering::Relaxed)
+        && let Some(ordinal) = reset_device(current)
+    {
+        return Ok(ordinal);
     }
     let mut device = CUdevice::default();
     driver!(cuCtxGetDevice_v2000(&mut device))?;
@@ -133,9 +171,12 @@ pub(crate) fn reset(ordinal: i32) -> ApiResult {
     driver!(cuDevicePrimaryCtxReset_v11000(device))?;
     if context != CUcontext::NULL {
         contexts[index] = CUcontext::NULL;
-        if current()? == context {
-            driver!(cuCtxSetCurrent_v4000(CUcontext::NULL))?;
+        let mut reset = RESET.lock();
+        if reset.len() <= index {
+            reset.resize(index + 1, CUcontext::NULL);
         }
+        reset[index] = context;
+        ANY_RESET.store(true, Ordering::Relaxed);
     }
     Ok(())
 }

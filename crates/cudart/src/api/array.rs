@@ -1,7 +1,10 @@
-//! Memory management: formats of array elements.
-use warploom_abi::CUarray_format;
+//! Memory management: arrays, and the formats of their elements. Copies with arrays are in `memory_copy_3d` and `array_copy`.
 use warploom_abi::runtime::*;
+use warploom_abi::{CUDA_ARRAY3D_DESCRIPTOR, CUarray, CUarray_format, CUmipmappedArray};
 
+use crate::border::{In, Out, Passed};
+use crate::context;
+use crate::driver::driver;
 use crate::failure::{ApiResult, Failure};
 
 pub fn cudaCreateChannelDesc(x: i32, y: i32, z: i32, w: i32, f: cudaChannelFormatKind) -> cudaChannelFormatDesc {
@@ -34,4 +37,177 @@ pub(crate) fn driver_format(format: &cudaChannelFormatDesc) -> ApiResult<(CUarra
 fn unknown(format: &cudaChannelFormatDesc) -> Failure {
     let code = cudaError::cudaErrorInvalidChannelDescriptor;
     Failure::new(code, format!("the driver has no format for elements of {format:?}"))
+}
+
+/// What a format and a number of channels of the driver are called here.
+pub(crate) fn channel_format(format: CUarray_format, channels: u32) -> ApiResult<cudaChannelFormatDesc> {
+    use cudaChannelFormatKind as Kind;
+    let (kind, bits) = match format {
+        CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8 => (Kind::cudaChannelFormatKindUnsigned, 8),
+        CUarray_format::CU_AD_FORMAT_UNSIGNED_INT16 => (Kind::cudaChannelFormatKindUnsigned, 16),
+        CUarray_format::CU_AD_FORMAT_UNSIGNED_INT32 => (Kind::cudaChannelFormatKindUnsigned, 32),
+        CUarray_format::CU_AD_FORMAT_SIGNED_INT8 => (Kind::cudaChannelFormatKindSigned, 8),
+        CUarray_format::CU_AD_FORMAT_SIGNED_INT16 => (Kind::cudaChannelFormatKindSigned, 16),
+        CUarray_format::CU_AD_FORMAT_SIGNED_INT32 => (Kind::cudaChannelFormatKindSigned, 32),
+        CUarray_format::CU_AD_FORMAT_HALF => (Kind::cudaChannelFormatKindFloat, 16),
+        CUarray_format::CU_AD_FORMAT_FLOAT => (Kind::cudaChannelFormatKindFloat, 32),
+        other => {
+            let code = cudaError::cudaErrorInvalidChannelDescriptor;
+            return Err(Failure::new(code, format!("elements of {other:?} have no channels of one size")));
+        }
+    };
+    let size = |channel| if channel < channels { bits } else { 0 };
+    Ok(cudaChannelFormatDesc { x: size(0), y: size(1), z: size(2), w: size(3), f: kind })
+}
+
+/// The driver's description of an array.
+fn described(desc: &cudaChannelFormatDesc, extent: cudaExtent, flags: u32) -> ApiResult<CUDA_ARRAY3D_DESCRIPTOR> {
+    let (format, channels) = driver_format(desc)?;
+    Ok(CUDA_ARRAY3D_DESCRIPTOR {
+        Width: extent.width,
+        Height: extent.height,
+        Depth: extent.depth,
+        Format: format,
+        NumChannels: channels,
+        Flags: flags,
+    })
+}
+
+fn description(array: CUarray) -> ApiResult<CUDA_ARRAY3D_DESCRIPTOR> {
+    let mut descriptor = CUDA_ARRAY3D_DESCRIPTOR::default();
+    driver!(cuArray3DGetDescriptor_v3020(&mut descriptor, array))?;
+    Ok(descriptor)
+}
+
+pub fn cudaMallocArray(
+    array: Out<'_, CUarray>,
+    desc: In<'_, cudaChannelFormatDesc>,
+    width: usize,
+    height: usize,
+    flags: u32,
+) -> ApiResult {
+    cudaMalloc3DArray(array, desc, cudaExtent { width, height, depth: 0 }, flags)
+}
+
+/// Both APIs have the same flags.
+pub fn cudaMalloc3DArray(
+    array: Out<'_, CUarray>,
+    desc: In<'_, cudaChannelFormatDesc>,
+    extent: cudaExtent,
+    flags: u32,
+) -> ApiResult {
+    let place = array.required("array")?;
+    let descriptor = described(&desc.get("desc")?, extent, flags)?;
+    context::ensure()?;
+    let mut array = CUarray::NULL;
+    driver!(cuArray3DCreate_v3020(&mut array, &descriptor))?;
+    place.set(array);
+    Ok(())
+}
+
+pub fn cudaMallocMipmappedArray(
+    mipmappedArray: Out<'_, CUmipmappedArray>,
+    desc: In<'_, cudaChannelFormatDesc>,
+    extent: cudaExtent,
+    numLevels: u32,
+    flags: u32,
+) -> ApiResult {
+    let place = mipmappedArray.required("mipmappedArray")?;
+    let descriptor = described(&desc.get("desc")?, extent, flags)?;
+    context::ensure()?;
+    let mut array = CUmipmappedArray::NULL;
+    driver!(cuMipmappedArrayCreate_v5000(&mut array, &descriptor, numLevels))?;
+    place.set(array);
+    Ok(())
+}
+
+/// No array is freed without an error, as no memory is.
+pub fn cudaFreeArray(array: CUarray) -> ApiResult {
+    context::ensure()?;
+    if array == CUarray::NULL { Ok(()) } else { driver!(cuArrayDestroy_v2000(array)) }
+}
+
+pub fn cudaFreeMipmappedArray(mipmappedArray: CUmipmappedArray) -> ApiResult {
+    context::ensure()?;
+    if mipmappedArray == CUmipmappedArray::NULL {
+        Ok(())
+    } else {
+        driver!(cuMipmappedArrayDestroy_v5000(mipmappedArray))
+    }
+}
+
+pub fn cudaGetMipmappedArrayLevel(
+    levelArray: Passed<'_, CUarray>,
+    mipmappedArray: CUmipmappedArray,
+    level: u32,
+) -> ApiResult {
+    context::ensure()?;
+    driver!(cuMipmappedArrayGetLevel_v5000(levelArray.get(), mipmappedArray, level))
+}
+
+pub fn cudaGetChannelDesc(desc: Out<'_, cudaChannelFormatDesc>, array: CUarray) -> ApiResult {
+    let place = desc.required("desc")?;
+    context::ensure()?;
+    let descriptor = description(array)?;
+    place.set(channel_format(descriptor.Format, descriptor.NumChannels)?);
+    Ok(())
+}
+
+pub fn cudaArrayGetInfo(
+    desc: Out<'_, cudaChannelFormatDesc>,
+    extent: Out<'_, cudaExtent>,
+    flags: Out<'_, u32>,
+    array: CUarray,
+) -> ApiResult {
+    context::ensure()?;
+    let descriptor = description(array)?;
+    if let Some(place) = desc.optional() {
+        place.set(channel_format(descriptor.Format, descriptor.NumChannels)?);
+    }
+    if let Some(place) = extent.optional() {
+        place.set(cudaExtent { width: descriptor.Width, height: descriptor.Height, depth: descriptor.Depth });
+    }
+    if let Some(place) = flags.optional() {
+        place.set(descriptor.Flags);
+    }
+    Ok(())
+}
+
+pub fn cudaArrayGetPlane(pPlaneArray: Passed<'_, CUarray>, hArray: CUarray, planeIdx: u32) -> ApiResult {
+    context::ensure()?;
+    driver!(cuArrayGetPlane_v11020(pPlaneArray.get(), hArray, planeIdx))
+}
+
+pub fn cudaArrayGetMemoryRequirements(
+    memoryRequirements: Passed<'_, cudaArrayMemoryRequirements>,
+    array: CUarray,
+    device: i32,
+) -> ApiResult {
+    let device = context::device(device)?;
+    driver!(cuArrayGetMemoryRequirements_v11060(memoryRequirements.cast(), array, device))
+}
+
+pub fn cudaMipmappedArrayGetMemoryRequirements(
+    memoryRequirements: Passed<'_, cudaArrayMemoryRequirements>,
+    mipmap: CUmipmappedArray,
+    device: i32,
+) -> ApiResult {
+    let device = context::device(device)?;
+    driver!(cuMipmappedArrayGetMemoryRequirements_v11060(memoryRequirements.cast(), mipmap, device))
+}
+
+pub fn cudaArrayGetSparseProperties(
+    sparseProperties: Passed<'_, cudaArraySparseProperties>,
+    array: CUarray,
+) -> ApiResult {
+    context::ensure()?;
+    driver!(cuArrayGetSparseProperties_v11010(sparseProperties.cast(), array))
+}
+
+pub fn cudaMipmappedArrayGetSparseProperties(
+    sparseProperties: Passed<'_, cudaArraySparseProperties>,
+    mipmap: CUmipmappedArray,
+) -> ApiResult {
+    context::ensure()?;
+    driver!(cuMipmappedArrayGetSparseProperties_v11010(sparseProperties.cast(), mipmap))
 }

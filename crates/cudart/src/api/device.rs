@@ -57,7 +57,7 @@ pub fn cudaInitDevice(device: i32, deviceFlags: u32, flags: u32) -> ApiResult {
 pub fn cudaSetDeviceFlags(flags: u32) -> ApiResult {
     let ordinal = context::current_device()?;
     set_flags(context::device(ordinal)?, flags)?;
-    context::primary(ordinal).map(|_| ())
+    context::ensure()
 }
 
 /// Mapped host memory needs no flag any more.

@@ -26,13 +26,9 @@ pub fn cudaMalloc(devPtr: Out<'_, *mut c_void>, size: usize) -> ApiResult {
     Ok(())
 }
 
-/// Freeing NULL makes sure that the context is there, for which programs call it.
+/// Programs free NULL to have the context made; one that is lost says so.
 pub fn cudaFree(devPtr: Passed<'_, c_void>) -> ApiResult {
     context::ensure()?;
-    if devPtr.get().is_null() {
-        // A context that is lost says so.
-        return driver!(cuCtxGetApiVersion_v3020(warploom_abi::CUcontext::NULL, &mut 0));
-    }
     driver!(cuMemFree_v3020(devPtr.addr()))
 }
 

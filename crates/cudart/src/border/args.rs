@@ -141,7 +141,7 @@ impl<T> Place<'_, T> {
     }
 }
 
-impl<T> Passed<'_, T> {
+impl<'a, T> Passed<'a, T> {
     /// The pointer, NULL or not.
     #[inline]
     pub fn get(&self) -> *mut T {
@@ -152,6 +152,16 @@ impl<T> Passed<'_, T> {
     #[inline]
     pub fn cast<U>(&self) -> *mut U {
         self.pointer.cast()
+    }
+
+    /// A place in device memory.
+    pub(crate) fn to_device(address: u64) -> Self {
+        Passed { pointer: std::ptr::with_exposed_provenance_mut(address as usize), lifetime: PhantomData }
+    }
+
+    /// The same pointer as the place for a result.
+    pub(crate) fn result<U>(self) -> Out<'a, U> {
+        Out { pointer: self.pointer.cast(), lifetime: PhantomData }
     }
 
     /// Its address, which may be one in device memory.
@@ -205,6 +215,25 @@ impl<T: Copy> In<'_, T> {
     pub fn optional(&self) -> Option<T> {
         // SAFETY: not NULL, and by `FromC` good for a read of T during the call, at any alignment.
         (!self.pointer.is_null()).then(|| unsafe { self.pointer.read_unaligned() })
+    }
+}
+
+impl<T: Copy + Default> In<'_, T> {
+    /// The value of a structure that was shorter once, of which the caller has the first bytes; the pointer must be there.
+    pub fn start<const BYTES: usize>(&self, name: &'static str) -> ApiResult<T> {
+        const { assert!(BYTES <= size_of::<T>()) };
+        if self.pointer.is_null() {
+            return Err(null(name));
+        }
+        let mut value = T::default();
+        // SAFETY: not NULL, and by `FromC` good for a read of as many bytes; the target is longer, and both are bytes.
+        unsafe { std::ptr::copy_nonoverlapping(self.pointer.cast::<u8>(), (&raw mut value).cast::<u8>(), BYTES) };
+        Ok(value)
+    }
+
+    /// Whether the caller gave none.
+    pub fn is_null(&self) -> bool {
+        self.pointer.is_null()
     }
 }
 

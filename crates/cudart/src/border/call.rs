@@ -85,16 +85,21 @@ pub fn not_supported(call: &'static Call) -> cudaError {
 #[cold]
 #[inline(never)]
 fn failed(call: &'static Call, failure: &Failure) -> cudaError {
+    remember(call.symbol, failure);
+    failure.code
+}
+
+/// Reports a failure and makes it the thread's last error.
+pub(crate) fn remember(symbol: &str, failure: &Failure) {
     if let Some(reason) = &failure.reason
         && reports()
     {
         let code = failure.code;
-        say(&format!("{} returns {code:?}: {reason}", call.symbol));
+        say(&format!("{symbol} returns {code:?}: {reason}"));
     }
     if failure.remembered {
         LAST_ERROR.set(failure.code);
     }
-    failure.code
 }
 
 /// A defect of ours must not unwind into foreign frames: it is reported, and the process lives.

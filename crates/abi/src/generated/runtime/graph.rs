@@ -36,6 +36,12 @@ pub type cudaGraphExec_t = CUgraphExec;
 /// Another name for [`CUgraphDeviceNode`].
 pub type cudaGraphDeviceNode_t = CUgraphDeviceNode;
 
+/// Another name for [`cudaLaunchAttributeID`].
+pub type cudaKernelNodeAttrID = cudaLaunchAttributeID;
+
+/// Another name for [`cudaLaunchAttributeValue`].
+pub type cudaKernelNodeAttrValue = cudaLaunchAttributeValue;
+
 c_enum! {
 /// `enum cudaGraphRecaptureStatus` in C.
 cudaGraphRecaptureStatus: u32 {

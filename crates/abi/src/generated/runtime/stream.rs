@@ -2,7 +2,8 @@
 
 //! Types and constants of `registry/runtime/types/stream.toml`.
 
-use crate::define::c_enum;
+use super::*;
+use crate::define::{c_enum, callback};
 use crate::types::*;
 
 /// `0x00` in C.
@@ -19,6 +20,12 @@ pub const cudaStreamPerThread: CUstream = CUstream(0x2);
 
 /// Another name for [`CUstream`].
 pub type cudaStream_t = CUstream;
+
+/// Another name for [`cudaLaunchAttributeID`].
+pub type cudaStreamAttrID = cudaLaunchAttributeID;
+
+/// Another name for [`cudaLaunchAttributeValue`].
+pub type cudaStreamAttrValue = cudaLaunchAttributeValue;
 
 c_enum! {
 /// `enum cudaAccessProperty` in C.
@@ -82,4 +89,9 @@ impl Default for cudaAccessPolicyWindow {
             missProp: Default::default(),
         }
     }
+}
+
+callback! {
+/// A pointer to a function of the application.
+cudaStreamCallback_t: unsafe extern "C" fn(stream: cudaStream_t, status: cudaError_t, userData: *mut core::ffi::c_void)
 }

@@ -3,18 +3,31 @@
 //! Interactions with the driver API.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetFuncBySymbol() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetFuncBySymbol(
+    functionPtr: *mut cudaFunction_t,
+    symbolPtr: *const core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetFuncBySymbol", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::driver_interaction::cudaGetFuncBySymbol(arg(functionPtr), arg(symbolPtr)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetKernel() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetKernel(
+    kernelPtr: *mut cudaKernel_t,
+    entryFuncAddr: *const core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetKernel", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::driver_interaction::cudaGetKernel(arg(kernelPtr), arg(entryFuncAddr)) }
+    })
 }

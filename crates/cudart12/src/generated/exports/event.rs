@@ -3,72 +3,118 @@
 //! Event management.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEventCreate() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEventCreate(event: *mut cudaEvent_t) -> cudaError {
     static CALL: Call = Call::new("cudaEventCreate", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::event::cudaEventCreate(arg(event)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEventCreateWithFlags() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEventCreateWithFlags(event: *mut cudaEvent_t, flags: u32) -> cudaError {
     static CALL: Call = Call::new("cudaEventCreateWithFlags", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::event::cudaEventCreateWithFlags(arg(event), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEventRecord() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEventRecord(event: cudaEvent_t, stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaEventRecord", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::event::cudaEventRecord(DefaultStream::Legacy, arg(event), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEventRecord_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEventRecord_ptsz(event: cudaEvent_t, stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaEventRecord_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::event::cudaEventRecord(DefaultStream::PerThread, arg(event), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEventRecordWithFlags() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEventRecordWithFlags(
+    event: cudaEvent_t,
+    stream: cudaStream_t,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaEventRecordWithFlags", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::event::cudaEventRecordWithFlags(DefaultStream::Legacy, arg(event), arg(stream), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEventRecordWithFlags_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEventRecordWithFlags_ptsz(
+    event: cudaEvent_t,
+    stream: cudaStream_t,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaEventRecordWithFlags_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::event::cudaEventRecordWithFlags(DefaultStream::PerThread, arg(event), arg(stream), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEventQuery() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEventQuery(event: cudaEvent_t) -> cudaError {
     static CALL: Call = Call::new("cudaEventQuery", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::event::cudaEventQuery(arg(event)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEventSynchronize() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEventSynchronize(event: cudaEvent_t) -> cudaError {
     static CALL: Call = Call::new("cudaEventSynchronize", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::event::cudaEventSynchronize(arg(event)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEventDestroy() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEventDestroy(event: cudaEvent_t) -> cudaError {
     static CALL: Call = Call::new("cudaEventDestroy", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::event::cudaEventDestroy(arg(event)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEventElapsedTime() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEventElapsedTime(ms: *mut f32, start: cudaEvent_t, end: cudaEvent_t) -> cudaError {
     static CALL: Call = Call::new("cudaEventElapsedTime", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::event::cudaEventElapsedTime(arg(ms), arg(start), arg(end)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEventElapsedTime_v2() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEventElapsedTime_v2(
+    ms: *mut f32,
+    start: cudaEvent_t,
+    end: cudaEvent_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaEventElapsedTime_v2", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::event::cudaEventElapsedTime_v2(arg(ms), arg(start), arg(end)) }
+    })
 }

@@ -3,194 +3,547 @@
 //! Graph management.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, DefaultStream, arg, enter, not_supported};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphCreate() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphCreate(pGraph: *mut cudaGraph_t, flags: u32) -> cudaError {
     static CALL: Call = Call::new("cudaGraphCreate", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphCreate(arg(pGraph), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddKernelNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddKernelNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    pNodeParams: *const cudaKernelNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddKernelNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_node::cudaGraphAddKernelNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(pNodeParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphKernelNodeGetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphKernelNodeGetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *mut cudaKernelNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphKernelNodeGetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_node::cudaGraphKernelNodeGetParams(arg(node), arg(pNodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphKernelNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphKernelNodeSetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaKernelNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphKernelNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_node::cudaGraphKernelNodeSetParams(arg(node), arg(pNodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphKernelNodeCopyAttributes() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphKernelNodeCopyAttributes(
+    hDst: cudaGraphNode_t,
+    hSrc: cudaGraphNode_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphKernelNodeCopyAttributes", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphKernelNodeCopyAttributes(arg(hDst), arg(hSrc)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphKernelNodeGetAttribute() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphKernelNodeGetAttribute(
+    hNode: cudaGraphNode_t,
+    attr: cudaKernelNodeAttrID,
+    value_out: *mut cudaKernelNodeAttrValue,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphKernelNodeGetAttribute", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphKernelNodeGetAttribute(arg(hNode), arg(attr), arg(value_out)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphKernelNodeSetAttribute() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphKernelNodeSetAttribute(
+    hNode: cudaGraphNode_t,
+    attr: cudaKernelNodeAttrID,
+    value: *const cudaKernelNodeAttrValue,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphKernelNodeSetAttribute", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphKernelNodeSetAttribute(arg(hNode), arg(attr), arg(value)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddMemcpyNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddMemcpyNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    pCopyParams: *const cudaMemcpy3DParms,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddMemcpyNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_node::cudaGraphAddMemcpyNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(pCopyParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddMemcpyNodeToSymbol() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddMemcpyNodeToSymbol(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    symbol: *const core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddMemcpyNodeToSymbol", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_node::cudaGraphAddMemcpyNodeToSymbol(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(symbol),
+                arg(src),
+                arg(count),
+                arg(offset),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddMemcpyNodeFromSymbol() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddMemcpyNodeFromSymbol(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    dst: *mut core::ffi::c_void,
+    symbol: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddMemcpyNodeFromSymbol", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_node::cudaGraphAddMemcpyNodeFromSymbol(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(dst),
+                arg(symbol),
+                arg(count),
+                arg(offset),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddMemcpyNode1D() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddMemcpyNode1D(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    dst: *mut core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddMemcpyNode1D", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_node::cudaGraphAddMemcpyNode1D(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(dst),
+                arg(src),
+                arg(count),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphMemcpyNodeGetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphMemcpyNodeGetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *mut cudaMemcpy3DParms,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphMemcpyNodeGetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_node::cudaGraphMemcpyNodeGetParams(arg(node), arg(pNodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphMemcpyNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphMemcpyNodeSetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaMemcpy3DParms,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphMemcpyNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_node::cudaGraphMemcpyNodeSetParams(arg(node), arg(pNodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphMemcpyNodeSetParamsToSymbol() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphMemcpyNodeSetParamsToSymbol(
+    node: cudaGraphNode_t,
+    symbol: *const core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphMemcpyNodeSetParamsToSymbol", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_node::cudaGraphMemcpyNodeSetParamsToSymbol(
+                arg(node),
+                arg(symbol),
+                arg(src),
+                arg(count),
+                arg(offset),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphMemcpyNodeSetParamsFromSymbol() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphMemcpyNodeSetParamsFromSymbol(
+    node: cudaGraphNode_t,
+    dst: *mut core::ffi::c_void,
+    symbol: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphMemcpyNodeSetParamsFromSymbol", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_node::cudaGraphMemcpyNodeSetParamsFromSymbol(
+                arg(node),
+                arg(dst),
+                arg(symbol),
+                arg(count),
+                arg(offset),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphMemcpyNodeSetParams1D() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphMemcpyNodeSetParams1D(
+    node: cudaGraphNode_t,
+    dst: *mut core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphMemcpyNodeSetParams1D", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_node::cudaGraphMemcpyNodeSetParams1D(arg(node), arg(dst), arg(src), arg(count), arg(kind)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddMemsetNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddMemsetNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    pMemsetParams: *const cudaMemsetParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddMemsetNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_node::cudaGraphAddMemsetNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(pMemsetParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphMemsetNodeGetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphMemsetNodeGetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *mut cudaMemsetParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphMemsetNodeGetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphMemsetNodeGetParams(arg(node), arg(pNodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphMemsetNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphMemsetNodeSetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaMemsetParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphMemsetNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphMemsetNodeSetParams(arg(node), arg(pNodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddHostNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddHostNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    pNodeParams: *const cudaHostNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddHostNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_plain_node::cudaGraphAddHostNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(pNodeParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphHostNodeGetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphHostNodeGetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *mut cudaHostNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphHostNodeGetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphHostNodeGetParams(arg(node), arg(pNodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphHostNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphHostNodeSetParams(
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaHostNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphHostNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphHostNodeSetParams(arg(node), arg(pNodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddChildGraphNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddChildGraphNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    childGraph: cudaGraph_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddChildGraphNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_plain_node::cudaGraphAddChildGraphNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(childGraph),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphChildGraphNodeGetGraph() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphChildGraphNodeGetGraph(
+    node: cudaGraphNode_t,
+    pGraph: *mut cudaGraph_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphChildGraphNodeGetGraph", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphChildGraphNodeGetGraph(arg(node), arg(pGraph)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddEmptyNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddEmptyNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddEmptyNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_plain_node::cudaGraphAddEmptyNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddEventRecordNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddEventRecordNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    event: cudaEvent_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddEventRecordNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_plain_node::cudaGraphAddEventRecordNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(event),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphEventRecordNodeGetEvent() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphEventRecordNodeGetEvent(
+    node: cudaGraphNode_t,
+    event_out: *mut cudaEvent_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphEventRecordNodeGetEvent", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphEventRecordNodeGetEvent(arg(node), arg(event_out)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphEventRecordNodeSetEvent() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphEventRecordNodeSetEvent(
+    node: cudaGraphNode_t,
+    event: cudaEvent_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphEventRecordNodeSetEvent", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphEventRecordNodeSetEvent(arg(node), arg(event)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddEventWaitNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddEventWaitNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    event: cudaEvent_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddEventWaitNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_plain_node::cudaGraphAddEventWaitNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(event),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphEventWaitNodeGetEvent() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphEventWaitNodeGetEvent(
+    node: cudaGraphNode_t,
+    event_out: *mut cudaEvent_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphEventWaitNodeGetEvent", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphEventWaitNodeGetEvent(arg(node), arg(event_out)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphEventWaitNodeSetEvent() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphEventWaitNodeSetEvent(node: cudaGraphNode_t, event: cudaEvent_t) -> cudaError {
     static CALL: Call = Call::new("cudaGraphEventWaitNodeSetEvent", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphEventWaitNodeSetEvent(arg(node), arg(event)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -230,231 +583,587 @@ pub(crate) extern "C" fn cudaGraphExternalSemaphoresWaitNodeSetParams() -> cudaE
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddMemAllocNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddMemAllocNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    nodeParams: *mut cudaMemAllocNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddMemAllocNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_plain_node::cudaGraphAddMemAllocNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(nodeParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphMemAllocNodeGetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphMemAllocNodeGetParams(
+    node: cudaGraphNode_t,
+    params_out: *mut cudaMemAllocNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphMemAllocNodeGetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphMemAllocNodeGetParams(arg(node), arg(params_out)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddMemFreeNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddMemFreeNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    dptr: *mut core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddMemFreeNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_plain_node::cudaGraphAddMemFreeNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(dptr),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphMemFreeNodeGetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphMemFreeNodeGetParams(
+    node: cudaGraphNode_t,
+    dptr_out: *mut core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphMemFreeNodeGetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_plain_node::cudaGraphMemFreeNodeGetParams(arg(node), arg(dptr_out)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceGraphMemTrim() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceGraphMemTrim(device: i32) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceGraphMemTrim", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaDeviceGraphMemTrim(arg(device)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceGetGraphMemAttribute() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceGetGraphMemAttribute(
+    device: i32,
+    attr: cudaGraphMemAttributeType,
+    value: *mut core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceGetGraphMemAttribute", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaDeviceGetGraphMemAttribute(arg(device), arg(attr), arg(value)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceSetGraphMemAttribute() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceSetGraphMemAttribute(
+    device: i32,
+    attr: cudaGraphMemAttributeType,
+    value: *mut core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceSetGraphMemAttribute", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaDeviceSetGraphMemAttribute(arg(device), arg(attr), arg(value)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphClone() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphClone(pGraphClone: *mut cudaGraph_t, originalGraph: cudaGraph_t) -> cudaError {
     static CALL: Call = Call::new("cudaGraphClone", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphClone(arg(pGraphClone), arg(originalGraph)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphNodeFindInClone() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphNodeFindInClone(
+    pNode: *mut cudaGraphNode_t,
+    originalNode: cudaGraphNode_t,
+    clonedGraph: cudaGraph_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphNodeFindInClone", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphNodeFindInClone(arg(pNode), arg(originalNode), arg(clonedGraph)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphNodeGetType() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphNodeGetType(
+    node: cudaGraphNode_t,
+    pType: *mut cudaGraphNodeType,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphNodeGetType", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphNodeGetType(arg(node), arg(pType)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphGetNodes() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphGetNodes(
+    graph: cudaGraph_t,
+    nodes: *mut cudaGraphNode_t,
+    numNodes: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphGetNodes", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphGetNodes(arg(graph), arg(nodes), arg(numNodes)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphGetRootNodes() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphGetRootNodes(
+    graph: cudaGraph_t,
+    pRootNodes: *mut cudaGraphNode_t,
+    pNumRootNodes: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphGetRootNodes", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphGetRootNodes(arg(graph), arg(pRootNodes), arg(pNumRootNodes)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphGetEdges() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphGetEdges(
+    graph: cudaGraph_t,
+    from: *mut cudaGraphNode_t,
+    to: *mut cudaGraphNode_t,
+    numEdges: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphGetEdges", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphGetEdges(arg(graph), arg(from), arg(to), arg(numEdges)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphGetEdges_v2() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphGetEdges_v2(
+    graph: cudaGraph_t,
+    from: *mut cudaGraphNode_t,
+    to: *mut cudaGraphNode_t,
+    edgeData: *mut cudaGraphEdgeData,
+    numEdges: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphGetEdges_v2", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphGetEdges_v2(arg(graph), arg(from), arg(to), arg(edgeData), arg(numEdges)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphNodeGetDependencies() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphNodeGetDependencies(
+    node: cudaGraphNode_t,
+    pDependencies: *mut cudaGraphNode_t,
+    pNumDependencies: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphNodeGetDependencies", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphNodeGetDependencies(arg(node), arg(pDependencies), arg(pNumDependencies)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphNodeGetDependencies_v2() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphNodeGetDependencies_v2(
+    node: cudaGraphNode_t,
+    pDependencies: *mut cudaGraphNode_t,
+    edgeData: *mut cudaGraphEdgeData,
+    pNumDependencies: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphNodeGetDependencies_v2", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph::cudaGraphNodeGetDependencies_v2(
+                arg(node),
+                arg(pDependencies),
+                arg(edgeData),
+                arg(pNumDependencies),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphNodeGetDependentNodes() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphNodeGetDependentNodes(
+    node: cudaGraphNode_t,
+    pDependentNodes: *mut cudaGraphNode_t,
+    pNumDependentNodes: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphNodeGetDependentNodes", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphNodeGetDependentNodes(arg(node), arg(pDependentNodes), arg(pNumDependentNodes)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphNodeGetDependentNodes_v2() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphNodeGetDependentNodes_v2(
+    node: cudaGraphNode_t,
+    pDependentNodes: *mut cudaGraphNode_t,
+    edgeData: *mut cudaGraphEdgeData,
+    pNumDependentNodes: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphNodeGetDependentNodes_v2", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph::cudaGraphNodeGetDependentNodes_v2(
+                arg(node),
+                arg(pDependentNodes),
+                arg(edgeData),
+                arg(pNumDependentNodes),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddDependencies() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddDependencies(
+    graph: cudaGraph_t,
+    from: *const cudaGraphNode_t,
+    to: *const cudaGraphNode_t,
+    numDependencies: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddDependencies", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphAddDependencies(arg(graph), arg(from), arg(to), arg(numDependencies)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddDependencies_v2() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddDependencies_v2(
+    graph: cudaGraph_t,
+    from: *const cudaGraphNode_t,
+    to: *const cudaGraphNode_t,
+    edgeData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddDependencies_v2", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph::cudaGraphAddDependencies_v2(arg(graph), arg(from), arg(to), arg(edgeData), arg(numDependencies))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphRemoveDependencies() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphRemoveDependencies(
+    graph: cudaGraph_t,
+    from: *const cudaGraphNode_t,
+    to: *const cudaGraphNode_t,
+    numDependencies: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphRemoveDependencies", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphRemoveDependencies(arg(graph), arg(from), arg(to), arg(numDependencies)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphRemoveDependencies_v2() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphRemoveDependencies_v2(
+    graph: cudaGraph_t,
+    from: *const cudaGraphNode_t,
+    to: *const cudaGraphNode_t,
+    edgeData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphRemoveDependencies_v2", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph::cudaGraphRemoveDependencies_v2(
+                arg(graph),
+                arg(from),
+                arg(to),
+                arg(edgeData),
+                arg(numDependencies),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphDestroyNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphDestroyNode(node: cudaGraphNode_t) -> cudaError {
     static CALL: Call = Call::new("cudaGraphDestroyNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphDestroyNode(arg(node)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphInstantiate() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphInstantiate(
+    pGraphExec: *mut cudaGraphExec_t,
+    graph: cudaGraph_t,
+    flags: u64,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphInstantiate", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphInstantiate(arg(pGraphExec), arg(graph), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphInstantiateWithFlags() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphInstantiateWithFlags(
+    pGraphExec: *mut cudaGraphExec_t,
+    graph: cudaGraph_t,
+    flags: u64,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphInstantiateWithFlags", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphInstantiateWithFlags(arg(pGraphExec), arg(graph), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphInstantiateWithParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphInstantiateWithParams(
+    pGraphExec: *mut cudaGraphExec_t,
+    graph: cudaGraph_t,
+    instantiateParams: *mut cudaGraphInstantiateParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphInstantiateWithParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_exec::cudaGraphInstantiateWithParams(
+                DefaultStream::Legacy,
+                arg(pGraphExec),
+                arg(graph),
+                arg(instantiateParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphInstantiateWithParams_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphInstantiateWithParams_ptsz(
+    pGraphExec: *mut cudaGraphExec_t,
+    graph: cudaGraph_t,
+    instantiateParams: *mut cudaGraphInstantiateParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphInstantiateWithParams_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_exec::cudaGraphInstantiateWithParams(
+                DefaultStream::PerThread,
+                arg(pGraphExec),
+                arg(graph),
+                arg(instantiateParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecGetFlags() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecGetFlags(graphExec: cudaGraphExec_t, flags: *mut u64) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecGetFlags", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphExecGetFlags(arg(graphExec), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecKernelNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecKernelNodeSetParams(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaKernelNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecKernelNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_node::cudaGraphExecKernelNodeSetParams(arg(hGraphExec), arg(node), arg(pNodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecMemcpyNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecMemcpyNodeSetParams(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaMemcpy3DParms,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecMemcpyNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_node::cudaGraphExecMemcpyNodeSetParams(arg(hGraphExec), arg(node), arg(pNodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecMemcpyNodeSetParamsToSymbol() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    symbol: *const core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecMemcpyNodeSetParamsToSymbol", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_node::cudaGraphExecMemcpyNodeSetParamsToSymbol(
+                arg(hGraphExec),
+                arg(node),
+                arg(symbol),
+                arg(src),
+                arg(count),
+                arg(offset),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecMemcpyNodeSetParamsFromSymbol() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    dst: *mut core::ffi::c_void,
+    symbol: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecMemcpyNodeSetParamsFromSymbol", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_node::cudaGraphExecMemcpyNodeSetParamsFromSymbol(
+                arg(hGraphExec),
+                arg(node),
+                arg(dst),
+                arg(symbol),
+                arg(count),
+                arg(offset),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecMemcpyNodeSetParams1D() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecMemcpyNodeSetParams1D(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    dst: *mut core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecMemcpyNodeSetParams1D", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_node::cudaGraphExecMemcpyNodeSetParams1D(
+                arg(hGraphExec),
+                arg(node),
+                arg(dst),
+                arg(src),
+                arg(count),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecMemsetNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecMemsetNodeSetParams(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaMemsetParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecMemsetNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_node::cudaGraphExecMemsetNodeSetParams(arg(hGraphExec), arg(node), arg(pNodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecHostNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecHostNodeSetParams(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    pNodeParams: *const cudaHostNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecHostNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphExecHostNodeSetParams(arg(hGraphExec), arg(node), arg(pNodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecChildGraphNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecChildGraphNodeSetParams(
+    hGraphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    childGraph: cudaGraph_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecChildGraphNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphExecChildGraphNodeSetParams(arg(hGraphExec), arg(node), arg(childGraph)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecEventRecordNodeSetEvent() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecEventRecordNodeSetEvent(
+    hGraphExec: cudaGraphExec_t,
+    hNode: cudaGraphNode_t,
+    event: cudaEvent_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecEventRecordNodeSetEvent", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphExecEventRecordNodeSetEvent(arg(hGraphExec), arg(hNode), arg(event)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecEventWaitNodeSetEvent() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecEventWaitNodeSetEvent(
+    hGraphExec: cudaGraphExec_t,
+    hNode: cudaGraphNode_t,
+    event: cudaEvent_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecEventWaitNodeSetEvent", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphExecEventWaitNodeSetEvent(arg(hGraphExec), arg(hNode), arg(event)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -470,93 +1179,171 @@ pub(crate) extern "C" fn cudaGraphExecExternalSemaphoresWaitNodeSetParams() -> c
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphNodeSetEnabled() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphNodeSetEnabled(
+    hGraphExec: cudaGraphExec_t,
+    hNode: cudaGraphNode_t,
+    isEnabled: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphNodeSetEnabled", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphNodeSetEnabled(arg(hGraphExec), arg(hNode), arg(isEnabled)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphNodeGetEnabled() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphNodeGetEnabled(
+    hGraphExec: cudaGraphExec_t,
+    hNode: cudaGraphNode_t,
+    isEnabled: *mut u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphNodeGetEnabled", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphNodeGetEnabled(arg(hGraphExec), arg(hNode), arg(isEnabled)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecUpdate() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecUpdate(
+    hGraphExec: cudaGraphExec_t,
+    hGraph: cudaGraph_t,
+    resultInfo: *mut cudaGraphExecUpdateResultInfo,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecUpdate", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphExecUpdate(arg(hGraphExec), arg(hGraph), arg(resultInfo)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphUpload() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphUpload(graphExec: cudaGraphExec_t, stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaGraphUpload", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphUpload(DefaultStream::Legacy, arg(graphExec), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphUpload_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphUpload_ptsz(graphExec: cudaGraphExec_t, stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaGraphUpload_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphUpload(DefaultStream::PerThread, arg(graphExec), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphLaunch() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphLaunch(graphExec: cudaGraphExec_t, stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaGraphLaunch", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphLaunch(DefaultStream::Legacy, arg(graphExec), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphLaunch_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphLaunch_ptsz(graphExec: cudaGraphExec_t, stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaGraphLaunch_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphLaunch(DefaultStream::PerThread, arg(graphExec), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecDestroy() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecDestroy(graphExec: cudaGraphExec_t) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecDestroy", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_exec::cudaGraphExecDestroy(arg(graphExec)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphDestroy() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphDestroy(graph: cudaGraph_t) -> cudaError {
     static CALL: Call = Call::new("cudaGraphDestroy", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphDestroy(arg(graph)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphDebugDotPrint() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphDebugDotPrint(
+    graph: cudaGraph_t,
+    path: *const core::ffi::c_char,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphDebugDotPrint", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphDebugDotPrint(arg(graph), arg(path), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaUserObjectCreate() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaUserObjectCreate(
+    object_out: *mut cudaUserObject_t,
+    ptr: *mut core::ffi::c_void,
+    destroy: cudaHostFn_t,
+    initialRefcount: u32,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaUserObjectCreate", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph::cudaUserObjectCreate(arg(object_out), arg(ptr), arg(destroy), arg(initialRefcount), arg(flags))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaUserObjectRetain() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaUserObjectRetain(object: cudaUserObject_t, count: u32) -> cudaError {
     static CALL: Call = Call::new("cudaUserObjectRetain", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaUserObjectRetain(arg(object), arg(count)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaUserObjectRelease() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaUserObjectRelease(object: cudaUserObject_t, count: u32) -> cudaError {
     static CALL: Call = Call::new("cudaUserObjectRelease", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaUserObjectRelease(arg(object), arg(count)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphRetainUserObject() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphRetainUserObject(
+    graph: cudaGraph_t,
+    object: cudaUserObject_t,
+    count: u32,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphRetainUserObject", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphRetainUserObject(arg(graph), arg(object), arg(count), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphReleaseUserObject() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphReleaseUserObject(
+    graph: cudaGraph_t,
+    object: cudaUserObject_t,
+    count: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphReleaseUserObject", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph::cudaGraphReleaseUserObject(arg(graph), arg(object), arg(count)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -584,7 +1371,22 @@ pub(crate) extern "C" fn cudaGraphExecNodeSetParams() -> cudaError {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphConditionalHandleCreate() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphConditionalHandleCreate(
+    pHandle_out: *mut cudaGraphConditionalHandle,
+    graph: cudaGraph_t,
+    defaultLaunchValue: u32,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphConditionalHandleCreate", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_node::cudaGraphConditionalHandleCreate(
+                arg(pHandle_out),
+                arg(graph),
+                arg(defaultLaunchValue),
+                arg(flags),
+            )
+        }
+    })
 }

@@ -4,7 +4,7 @@
 
 use warploom_abi::runtime::*;
 use warploom_cudart::api;
-use warploom_cudart::border::{Call, arg, enter, not_supported};
+use warploom_cudart::border::{Call, DefaultStream, arg, enter, not_supported};
 
 use crate::VERSION;
 
@@ -54,9 +54,18 @@ pub(crate) unsafe extern "C" fn cudaMallocPitch(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMallocArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMallocArray(
+    array: *mut cudaArray_t,
+    desc: *const cudaChannelFormatDesc,
+    width: usize,
+    height: usize,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMallocArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::array::cudaMallocArray(arg(array), arg(desc), arg(width), arg(height), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -78,15 +87,21 @@ pub(crate) unsafe extern "C" fn cudaFreeHost(ptr: *mut core::ffi::c_void) -> cud
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaFreeArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaFreeArray(array: cudaArray_t) -> cudaError {
     static CALL: Call = Call::new("cudaFreeArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::array::cudaFreeArray(arg(array)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaFreeMipmappedArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaFreeMipmappedArray(mipmappedArray: cudaMipmappedArray_t) -> cudaError {
     static CALL: Call = Call::new("cudaFreeMipmappedArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::array::cudaFreeMipmappedArray(arg(mipmappedArray)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -152,33 +167,71 @@ pub(crate) unsafe extern "C" fn cudaMalloc3D(pitchedDevPtr: *mut cudaPitchedPtr,
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMalloc3DArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMalloc3DArray(
+    array: *mut cudaArray_t,
+    desc: *const cudaChannelFormatDesc,
+    extent: cudaExtent,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMalloc3DArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::array::cudaMalloc3DArray(arg(array), arg(desc), arg(extent), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMallocMipmappedArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMallocMipmappedArray(
+    mipmappedArray: *mut cudaMipmappedArray_t,
+    desc: *const cudaChannelFormatDesc,
+    extent: cudaExtent,
+    numLevels: u32,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMallocMipmappedArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::array::cudaMallocMipmappedArray(
+                arg(mipmappedArray),
+                arg(desc),
+                arg(extent),
+                arg(numLevels),
+                arg(flags),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetMipmappedArrayLevel() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetMipmappedArrayLevel(
+    levelArray: *mut cudaArray_t,
+    mipmappedArray: cudaMipmappedArray_const_t,
+    level: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetMipmappedArrayLevel", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::array::cudaGetMipmappedArrayLevel(arg(levelArray), arg(mipmappedArray), arg(level)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3D() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3D(p: *const cudaMemcpy3DParms) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3D", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy_3d::cudaMemcpy3D(DefaultStream::Legacy, arg(p)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3D_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3D_ptds(p: *const cudaMemcpy3DParms) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3D_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy_3d::cudaMemcpy3D(DefaultStream::PerThread, arg(p)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -194,15 +247,21 @@ pub(crate) extern "C" fn cudaMemcpy3DPeer_ptds() -> cudaError {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DAsync(p: *const cudaMemcpy3DParms, stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy_3d::cudaMemcpy3DAsync(DefaultStream::Legacy, arg(p), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DAsync_ptsz(p: *const cudaMemcpy3DParms, stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy_3d::cudaMemcpy3DAsync(DefaultStream::PerThread, arg(p), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -227,147 +286,534 @@ pub(crate) unsafe extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usi
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaArrayGetInfo() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaArrayGetInfo(
+    desc: *mut cudaChannelFormatDesc,
+    extent: *mut cudaExtent,
+    flags: *mut u32,
+    array: cudaArray_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaArrayGetInfo", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::array::cudaArrayGetInfo(arg(desc), arg(extent), arg(flags), arg(array)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaArrayGetPlane() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaArrayGetPlane(
+    pPlaneArray: *mut cudaArray_t,
+    hArray: cudaArray_t,
+    planeIdx: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaArrayGetPlane", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::array::cudaArrayGetPlane(arg(pPlaneArray), arg(hArray), arg(planeIdx)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaArrayGetMemoryRequirements() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaArrayGetMemoryRequirements(
+    memoryRequirements: *mut cudaArrayMemoryRequirements,
+    array: cudaArray_t,
+    device: i32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaArrayGetMemoryRequirements", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::array::cudaArrayGetMemoryRequirements(arg(memoryRequirements), arg(array), arg(device)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMipmappedArrayGetMemoryRequirements() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMipmappedArrayGetMemoryRequirements(
+    memoryRequirements: *mut cudaArrayMemoryRequirements,
+    mipmap: cudaMipmappedArray_t,
+    device: i32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMipmappedArrayGetMemoryRequirements", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::array::cudaMipmappedArrayGetMemoryRequirements(arg(memoryRequirements), arg(mipmap), arg(device))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaArrayGetSparseProperties() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaArrayGetSparseProperties(
+    sparseProperties: *mut cudaArraySparseProperties,
+    array: cudaArray_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaArrayGetSparseProperties", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::array::cudaArrayGetSparseProperties(arg(sparseProperties), arg(array)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMipmappedArrayGetSparseProperties() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMipmappedArrayGetSparseProperties(
+    sparseProperties: *mut cudaArraySparseProperties,
+    mipmap: cudaMipmappedArray_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMipmappedArrayGetSparseProperties", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::array::cudaMipmappedArrayGetSparseProperties(arg(sparseProperties), arg(mipmap)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy(
+    dst: *mut core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy::cudaMemcpy(DefaultStream::Legacy, arg(dst), arg(src), arg(count), arg(kind)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy_ptds(
+    dst: *mut core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy::cudaMemcpy(DefaultStream::PerThread, arg(dst), arg(src), arg(count), arg(kind)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyPeer() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyPeer(
+    dst: *mut core::ffi::c_void,
+    dstDevice: i32,
+    src: *const core::ffi::c_void,
+    srcDevice: i32,
+    count: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyPeer", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy::cudaMemcpyPeer(arg(dst), arg(dstDevice), arg(src), arg(srcDevice), arg(count)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2D() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2D(
+    dst: *mut core::ffi::c_void,
+    dpitch: usize,
+    src: *const core::ffi::c_void,
+    spitch: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2D", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpy2D(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(dpitch),
+                arg(src),
+                arg(spitch),
+                arg(width),
+                arg(height),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2D_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2D_ptds(
+    dst: *mut core::ffi::c_void,
+    dpitch: usize,
+    src: *const core::ffi::c_void,
+    spitch: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2D_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpy2D(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(dpitch),
+                arg(src),
+                arg(spitch),
+                arg(width),
+                arg(height),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2DToArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2DToArray(
+    dst: cudaArray_t,
+    wOffset: usize,
+    hOffset: usize,
+    src: *const core::ffi::c_void,
+    spitch: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2DToArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::array_copy::cudaMemcpy2DToArray(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(wOffset),
+                arg(hOffset),
+                arg(src),
+                arg(spitch),
+                arg(width),
+                arg(height),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2DToArray_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2DToArray_ptds(
+    dst: cudaArray_t,
+    wOffset: usize,
+    hOffset: usize,
+    src: *const core::ffi::c_void,
+    spitch: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2DToArray_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::array_copy::cudaMemcpy2DToArray(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(wOffset),
+                arg(hOffset),
+                arg(src),
+                arg(spitch),
+                arg(width),
+                arg(height),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2DFromArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2DFromArray(
+    dst: *mut core::ffi::c_void,
+    dpitch: usize,
+    src: cudaArray_const_t,
+    wOffset: usize,
+    hOffset: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2DFromArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::array_copy::cudaMemcpy2DFromArray(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(dpitch),
+                arg(src),
+                arg(wOffset),
+                arg(hOffset),
+                arg(width),
+                arg(height),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2DFromArray_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2DFromArray_ptds(
+    dst: *mut core::ffi::c_void,
+    dpitch: usize,
+    src: cudaArray_const_t,
+    wOffset: usize,
+    hOffset: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2DFromArray_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::array_copy::cudaMemcpy2DFromArray(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(dpitch),
+                arg(src),
+                arg(wOffset),
+                arg(hOffset),
+                arg(width),
+                arg(height),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2DArrayToArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2DArrayToArray(
+    dst: cudaArray_t,
+    wOffsetDst: usize,
+    hOffsetDst: usize,
+    src: cudaArray_const_t,
+    wOffsetSrc: usize,
+    hOffsetSrc: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2DArrayToArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::array_copy::cudaMemcpy2DArrayToArray(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(wOffsetDst),
+                arg(hOffsetDst),
+                arg(src),
+                arg(wOffsetSrc),
+                arg(hOffsetSrc),
+                arg(width),
+                arg(height),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2DArrayToArray_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2DArrayToArray_ptds(
+    dst: cudaArray_t,
+    wOffsetDst: usize,
+    hOffsetDst: usize,
+    src: cudaArray_const_t,
+    wOffsetSrc: usize,
+    hOffsetSrc: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2DArrayToArray_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::array_copy::cudaMemcpy2DArrayToArray(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(wOffsetDst),
+                arg(hOffsetDst),
+                arg(src),
+                arg(wOffsetSrc),
+                arg(hOffsetSrc),
+                arg(width),
+                arg(height),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyToSymbol() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyToSymbol(
+    symbol: *const core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyToSymbol", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpyToSymbol(
+                DefaultStream::Legacy,
+                arg(symbol),
+                arg(src),
+                arg(count),
+                arg(offset),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyToSymbol_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyToSymbol_ptds(
+    symbol: *const core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyToSymbol_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpyToSymbol(
+                DefaultStream::PerThread,
+                arg(symbol),
+                arg(src),
+                arg(count),
+                arg(offset),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyFromSymbol() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyFromSymbol(
+    dst: *mut core::ffi::c_void,
+    symbol: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyFromSymbol", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpyFromSymbol(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(symbol),
+                arg(count),
+                arg(offset),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyFromSymbol_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyFromSymbol_ptds(
+    dst: *mut core::ffi::c_void,
+    symbol: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyFromSymbol_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpyFromSymbol(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(symbol),
+                arg(count),
+                arg(offset),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyAsync(
+    dst: *mut core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpyAsync(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(src),
+                arg(count),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyAsync_ptsz(
+    dst: *mut core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpyAsync(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(src),
+                arg(count),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyPeerAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyPeerAsync(
+    dst: *mut core::ffi::c_void,
+    dstDevice: i32,
+    src: *const core::ffi::c_void,
+    srcDevice: i32,
+    count: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyPeerAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpyPeerAsync(
+                arg(dst),
+                arg(dstDevice),
+                arg(src),
+                arg(srcDevice),
+                arg(count),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -395,147 +841,536 @@ pub(crate) extern "C" fn cudaMemcpy3DBatchAsync_ptsz() -> cudaError {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2DAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2DAsync(
+    dst: *mut core::ffi::c_void,
+    dpitch: usize,
+    src: *const core::ffi::c_void,
+    spitch: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2DAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpy2DAsync(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(dpitch),
+                arg(src),
+                arg(spitch),
+                arg(width),
+                arg(height),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2DAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2DAsync_ptsz(
+    dst: *mut core::ffi::c_void,
+    dpitch: usize,
+    src: *const core::ffi::c_void,
+    spitch: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2DAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpy2DAsync(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(dpitch),
+                arg(src),
+                arg(spitch),
+                arg(width),
+                arg(height),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2DToArrayAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2DToArrayAsync(
+    dst: cudaArray_t,
+    wOffset: usize,
+    hOffset: usize,
+    src: *const core::ffi::c_void,
+    spitch: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2DToArrayAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::array_copy::cudaMemcpy2DToArrayAsync(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(wOffset),
+                arg(hOffset),
+                arg(src),
+                arg(spitch),
+                arg(width),
+                arg(height),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2DToArrayAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2DToArrayAsync_ptsz(
+    dst: cudaArray_t,
+    wOffset: usize,
+    hOffset: usize,
+    src: *const core::ffi::c_void,
+    spitch: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2DToArrayAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::array_copy::cudaMemcpy2DToArrayAsync(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(wOffset),
+                arg(hOffset),
+                arg(src),
+                arg(spitch),
+                arg(width),
+                arg(height),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2DFromArrayAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2DFromArrayAsync(
+    dst: *mut core::ffi::c_void,
+    dpitch: usize,
+    src: cudaArray_const_t,
+    wOffset: usize,
+    hOffset: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2DFromArrayAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::array_copy::cudaMemcpy2DFromArrayAsync(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(dpitch),
+                arg(src),
+                arg(wOffset),
+                arg(hOffset),
+                arg(width),
+                arg(height),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy2DFromArrayAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy2DFromArrayAsync_ptsz(
+    dst: *mut core::ffi::c_void,
+    dpitch: usize,
+    src: cudaArray_const_t,
+    wOffset: usize,
+    hOffset: usize,
+    width: usize,
+    height: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy2DFromArrayAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::array_copy::cudaMemcpy2DFromArrayAsync(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(dpitch),
+                arg(src),
+                arg(wOffset),
+                arg(hOffset),
+                arg(width),
+                arg(height),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyToSymbolAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyToSymbolAsync(
+    symbol: *const core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyToSymbolAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpyToSymbolAsync(
+                DefaultStream::Legacy,
+                arg(symbol),
+                arg(src),
+                arg(count),
+                arg(offset),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyToSymbolAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyToSymbolAsync_ptsz(
+    symbol: *const core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyToSymbolAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpyToSymbolAsync(
+                DefaultStream::PerThread,
+                arg(symbol),
+                arg(src),
+                arg(count),
+                arg(offset),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyFromSymbolAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyFromSymbolAsync(
+    dst: *mut core::ffi::c_void,
+    symbol: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyFromSymbolAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpyFromSymbolAsync(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(symbol),
+                arg(count),
+                arg(offset),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyFromSymbolAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyFromSymbolAsync_ptsz(
+    dst: *mut core::ffi::c_void,
+    symbol: *const core::ffi::c_void,
+    count: usize,
+    offset: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyFromSymbolAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy::cudaMemcpyFromSymbolAsync(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(symbol),
+                arg(count),
+                arg(offset),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemset() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemset(devPtr: *mut core::ffi::c_void, value: i32, count: usize) -> cudaError {
     static CALL: Call = Call::new("cudaMemset", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_set::cudaMemset(DefaultStream::Legacy, arg(devPtr), arg(value), arg(count)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemset_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemset_ptds(devPtr: *mut core::ffi::c_void, value: i32, count: usize) -> cudaError {
     static CALL: Call = Call::new("cudaMemset_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_set::cudaMemset(DefaultStream::PerThread, arg(devPtr), arg(value), arg(count)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemset2D() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemset2D(
+    devPtr: *mut core::ffi::c_void,
+    pitch: usize,
+    value: i32,
+    width: usize,
+    height: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemset2D", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_set::cudaMemset2D(
+                DefaultStream::Legacy,
+                arg(devPtr),
+                arg(pitch),
+                arg(value),
+                arg(width),
+                arg(height),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemset2D_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemset2D_ptds(
+    devPtr: *mut core::ffi::c_void,
+    pitch: usize,
+    value: i32,
+    width: usize,
+    height: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemset2D_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_set::cudaMemset2D(
+                DefaultStream::PerThread,
+                arg(devPtr),
+                arg(pitch),
+                arg(value),
+                arg(width),
+                arg(height),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemset3D() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemset3D(
+    pitchedDevPtr: cudaPitchedPtr,
+    value: i32,
+    extent: cudaExtent,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemset3D", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_set::cudaMemset3D(DefaultStream::Legacy, arg(pitchedDevPtr), arg(value), arg(extent)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemset3D_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemset3D_ptds(
+    pitchedDevPtr: cudaPitchedPtr,
+    value: i32,
+    extent: cudaExtent,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemset3D_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_set::cudaMemset3D(DefaultStream::PerThread, arg(pitchedDevPtr), arg(value), arg(extent)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemsetAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemsetAsync(
+    devPtr: *mut core::ffi::c_void,
+    value: i32,
+    count: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemsetAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_set::cudaMemsetAsync(DefaultStream::Legacy, arg(devPtr), arg(value), arg(count), arg(stream))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemsetAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemsetAsync_ptsz(
+    devPtr: *mut core::ffi::c_void,
+    value: i32,
+    count: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemsetAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_set::cudaMemsetAsync(DefaultStream::PerThread, arg(devPtr), arg(value), arg(count), arg(stream))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemset2DAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemset2DAsync(
+    devPtr: *mut core::ffi::c_void,
+    pitch: usize,
+    value: i32,
+    width: usize,
+    height: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemset2DAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_set::cudaMemset2DAsync(
+                DefaultStream::Legacy,
+                arg(devPtr),
+                arg(pitch),
+                arg(value),
+                arg(width),
+                arg(height),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemset2DAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemset2DAsync_ptsz(
+    devPtr: *mut core::ffi::c_void,
+    pitch: usize,
+    value: i32,
+    width: usize,
+    height: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemset2DAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_set::cudaMemset2DAsync(
+                DefaultStream::PerThread,
+                arg(devPtr),
+                arg(pitch),
+                arg(value),
+                arg(width),
+                arg(height),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemset3DAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemset3DAsync(
+    pitchedDevPtr: cudaPitchedPtr,
+    value: i32,
+    extent: cudaExtent,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemset3DAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_set::cudaMemset3DAsync(
+                DefaultStream::Legacy,
+                arg(pitchedDevPtr),
+                arg(value),
+                arg(extent),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemset3DAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemset3DAsync_ptsz(
+    pitchedDevPtr: cudaPitchedPtr,
+    value: i32,
+    extent: cudaExtent,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemset3DAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_set::cudaMemset3DAsync(
+                DefaultStream::PerThread,
+                arg(pitchedDevPtr),
+                arg(value),
+                arg(extent),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetSymbolAddress() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetSymbolAddress(
+    devPtr: *mut *mut core::ffi::c_void,
+    symbol: *const core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetSymbolAddress", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::symbol::cudaGetSymbolAddress(arg(devPtr), arg(symbol)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetSymbolSize() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetSymbolSize(size: *mut usize, symbol: *const core::ffi::c_void) -> cudaError {
     static CALL: Call = Call::new("cudaGetSymbolSize", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::symbol::cudaGetSymbolSize(arg(size), arg(symbol)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -575,13 +1410,49 @@ pub(crate) extern "C" fn cudaMemAdvise_v2() -> cudaError {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemRangeGetAttribute() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemRangeGetAttribute(
+    data: *mut core::ffi::c_void,
+    dataSize: usize,
+    attribute: cudaMemRangeAttribute,
+    devPtr: *const core::ffi::c_void,
+    count: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemRangeGetAttribute", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemRangeGetAttribute(
+                arg(data),
+                arg(dataSize),
+                arg(attribute),
+                arg(devPtr),
+                arg(count),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemRangeGetAttributes() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemRangeGetAttributes(
+    data: *mut *mut core::ffi::c_void,
+    dataSizes: *mut usize,
+    attributes: *mut cudaMemRangeAttribute,
+    numAttributes: usize,
+    devPtr: *const core::ffi::c_void,
+    count: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemRangeGetAttributes", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemRangeGetAttributes(
+                arg(data),
+                arg(dataSizes),
+                arg(attributes),
+                arg(numAttributes),
+                arg(devPtr),
+                arg(count),
+            )
+        }
+    })
 }

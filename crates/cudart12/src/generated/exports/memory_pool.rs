@@ -3,108 +3,244 @@
 //! Stream ordered memory allocator.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMallocAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMallocAsync(
+    devPtr: *mut *mut core::ffi::c_void,
+    size: usize,
+    hStream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMallocAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaMallocAsync(DefaultStream::Legacy, arg(devPtr), arg(size), arg(hStream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMallocAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMallocAsync_ptsz(
+    devPtr: *mut *mut core::ffi::c_void,
+    size: usize,
+    hStream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMallocAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaMallocAsync(DefaultStream::PerThread, arg(devPtr), arg(size), arg(hStream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaFreeAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaFreeAsync(devPtr: *mut core::ffi::c_void, hStream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaFreeAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaFreeAsync(DefaultStream::Legacy, arg(devPtr), arg(hStream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaFreeAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaFreeAsync_ptsz(devPtr: *mut core::ffi::c_void, hStream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaFreeAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaFreeAsync(DefaultStream::PerThread, arg(devPtr), arg(hStream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPoolTrimTo() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPoolTrimTo(memPool: cudaMemPool_t, minBytesToKeep: usize) -> cudaError {
     static CALL: Call = Call::new("cudaMemPoolTrimTo", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaMemPoolTrimTo(arg(memPool), arg(minBytesToKeep)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPoolSetAttribute() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPoolSetAttribute(
+    memPool: cudaMemPool_t,
+    attr: cudaMemPoolAttr,
+    value: *mut core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPoolSetAttribute", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaMemPoolSetAttribute(arg(memPool), arg(attr), arg(value)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPoolGetAttribute() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPoolGetAttribute(
+    memPool: cudaMemPool_t,
+    attr: cudaMemPoolAttr,
+    value: *mut core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPoolGetAttribute", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaMemPoolGetAttribute(arg(memPool), arg(attr), arg(value)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPoolSetAccess() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPoolSetAccess(
+    memPool: cudaMemPool_t,
+    descList: *const cudaMemAccessDesc,
+    count: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPoolSetAccess", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaMemPoolSetAccess(arg(memPool), arg(descList), arg(count)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPoolGetAccess() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPoolGetAccess(
+    flags: *mut cudaMemAccessFlags,
+    memPool: cudaMemPool_t,
+    location: *mut cudaMemLocation,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPoolGetAccess", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaMemPoolGetAccess(arg(flags), arg(memPool), arg(location)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPoolCreate() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPoolCreate(
+    memPool: *mut cudaMemPool_t,
+    poolProps: *const cudaMemPoolProps,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPoolCreate", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaMemPoolCreate(arg(memPool), arg(poolProps)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPoolDestroy() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPoolDestroy(memPool: cudaMemPool_t) -> cudaError {
     static CALL: Call = Call::new("cudaMemPoolDestroy", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaMemPoolDestroy(arg(memPool)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMallocFromPoolAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMallocFromPoolAsync(
+    ptr: *mut *mut core::ffi::c_void,
+    size: usize,
+    memPool: cudaMemPool_t,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMallocFromPoolAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_pool::cudaMallocFromPoolAsync(
+                DefaultStream::Legacy,
+                arg(ptr),
+                arg(size),
+                arg(memPool),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMallocFromPoolAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMallocFromPoolAsync_ptsz(
+    ptr: *mut *mut core::ffi::c_void,
+    size: usize,
+    memPool: cudaMemPool_t,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMallocFromPoolAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_pool::cudaMallocFromPoolAsync(
+                DefaultStream::PerThread,
+                arg(ptr),
+                arg(size),
+                arg(memPool),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPoolExportToShareableHandle() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPoolExportToShareableHandle(
+    shareableHandle: *mut core::ffi::c_void,
+    memPool: cudaMemPool_t,
+    handleType: cudaMemAllocationHandleType,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPoolExportToShareableHandle", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_pool::cudaMemPoolExportToShareableHandle(
+                arg(shareableHandle),
+                arg(memPool),
+                arg(handleType),
+                arg(flags),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPoolImportFromShareableHandle() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPoolImportFromShareableHandle(
+    memPool: *mut cudaMemPool_t,
+    shareableHandle: *mut core::ffi::c_void,
+    handleType: cudaMemAllocationHandleType,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPoolImportFromShareableHandle", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_pool::cudaMemPoolImportFromShareableHandle(
+                arg(memPool),
+                arg(shareableHandle),
+                arg(handleType),
+                arg(flags),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPoolExportPointer() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPoolExportPointer(
+    exportData: *mut cudaMemPoolPtrExportData,
+    ptr: *mut core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPoolExportPointer", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaMemPoolExportPointer(arg(exportData), arg(ptr)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPoolImportPointer() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPoolImportPointer(
+    ptr: *mut *mut core::ffi::c_void,
+    memPool: cudaMemPool_t,
+    exportData: *mut cudaMemPoolPtrExportData,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPoolImportPointer", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_pool::cudaMemPoolImportPointer(arg(ptr), arg(memPool), arg(exportData)) }
+    })
 }

@@ -3,36 +3,98 @@
 //! Occupancy.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessor() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+    numBlocks: *mut i32,
+    func: *const core::ffi::c_void,
+    blockSize: i32,
+    dynamicSMemSize: usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaOccupancyMaxActiveBlocksPerMultiprocessor", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::occupancy::cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                arg(numBlocks),
+                arg(func),
+                arg(blockSize),
+                arg(dynamicSMemSize),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
+    dynamicSmemSize: *mut usize,
+    func: *const core::ffi::c_void,
+    numBlocks: i32,
+    blockSize: i32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaOccupancyAvailableDynamicSMemPerBlock", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::occupancy::cudaOccupancyAvailableDynamicSMemPerBlock(
+                arg(dynamicSmemSize),
+                arg(func),
+                arg(numBlocks),
+                arg(blockSize),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    numBlocks: *mut i32,
+    func: *const core::ffi::c_void,
+    blockSize: i32,
+    dynamicSMemSize: usize,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::occupancy::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+                arg(numBlocks),
+                arg(func),
+                arg(blockSize),
+                arg(dynamicSMemSize),
+                arg(flags),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaOccupancyMaxPotentialClusterSize() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaOccupancyMaxPotentialClusterSize(
+    clusterSize: *mut i32,
+    func: *const core::ffi::c_void,
+    launchConfig: *const cudaLaunchConfig_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaOccupancyMaxPotentialClusterSize", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::occupancy::cudaOccupancyMaxPotentialClusterSize(arg(clusterSize), arg(func), arg(launchConfig)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaOccupancyMaxActiveClusters() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaOccupancyMaxActiveClusters(
+    numClusters: *mut i32,
+    func: *const core::ffi::c_void,
+    launchConfig: *const cudaLaunchConfig_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaOccupancyMaxActiveClusters", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::occupancy::cudaOccupancyMaxActiveClusters(arg(numClusters), arg(func), arg(launchConfig)) }
+    })
 }

@@ -3,80 +3,234 @@
 //! Registration of compiled host code.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, DefaultStream, answer, arg, enter, not_supported};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaPopCallConfiguration() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaPopCallConfiguration(
+    gridDim: *mut dim3,
+    blockDim: *mut dim3,
+    sharedMem: *mut usize,
+    stream: *mut core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("__cudaPopCallConfiguration", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::registration::__cudaPopCallConfiguration(arg(gridDim), arg(blockDim), arg(sharedMem), arg(stream))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaRegisterFatBinary() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaRegisterFatBinary(
+    fatCubin: *mut core::ffi::c_void,
+) -> *mut *mut core::ffi::c_void {
     static CALL: Call = Call::new("__cudaRegisterFatBinary", VERSION);
-    not_supported(&CALL)
+    answer(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::registration::__cudaRegisterFatBinary(arg(fatCubin)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaRegisterFatBinaryEnd() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaRegisterFatBinaryEnd(fatCubinHandle: *mut *mut core::ffi::c_void) {
     static CALL: Call = Call::new("__cudaRegisterFatBinaryEnd", VERSION);
-    not_supported(&CALL)
+    answer(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::registration::__cudaRegisterFatBinaryEnd(arg(fatCubinHandle)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaUnregisterFatBinary() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaUnregisterFatBinary(fatCubinHandle: *mut *mut core::ffi::c_void) {
     static CALL: Call = Call::new("__cudaUnregisterFatBinary", VERSION);
-    not_supported(&CALL)
+    answer(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::registration::__cudaUnregisterFatBinary(arg(fatCubinHandle)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaRegisterVar() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaRegisterVar(
+    fatCubinHandle: *mut *mut core::ffi::c_void,
+    hostVar: *mut core::ffi::c_char,
+    deviceAddress: *mut core::ffi::c_char,
+    deviceName: *const core::ffi::c_char,
+    ext: i32,
+    size: usize,
+    constant: i32,
+    global: i32,
+) {
     static CALL: Call = Call::new("__cudaRegisterVar", VERSION);
-    not_supported(&CALL)
+    answer(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::registration::__cudaRegisterVar(
+                arg(fatCubinHandle),
+                arg(hostVar),
+                arg(deviceAddress),
+                arg(deviceName),
+                arg(ext),
+                arg(size),
+                arg(constant),
+                arg(global),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaRegisterManagedVar() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaRegisterManagedVar(
+    fatCubinHandle: *mut *mut core::ffi::c_void,
+    hostVarPtrAddress: *mut *mut core::ffi::c_void,
+    deviceAddress: *mut core::ffi::c_char,
+    deviceName: *const core::ffi::c_char,
+    ext: i32,
+    size: usize,
+    constant: i32,
+    global: i32,
+) {
     static CALL: Call = Call::new("__cudaRegisterManagedVar", VERSION);
-    not_supported(&CALL)
+    answer(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::registration::__cudaRegisterManagedVar(
+                arg(fatCubinHandle),
+                arg(hostVarPtrAddress),
+                arg(deviceAddress),
+                arg(deviceName),
+                arg(ext),
+                arg(size),
+                arg(constant),
+                arg(global),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaInitModule() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaInitModule(fatCubinHandle: *mut *mut core::ffi::c_void) -> core::ffi::c_char {
     static CALL: Call = Call::new("__cudaInitModule", VERSION);
-    not_supported(&CALL)
+    answer(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::registration::__cudaInitModule(arg(fatCubinHandle)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaRegisterFunction() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaRegisterFunction(
+    fatCubinHandle: *mut *mut core::ffi::c_void,
+    hostFun: *const core::ffi::c_char,
+    deviceFun: *mut core::ffi::c_char,
+    deviceName: *const core::ffi::c_char,
+    thread_limit: i32,
+    tid: *mut uint3,
+    bid: *mut uint3,
+    bDim: *mut dim3,
+    gDim: *mut dim3,
+    wSize: *mut i32,
+) {
     static CALL: Call = Call::new("__cudaRegisterFunction", VERSION);
-    not_supported(&CALL)
+    answer(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::registration::__cudaRegisterFunction(
+                arg(fatCubinHandle),
+                arg(hostFun),
+                arg(deviceFun),
+                arg(deviceName),
+                arg(thread_limit),
+                arg(tid),
+                arg(bid),
+                arg(bDim),
+                arg(gDim),
+                arg(wSize),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaPushCallConfiguration() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaPushCallConfiguration(
+    gridDim: dim3,
+    blockDim: dim3,
+    sharedMem: usize,
+    stream: cudaStream_t,
+) -> u32 {
     static CALL: Call = Call::new("__cudaPushCallConfiguration", VERSION);
-    not_supported(&CALL)
+    answer(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::registration::__cudaPushCallConfiguration(arg(gridDim), arg(blockDim), arg(sharedMem), arg(stream))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaGetKernel() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaGetKernel(
+    kernel: *mut cudaKernel_t,
+    entry: *const core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("__cudaGetKernel", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::registration::__cudaGetKernel(arg(kernel), arg(entry)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaLaunchKernel() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaLaunchKernel(
+    kernel: cudaKernel_t,
+    gridDim: dim3,
+    blockDim: dim3,
+    args: *mut *mut core::ffi::c_void,
+    sharedMem: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("__cudaLaunchKernel", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::registration::__cudaLaunchKernel(
+                DefaultStream::Legacy,
+                arg(kernel),
+                arg(gridDim),
+                arg(blockDim),
+                arg(args),
+                arg(sharedMem),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaLaunchKernel_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaLaunchKernel_ptsz(
+    kernel: cudaKernel_t,
+    gridDim: dim3,
+    blockDim: dim3,
+    args: *mut *mut core::ffi::c_void,
+    sharedMem: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("__cudaLaunchKernel_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::registration::__cudaLaunchKernel(
+                DefaultStream::PerThread,
+                arg(kernel),
+                arg(gridDim),
+                arg(blockDim),
+                arg(args),
+                arg(sharedMem),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]

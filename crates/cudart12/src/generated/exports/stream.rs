@@ -4,74 +4,111 @@
 
 use warploom_abi::runtime::*;
 use warploom_cudart::api;
-use warploom_cudart::border::{Call, enter, not_supported};
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamCreate() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamCreate(pStream: *mut cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaStreamCreate", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamCreate(arg(pStream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamCreateWithFlags() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamCreateWithFlags(pStream: *mut cudaStream_t, flags: u32) -> cudaError {
     static CALL: Call = Call::new("cudaStreamCreateWithFlags", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamCreateWithFlags(arg(pStream), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamCreateWithPriority() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamCreateWithPriority(
+    pStream: *mut cudaStream_t,
+    flags: u32,
+    priority: i32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamCreateWithPriority", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamCreateWithPriority(arg(pStream), arg(flags), arg(priority)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetPriority() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetPriority(hStream: cudaStream_t, priority: *mut i32) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetPriority", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamGetPriority(DefaultStream::Legacy, arg(hStream), arg(priority)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetPriority_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetPriority_ptsz(hStream: cudaStream_t, priority: *mut i32) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetPriority_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamGetPriority(DefaultStream::PerThread, arg(hStream), arg(priority)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetFlags() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetFlags(hStream: cudaStream_t, flags: *mut u32) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetFlags", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamGetFlags(DefaultStream::Legacy, arg(hStream), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetFlags_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetFlags_ptsz(hStream: cudaStream_t, flags: *mut u32) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetFlags_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamGetFlags(DefaultStream::PerThread, arg(hStream), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetId() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetId(hStream: cudaStream_t, streamId: *mut u64) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetId", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamGetId(DefaultStream::Legacy, arg(hStream), arg(streamId)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetId_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetId_ptsz(hStream: cudaStream_t, streamId: *mut u64) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetId_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamGetId(DefaultStream::PerThread, arg(hStream), arg(streamId)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetDevice() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetDevice(hStream: cudaStream_t, device: *mut i32) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetDevice", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamGetDevice(DefaultStream::Legacy, arg(hStream), arg(device)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetDevice_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetDevice_ptsz(hStream: cudaStream_t, device: *mut i32) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetDevice_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamGetDevice(DefaultStream::PerThread, arg(hStream), arg(device)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -81,217 +118,592 @@ pub(crate) unsafe extern "C" fn cudaCtxResetPersistingL2Cache() -> cudaError {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamCopyAttributes() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamCopyAttributes(dst: cudaStream_t, src: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaStreamCopyAttributes", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamCopyAttributes(DefaultStream::Legacy, arg(dst), arg(src)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamCopyAttributes_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamCopyAttributes_ptsz(dst: cudaStream_t, src: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaStreamCopyAttributes_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamCopyAttributes(DefaultStream::PerThread, arg(dst), arg(src)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetAttribute() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetAttribute(
+    hStream: cudaStream_t,
+    attr: cudaStreamAttrID,
+    value_out: *mut cudaStreamAttrValue,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetAttribute", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamGetAttribute(DefaultStream::Legacy, arg(hStream), arg(attr), arg(value_out)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetAttribute_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetAttribute_ptsz(
+    hStream: cudaStream_t,
+    attr: cudaStreamAttrID,
+    value_out: *mut cudaStreamAttrValue,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetAttribute_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamGetAttribute(DefaultStream::PerThread, arg(hStream), arg(attr), arg(value_out))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamSetAttribute() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamSetAttribute(
+    hStream: cudaStream_t,
+    attr: cudaStreamAttrID,
+    value: *const cudaStreamAttrValue,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamSetAttribute", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamSetAttribute(DefaultStream::Legacy, arg(hStream), arg(attr), arg(value)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamSetAttribute_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamSetAttribute_ptsz(
+    hStream: cudaStream_t,
+    attr: cudaStreamAttrID,
+    value: *const cudaStreamAttrValue,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamSetAttribute_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamSetAttribute(DefaultStream::PerThread, arg(hStream), arg(attr), arg(value)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamDestroy() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamDestroy(stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaStreamDestroy", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamDestroy(arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamWaitEvent() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamWaitEvent(stream: cudaStream_t, event: cudaEvent_t, flags: u32) -> cudaError {
     static CALL: Call = Call::new("cudaStreamWaitEvent", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamWaitEvent(DefaultStream::Legacy, arg(stream), arg(event), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamWaitEvent_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamWaitEvent_ptsz(
+    stream: cudaStream_t,
+    event: cudaEvent_t,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamWaitEvent_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamWaitEvent(DefaultStream::PerThread, arg(stream), arg(event), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamAddCallback() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamAddCallback(
+    stream: cudaStream_t,
+    callback: cudaStreamCallback_t,
+    userData: *mut core::ffi::c_void,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamAddCallback", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamAddCallback(
+                DefaultStream::Legacy,
+                arg(stream),
+                arg(callback),
+                arg(userData),
+                arg(flags),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamAddCallback_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamAddCallback_ptsz(
+    stream: cudaStream_t,
+    callback: cudaStreamCallback_t,
+    userData: *mut core::ffi::c_void,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamAddCallback_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamAddCallback(
+                DefaultStream::PerThread,
+                arg(stream),
+                arg(callback),
+                arg(userData),
+                arg(flags),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamSynchronize() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamSynchronize(stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaStreamSynchronize", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamSynchronize(DefaultStream::Legacy, arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamSynchronize_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamSynchronize_ptsz(stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaStreamSynchronize_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamSynchronize(DefaultStream::PerThread, arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamQuery() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamQuery(stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaStreamQuery", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamQuery(DefaultStream::Legacy, arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamQuery_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamQuery_ptsz(stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaStreamQuery_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamQuery(DefaultStream::PerThread, arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamAttachMemAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamAttachMemAsync(
+    stream: cudaStream_t,
+    devPtr: *mut core::ffi::c_void,
+    length: usize,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamAttachMemAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamAttachMemAsync(
+                DefaultStream::Legacy,
+                arg(stream),
+                arg(devPtr),
+                arg(length),
+                arg(flags),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamAttachMemAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamAttachMemAsync_ptsz(
+    stream: cudaStream_t,
+    devPtr: *mut core::ffi::c_void,
+    length: usize,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamAttachMemAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamAttachMemAsync(
+                DefaultStream::PerThread,
+                arg(stream),
+                arg(devPtr),
+                arg(length),
+                arg(flags),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamBeginCapture() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamBeginCapture(stream: cudaStream_t, mode: cudaStreamCaptureMode) -> cudaError {
     static CALL: Call = Call::new("cudaStreamBeginCapture", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamBeginCapture(DefaultStream::Legacy, arg(stream), arg(mode)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamBeginCapture_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamBeginCapture_ptsz(
+    stream: cudaStream_t,
+    mode: cudaStreamCaptureMode,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamBeginCapture_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamBeginCapture(DefaultStream::PerThread, arg(stream), arg(mode)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamBeginCaptureToGraph() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamBeginCaptureToGraph(
+    stream: cudaStream_t,
+    graph: cudaGraph_t,
+    dependencies: *const cudaGraphNode_t,
+    dependencyData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+    mode: cudaStreamCaptureMode,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamBeginCaptureToGraph", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamBeginCaptureToGraph(
+                DefaultStream::Legacy,
+                arg(stream),
+                arg(graph),
+                arg(dependencies),
+                arg(dependencyData),
+                arg(numDependencies),
+                arg(mode),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamBeginCaptureToGraph_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamBeginCaptureToGraph_ptsz(
+    stream: cudaStream_t,
+    graph: cudaGraph_t,
+    dependencies: *const cudaGraphNode_t,
+    dependencyData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+    mode: cudaStreamCaptureMode,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamBeginCaptureToGraph_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamBeginCaptureToGraph(
+                DefaultStream::PerThread,
+                arg(stream),
+                arg(graph),
+                arg(dependencies),
+                arg(dependencyData),
+                arg(numDependencies),
+                arg(mode),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaThreadExchangeStreamCaptureMode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaThreadExchangeStreamCaptureMode(mode: *mut cudaStreamCaptureMode) -> cudaError {
     static CALL: Call = Call::new("cudaThreadExchangeStreamCaptureMode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaThreadExchangeStreamCaptureMode(arg(mode)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamEndCapture() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamEndCapture(stream: cudaStream_t, pGraph: *mut cudaGraph_t) -> cudaError {
     static CALL: Call = Call::new("cudaStreamEndCapture", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamEndCapture(DefaultStream::Legacy, arg(stream), arg(pGraph)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamEndCapture_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamEndCapture_ptsz(stream: cudaStream_t, pGraph: *mut cudaGraph_t) -> cudaError {
     static CALL: Call = Call::new("cudaStreamEndCapture_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamEndCapture(DefaultStream::PerThread, arg(stream), arg(pGraph)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamIsCapturing() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamIsCapturing(
+    stream: cudaStream_t,
+    pCaptureStatus: *mut cudaStreamCaptureStatus,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamIsCapturing", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamIsCapturing(DefaultStream::Legacy, arg(stream), arg(pCaptureStatus)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamIsCapturing_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamIsCapturing_ptsz(
+    stream: cudaStream_t,
+    pCaptureStatus: *mut cudaStreamCaptureStatus,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamIsCapturing_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::stream::cudaStreamIsCapturing(DefaultStream::PerThread, arg(stream), arg(pCaptureStatus)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetCaptureInfo() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetCaptureInfo(
+    stream: cudaStream_t,
+    captureStatus_out: *mut cudaStreamCaptureStatus,
+    id_out: *mut u64,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetCaptureInfo", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamGetCaptureInfo(
+                DefaultStream::Legacy,
+                arg(stream),
+                arg(captureStatus_out),
+                arg(id_out),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetCaptureInfo_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetCaptureInfo_ptsz(
+    stream: cudaStream_t,
+    captureStatus_out: *mut cudaStreamCaptureStatus,
+    id_out: *mut u64,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetCaptureInfo_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamGetCaptureInfo(
+                DefaultStream::PerThread,
+                arg(stream),
+                arg(captureStatus_out),
+                arg(id_out),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetCaptureInfo_v3() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetCaptureInfo_v3(
+    stream: cudaStream_t,
+    captureStatus_out: *mut cudaStreamCaptureStatus,
+    id_out: *mut u64,
+    graph_out: *mut cudaGraph_t,
+    dependencies_out: *mut *const cudaGraphNode_t,
+    edgeData_out: *mut *const cudaGraphEdgeData,
+    numDependencies_out: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetCaptureInfo_v3", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamGetCaptureInfo_v3(
+                DefaultStream::Legacy,
+                arg(stream),
+                arg(captureStatus_out),
+                arg(id_out),
+                arg(graph_out),
+                arg(dependencies_out),
+                arg(edgeData_out),
+                arg(numDependencies_out),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetCaptureInfo_v3_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetCaptureInfo_v3_ptsz(
+    stream: cudaStream_t,
+    captureStatus_out: *mut cudaStreamCaptureStatus,
+    id_out: *mut u64,
+    graph_out: *mut cudaGraph_t,
+    dependencies_out: *mut *const cudaGraphNode_t,
+    edgeData_out: *mut *const cudaGraphEdgeData,
+    numDependencies_out: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetCaptureInfo_v3_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamGetCaptureInfo_v3(
+                DefaultStream::PerThread,
+                arg(stream),
+                arg(captureStatus_out),
+                arg(id_out),
+                arg(graph_out),
+                arg(dependencies_out),
+                arg(edgeData_out),
+                arg(numDependencies_out),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamUpdateCaptureDependencies() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamUpdateCaptureDependencies(
+    stream: cudaStream_t,
+    dependencies: *mut cudaGraphNode_t,
+    numDependencies: usize,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamUpdateCaptureDependencies", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamUpdateCaptureDependencies(
+                DefaultStream::Legacy,
+                arg(stream),
+                arg(dependencies),
+                arg(numDependencies),
+                arg(flags),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamUpdateCaptureDependencies_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamUpdateCaptureDependencies_ptsz(
+    stream: cudaStream_t,
+    dependencies: *mut cudaGraphNode_t,
+    numDependencies: usize,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamUpdateCaptureDependencies_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamUpdateCaptureDependencies(
+                DefaultStream::PerThread,
+                arg(stream),
+                arg(dependencies),
+                arg(numDependencies),
+                arg(flags),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamUpdateCaptureDependencies_v2() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamUpdateCaptureDependencies_v2(
+    stream: cudaStream_t,
+    dependencies: *mut cudaGraphNode_t,
+    dependencyData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamUpdateCaptureDependencies_v2", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamUpdateCaptureDependencies_v2(
+                DefaultStream::Legacy,
+                arg(stream),
+                arg(dependencies),
+                arg(dependencyData),
+                arg(numDependencies),
+                arg(flags),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamUpdateCaptureDependencies_v2_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamUpdateCaptureDependencies_v2_ptsz(
+    stream: cudaStream_t,
+    dependencies: *mut cudaGraphNode_t,
+    dependencyData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamUpdateCaptureDependencies_v2_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamUpdateCaptureDependencies_v2(
+                DefaultStream::PerThread,
+                arg(stream),
+                arg(dependencies),
+                arg(dependencyData),
+                arg(numDependencies),
+                arg(flags),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetCaptureInfo_v2() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetCaptureInfo_v2(
+    stream: cudaStream_t,
+    captureStatus_out: *mut cudaStreamCaptureStatus,
+    id_out: *mut u64,
+    graph_out: *mut cudaGraph_t,
+    dependencies_out: *mut *const cudaGraphNode_t,
+    numDependencies_out: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetCaptureInfo_v2", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamGetCaptureInfo_v2(
+                DefaultStream::Legacy,
+                arg(stream),
+                arg(captureStatus_out),
+                arg(id_out),
+                arg(graph_out),
+                arg(dependencies_out),
+                arg(numDependencies_out),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetCaptureInfo_v2_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetCaptureInfo_v2_ptsz(
+    stream: cudaStream_t,
+    captureStatus_out: *mut cudaStreamCaptureStatus,
+    id_out: *mut u64,
+    graph_out: *mut cudaGraph_t,
+    dependencies_out: *mut *const cudaGraphNode_t,
+    numDependencies_out: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetCaptureInfo_v2_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream::cudaStreamGetCaptureInfo_v2(
+                DefaultStream::PerThread,
+                arg(stream),
+                arg(captureStatus_out),
+                arg(id_out),
+                arg(graph_out),
+                arg(dependencies_out),
+                arg(numDependencies_out),
+            )
+        }
+    })
 }

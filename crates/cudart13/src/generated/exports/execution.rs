@@ -3,102 +3,282 @@
 //! Execution control.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaFuncGetParamCount() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaFuncGetParamCount(
+    func: *const core::ffi::c_void,
+    paramCount: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaFuncGetParamCount", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution::cudaFuncGetParamCount(arg(func), arg(paramCount)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLaunchHostFunc_v2() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLaunchHostFunc_v2(
+    stream: cudaStream_t,
+    r#fn: cudaHostFn_t,
+    userData: *mut core::ffi::c_void,
+    syncMode: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLaunchHostFunc_v2", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::execution::cudaLaunchHostFunc_v2(
+                DefaultStream::Legacy,
+                arg(stream),
+                arg(r#fn),
+                arg(userData),
+                arg(syncMode),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLaunchHostFunc_v2_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLaunchHostFunc_v2_ptsz(
+    stream: cudaStream_t,
+    r#fn: cudaHostFn_t,
+    userData: *mut core::ffi::c_void,
+    syncMode: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLaunchHostFunc_v2_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::execution::cudaLaunchHostFunc_v2(
+                DefaultStream::PerThread,
+                arg(stream),
+                arg(r#fn),
+                arg(userData),
+                arg(syncMode),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLaunchKernel() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLaunchKernel(
+    func: *const core::ffi::c_void,
+    gridDim: dim3,
+    blockDim: dim3,
+    args: *mut *mut core::ffi::c_void,
+    sharedMem: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLaunchKernel", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::execution::cudaLaunchKernel(
+                DefaultStream::Legacy,
+                arg(func),
+                arg(gridDim),
+                arg(blockDim),
+                arg(args),
+                arg(sharedMem),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLaunchKernel_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLaunchKernel_ptsz(
+    func: *const core::ffi::c_void,
+    gridDim: dim3,
+    blockDim: dim3,
+    args: *mut *mut core::ffi::c_void,
+    sharedMem: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLaunchKernel_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::execution::cudaLaunchKernel(
+                DefaultStream::PerThread,
+                arg(func),
+                arg(gridDim),
+                arg(blockDim),
+                arg(args),
+                arg(sharedMem),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLaunchKernelExC() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLaunchKernelExC(
+    config: *const cudaLaunchConfig_t,
+    func: *const core::ffi::c_void,
+    args: *mut *mut core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLaunchKernelExC", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution::cudaLaunchKernelExC(DefaultStream::Legacy, arg(config), arg(func), arg(args)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLaunchKernelExC_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLaunchKernelExC_ptsz(
+    config: *const cudaLaunchConfig_t,
+    func: *const core::ffi::c_void,
+    args: *mut *mut core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLaunchKernelExC_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution::cudaLaunchKernelExC(DefaultStream::PerThread, arg(config), arg(func), arg(args)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLaunchCooperativeKernel() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLaunchCooperativeKernel(
+    func: *const core::ffi::c_void,
+    gridDim: dim3,
+    blockDim: dim3,
+    args: *mut *mut core::ffi::c_void,
+    sharedMem: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLaunchCooperativeKernel", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::execution::cudaLaunchCooperativeKernel(
+                DefaultStream::Legacy,
+                arg(func),
+                arg(gridDim),
+                arg(blockDim),
+                arg(args),
+                arg(sharedMem),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLaunchCooperativeKernel_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLaunchCooperativeKernel_ptsz(
+    func: *const core::ffi::c_void,
+    gridDim: dim3,
+    blockDim: dim3,
+    args: *mut *mut core::ffi::c_void,
+    sharedMem: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLaunchCooperativeKernel_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::execution::cudaLaunchCooperativeKernel(
+                DefaultStream::PerThread,
+                arg(func),
+                arg(gridDim),
+                arg(blockDim),
+                arg(args),
+                arg(sharedMem),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaFuncSetCacheConfig() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaFuncSetCacheConfig(
+    func: *const core::ffi::c_void,
+    cacheConfig: cudaFuncCache,
+) -> cudaError {
     static CALL: Call = Call::new("cudaFuncSetCacheConfig", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution::cudaFuncSetCacheConfig(arg(func), arg(cacheConfig)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaFuncGetAttributes() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaFuncGetAttributes(
+    attr: *mut cudaFuncAttributes,
+    func: *const core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaFuncGetAttributes", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution::cudaFuncGetAttributes(arg(attr), arg(func)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaFuncSetAttribute() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaFuncSetAttribute(
+    func: *const core::ffi::c_void,
+    attr: cudaFuncAttribute,
+    value: i32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaFuncSetAttribute", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution::cudaFuncSetAttribute(arg(func), arg(attr), arg(value)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaFuncGetName() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaFuncGetName(
+    name: *mut *const core::ffi::c_char,
+    func: *const core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaFuncGetName", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution::cudaFuncGetName(arg(name), arg(func)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaFuncGetParamInfo() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaFuncGetParamInfo(
+    func: *const core::ffi::c_void,
+    paramIndex: usize,
+    paramOffset: *mut usize,
+    paramSize: *mut usize,
+) -> cudaError {
     static CALL: Call = Call::new("cudaFuncGetParamInfo", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution::cudaFuncGetParamInfo(arg(func), arg(paramIndex), arg(paramOffset), arg(paramSize)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLaunchHostFunc() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLaunchHostFunc(
+    stream: cudaStream_t,
+    r#fn: cudaHostFn_t,
+    userData: *mut core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLaunchHostFunc", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution::cudaLaunchHostFunc(DefaultStream::Legacy, arg(stream), arg(r#fn), arg(userData)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLaunchHostFunc_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLaunchHostFunc_ptsz(
+    stream: cudaStream_t,
+    r#fn: cudaHostFn_t,
+    userData: *mut core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLaunchHostFunc_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution::cudaLaunchHostFunc(DefaultStream::PerThread, arg(stream), arg(r#fn), arg(userData)) }
+    })
 }

@@ -3,62 +3,152 @@
 //! Library management.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter, not_supported};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLibraryLoadData() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLibraryLoadData(
+    library: *mut cudaLibrary_t,
+    code: *const core::ffi::c_void,
+    jitOptions: *mut cudaJitOption,
+    jitOptionsValues: *mut *mut core::ffi::c_void,
+    numJitOptions: u32,
+    libraryOptions: *mut cudaLibraryOption,
+    libraryOptionValues: *mut *mut core::ffi::c_void,
+    numLibraryOptions: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLibraryLoadData", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::library::cudaLibraryLoadData(
+                arg(library),
+                arg(code),
+                arg(jitOptions),
+                arg(jitOptionsValues),
+                arg(numJitOptions),
+                arg(libraryOptions),
+                arg(libraryOptionValues),
+                arg(numLibraryOptions),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLibraryLoadFromFile() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLibraryLoadFromFile(
+    library: *mut cudaLibrary_t,
+    fileName: *const core::ffi::c_char,
+    jitOptions: *mut cudaJitOption,
+    jitOptionsValues: *mut *mut core::ffi::c_void,
+    numJitOptions: u32,
+    libraryOptions: *mut cudaLibraryOption,
+    libraryOptionValues: *mut *mut core::ffi::c_void,
+    numLibraryOptions: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLibraryLoadFromFile", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::library::cudaLibraryLoadFromFile(
+                arg(library),
+                arg(fileName),
+                arg(jitOptions),
+                arg(jitOptionsValues),
+                arg(numJitOptions),
+                arg(libraryOptions),
+                arg(libraryOptionValues),
+                arg(numLibraryOptions),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLibraryUnload() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLibraryUnload(library: cudaLibrary_t) -> cudaError {
     static CALL: Call = Call::new("cudaLibraryUnload", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::library::cudaLibraryUnload(arg(library)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLibraryGetKernel() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLibraryGetKernel(
+    pKernel: *mut cudaKernel_t,
+    library: cudaLibrary_t,
+    name: *const core::ffi::c_char,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLibraryGetKernel", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::library::cudaLibraryGetKernel(arg(pKernel), arg(library), arg(name)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLibraryGetGlobal() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLibraryGetGlobal(
+    dptr: *mut *mut core::ffi::c_void,
+    bytes: *mut usize,
+    library: cudaLibrary_t,
+    name: *const core::ffi::c_char,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLibraryGetGlobal", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::library::cudaLibraryGetGlobal(arg(dptr), arg(bytes), arg(library), arg(name)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLibraryGetManaged() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLibraryGetManaged(
+    dptr: *mut *mut core::ffi::c_void,
+    bytes: *mut usize,
+    library: cudaLibrary_t,
+    name: *const core::ffi::c_char,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLibraryGetManaged", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::library::cudaLibraryGetManaged(arg(dptr), arg(bytes), arg(library), arg(name)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLibraryGetUnifiedFunction() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLibraryGetUnifiedFunction(
+    fptr: *mut *mut core::ffi::c_void,
+    library: cudaLibrary_t,
+    symbol: *const core::ffi::c_char,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLibraryGetUnifiedFunction", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::library::cudaLibraryGetUnifiedFunction(arg(fptr), arg(library), arg(symbol)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLibraryGetKernelCount() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLibraryGetKernelCount(count: *mut u32, lib: cudaLibrary_t) -> cudaError {
     static CALL: Call = Call::new("cudaLibraryGetKernelCount", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::library::cudaLibraryGetKernelCount(arg(count), arg(lib)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLibraryEnumerateKernels() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLibraryEnumerateKernels(
+    kernels: *mut cudaKernel_t,
+    numKernels: u32,
+    lib: cudaLibrary_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLibraryEnumerateKernels", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::library::cudaLibraryEnumerateKernels(arg(kernels), arg(numKernels), arg(lib)) }
+    })
 }
 
 #[unsafe(no_mangle)]

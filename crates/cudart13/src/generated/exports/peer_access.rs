@@ -3,24 +3,38 @@
 //! Peer device memory access.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceCanAccessPeer() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceCanAccessPeer(
+    canAccessPeer: *mut i32,
+    device: i32,
+    peerDevice: i32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceCanAccessPeer", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::peer_access::cudaDeviceCanAccessPeer(arg(canAccessPeer), arg(device), arg(peerDevice)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceEnablePeerAccess() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceEnablePeerAccess(peerDevice: i32, flags: u32) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceEnablePeerAccess", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::peer_access::cudaDeviceEnablePeerAccess(arg(peerDevice), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceDisablePeerAccess() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceDisablePeerAccess(peerDevice: i32) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceDisablePeerAccess", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::peer_access::cudaDeviceDisablePeerAccess(arg(peerDevice)) }
+    })
 }

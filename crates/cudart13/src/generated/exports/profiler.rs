@@ -3,18 +3,19 @@
 //! Profiler control.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaProfilerStart() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaProfilerStart() -> cudaError {
     static CALL: Call = Call::new("cudaProfilerStart", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, api::profiler::cudaProfilerStart)
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaProfilerStop() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaProfilerStop() -> cudaError {
     static CALL: Call = Call::new("cudaProfilerStop", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, api::profiler::cudaProfilerStop)
 }

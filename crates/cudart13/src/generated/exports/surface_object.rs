@@ -3,24 +3,40 @@
 //! Surface object management.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaCreateSurfaceObject() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaCreateSurfaceObject(
+    pSurfObject: *mut cudaSurfaceObject_t,
+    pResDesc: *const cudaResourceDesc,
+) -> cudaError {
     static CALL: Call = Call::new("cudaCreateSurfaceObject", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::surface_object::cudaCreateSurfaceObject(arg(pSurfObject), arg(pResDesc)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDestroySurfaceObject() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDestroySurfaceObject(surfObject: cudaSurfaceObject_t) -> cudaError {
     static CALL: Call = Call::new("cudaDestroySurfaceObject", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::surface_object::cudaDestroySurfaceObject(arg(surfObject)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetSurfaceObjectResourceDesc() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetSurfaceObjectResourceDesc(
+    pResDesc: *mut cudaResourceDesc,
+    surfObject: cudaSurfaceObject_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetSurfaceObjectResourceDesc", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::surface_object::cudaGetSurfaceObjectResourceDesc(arg(pResDesc), arg(surfObject)) }
+    })
 }

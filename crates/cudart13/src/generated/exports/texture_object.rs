@@ -4,14 +4,20 @@
 
 use warploom_abi::runtime::*;
 use warploom_cudart::api;
-use warploom_cudart::border::{Call, answer, arg, not_supported};
+use warploom_cudart::border::{Call, answer, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetChannelDesc() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetChannelDesc(
+    desc: *mut cudaChannelFormatDesc,
+    array: cudaArray_const_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetChannelDesc", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::array::cudaGetChannelDesc(arg(desc), arg(array)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -30,31 +36,67 @@ pub(crate) unsafe extern "C" fn cudaCreateChannelDesc(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaCreateTextureObject() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaCreateTextureObject(
+    pTexObject: *mut cudaTextureObject_t,
+    pResDesc: *const cudaResourceDesc,
+    pTexDesc: *const cudaTextureDesc,
+    pResViewDesc: *const cudaResourceViewDesc,
+) -> cudaError {
     static CALL: Call = Call::new("cudaCreateTextureObject", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::texture_object::cudaCreateTextureObject(
+                arg(pTexObject),
+                arg(pResDesc),
+                arg(pTexDesc),
+                arg(pResViewDesc),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDestroyTextureObject() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDestroyTextureObject(texObject: cudaTextureObject_t) -> cudaError {
     static CALL: Call = Call::new("cudaDestroyTextureObject", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::texture_object::cudaDestroyTextureObject(arg(texObject)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetTextureObjectResourceDesc() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetTextureObjectResourceDesc(
+    pResDesc: *mut cudaResourceDesc,
+    texObject: cudaTextureObject_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetTextureObjectResourceDesc", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::texture_object::cudaGetTextureObjectResourceDesc(arg(pResDesc), arg(texObject)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetTextureObjectTextureDesc() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetTextureObjectTextureDesc(
+    pTexDesc: *mut cudaTextureDesc,
+    texObject: cudaTextureObject_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetTextureObjectTextureDesc", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::texture_object::cudaGetTextureObjectTextureDesc(arg(pTexDesc), arg(texObject)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGetTextureObjectResourceViewDesc() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGetTextureObjectResourceViewDesc(
+    pResViewDesc: *mut cudaResourceViewDesc,
+    texObject: cudaTextureObject_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGetTextureObjectResourceViewDesc", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::texture_object::cudaGetTextureObjectResourceViewDesc(arg(pResViewDesc), arg(texObject)) }
+    })
 }

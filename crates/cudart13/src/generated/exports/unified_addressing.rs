@@ -3,12 +3,19 @@
 //! Unified addressing.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaPointerGetAttributes() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaPointerGetAttributes(
+    attributes: *mut cudaPointerAttributes,
+    ptr: *const core::ffi::c_void,
+) -> cudaError {
     static CALL: Call = Call::new("cudaPointerGetAttributes", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::unified_addressing::cudaPointerGetAttributes(arg(attributes), arg(ptr)) }
+    })
 }

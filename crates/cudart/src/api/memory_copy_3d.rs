@@ -1,0 +1,115 @@
+//! Memory management: copies of boxes, between linear memory and arrays.
+use warploom_abi::runtime::*;
+use warploom_abi::{CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY3D, CUarray, CUarray_format, CUmemorytype, CUstream};
+
+use super::memory_copy::{Way, either};
+use crate::border::{DefaultStream, In};
+use crate::context;
+use crate::driver::driver;
+use crate::failure::{ApiResult, Failure};
+
+/// One side of a copy, in the driver's terms.
+struct Side {
+    memory: CUmemorytype,
+    array: CUarray,
+    pointer: cudaPitchedPtr,
+    /// Bytes, rows, slices.
+    position: (usize, usize, usize),
+}
+
+/// Bytes of an element of an array, in which the widths of copies with it are counted.
+pub(crate) fn element_size(array: CUarray) -> ApiResult<usize> {
+    let mut descriptor = CUDA_ARRAY3D_DESCRIPTOR::default();
+    driver!(cuArray3DGetDescriptor_v3020(&mut descriptor, array))?;
+    let bytes = match descriptor.Format {
+        CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8 | CUarray_format::CU_AD_FORMAT_SIGNED_INT8 => 1,
+        CUarray_format::CU_AD_FORMAT_UNSIGNED_INT16
+        | CUarray_format::CU_AD_FORMAT_SIGNED_INT16
+        | CUarray_format::CU_AD_FORMAT_HALF => 2,
+        CUarray_format::CU_AD_FORMAT_UNSIGNED_INT32
+        | CUarray_format::CU_AD_FORMAT_SIGNED_INT32
+        | CUarray_format::CU_AD_FORMAT_FLOAT => 4,
+        other => {
+            let code = cudaError::cudaErrorInvalidChannelDescriptor;
+            return Err(Failure::new(code, format!("elements of {other:?} have no size in bytes")));
+        }
+    };
+    Ok(bytes * descriptor.NumChannels as usize)
+}
+
+/// The driver's description of a copy; none if it is empty.
+pub(crate) fn driver_copy(parameters: &cudaMemcpy3DParms) -> ApiResult<Option<CUDA_MEMCPY3D>> {
+    let extent = parameters.extent;
+    if extent.width == 0 || extent.height == 0 || extent.depth == 0 {
+        return Ok(None);
+    }
+    let (source_memory, target_memory) = Way::of(parameters.kind)?.memory();
+    // With an array, widths and positions count elements.
+    let arrays = [parameters.srcArray, parameters.dstArray];
+    let element = match arrays.into_iter().find(|array| *array != CUarray::NULL) {
+        Some(array) => element_size(array)?,
+        None => 1,
+    };
+    let bytes = |elements: usize| {
+        elements.checked_mul(element).ok_or_else(|| Failure::invalid_value("the bytes of a row are too many to count"))
+    };
+    let width = bytes(extent.width)?;
+    let side = |name, array: CUarray, pointer: cudaPitchedPtr, position: cudaPos, memory| -> ApiResult<Side> {
+        let position = (if array == CUarray::NULL { position.x } else { bytes(position.x)? }, position.y, position.z);
+        if (array == CUarray::NULL) == pointer.ptr.is_null() {
+            return Err(Failure::invalid_value(format!("the {name} is an array or a pointer, and only one of them")));
+        }
+        if array != CUarray::NULL {
+            return Ok(Side { memory: CUmemorytype::CU_MEMORYTYPE_ARRAY, array, pointer, position });
+        }
+        if extent.height > 1 && width > pointer.pitch {
+            let reason = format!("the pitch of the {name} is {}, less than the {width} bytes of a row", pointer.pitch);
+            return Err(Failure::new(cudaError::cudaErrorInvalidPitchValue, reason));
+        }
+        Ok(Side { memory, array, pointer, position })
+    };
+    let source = side("source", parameters.srcArray, parameters.srcPtr, parameters.srcPos, source_memory)?;
+    let target = side("target", parameters.dstArray, parameters.dstPtr, parameters.dstPos, target_memory)?;
+    Ok(Some(CUDA_MEMCPY3D {
+        srcXInBytes: source.position.0,
+        srcY: source.position.1,
+        srcZ: source.position.2,
+        srcMemoryType: source.memory,
+        srcHost: source.pointer.ptr,
+        srcDevice: source.pointer.ptr.expose_provenance() as u64,
+        srcArray: source.array,
+        srcPitch: source.pointer.pitch,
+        srcHeight: source.pointer.ysize,
+        dstXInBytes: target.position.0,
+        dstY: target.position.1,
+        dstZ: target.position.2,
+        dstMemoryType: target.memory,
+        dstHost: target.pointer.ptr,
+        dstDevice: target.pointer.ptr.expose_provenance() as u64,
+        dstArray: target.array,
+        dstPitch: target.pointer.pitch,
+        dstHeight: target.pointer.ysize,
+        WidthInBytes: width,
+        Height: extent.height,
+        Depth: extent.depth,
+        ..Default::default()
+    }))
+}
+
+pub fn cudaMemcpy3D(default: DefaultStream, p: In<'_, cudaMemcpy3DParms>) -> ApiResult {
+    let parameters = p.get("p")?;
+    context::ensure()?;
+    match driver_copy(&parameters)? {
+        None => Ok(()),
+        Some(copy) => either!(default, cuMemcpy3D_v3020, cuMemcpy3D_v7000_ptds, (&copy)),
+    }
+}
+
+pub fn cudaMemcpy3DAsync(default: DefaultStream, p: In<'_, cudaMemcpy3DParms>, stream: CUstream) -> ApiResult {
+    let parameters = p.get("p")?;
+    context::ensure()?;
+    match driver_copy(&parameters)? {
+        None => Ok(()),
+        Some(copy) => driver!(cuMemcpy3DAsync_v3020(&copy, default.stream(stream))),
+    }
+}

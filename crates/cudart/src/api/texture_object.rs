@@ -1,0 +1,213 @@
+//! Texture object management, and the descriptions of resources that surface objects share.
+use std::mem::offset_of;
+
+use warploom_abi::runtime::*;
+use warploom_abi::{
+    CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION, CU_TRSF_NORMALIZED_COORDINATES, CU_TRSF_READ_AS_INTEGER,
+    CU_TRSF_SEAMLESS_CUBEMAP, CU_TRSF_SRGB, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC,
+    CUaddress_mode, CUfilter_mode, CUresourceViewFormat, CUresourcetype,
+};
+
+use super::array::{channel_format, driver_format};
+use super::memory::pointer;
+use crate::border::{In, Out, Place, version};
+use crate::context;
+use crate::driver::driver;
+use crate::failure::{ApiResult, Failure};
+
+/// Where the structures of runtime 12 end.
+const RESOURCE_END_12: usize = 64;
+const VIEW_END_12: usize = offset_of!(cudaResourceViewDesc, reserved);
+
+/// What a caller describes; of runtime 12 the structure is shorter.
+pub(crate) fn resource(description: &In<'_, cudaResourceDesc>) -> ApiResult<CUDA_RESOURCE_DESC> {
+    const NAME: &str = "pResDesc";
+    let given = if version() < 13_000 { description.start::<RESOURCE_END_12>(NAME)? } else { description.get(NAME)? };
+    let mut resource = CUDA_RESOURCE_DESC { resType: CUresourcetype(given.resType.0), ..Default::default() };
+    // SAFETY: every member of the union is valid for all bits, and the kind says which the caller set.
+    unsafe {
+        match given.resType {
+            cudaResourceType::cudaResourceTypeArray => resource.res.array.hArray = given.res.array.array,
+            cudaResourceType::cudaResourceTypeMipmappedArray => {
+                resource.res.mipmap.hMipmappedArray = given.res.mipmap.mipmap;
+            }
+            cudaResourceType::cudaResourceTypeLinear => {
+                let linear = given.res.linear;
+                (resource.res.linear.format, resource.res.linear.numChannels) = driver_format(&linear.desc)?;
+                resource.res.linear.devPtr = linear.devPtr.expose_provenance() as u64;
+                resource.res.linear.sizeInBytes = linear.sizeInBytes;
+            }
+            cudaResourceType::cudaResourceTypePitch2D => {
+                let rows = given.res.pitch2D;
+                (resource.res.pitch2D.format, resource.res.pitch2D.numChannels) = driver_format(&rows.desc)?;
+                resource.res.pitch2D.devPtr = rows.devPtr.expose_provenance() as u64;
+                resource.res.pitch2D.width = rows.width;
+                resource.res.pitch2D.height = rows.height;
+                resource.res.pitch2D.pitchInBytes = rows.pitchInBytes;
+            }
+            other => return Err(Failure::invalid_value(format!("{} is no type of resource", other.0))),
+        }
+    }
+    Ok(resource)
+}
+
+/// Tells of a resource.
+pub(crate) fn tell_resource(place: Place<'_, cudaResourceDesc>, resource: &CUDA_RESOURCE_DESC) -> ApiResult {
+    let mut told = cudaResourceDesc { resType: cudaResourceType(resource.resType.0), ..Default::default() };
+    // SAFETY: as above; the driver set the member.
+    unsafe {
+        match told.resType {
+            cudaResourceType::cudaResourceTypeArray => told.res.array.array = resource.res.array.hArray,
+            cudaResourceType::cudaResourceTypeMipmappedArray => {
+                told.res.mipmap.mipmap = resource.res.mipmap.hMipmappedArray;
+            }
+            cudaResourceType::cudaResourceTypeLinear => {
+                let linear = resource.res.linear;
+                told.res.linear.desc = channel_format(linear.format, linear.numChannels)?;
+                told.res.linear.devPtr = pointer(linear.devPtr);
+                told.res.linear.sizeInBytes = linear.sizeInBytes;
+            }
+            _ => {
+                let rows = resource.res.pitch2D;
+                told.res.pitch2D.desc = channel_format(rows.format, rows.numChannels)?;
+                told.res.pitch2D.devPtr = pointer(rows.devPtr);
+                told.res.pitch2D.width = rows.width;
+                told.res.pitch2D.height = rows.height;
+                told.res.pitch2D.pitchInBytes = rows.pitchInBytes;
+            }
+        }
+    }
+    if version() < 13_000 {
+        place.set_start::<RESOURCE_END_12>(&told)
+    } else {
+        place.set(told)
+    }
+    Ok(())
+}
+
+/// The driver has one word of flags for what are several fields here.
+fn texture(given: &cudaTextureDesc) -> CUDA_TEXTURE_DESC {
+    let integers = given.readMode == cudaTextureReadMode::cudaReadModeElementType;
+    let flags = [
+        (integers, CU_TRSF_READ_AS_INTEGER),
+        (given.normalizedCoords != 0, CU_TRSF_NORMALIZED_COORDINATES),
+        (given.sRGB != 0, CU_TRSF_SRGB),
+        (given.disableTrilinearOptimization != 0, CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION),
+        (given.seamlessCubemap != 0, CU_TRSF_SEAMLESS_CUBEMAP),
+    ];
+    CUDA_TEXTURE_DESC {
+        addressMode: given.addressMode.map(|mode| CUaddress_mode(mode.0)),
+        filterMode: CUfilter_mode(given.filterMode.0),
+        flags: flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).sum(),
+        maxAnisotropy: given.maxAnisotropy,
+        mipmapFilterMode: CUfilter_mode(given.mipmapFilterMode.0),
+        mipmapLevelBias: given.mipmapLevelBias,
+        minMipmapLevelClamp: given.minMipmapLevelClamp,
+        maxMipmapLevelClamp: given.maxMipmapLevelClamp,
+        borderColor: given.borderColor,
+        ..Default::default()
+    }
+}
+
+pub fn cudaCreateTextureObject(
+    pTexObject: Out<'_, cudaTextureObject_t>,
+    pResDesc: In<'_, cudaResourceDesc>,
+    pTexDesc: In<'_, cudaTextureDesc>,
+    pResViewDesc: In<'_, cudaResourceViewDesc>,
+) -> ApiResult {
+    let place = pTexObject.required("pTexObject")?;
+    let (resource, texture) = (resource(&pResDesc)?, texture(&pTexDesc.get("pTexDesc")?));
+    let view = if pResViewDesc.is_null() { None } else { Some(pResViewDesc.start::<VIEW_END_12>("pResViewDesc")?) };
+    let view = view.map(|view| CUDA_RESOURCE_VIEW_DESC {
+        format: CUresourceViewFormat(view.format.0),
+        width: view.width,
+        height: view.height,
+        depth: view.depth,
+        firstMipmapLevel: view.firstMipmapLevel,
+        lastMipmapLevel: view.lastMipmapLevel,
+        firstLayer: view.firstLayer,
+        lastLayer: view.lastLayer,
+        ..Default::default()
+    });
+    let view = view.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    context::ensure()?;
+    let mut object = 0;
+    driver!(cuTexObjectCreate_v5000(&mut object, &resource, &texture, view))?;
+    place.set(object);
+    Ok(())
+}
+
+pub fn cudaDestroyTextureObject(texObject: cudaTextureObject_t) -> ApiResult {
+    context::ensure()?;
+    driver!(cuTexObjectDestroy_v5000(texObject))
+}
+
+pub fn cudaGetTextureObjectResourceDesc(
+    pResDesc: Out<'_, cudaResourceDesc>,
+    texObject: cudaTextureObject_t,
+) -> ApiResult {
+    let place = pResDesc.required("pResDesc")?;
+    context::ensure()?;
+    let mut resource = CUDA_RESOURCE_DESC::default();
+    driver!(cuTexObjectGetResourceDesc_v5000(&mut resource, texObject))?;
+    tell_resource(place, &resource)
+}
+
+pub fn cudaGetTextureObjectTextureDesc(
+    pTexDesc: Out<'_, cudaTextureDesc>,
+    texObject: cudaTextureObject_t,
+) -> ApiResult {
+    let place = pTexDesc.required("pTexDesc")?;
+    context::ensure()?;
+    let mut texture = CUDA_TEXTURE_DESC::default();
+    driver!(cuTexObjectGetTextureDesc_v5000(&mut texture, texObject))?;
+    let set = |flag| i32::from(texture.flags & flag != 0);
+    let integers = texture.flags & CU_TRSF_READ_AS_INTEGER != 0;
+    place.set(cudaTextureDesc {
+        addressMode: texture.addressMode.map(|mode| cudaTextureAddressMode(mode.0)),
+        filterMode: cudaTextureFilterMode(texture.filterMode.0),
+        readMode: if integers {
+            cudaTextureReadMode::cudaReadModeElementType
+        } else {
+            cudaTextureReadMode::cudaReadModeNormalizedFloat
+        },
+        sRGB: set(CU_TRSF_SRGB),
+        borderColor: texture.borderColor,
+        normalizedCoords: set(CU_TRSF_NORMALIZED_COORDINATES),
+        maxAnisotropy: texture.maxAnisotropy,
+        mipmapFilterMode: cudaTextureFilterMode(texture.mipmapFilterMode.0),
+        mipmapLevelBias: texture.mipmapLevelBias,
+        minMipmapLevelClamp: texture.minMipmapLevelClamp,
+        maxMipmapLevelClamp: texture.maxMipmapLevelClamp,
+        disableTrilinearOptimization: set(CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION),
+        seamlessCubemap: set(CU_TRSF_SEAMLESS_CUBEMAP),
+    });
+    Ok(())
+}
+
+pub fn cudaGetTextureObjectResourceViewDesc(
+    pResViewDesc: Out<'_, cudaResourceViewDesc>,
+    texObject: cudaTextureObject_t,
+) -> ApiResult {
+    let place = pResViewDesc.required("pResViewDesc")?;
+    context::ensure()?;
+    let mut view = CUDA_RESOURCE_VIEW_DESC::default();
+    driver!(cuTexObjectGetResourceViewDesc_v5000(&mut view, texObject))?;
+    let told = cudaResourceViewDesc {
+        format: cudaResourceViewFormat(view.format.0),
+        width: view.width,
+        height: view.height,
+        depth: view.depth,
+        firstMipmapLevel: view.firstMipmapLevel,
+        lastMipmapLevel: view.lastMipmapLevel,
+        firstLayer: view.firstLayer,
+        lastLayer: view.lastLayer,
+        ..Default::default()
+    };
+    if version() < 13_000 {
+        place.set_start::<VIEW_END_12>(&told)
+    } else {
+        place.set(told)
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! CUDA C++ programs of `tests/cuda`, compiled with NVIDIA's compiler from PyPI, run on our libraries.
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use crate::library;
+
+/// The packages of the compiler. Code that it makes runs on a driver of CUDA 13.0.
+const PACKAGES: [&str; 5] =
+    ["nvidia-cuda-nvcc", "nvidia-cuda-crt", "nvidia-nvvm", "nvidia-cuda-runtime", "nvidia-cuda-cccl"];
+const VERSION: &str = "13.0.*";
+
+/// Where the compiler is: the folder with `bin`, `include` and `lib`. None, and said so, if the registry is out of reach.
+pub(crate) fn compiler() -> Option<&'static Path> {
+    static COMPILER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    COMPILER
+        .get_or_init(|| {
+            let installed = install();
+            if let Err(why) = &installed {
+                eprintln!("SKIPPED: NVIDIA's compiler cannot be installed from PyPI, nothing was tested:\n{why}");
+            }
+            installed.ok()
+        })
+        .as_deref()
+}
+
+fn install() -> Result<PathBuf, String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cuda_compiler");
+    let toolkit = || {
+        let libraries = std::fs::read_dir(folder.join("lib")).ok()?.next()?.ok()?.path();
+        Some(libraries.join("site-packages/nvidia/cu13")).filter(|toolkit| toolkit.join("complete").exists())
+    };
+    if let Some(toolkit) = toolkit() {
+        return Ok(toolkit);
+    }
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let packages = PACKAGES.map(|package| format!("{package}=={VERSION}"));
+    run(Command::new(folder.join("bin/pip"))
+        .args(["install", "--quiet", "--disable-pip-version-check"])
+        .args(packages))?;
+    let libraries = std::fs::read_dir(folder.join("lib")).map_err(|error| error.to_string())?.next();
+    let libraries = libraries.ok_or("the environment has no packages")?.map_err(|error| error.to_string())?.path();
+    let found = libraries.join("site-packages/nvidia/cu13");
+    std::fs::write(found.join("complete"), "").map_err(|error| error.to_string())?;
+    Ok(found)
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let Output { status, stderr, .. } = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {}", String::from_utf8_lossy(&stderr))) }
+}
+
+/// The repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Compiles the sources, paths in `tests/cuda`, for the runtime of a major version; where the program is.
+pub(crate) fn build(toolkit: &Path, name: &str, sources: &[&str], major: u32, options: &[&str]) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}_{major}"));
+    std::fs::create_dir_all(&folder).expect("the scratch folder takes folders");
+    let libraries = library::folder();
+    for (built, linked) in [("libcuda.so.1", "libcuda.so"), (&*format!("libcudart.so.{major}"), "libcudart.so")] {
+        let link = folder.join(linked);
+        if link.symlink_metadata().is_ok() {
+            std::fs::remove_file(&link).expect("an old link can be removed");
+        }
+        symlink(libraries.join(built), &link).expect("the scratch folder takes links");
+    }
+    let program = folder.join("program");
+    let mut command = Command::new(toolkit.join("bin/nvcc"));
+    command.args(["-std=c++17", "-w", "-cudart", "shared", "-gencode", "arch=compute_75,code=compute_75", "-o"]);
+    command.arg(&program).args(options);
+    command.args(sources.iter().map(|source| root().join("tests/cuda").join(source)));
+    command.arg("-L").arg(&folder).arg("-L").arg(toolkit.join("lib")).arg("-lcuda");
+    run(&mut command).unwrap_or_else(|why| panic!("{why}"));
+    program
+}
+
+/// What a program prints. `prepare` adds arguments and settings.
+pub(crate) fn output(program: &Path, prepare: impl FnOnce(&mut Command)) -> String {
+    let mut command = Command::new(program);
+    command.env("LD_LIBRARY_PATH", library::folder());
+    for setting in ["CUDA_VERSION", "DEVICE", "DEVICE_COUNT", "THREADS", "LOG"] {
+        command.env_remove(format!("WARPLOOM_{setting}"));
+    }
+    prepare(&mut command);
+    let Output { status, stdout, stderr } = command.output().expect("the program starts");
+    let (printed, errors) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert!(status.success(), "{command:?}: {status}\n{printed}\n{errors}");
+    printed.into_owned()
+}
