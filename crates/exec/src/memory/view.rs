@@ -140,10 +140,8 @@ impl<'m> View<'m> {
     /// The extent that holds an access.
     #[inline(always)]
     fn find(&mut self, site: u32, address: u64, len: u64, kind: AccessKind) -> Result<Extent, Box<AccessFault>> {
-        let extent = self.recent.extents[site as usize % SITES];
-        let writable = kind == AccessKind::Load || !extent.read_only;
-        if extent.holds(address, len) && extent.epoch == self.memory.table.epoch() && writable {
-            return Ok(extent);
+        if self.knows(site, address, len, kind) {
+            return Ok(self.recent.extents[site as usize % SITES]);
         }
         self.look_up(site, address, len, kind)
     }
@@ -160,8 +158,19 @@ impl<'m> View<'m> {
     #[inline(always)]
     fn one_extent(&mut self, at: &Lanes<'_>, size: u64, kind: AccessKind) -> bool {
         let first = at.address(at.mask.trailing_zeros() as usize % LANES);
-        let Ok(extent) = self.find(at.site, first, size, kind) else { return false };
+        if !self.knows(at.site, first, size, kind) && self.look_up(at.site, first, size, kind).is_err() {
+            return false;
+        }
+        let extent = &self.recent.extents[at.site as usize % SITES];
         are_inside(at.bases, at.offset, at.mask, [extent.start, extent.span], size)
+    }
+
+    /// Whether the extent that the site has hit last holds an access, and is still what it was.
+    #[inline(always)]
+    fn knows(&self, site: u32, address: u64, len: u64, kind: AccessKind) -> bool {
+        let extent = &self.recent.extents[site as usize % SITES];
+        let allowed = extent.epoch == self.memory.table.epoch() && (kind == AccessKind::Load || !extent.read_only);
+        allowed && extent.holds(address, len)
     }
 
     /// Whether the `len` bytes from each half warp's first address on may be accessed, and are aligned to `size`.
@@ -173,7 +182,18 @@ impl<'m> View<'m> {
     /// [`View::both_halves`] of these addresses.
     #[inline(always)]
     fn halves(&mut self, site: u32, [low, high]: [u64; 2], len: u64, size: u64, kind: AccessKind) -> bool {
-        (low | high) & (size - 1) == 0 && self.find(site, low, len, kind).is_ok_and(|extent| extent.holds(high, len))
+        if (low | high) & (size - 1) != 0 {
+            return false;
+        }
+        if self.knows(site, low, len, kind) {
+            return self.recent.extents[site as usize % SITES].holds(high, len);
+        }
+        self.look_up_halves(site, [low, high], len, kind)
+    }
+
+    #[inline(never)]
+    fn look_up_halves(&mut self, site: u32, [low, high]: [u64; 2], len: u64, kind: AccessKind) -> bool {
+        self.look_up(site, low, len, kind).is_ok_and(|extent| extent.holds(high, len))
     }
 
     #[inline(always)]
@@ -283,11 +303,11 @@ impl<'m> View<'m> {
                 _ => {}
             }
         }
-        self.gather_vector(at, [out])
+        self.gather_any(at, [out])
     }
 
     /// Loads for a full warp whose `bases` lie as `spread` says, if that is a pattern and all of it may be accessed: false leaves `out`
-    /// as it was, and then [`View::gather`] does it or says why not. `first` are the addresses of the two halves' first lanes.
+    /// as it was, and then [`View::gather_any`] does it or says why not. `first` are the addresses of the two halves' first lanes.
     #[inline(always)]
     pub fn load_halves<T: Scalar>(&mut self, site: u32, spread: Spread, first: [u64; 2], out: &mut [T; LANES]) -> bool {
         let len = match spread {
@@ -371,6 +391,17 @@ impl<'m> View<'m> {
             }
             return Ok(());
         }
+        self.gather_any(at, out)
+    }
+
+    /// [`View::gather_vector`] of addresses that have no pattern, or not one that helps.
+    #[inline(always)]
+    pub fn gather_any<T: Scalar, const N: usize>(
+        &mut self,
+        at: Lanes<'_>,
+        out: [&mut [T; LANES]; N],
+    ) -> Result<(), Box<AccessFault>> {
+        let size = T::SIZE * N as u64;
         if !self.one_extent(&at, size, AccessKind::Load) {
             for lane in lanes(at.mask) {
                 self.check_aligned(at.site, at.address(lane), size, AccessKind::Load)

@@ -45,9 +45,12 @@ impl Decoder<'_> {
             // Halves never flush, and have no form without `.noftz`.
             Ir::Atom { op, space, ty, semantics, dst, addr, b, c, scope: _, noftz: _ } => {
                 let Place { space, base, offset } = self.address(*space, addr)?;
+                // A result that nobody reads makes it a reduction, which need not put the old values together.
                 let results = match dst {
-                    Some(regs) => regs.iter().map(|&reg| self.slot(reg)).collect::<Decoded<Vec<_>>>()?,
-                    None => Vec::new(),
+                    Some(regs) if regs.iter().any(|reg| self.counts.reads[reg.0 as usize] != 0) => {
+                        regs.iter().map(|&reg| self.slot(reg)).collect::<Decoded<Vec<_>>>()?
+                    }
+                    _ => Vec::new(),
                 };
                 let operands = b.iter().map(|&value| self.value(*ty, value)).collect::<Decoded<Vec<_>>>()?;
                 let replacement = c.map(|value| self.value(*ty, value)).transpose()?;

@@ -35,10 +35,14 @@ impl<T: Word + Scalar, const GENERIC: bool> LaneOp for LoadGlobal<T, GENERIC> {
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let how = machine.isa.gather();
         let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64);
-        let bases = &machine.frame.r64[inst.a as usize];
-        let first = [bases[0], bases[16]].map(|base| base.wrapping_add(inst.imm as i32 as u64));
-        if machine.view.load_halves(inst.b, spread, first, T::row_mut(&mut machine.frame, inst.d)) {
-            return Flow::Next;
+        // Two lanes of the addresses by themselves, only where nothing needs all: what the compiler has of some lanes it does not compute
+        // again in a vector.
+        if spread != Spread::Other {
+            let bases = &machine.frame.r64[inst.a as usize];
+            let first = [bases[0], bases[16]].map(|base| base.wrapping_add(inst.imm as i32 as u64));
+            if machine.view.load_halves(inst.b, spread, first, T::row_mut(&mut machine.frame, inst.d)) {
+                return Flow::Next;
+            }
         }
         gather::<T, GENERIC>(machine, inst, mask, spread, how)
     }
@@ -54,7 +58,7 @@ fn gather<T: Word + Scalar, const GENERIC: bool>(
     how: Gather,
 ) -> Flow {
     let mut out = *T::row(&machine.frame, inst.d);
-    match machine.view.gather(places!(machine, inst, mask, spread, how), &mut out) {
+    match machine.view.gather_any(places!(machine, inst, mask, spread, how), [&mut out]) {
         Ok(()) => {
             *T::row_mut(&mut machine.frame, inst.d) = out;
             Flow::Next

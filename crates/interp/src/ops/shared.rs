@@ -63,9 +63,9 @@ impl<B: Word + Into<u64>, T: Word + Scalar, const N: usize> LaneOp for LoadShare
         let size = T::BYTES * N;
         let pattern = machine.spread::<B>(inst, mask, size as u64);
         let bases = B::row(&machine.frame, inst.a);
-        let first = [bases[0], bases[HALF]].map(|base| base.address(inst.imm));
         let shared = &machine.cta.shared[..];
         if pattern != Spread::Other {
+            let first = [bases[0], bases[HALF]].map(|base| base.address(inst.imm));
             let slots = slots::<N>(machine.function, inst);
             let len = if pattern == Spread::Same { size } else { size * HALF };
             if let Some(low) = range(shared, first[0], len, size)
