@@ -184,6 +184,54 @@ fn thread_counts_of_barriers_are_answered_as_recorded() {
     }
 }
 
+/// What PTX reads and writes at once (PTX ISA 8.2.2, 8.5): strong scalars, of 16 bytes too. Some CTAs write all zeros and all ones by turns,
+/// others look for a mixture.
+#[test]
+fn strong_accesses_do_not_tear() {
+    let device = Device::with_threads(4);
+    let split128 = "mov.b128 {%d6, %d7}, %wide;";
+    let split64 = "mov.b64 {%r6, %r7}, %d6; cvt.u64.u32 %d6, %r6; cvt.u64.u32 %d7, %r7;";
+    for (load, split, zeros, ones) in [
+        (
+            "ld.relaxed.gpu.global.b128 %wide, [%d3];",
+            split128,
+            "st.relaxed.gpu.global.b128 [%d3], %none;",
+            "st.relaxed.gpu.global.b128 [%d3], %all;",
+        ),
+        (
+            "ld.acquire.sys.b128 %wide, [%d3];",
+            split128,
+            "atom.global.exch.b128 %wide, [%d3], %none;",
+            "st.release.gpu.global.b128 [%d3], %all;",
+        ),
+        (
+            "ld.volatile.global.u64 %d6, [%d3];",
+            split64,
+            "st.volatile.global.u64 [%d3], 0;",
+            "st.relaxed.gpu.u64 [%d3], -1;",
+        ),
+        ("ld.relaxed.gpu.global.u64 %d6, [%d3];", split64, "st.global.u64 [%d3], 0;", "st.global.u64 [%d3], -1;"),
+    ] {
+        let body = format!(
+            ".reg .b128 %wide, %none, %all;
+            ld.param.u64 %d3, [out]; add.u64 %d3, %d3, 256; mov.u64 %d4, 0; mov.u64 %d5, -1;
+            mov.b128 %none, {{%d4, %d4}}; mov.b128 %all, {{%d5, %d5}};
+            atom.global.add.u32 %r3, [%d3+64], 1;
+            MEET: ld.relaxed.gpu.global.u32 %r3, [%d3+64]; setp.lt.u32 %p1, %r3, 8; @%p1 bra MEET;
+            mov.u32 %r1, 0; mov.u32 %r4, 0; and.b32 %r5, %r0, 1; setp.eq.u32 %p2, %r5, 0; @%p2 bra WRITE;
+            READ: {load} {split} setp.ne.u64 %p3, %d6, %d7; @%p3 add.u32 %r1, %r1, 1;
+            add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 60000; @%p1 bra READ; bra DONE;
+            WRITE: {zeros} {ones} add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 60000; @%p1 bra WRITE;
+            DONE:"
+        );
+        let kernel =
+            device.kernel(&format!(".version 8.4\n.target sm_90\n.address_size 64\n{}", entry(&body))).unwrap();
+        let out = device.buffer(&[0; 128]);
+        device.launch(&kernel, Shape::new(8, 1), &[out]).unwrap_or_else(|fault| panic!("{load} {fault}"));
+        assert_eq!(device.words(out, 8), [0; 8], "{load}");
+    }
+}
+
 #[test]
 fn a_register_that_nobody_wrote_is_zero_whatever_ran_before() {
     let body = "mov.u32 %r3, %ctaid.x; setp.eq.u32 %p1, %r3, 0; @%p1 mov.u32 %r4, 77; @%p1 mov.u64 %d5, 78; cvt.u32.u64 %r5, %d5;

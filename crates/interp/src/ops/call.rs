@@ -150,6 +150,12 @@ struct Transfer<'f> {
 impl Transfer<'_> {
     fn run(self, local: &mut [Row32], from: Place, to: Place, mask: u32) {
         match (from, to) {
+            (Place::Word(source), Place::Word(target)) => {
+                u32::blend(&mut self.to.r32[target as usize], &self.from.r32[source as usize], mask);
+            }
+            (Place::Double(source), Place::Double(target)) => {
+                u64::blend(&mut self.to.r64[target as usize], &self.from.r64[source as usize], mask);
+            }
             (Place::Bytes(source, size), Place::Bytes(target, _)) => {
                 let (source, target) = (self.from_base + source, self.to_base + target);
                 if (source | target | size).is_multiple_of(4) {

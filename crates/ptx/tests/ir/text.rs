@@ -152,6 +152,7 @@ fn malformed_texts_are_refused_with_their_place() {
         ),
         (&kernel("Brkpt extra\n"), "line 5, column 7: expected the end of the line, found `extra`"),
         (&kernel("bra b0, then b1\n"), "line 5, column 9: expected `else`, found `then`"),
+        (&kernel("ret ; ret.uni\n"), "line 5, column 7: expected `loc` and a number, found `ret.uni`"),
         (&kernel("@x bra b0\n"), "line 5, column 2: expected `r` and a number, found `x`"),
         (
             &kernel("Bmsk mode: Clamp, dst: r0, pos: 0x1ffffffffffffffff, len: 0x0\n"),

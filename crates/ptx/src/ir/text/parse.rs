@@ -358,7 +358,9 @@ impl<'t> Parser<'t> {
             let line = if self.input.at_number() { self.input.number()? } else { 0 };
             let guard = if self.input.eat("@") { Some(Predicate::read(&mut self.input)?) } else { None };
             if let Some((kind, next)) = self.terminator()? {
-                let (_, loc) = self.source()?;
+                // How a branch is written, its text says.
+                let loc = if self.input.eat(";") { Some(self.loc()?) } else { None };
+                self.input.end_line()?;
                 let terminator = Terminator { guard, kind, next, line, loc };
                 body.blocks.push(Block { label, insts: start..body.insts.len() as u32, terminator });
                 return Ok(());
@@ -401,14 +403,19 @@ impl<'t> Parser<'t> {
     fn source(&mut self) -> Read<(MnemonicId, Option<LocId>)> {
         let (mut mnemonic, mut loc) = (MnemonicId::NONE, None);
         if self.input.eat(";") {
-            loc = self.input.try_id("loc");
-            if loc.is_none() {
+            if !self.input.at_id("loc") {
                 mnemonic = self.mnemonic()?;
-                loc = self.input.try_id("loc");
+            }
+            if self.input.at_id("loc") {
+                loc = Some(self.loc()?);
             }
         }
         self.input.end_line()?;
-        Ok((mnemonic, loc.map(|index| LocId::new(index as usize))))
+        Ok((mnemonic, loc))
+    }
+
+    fn loc(&mut self) -> Read<LocId> {
+        self.input.id("loc").map(|index| LocId::new(index as usize))
     }
 
     fn mnemonic(&mut self) -> Read<MnemonicId> {
