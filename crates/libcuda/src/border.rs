@@ -26,6 +26,6 @@ pub(crate) use call::{ApiResult, Call, enter, not_supported};
 pub(crate) use caller::calling_object;
 pub(crate) use host_memory::host_range;
 pub(crate) use identity::{IDENTITY_TABLE, identity_table};
-pub(crate) use image::{read_image, write_log};
+pub(crate) use image::{read_image, read_input, write_log};
 pub(crate) use launch::launch_attributes;
 pub(crate) use trace::{TraceArg, trace_through_debug};

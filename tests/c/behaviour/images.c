@@ -179,6 +179,59 @@ static void *link_parts(size_t *size, CUlinkState *state) {
     return image;
 }
 
+/* Every function that loads takes every kind of image, the one for fat binaries too (recorded). */
+static void of_every_kind(void) {
+    size_t size, bytes;
+    CUlinkState state;
+    unsigned char *fat = fat_binary(PTX, 52, PLAIN, KERNEL, sizeof KERNEL, &bytes);
+    const void *linked = link_parts(&size, &state);
+    const void *kinds[] = {KERNEL, fat, linked};
+    for (int index = 0; index < 3; index++) {
+        CUmodule module;
+        OK(cuModuleLoadData(&module, kinds[index]));
+        run(module);
+        OK(cuModuleLoadDataEx(&module, kinds[index], 0, NULL, NULL));
+        run(module);
+        OK(cuModuleLoadFatBinary(&module, kinds[index]));
+        run(module);
+    }
+    OK(cuLinkDestroy(state));
+    free(fat);
+}
+
+/* Inputs of a link that are not there, are not what they are called, or end where nothing can be read. */
+static void absurd_inputs(void) {
+    long page = sysconf(_SC_PAGESIZE);
+    char *room = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    HOLDS(room != MAP_FAILED && munmap(room + page, page) == 0);
+    char *text = room + page - sizeof KERNEL;
+    memcpy(text, KERNEL, sizeof KERNEL);
+    static const size_t sizes[] = {(size_t)1 << 20, (size_t)1 << 40, SIZE_MAX / 2, SIZE_MAX - 1, SIZE_MAX};
+    static const CUjitInputType types[] = {CU_JIT_INPUT_CUBIN, CU_JIT_INPUT_PTX, CU_JIT_INPUT_FATBINARY, CU_JIT_INPUT_OBJECT,
+                                           CU_JIT_INPUT_LIBRARY, (CUjitInputType)7, (CUjitInputType)-1};
+    CUlinkState state;
+    size_t size;
+    void *image;
+    OK(cuLinkCreate(0, NULL, NULL, &state));
+    for (size_t type = 0; type < sizeof types / sizeof *types; type++) {
+        IS(INVALID_VALUE, cuLinkAddData(state, types[type], NULL, 16, "nothing", 0, NULL, NULL));
+        IS(INVALID_VALUE, cuLinkAddData(state, types[type], text, 0, "empty", 0, NULL, NULL));
+        for (size_t index = 0; index < sizeof sizes / sizeof *sizes; index++)
+            HOLDS(cuLinkAddData(state, types[type], text, sizes[index], "beyond", 0, NULL, NULL) != CUDA_SUCCESS);
+        if (types[type] != CU_JIT_INPUT_PTX)
+            HOLDS(cuLinkAddData(state, types[type], text, sizeof KERNEL, "not of this kind", 0, NULL, NULL) != CUDA_SUCCESS);
+    }
+    IS(INVALID_VALUE, cuLinkAddData(state, CU_JIT_INPUT_PTX, text, sizeof KERNEL, "options", 1, NULL, NULL));
+    /* None of that is in the link, which goes on. */
+    OK(cuLinkAddData(state, CU_JIT_INPUT_PTX, text, sizeof KERNEL, "kernel.ptx", 0, NULL, NULL));
+    OK(cuLinkComplete(state, &image, &size));
+    CUmodule module;
+    OK(cuModuleLoadData(&module, image));
+    run(module);
+    OK(cuLinkDestroy(state));
+    munmap(room, page);
+}
+
 int main(int count, char **arguments) {
     const char *mode = count > 2 ? arguments[1] : "";
     size_t size;
@@ -205,6 +258,8 @@ int main(int count, char **arguments) {
         whole();
         only_machine_code();
         damaged();
+        of_every_kind();
+        absurd_inputs();
         OK(cuModuleGetLoadingMode(&loading));
         puts(loading == CU_MODULE_EAGER_LOADING ? "eager" : "lazy");
     }

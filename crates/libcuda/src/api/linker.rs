@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use parking_lot::Mutex;
 use warploom_abi::{CUjit_option, CUjitInputType, CUlinkState};
 use warploom_driver::linker::LinkInput;
-use warploom_driver::{DriverError, DriverResult, Handle};
+use warploom_driver::{DriverResult, Handle};
 
 use super::jit::{self, Jit};
 use super::module::read_file;
-use crate::border::{ApiResult, HostPtr, InArray, InStr, Out};
+use crate::border::{ApiResult, HostPtr, InArray, InStr, Out, read_input};
 use crate::process::driver;
 
 /// Where each link reports to: the program keeps the option values and log buffers of `cuLinkCreate` alive as long as the link.
@@ -83,12 +83,9 @@ pub(crate) fn cuLinkAddData_v2(
     optionValues: InArray<'_, HostPtr>,
 ) -> ApiResult {
     driver()?.link_logs(Handle::from_raw(state.0))?;
-    data.required("data")?;
-    if size == 0 {
-        return Err(DriverError::invalid_value("size is 0"));
-    }
+    let bytes = read_input(data, size)?;
     jit::read(numOptions, &options, &optionValues)?;
-    add(state, r#type, &input_name(&name), data.read_bytes("data", size)?)
+    add(state, r#type, &input_name(&name), bytes)
 }
 
 pub(crate) fn cuLinkAddFile(

@@ -80,11 +80,7 @@ pub(crate) fn cuModuleLoadDataEx(
 
 pub(crate) fn cuModuleLoadFatBinary(module: Out<'_, CUmodule>, fatCubin: HostPtr) -> ApiResult {
     let place = module.required("module")?;
-    let image = read_image(fatCubin)?;
-    if matches!(image, Image::Text(_)) {
-        return Err(DriverError::new(ErrorCode::InvalidImage, "text is no fat binary"));
-    }
-    place.set(load(&image, &JitOptions::default(), &mut JitLogs::default())?);
+    place.set(load(&read_image(fatCubin)?, &JitOptions::default(), &mut JitLogs::default())?);
     Ok(())
 }
 

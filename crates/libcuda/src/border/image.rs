@@ -37,6 +37,21 @@ pub(crate) fn read_image(pointer: HostPtr) -> DriverResult<Image> {
     Ok(Image::Text(text.to_bytes().into()))
 }
 
+/// A copy of the `size` bytes of an input of a link.
+///
+/// # Errors
+/// `InvalidValue` for NULL, for no bytes, and for more than are there.
+pub(crate) fn read_input(pointer: HostPtr, size: usize) -> DriverResult<Vec<u8>> {
+    let address = pointer.required("data")?;
+    if size == 0 {
+        return Err(DriverError::invalid_value("size is 0"));
+    }
+    host_range(address as u64, size as u64).read_if_there().ok_or_else(|| {
+        let reason = format!("size says {size} bytes at {address:#x}, where they are not");
+        DriverError::new(ErrorCode::InvalidValue, reason)
+    })
+}
+
 /// Whether the bytes at `address` are these. Looks no further than the first that differs: a text may be shorter.
 fn starts_with(address: usize, bytes: &[u8]) -> bool {
     // SAFETY: an image has a first byte, and a next one as long as those before are not those of a text's end.

@@ -88,12 +88,6 @@ const DIFFERENCES: &[Difference] = &[
         reason: "both refuse the call: the unit is not the default one, and the kernel has no such reference",
     },
     Difference {
-        functions: "cuModuleLoadFatBinary",
-        situations: CAPTURE,
-        ours: "INVALID_IMAGE",
-        reason: "the manual promises fat binaries only; the recorded driver takes text as well",
-    },
-    Difference {
         functions: "cuIpcOpenEventHandle",
         situations: CAPTURE,
         ours: "NOT_SUPPORTED",
