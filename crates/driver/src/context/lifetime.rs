@@ -28,7 +28,7 @@ impl Driver {
         let flags = check_flags(flags)?;
         self.sticky.check()?;
         let context = self.contexts.insert(|handle| self.new_context(handle, device, flags, false))?;
-        self.enter(Arc::clone(&context))?;
+        self.enter(Arc::clone(&context));
         Ok(context)
     }
 

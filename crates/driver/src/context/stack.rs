@@ -1,6 +1,10 @@
 //! The stack of contexts that each thread has. Its top is the thread's current context.
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
 
 use super::Context;
 use crate::driver::Driver;
@@ -8,14 +12,48 @@ use crate::handle::Handle;
 use crate::{DriverError, DriverResult, ErrorCode};
 
 thread_local! {
-    static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
+    static STACK: RefCell<Stack> = const { RefCell::new(Stack(Vec::new())) };
+    /// Tells threads apart that have no stack of their own any more; 0 for all others. It needs no destructor, so it outlives `STACK`.
+    static ENDING: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The thread's stack; a thread that is ending has none.
-fn with_stack<T>(use_stack: impl FnOnce(&mut Vec<Arc<Context>>) -> T) -> DriverResult<T> {
-    STACK
-        .try_with(|stack| use_stack(&mut stack.borrow_mut()))
-        .map_err(|_| DriverError::new(ErrorCode::InvalidContext, "the thread is ending"))
+/// The stacks of threads whose thread-local storage is gone: a process runs its exit handlers and the destructors of its static
+/// objects on the main thread after that, and they free what they hold.
+static ENDING_STACKS: Mutex<Option<HashMap<u64, Vec<Arc<Context>>>>> = Mutex::new(None);
+
+/// A thread's stack. That of the main thread outlives the thread's storage.
+struct Stack(Vec<Arc<Context>>);
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        if !self.0.is_empty() && is_main() {
+            let contexts = std::mem::take(&mut self.0);
+            with_ending_stack(|stack| *stack = contexts);
+        }
+    }
+}
+
+/// Whether the process began with this thread.
+fn is_main() -> bool {
+    let thread = std::fs::read_link("/proc/thread-self");
+    thread.is_ok_and(|thread| thread.file_name() == Some(std::process::id().to_string().as_ref()))
+}
+
+fn with_ending_stack<T>(use_stack: impl FnOnce(&mut Vec<Arc<Context>>) -> T) -> T {
+    static THREADS: AtomicU64 = AtomicU64::new(1);
+    if ENDING.get() == 0 {
+        ENDING.set(THREADS.fetch_add(1, Ordering::Relaxed));
+    }
+    use_stack(ENDING_STACKS.lock().get_or_insert_default().entry(ENDING.get()).or_default())
+}
+
+/// Uses the thread's stack.
+#[inline]
+fn with_stack<T>(use_stack: impl FnOnce(&mut Vec<Arc<Context>>) -> T) -> T {
+    if STACK.try_with(|_| ()).is_err() {
+        return with_ending_stack(use_stack);
+    }
+    STACK.with(|stack| use_stack(&mut stack.borrow_mut().0))
 }
 
 /// What the thread's top of stack is in for.
@@ -47,7 +85,7 @@ impl Driver {
             None => Top::None,
             Some(top) if !top.is_destroyed() => Top::Live(Arc::clone(top)),
             Some(top) => Top::Destroyed(top.handle(), top.is_primary()),
-        })?;
+        });
         match top {
             Top::Live(context) => Ok(context),
             Top::None => Err(no_context()),
@@ -66,13 +104,13 @@ impl Driver {
             if let Some(top) = stack.last_mut() {
                 *top = Arc::clone(&context);
             }
-        })?;
+        });
         Ok(context)
     }
 
     /// The handle of the calling thread's context, destroyed or not; NULL without one.
     pub fn current_handle(&self) -> Handle {
-        with_stack(|stack| stack.last().map(|top| top.handle())).ok().flatten().unwrap_or(Handle::NULL)
+        with_stack(|stack| stack.last().map(|top| top.handle())).unwrap_or(Handle::NULL)
     }
 
     /// The context of `handle`, or for NULL the calling thread's.
@@ -92,7 +130,8 @@ impl Driver {
             return Err(DriverError::invalid_value("the context is NULL"));
         }
         let context = self.contexts.lookup(handle)?;
-        with_stack(|stack| stack.push(context))
+        with_stack(|stack| stack.push(context));
+        Ok(())
     }
 
     /// Takes the calling thread's context from its stack.
@@ -100,7 +139,7 @@ impl Driver {
     /// # Errors
     /// `InvalidContext` without one.
     pub fn pop_current(&self) -> DriverResult<Handle> {
-        with_stack(|stack| stack.pop())?.map(|context| context.handle()).ok_or_else(no_context)
+        with_stack(|stack| stack.pop()).map(|context| context.handle()).ok_or_else(no_context)
     }
 
     /// Replaces the calling thread's context; NULL takes it away.
@@ -112,17 +151,17 @@ impl Driver {
         with_stack(|stack| {
             stack.pop();
             stack.extend(context);
-        })
+        });
+        Ok(())
     }
 
     /// Takes a context that is being destroyed from the top of the calling thread's stack.
     pub(super) fn leave(&self, context: &Arc<Context>) {
-        // A thread that is ending has no stack to leave.
-        let _ = with_stack(|stack| stack.pop_if(|top| Arc::ptr_eq(top, context)));
+        with_stack(|stack| stack.pop_if(|top| Arc::ptr_eq(top, context)));
     }
 
-    pub(super) fn enter(&self, context: Arc<Context>) -> DriverResult {
-        with_stack(|stack| stack.push(context))
+    pub(super) fn enter(&self, context: Arc<Context>) {
+        with_stack(|stack| stack.push(context));
     }
 }
 
