@@ -11,6 +11,7 @@ pub mod driver_interaction;
 pub mod error;
 pub mod event;
 pub mod execution;
+pub mod external_resource;
 pub mod graph;
 pub mod graph_exec;
 pub mod graph_node;

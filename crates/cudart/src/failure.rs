@@ -26,9 +26,14 @@ impl Failure {
     }
 
     /// What the driver's answer is called here. Both APIs use the same numbers; what only the driver knows is an unknown error.
+    /// That something is not done yet is an answer, and no error to remember.
     pub(crate) fn of_driver(result: CUresult) -> Failure {
         let code = cudaError(result.0);
         let known = code.name_and_text(13).is_some();
-        Failure { code: if known { code } else { cudaError::cudaErrorUnknown }, reason: None, remembered: true }
+        Failure {
+            code: if known { code } else { cudaError::cudaErrorUnknown },
+            reason: None,
+            remembered: code != cudaError::cudaErrorNotReady,
+        }
     }
 }

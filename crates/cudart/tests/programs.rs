@@ -2,6 +2,8 @@
 //!
 //! A folder is one program of several translation units. `//:` is followed by options of the compiler, `//@` by the major version of
 //! the runtime for functions that another major version has with other parameters.
+#[path = "support/compiler.rs"]
+mod compiler;
 #[path = "support/library.rs"]
 mod library;
 #[path = "support/program.rs"]
@@ -39,7 +41,7 @@ fn marked(texts: &[String], mark: &str) -> Vec<String> {
 
 #[test]
 fn programs_print_what_they_say() {
-    let Some(toolkit) = program::compiler() else { return };
+    let Some(toolkit) = compiler::compiler() else { return };
     let folder = program::root().join("tests/cuda");
     let mut wrong = Vec::new();
     for name in names(&folder).into_iter().filter(|name| !RECORDED.contains(&name.as_str()) && !name.ends_with(".h")) {

@@ -1,4 +1,6 @@
 //! `tests/cuda/scenarios.cu` and `tests/cuda/states.cu` print what NVIDIA's runtimes printed on an H100.
+#[path = "support/compiler.rs"]
+mod compiler;
 #[path = "support/library.rs"]
 mod library;
 #[path = "support/program.rs"]
@@ -13,7 +15,7 @@ fn settled(text: &str) -> String {
 
 #[test]
 fn every_line_is_as_recorded() {
-    let Some(toolkit) = program::compiler() else { return };
+    let Some(toolkit) = compiler::compiler() else { return };
     for major in [12, 13] {
         let golden = program::root().join(format!("tests/goldens/runtime/scenarios_{major}.golden"));
         let recorded = std::fs::read_to_string(golden).expect("the recording is there");
@@ -32,7 +34,7 @@ fn every_line_is_as_recorded() {
 
 #[test]
 fn states_of_the_process_are_as_recorded() {
-    let Some(toolkit) = program::compiler() else { return };
+    let Some(toolkit) = compiler::compiler() else { return };
     let built = program::build(toolkit, "states", &["states.cu"], 13, &[]);
     for state in ["nodevice", "host", "forked"] {
         let golden = program::root().join(format!("tests/goldens/runtime/{state}.txt"));
@@ -49,7 +51,7 @@ fn states_of_the_process_are_as_recorded() {
 
 #[test]
 fn a_driver_that_is_missing_or_too_old_is_insufficient() {
-    let Some(toolkit) = program::compiler() else { return };
+    let Some(toolkit) = compiler::compiler() else { return };
     let built = program::build(toolkit, "driver", &["states.cu"], 13, &[]);
     let answers = |version: &str| {
         format!(

@@ -23,6 +23,15 @@ fn check_pitch(pitch: usize, (width, height): Size) -> ApiResult {
     Ok(())
 }
 
+/// Arrays are in device memory, whatever else the kind of a copy says.
+fn check_place(kind: cudaMemcpyKind, memory: CUmemorytype) -> ApiResult {
+    if memory == CUmemorytype::CU_MEMORYTYPE_HOST {
+        let code = cudaError::cudaErrorInvalidMemcpyDirection;
+        return Err(Failure::new(code, format!("{kind:?}: arrays are in device memory")));
+    }
+    Ok(())
+}
+
 fn to_array(
     (dst, x, y): (CUarray, usize, usize),
     (src, spitch): (&Passed<'_, c_void>, usize),
@@ -33,7 +42,8 @@ fn to_array(
     if width == 0 || height == 0 {
         return Ok(None);
     }
-    let (source, _) = Way::of(kind)?.memory();
+    let (source, target) = Way::of(kind)?.memory();
+    check_place(kind, target)?;
     check_pitch(spitch, (width, height))?;
     Ok(Some(CUDA_MEMCPY2D {
         srcMemoryType: source,
@@ -60,7 +70,8 @@ fn from_array(
     if width == 0 || height == 0 {
         return Ok(None);
     }
-    let (_, target) = Way::of(kind)?.memory();
+    let (source, target) = Way::of(kind)?.memory();
+    check_place(kind, source)?;
     check_pitch(dpitch, (width, height))?;
     Ok(Some(CUDA_MEMCPY2D {
         srcMemoryType: ARRAY,

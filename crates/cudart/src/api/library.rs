@@ -1,6 +1,7 @@
 //! Library management.
 use std::ffi::{c_char, c_void};
 
+use warploom_abi::CUfunction_attribute;
 use warploom_abi::runtime::*;
 
 use crate::border::Passed;
@@ -97,6 +98,16 @@ pub fn cudaLibraryGetUnifiedFunction(
 ) -> ApiResult {
     context::ensure()?;
     driver!(cuLibraryGetUnifiedFunction_v12000(fptr.get(), library, symbol.get()))
+}
+
+pub fn cudaKernelSetAttributeForDevice(
+    kernel: cudaKernel_t,
+    attr: cudaFuncAttribute,
+    value: i32,
+    device: i32,
+) -> ApiResult {
+    let device = context::device(device)?;
+    driver!(cuKernelSetAttribute_v12000(CUfunction_attribute(attr.0), value, kernel, device))
 }
 
 pub fn cudaLibraryGetKernelCount(count: Passed<'_, u32>, lib: cudaLibrary_t) -> ApiResult {

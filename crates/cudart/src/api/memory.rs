@@ -90,6 +90,10 @@ pub fn cudaMallocManaged(devPtr: Out<'_, *mut c_void>, size: usize, flags: u32) 
         return Err(Failure::invalid_value(format!("flags {flags:#x}: cudaMemAttachGlobal or cudaMemAttachHost")));
     }
     context::ensure()?;
+    if size == 0 {
+        place.set(std::ptr::null_mut());
+        return Ok(());
+    }
     let mut address = 0;
     driver!(cuMemAllocManaged_v6000(&mut address, size, flags))?;
     place.set(pointer(address));

@@ -117,7 +117,7 @@ fn rows(
     }
     let (source, target) = Way::of(kind)?.memory();
     for (name, pitch) in [("dpitch", dpitch), ("spitch", spitch)] {
-        if width > pitch {
+        if height > 1 && width > pitch {
             let reason = format!("{name} is {pitch}, less than the {width} bytes of a row");
             return Err(Failure::new(cudaError::cudaErrorInvalidPitchValue, reason));
         }

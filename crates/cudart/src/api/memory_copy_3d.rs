@@ -46,6 +46,7 @@ pub(crate) fn driver_copy(parameters: &cudaMemcpy3DParms) -> ApiResult<Option<CU
     let (source_memory, target_memory) = Way::of(parameters.kind)?.memory();
     // With an array, widths and positions count elements.
     let arrays = [parameters.srcArray, parameters.dstArray];
+    let with_array = arrays.into_iter().any(|array| array != CUarray::NULL);
     let element = match arrays.into_iter().find(|array| *array != CUarray::NULL) {
         Some(array) => element_size(array)?,
         None => 1,
@@ -62,7 +63,7 @@ pub(crate) fn driver_copy(parameters: &cudaMemcpy3DParms) -> ApiResult<Option<CU
         if array != CUarray::NULL {
             return Ok(Side { memory: CUmemorytype::CU_MEMORYTYPE_ARRAY, array, pointer, position });
         }
-        if extent.height > 1 && width > pointer.pitch {
+        if !with_array && extent.height > 1 && width > pointer.pitch {
             let reason = format!("the pitch of the {name} is {}, less than the {width} bytes of a row", pointer.pitch);
             return Err(Failure::new(cudaError::cudaErrorInvalidPitchValue, reason));
         }

@@ -4,8 +4,8 @@ use std::mem::offset_of;
 use warploom_abi::runtime::*;
 use warploom_abi::{
     CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION, CU_TRSF_NORMALIZED_COORDINATES, CU_TRSF_READ_AS_INTEGER,
-    CU_TRSF_SEAMLESS_CUBEMAP, CU_TRSF_SRGB, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC,
-    CUaddress_mode, CUfilter_mode, CUresourceViewFormat, CUresourcetype,
+    CU_TRSF_SEAMLESS_CUBEMAP, CU_TRSF_SRGB, CUDA_ARRAY3D_DESCRIPTOR, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC,
+    CUDA_TEXTURE_DESC, CUaddress_mode, CUarray_format, CUfilter_mode, CUresourceViewFormat, CUresourcetype,
 };
 
 use super::array::{channel_format, driver_format};
@@ -109,6 +109,30 @@ fn texture(given: &cudaTextureDesc) -> CUDA_TEXTURE_DESC {
     }
 }
 
+/// Whole numbers that are read as they are have nothing between them. What no resource is, the driver says.
+fn check_filter(resource: &CUDA_RESOURCE_DESC, texture: &CUDA_TEXTURE_DESC) -> ApiResult {
+    if texture.filterMode != CUfilter_mode::CU_TR_FILTER_MODE_LINEAR || texture.flags & CU_TRSF_READ_AS_INTEGER == 0 {
+        return Ok(());
+    }
+    // SAFETY: every member of the union is valid for all bits, and the kind says which is set.
+    let (array, linear, rows) = unsafe { (resource.res.array, resource.res.linear, resource.res.pitch2D) };
+    let format = match resource.resType {
+        CUresourcetype::CU_RESOURCE_TYPE_LINEAR => linear.format,
+        CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => rows.format,
+        CUresourcetype::CU_RESOURCE_TYPE_ARRAY => {
+            let mut shape = CUDA_ARRAY3D_DESCRIPTOR::default();
+            driver!(cuArray3DGetDescriptor_v3020(&mut shape, array.hArray))?;
+            shape.Format
+        }
+        _ => return Ok(()),
+    };
+    if matches!(format, CUarray_format::CU_AD_FORMAT_FLOAT | CUarray_format::CU_AD_FORMAT_HALF) {
+        return Ok(());
+    }
+    let code = cudaError::cudaErrorInvalidFilterSetting;
+    Err(Failure::new(code, format!("elements of {format:?} that are read as they are cannot be interpolated")))
+}
+
 pub fn cudaCreateTextureObject(
     pTexObject: Out<'_, cudaTextureObject_t>,
     pResDesc: In<'_, cudaResourceDesc>,
@@ -131,6 +155,7 @@ pub fn cudaCreateTextureObject(
     });
     let view = view.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     context::ensure()?;
+    check_filter(&resource, &texture)?;
     let mut object = 0;
     driver!(cuTexObjectCreate_v5000(&mut object, &resource, &texture, view))?;
     place.set(object);

@@ -3,66 +3,165 @@
 //! External resource interoperability.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaImportExternalMemory() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaImportExternalMemory(
+    extMem_out: *mut cudaExternalMemory_t,
+    memHandleDesc: *const cudaExternalMemoryHandleDesc,
+) -> cudaError {
     static CALL: Call = Call::new("cudaImportExternalMemory", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::external_resource::cudaImportExternalMemory(arg(extMem_out), arg(memHandleDesc)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaExternalMemoryGetMappedBuffer() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaExternalMemoryGetMappedBuffer(
+    devPtr: *mut *mut core::ffi::c_void,
+    extMem: cudaExternalMemory_t,
+    bufferDesc: *const cudaExternalMemoryBufferDesc,
+) -> cudaError {
     static CALL: Call = Call::new("cudaExternalMemoryGetMappedBuffer", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::external_resource::cudaExternalMemoryGetMappedBuffer(arg(devPtr), arg(extMem), arg(bufferDesc)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaExternalMemoryGetMappedMipmappedArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaExternalMemoryGetMappedMipmappedArray(
+    mipmap: *mut cudaMipmappedArray_t,
+    extMem: cudaExternalMemory_t,
+    mipmapDesc: *const cudaExternalMemoryMipmappedArrayDesc,
+) -> cudaError {
     static CALL: Call = Call::new("cudaExternalMemoryGetMappedMipmappedArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::external_resource::cudaExternalMemoryGetMappedMipmappedArray(arg(mipmap), arg(extMem), arg(mipmapDesc))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDestroyExternalMemory() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDestroyExternalMemory(extMem: cudaExternalMemory_t) -> cudaError {
     static CALL: Call = Call::new("cudaDestroyExternalMemory", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::external_resource::cudaDestroyExternalMemory(arg(extMem)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaImportExternalSemaphore() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaImportExternalSemaphore(
+    extSem_out: *mut cudaExternalSemaphore_t,
+    semHandleDesc: *const cudaExternalSemaphoreHandleDesc,
+) -> cudaError {
     static CALL: Call = Call::new("cudaImportExternalSemaphore", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::external_resource::cudaImportExternalSemaphore(arg(extSem_out), arg(semHandleDesc)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaSignalExternalSemaphoresAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaSignalExternalSemaphoresAsync(
+    extSemArray: *const cudaExternalSemaphore_t,
+    paramsArray: *const cudaExternalSemaphoreSignalParams,
+    numExtSems: u32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaSignalExternalSemaphoresAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::external_resource::cudaSignalExternalSemaphoresAsync_v2(
+                DefaultStream::Legacy,
+                arg(extSemArray),
+                arg(paramsArray),
+                arg(numExtSems),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaSignalExternalSemaphoresAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaSignalExternalSemaphoresAsync_ptsz(
+    extSemArray: *const cudaExternalSemaphore_t,
+    paramsArray: *const cudaExternalSemaphoreSignalParams,
+    numExtSems: u32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaSignalExternalSemaphoresAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::external_resource::cudaSignalExternalSemaphoresAsync_v2(
+                DefaultStream::PerThread,
+                arg(extSemArray),
+                arg(paramsArray),
+                arg(numExtSems),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaWaitExternalSemaphoresAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaWaitExternalSemaphoresAsync(
+    extSemArray: *const cudaExternalSemaphore_t,
+    paramsArray: *const cudaExternalSemaphoreWaitParams,
+    numExtSems: u32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaWaitExternalSemaphoresAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::external_resource::cudaWaitExternalSemaphoresAsync_v2(
+                DefaultStream::Legacy,
+                arg(extSemArray),
+                arg(paramsArray),
+                arg(numExtSems),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaWaitExternalSemaphoresAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaWaitExternalSemaphoresAsync_ptsz(
+    extSemArray: *const cudaExternalSemaphore_t,
+    paramsArray: *const cudaExternalSemaphoreWaitParams,
+    numExtSems: u32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaWaitExternalSemaphoresAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::external_resource::cudaWaitExternalSemaphoresAsync_v2(
+                DefaultStream::PerThread,
+                arg(extSemArray),
+                arg(paramsArray),
+                arg(numExtSems),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDestroyExternalSemaphore() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDestroyExternalSemaphore(extSem: cudaExternalSemaphore_t) -> cudaError {
     static CALL: Call = Call::new("cudaDestroyExternalSemaphore", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::external_resource::cudaDestroyExternalSemaphore(arg(extSem)) }
+    })
 }

@@ -4,7 +4,7 @@
 
 use warploom_abi::runtime::*;
 use warploom_cudart::api;
-use warploom_cudart::border::{Call, arg, enter, not_supported};
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
@@ -152,7 +152,15 @@ pub(crate) unsafe extern "C" fn cudaLibraryEnumerateKernels(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaKernelSetAttributeForDevice() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaKernelSetAttributeForDevice(
+    kernel: cudaKernel_t,
+    attr: cudaFuncAttribute,
+    value: i32,
+    device: i32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaKernelSetAttributeForDevice", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::library::cudaKernelSetAttributeForDevice(arg(kernel), arg(attr), arg(value), arg(device)) }
+    })
 }

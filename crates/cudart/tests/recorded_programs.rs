@@ -1,0 +1,174 @@
+//! The programs of `tests/cuda_recorded` print what they print with NVIDIA's driver and runtime library on real hardware, line by line.
+//!
+//! `WARPLOOM_TEST_TOOLKIT=12` takes the headers and the library of CUDA 12 instead of 13, `WARPLOOM_TEST_PROGRAMS` a list of programs
+//! instead of all.
+#[path = "support/compiler.rs"]
+mod compiler;
+#[path = "support/library.rs"]
+mod library;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// The exit status of `build.py` when the headers cannot be had.
+const UNAVAILABLE: i32 = 75;
+/// Programs at the same time: they are built and run on machines of two cores.
+const JOBS: usize = 2;
+/// Longer than any program takes, also in a debug build.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cuda_recorded")
+}
+
+fn setting(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The built programs by their names; none, and why, when the headers are not there.
+fn build(compiler: &Path, toolkit: &str) -> Result<BTreeMap<String, PathBuf>, String> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("recorded_programs_{toolkit}"));
+    std::fs::create_dir_all(&folder).expect("the scratch folder takes folders");
+    let chosen = setting("WARPLOOM_TEST_PROGRAMS").unwrap_or_default();
+    let output = Command::new("python3")
+        .arg(programs().join("build.py"))
+        .arg(&folder)
+        .args(["--toolkit", toolkit, "--jobs", &JOBS.to_string(), "--compiler"])
+        .arg(compiler)
+        .arg("--libcuda")
+        .arg(library::folder().join("libcuda.so.1"))
+        .args(chosen.split_whitespace())
+        .output()
+        .map_err(|error| format!("python3 does not start: {error}"))?;
+    let (listed, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.code() == Some(UNAVAILABLE) {
+        return Err(errors.trim().to_owned());
+    }
+    assert!(output.status.success(), "the programs are not built:\n{errors}");
+    Ok(listed.lines().map(|name| (name.to_owned(), folder.join("programs").join(name))).collect())
+}
+
+/// What a program prints, which must end well and in time.
+fn run(program: &Path) -> Result<String, String> {
+    let mut command = Command::new(program);
+    command
+        .env("LD_LIBRARY_PATH", library::folder())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdin(Stdio::null());
+    for name in ["CUDA_VERSION", "DEVICE", "DEVICE_COUNT", "THREADS", "LOG"] {
+        command.env_remove(format!("WARPLOOM_{name}"));
+    }
+    let mut child = command.spawn().map_err(|error| format!("does not start: {error}"))?;
+    let (mut printed, mut errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    let read = std::thread::spawn(move || {
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut printed, &mut text).map(|_| text)
+    });
+    let complaints = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut errors, &mut bytes).map(|_| bytes)
+    });
+    let start = Instant::now();
+    let status = loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) => break status,
+            None if start.elapsed() > PATIENCE => {
+                child.kill().map_err(|error| error.to_string())?;
+                child.wait().map_err(|error| error.to_string())?;
+                return Err(format!("has not ended in {PATIENCE:?}"));
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    let text = read.join().expect("the reader lives").map_err(|error| format!("prints no text: {error}"))?;
+    if !status.success() {
+        let complaints = complaints.join().expect("the reader lives").unwrap_or_default();
+        let last = text.lines().last().unwrap_or("nothing");
+        return Err(format!("{status} after \"{last}\": {}", String::from_utf8_lossy(&complaints).trim()));
+    }
+    Ok(text)
+}
+
+/// What NVIDIA's libraries printed: the file for the toolkit, or the one for all.
+fn expected(name: &str, toolkit: &str) -> String {
+    let own = programs().join(format!("{name}.{toolkit}.txt"));
+    let common = programs().join(format!("{name}.txt"));
+    let file = if own.exists() { own } else { common };
+    std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+/// The first lines that differ.
+fn compare(ours: &str, theirs: &str) -> Result<(), String> {
+    let (mut ours, mut theirs) = (ours.lines(), theirs.lines());
+    let mut differences = Vec::new();
+    for number in 1.. {
+        let (our, their) = (ours.next(), theirs.next());
+        if our.is_none() && their.is_none() {
+            break;
+        }
+        if our != their {
+            differences.push(format!(
+                "    {number}: {}\n    not: {}",
+                our.unwrap_or("(end)"),
+                their.unwrap_or("(end)")
+            ));
+        }
+    }
+    let count = differences.len();
+    differences.truncate(3);
+    if count == 0 { Ok(()) } else { Err(format!("{count} lines differ\n{}", differences.join("\n"))) }
+}
+
+/// The programs that need what is not implemented, each with the reason.
+fn not_yet() -> BTreeMap<String, String> {
+    let list = std::fs::read_to_string(programs().join("not_yet.txt")).expect("the list is there");
+    let lines = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .map(|line| line.split_once(": ").expect("a name and a reason"))
+        .map(|(name, reason)| (name.to_owned(), reason.to_owned()))
+        .collect()
+}
+
+#[test]
+fn programs_print_what_they_print_on_hardware() {
+    let toolkit = setting("WARPLOOM_TEST_TOOLKIT").unwrap_or_else(|| "13".into());
+    let Some(compiler) = compiler::compiler() else { return };
+    let built = match build(compiler, &toolkit) {
+        Ok(built) => built,
+        Err(reason) => {
+            eprintln!("SKIPPED: {reason}");
+            return;
+        }
+    };
+    let (queue, next) = (Vec::from_iter(&built), AtomicUsize::new(0));
+    let results = Mutex::new(BTreeMap::new());
+    std::thread::scope(|scope| {
+        for _ in 0..JOBS {
+            scope.spawn(|| {
+                while let Some((name, program)) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let result = run(program).and_then(|ours| compare(&ours, &expected(name, &toolkit)));
+                    results.lock().expect("no runner panicked").insert((*name).clone(), result);
+                }
+            });
+        }
+    });
+    let not_yet = not_yet();
+    let results = results.into_inner().expect("no runner panicked");
+    let passed = results.values().filter(|result| result.is_ok()).count();
+    println!("{} programs, {passed} as on hardware", results.len());
+    let mut wrong = Vec::new();
+    for (name, result) in &results {
+        match (result, not_yet.get(name)) {
+            (Ok(()), None) => {}
+            (Ok(()), Some(_)) => wrong.push(format!("{name} works: take it from not_yet.txt")),
+            (Err(difference), Some(reason)) => println!("{name} (known: {reason}) {difference}"),
+            (Err(difference), None) => wrong.push(format!("{name} {difference}")),
+        }
+    }
+    assert!(wrong.is_empty(), "toolkit {toolkit}:\n{}", wrong.join("\n"));
+}

@@ -1,0 +1,94 @@
+// NULL, flags that are none, and sizes that cannot be, all over the library. No call has an effect.
+#include "show.h"
+
+__global__ void kernel(int *p) { *p = 1; }
+static int plain;
+
+int main() {
+    void *pointer = nullptr;
+    size_t size = 0;
+    int number = 0;
+    unsigned flags = 0;
+    int *memory = zeros<int>(64);
+    cudaStream_t stream;
+    cudaEvent_t event;
+    cudaArray_t array;
+    cudaPitchedPtr pitched;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaEventCreate(&event));
+
+    CALL(cudaMallocHost((void **)nullptr, 16));
+    CALL(cudaHostAlloc(nullptr, 16, 0));
+    CALL(cudaHostAlloc(&pointer, 16, 0x100));
+    CALL(cudaHostGetDevicePointer(nullptr, memory, 0));
+    CALL(cudaHostGetFlags(nullptr, memory));
+    CALL(cudaHostGetFlags(&flags, memory));
+    CALL(cudaMallocManaged((void **)nullptr, 16));
+    CALL(cudaMallocManaged(&pointer, 16, 0x100));
+    CALL(cudaMallocManaged(&pointer, 0));
+    CALL(cudaMallocPitch((void **)nullptr, &size, 16, 16));
+    CALL(cudaMalloc3D(nullptr, make_cudaExtent(16, 1, 1)));
+    CALL(cudaMalloc3D(&pitched, make_cudaExtent(0, 1, 1)));
+    CALL(cudaMallocArray(nullptr, nullptr, 16, 16));
+    CALL(cudaFreeArray(nullptr));
+    CALL(cudaFreeHost(nullptr));
+    CALL(cudaFreeHost(&plain));
+    CALL(cudaMemGetInfo(&size, nullptr));
+    LAST();
+    CALL(cudaMemcpy(nullptr, memory, 16, cudaMemcpyDeviceToHost));
+    CALL(cudaMemcpy(memory, nullptr, 16, cudaMemcpyHostToDevice));
+    CALL(cudaMemcpy(memory, memory, 16, (cudaMemcpyKind)17));
+    CALL(cudaMemcpy2D(&plain, 1, memory, 16, 4, 1, cudaMemcpyDeviceToHost));
+    CALL(cudaMemcpy3D(nullptr));
+    CALL(cudaMemcpyToSymbol(plain, &number, sizeof number));
+    CALL(cudaGetSymbolAddress(&pointer, plain));
+    CALL(cudaGetSymbolSize(&size, plain));
+    CALL(cudaMemset2D(memory, 4, 0, 16, 2));
+    LAST();
+    CALL(cudaStreamCreate(nullptr));
+    CALL(cudaStreamCreateWithFlags(&stream, 0x100));
+    CALL(cudaStreamGetFlags(stream, nullptr));
+    CALL(cudaStreamGetPriority(stream, nullptr));
+    CALL(cudaStreamGetId(stream, nullptr));
+    CALL(cudaStreamWaitEvent(stream, nullptr, 0));
+    CALL(cudaStreamWaitEvent(stream, event, 0x100));
+    CALL(cudaStreamAddCallback(stream, nullptr, nullptr, 0));
+    CALL(cudaLaunchHostFunc(stream, nullptr, nullptr));
+    CALL(cudaDeviceGetStreamPriorityRange(nullptr, nullptr));
+    LAST();
+    CALL(cudaEventCreate(nullptr));
+    CALL(cudaEventCreateWithFlags(&event, 0x100));
+    CALL(cudaEventRecord(nullptr));
+    CALL(cudaEventSynchronize(nullptr));
+    CALL(cudaEventElapsedTime(nullptr, event, event));
+    CALL(cudaEventDestroy(nullptr));
+    CALL(cudaEventRecordWithFlags(event, stream, 0x100));
+    LAST();
+    CALL(cudaFuncGetAttributes(nullptr, kernel));
+    cudaFuncAttributes attributes;
+    CALL(cudaFuncGetAttributes(&attributes, (const void *)nullptr));
+    CALL(cudaFuncGetAttributes(&attributes, (const void *)&plain));
+    CALL(cudaFuncSetAttribute((const void *)kernel, (cudaFuncAttribute)77, 1));
+    CALL(cudaFuncSetCacheConfig((const void *)kernel, (cudaFuncCache)9));
+    CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor(nullptr, kernel, 64, 0));
+    CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&number, kernel, 0, 0));
+    CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&number, kernel, 64, 0));
+    LAST();
+    CALL(cudaLaunchKernel((const void *)nullptr, dim3(1), dim3(1), nullptr, 0, nullptr));
+    CALL(cudaLaunchKernel((const void *)&plain, dim3(1), dim3(1), nullptr, 0, nullptr));
+    LAST();
+    CALL(cudaPointerGetAttributes(nullptr, memory));
+    CALL(cudaDeviceCanAccessPeer(nullptr, 0, 0));
+    CALL(cudaGraphCreate(nullptr, 0));
+    cudaGraph_t graph;
+    CALL(cudaGraphCreate(&graph, 1));
+    CALL(cudaStreamBeginCapture(stream, (cudaStreamCaptureMode)9));
+    CALL(cudaStreamEndCapture(stream, &graph));
+    CALL(cudaCreateTextureObject(nullptr, nullptr, nullptr, nullptr));
+    CALL(cudaCreateSurfaceObject(nullptr, nullptr));
+    CALL(cudaDestroyTextureObject(0));
+    CALL(cudaDestroySurfaceObject(0));
+    (void)array;
+    LAST();
+    return 0;
+}

@@ -1,0 +1,77 @@
+// Copies of boxes between host memory, device memory and arrays, with positions in them.
+#include "show.h"
+
+enum { WIDTH = 10, HEIGHT = 6, DEPTH = 4 };
+static int host[DEPTH][HEIGHT][WIDTH], back[DEPTH][HEIGHT][WIDTH];
+
+int main() {
+    for (int index = 0; index < WIDTH * HEIGHT * DEPTH; index++) (&host[0][0][0])[index] = index;
+    cudaExtent bytes = make_cudaExtent(WIDTH * sizeof(int), HEIGHT, DEPTH);
+    cudaPitchedPtr memory;
+    OK(cudaMalloc3D(&memory, bytes));
+    OK(cudaMemset3D(memory, 0xff, bytes));
+    cudaMemcpy3DParms copy = {};
+    copy.srcPtr = make_cudaPitchedPtr(host, WIDTH * sizeof(int), WIDTH, HEIGHT);
+    copy.dstPtr = memory;
+    copy.extent = make_cudaExtent(4 * sizeof(int), 3, 2);
+    copy.srcPos = make_cudaPos(2 * sizeof(int), 1, 1);
+    copy.dstPos = make_cudaPos(5 * sizeof(int), 2, 2);
+    copy.kind = cudaMemcpyHostToDevice;
+    CALL(cudaMemcpy3D(&copy));
+    cudaMemcpy3DParms home = {};
+    home.srcPtr = memory;
+    home.dstPtr = make_cudaPitchedPtr(back, WIDTH * sizeof(int), WIDTH, HEIGHT);
+    home.extent = bytes;
+    home.kind = cudaMemcpyDeviceToHost;
+    CALL(cudaMemcpy3D(&home));
+    SHOW(back[2][2][5] == host[1][1][2]);
+    SHOW(back[3][4][8] == host[2][3][5]);
+    SHOW(back[2][2][4]);
+    SHOW(back[1][2][5]);
+    cudaArray_t array;
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<int>();
+    OK(cudaMalloc3DArray(&array, &format, make_cudaExtent(WIDTH, HEIGHT, DEPTH)));
+    cudaMemcpy3DParms in = {};
+    in.srcPtr = make_cudaPitchedPtr(host, WIDTH * sizeof(int), WIDTH, HEIGHT);
+    in.dstArray = array;
+    in.extent = make_cudaExtent(WIDTH, HEIGHT, DEPTH);
+    in.kind = cudaMemcpyHostToDevice;
+    CALL(cudaMemcpy3D(&in));
+    cudaMemcpy3DParms out = {};
+    out.srcArray = array;
+    out.srcPos = make_cudaPos(3, 1, 2);
+    out.dstPtr = memory;
+    out.extent = make_cudaExtent(5, 4, 2);
+    out.kind = cudaMemcpyDeviceToDevice;
+    cudaStream_t stream;
+    OK(cudaStreamCreate(&stream));
+    CALL(cudaMemcpy3DAsync(&out, stream));
+    CALL(cudaMemcpy3DAsync(&home, stream));
+    CALL(cudaStreamSynchronize(stream));
+    SHOW(back[0][0][0] == host[2][1][3]);
+    SHOW(back[1][3][4] == host[3][4][7]);
+    SHOW(back[2][2][5] == host[1][1][2]);
+    cudaMemcpy3DParms wrong = {};
+    CALL(cudaMemcpy3D(&wrong));
+    wrong = in;
+    wrong.extent = make_cudaExtent(WIDTH + 1, HEIGHT, DEPTH);
+    CALL(cudaMemcpy3D(&wrong));
+    wrong = in;
+    wrong.dstPtr = memory;
+    CALL(cudaMemcpy3D(&wrong));
+    wrong = in;
+    wrong.kind = (cudaMemcpyKind)8;
+    CALL(cudaMemcpy3D(&wrong));
+    wrong = in;
+    wrong.kind = cudaMemcpyDeviceToHost;
+    CALL(cudaMemcpy3D(&wrong));
+    wrong = copy;
+    wrong.extent = make_cudaExtent(0, 0, 0);
+    CALL(cudaMemcpy3D(&wrong));
+    wrong = copy;
+    wrong.extent.width = WIDTH * sizeof(int) * 4;
+    CALL(cudaMemcpy3D(&wrong));
+    LAST();
+    CALL(cudaFreeArray(array));
+    return 0;
+}

@@ -1,0 +1,67 @@
+// Making streams: flags, priorities, identities, and the streams that are always there.
+#include "show.h"
+
+int main() {
+    cudaStream_t plain, free_one, urgent, other;
+    unsigned flags = 9;
+    int least = 9, greatest = 9, priority = 9, device = 9;
+    CALL(cudaStreamCreate(&plain));
+    CALL(cudaStreamGetFlags(plain, &flags));
+    SHOW(flags);
+    CALL(cudaStreamCreateWithFlags(&free_one, cudaStreamNonBlocking));
+    CALL(cudaStreamGetFlags(free_one, &flags));
+    SHOW(flags);
+    CALL(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    SHOW(least);
+    SHOW(greatest <= -1);
+    CALL(cudaStreamCreateWithPriority(&urgent, cudaStreamDefault, -1));
+    CALL(cudaStreamGetPriority(urgent, &priority));
+    SHOW(priority);
+    CALL(cudaStreamCreateWithPriority(&other, cudaStreamNonBlocking, 100));
+    CALL(cudaStreamGetPriority(other, &priority));
+    SHOW(priority);
+    CALL(cudaStreamCreateWithPriority(&other, cudaStreamNonBlocking, -100));
+    CALL(cudaStreamGetPriority(other, &priority));
+    SHOW(priority == greatest);
+    CALL(cudaStreamGetPriority(nullptr, &priority));
+    SHOW(priority);
+    CALL(cudaStreamGetDevice(plain, &device));
+    SHOW(device);
+    unsigned long long one = 0, two = 0, three = 0;
+    CALL(cudaStreamGetId(plain, &one));
+    CALL(cudaStreamGetId(urgent, &two));
+    CALL(cudaStreamGetId(nullptr, &three));
+    SHOW(one != two && two != three && one != three);
+    unsigned long long legacy = 0, own = 0;
+    CALL(cudaStreamGetId(cudaStreamLegacy, &legacy));
+    CALL(cudaStreamGetId(cudaStreamPerThread, &own));
+    SHOW(legacy == three);
+    SHOW(own != three);
+    CALL(cudaStreamGetFlags(nullptr, &flags));
+    SHOW(flags);
+    CALL(cudaStreamGetFlags(cudaStreamPerThread, &flags));
+    SHOW(flags);
+    CALL(cudaStreamQuery(plain));
+    CALL(cudaStreamQuery(nullptr));
+    CALL(cudaStreamQuery(cudaStreamLegacy));
+    CALL(cudaStreamQuery(cudaStreamPerThread));
+    CALL(cudaStreamSynchronize(cudaStreamPerThread));
+    CALL(cudaStreamDestroy(plain));
+    CALL(cudaStreamDestroy(nullptr));
+    CALL(cudaStreamDestroy(cudaStreamLegacy));
+    CALL(cudaStreamDestroy(cudaStreamPerThread));
+    LAST();
+    cudaStreamAttrValue value = {};
+    CALL(cudaStreamGetAttribute(free_one, cudaStreamAttributeSynchronizationPolicy, &value));
+    value.syncPolicy = cudaSyncPolicyYield;
+    CALL(cudaStreamSetAttribute(free_one, cudaStreamAttributeSynchronizationPolicy, &value));
+    CALL(cudaStreamCopyAttributes(urgent, free_one));
+    memset(&value, 0, sizeof value);
+    CALL(cudaStreamGetAttribute(urgent, cudaStreamAttributeSynchronizationPolicy, &value));
+    SHOW(value.syncPolicy);
+    CALL(cudaStreamGetAttribute(urgent, cudaStreamAttributePriority, &value));
+    SHOW(value.priority);
+    CALL(cudaStreamGetAttribute(urgent, (cudaStreamAttrID)77, &value));
+    LAST();
+    return 0;
+}
