@@ -64,3 +64,49 @@ fn a_stripped_program_is_told_how_to_link() {
         assert!(errors.contains("-cudart shared"), "{version}: {errors}");
     }
 }
+
+/// Programs, what nvcc is to be told in more than the files, and what they print.
+const PROGRAMS: [(&str, &[&str], &str); 2] =
+    [("vector_add.cu", &[], "100000 sums are right\n"), ("managed.cu", &[], "no error: 2018 42 41 10 20 30 40\n")];
+
+#[test]
+fn programs_run_however_the_runtime_was_linked() {
+    for toolkit in toolkits() {
+        let version = toolkit.version();
+        for (source, options, expected) in PROGRAMS {
+            for runtime in ["static", "shared"] {
+                let name = format!("{}-{runtime}", source.trim_end_matches(".cu"));
+                let options = [options, &["-cudart", runtime]].concat();
+                let program = compile(toolkit, &[source], &name, &options);
+                let (printed, errors, success) = run(warploom().args(["run", "--"]).arg(&program));
+                assert_eq!(
+                    (printed.as_str(), errors.as_str(), success),
+                    (expected, "", true),
+                    "{name}, CUDA {version}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn translation_units_keep_their_kernels_and_constants_apart() {
+    for toolkit in toolkits() {
+        let version = toolkit.version();
+        for (runtime, mode) in [("static", "-rdc=false"), ("shared", "-rdc=false"), ("static", "-rdc=true")] {
+            let units = [("first", "-DFACTOR=3"), ("second", "-DFACTOR=50")].map(|(unit, factor)| {
+                let name = format!("{unit}-{runtime}{mode}.o");
+                let options = ["-c", mode, factor, &format!("-DUNIT={unit}"), "-DSUMMAND=1+FACTOR/5"];
+                compile(toolkit, &["unit.cu"], &name, &options).display().to_string()
+            });
+            let program = compile(toolkit, &["units.cu"], "units", &[&units[0], &units[1], mode, "-cudart", runtime]);
+            let (printed, errors, success) = run(warploom().args(["run", "--"]).arg(&program));
+            // (1 * 3 + 1) * 50 + 11
+            assert_eq!(
+                (printed.as_str(), errors.as_str(), success),
+                ("211 no error\n", "", true),
+                "{runtime} {mode}, CUDA {version}"
+            );
+        }
+    }
+}
