@@ -1,6 +1,8 @@
 //! Memory management: copies of boxes, between linear memory and arrays.
 use warploom_abi::runtime::*;
-use warploom_abi::{CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY3D, CUarray, CUarray_format, CUmemorytype, CUstream};
+use warploom_abi::{
+    CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUarray_format, CUmemorytype, CUstream,
+};
 
 use super::memory_copy::{Way, either};
 use crate::border::{DefaultStream, In};
@@ -112,5 +114,62 @@ pub fn cudaMemcpy3DAsync(default: DefaultStream, p: In<'_, cudaMemcpy3DParms>, s
     match driver_copy(&parameters)? {
         None => Ok(()),
         Some(copy) => driver!(cuMemcpy3DAsync_v3020(&copy, default.stream(stream))),
+    }
+}
+
+/// The copy between two devices that a caller describes; none if it is empty.
+fn peer_copy(parameters: &cudaMemcpy3DPeerParms) -> ApiResult<Option<CUDA_MEMCPY3D_PEER>> {
+    let (source, target) = (context::primary(parameters.srcDevice)?, context::primary(parameters.dstDevice)?);
+    let copy = driver_copy(&cudaMemcpy3DParms {
+        srcArray: parameters.srcArray,
+        srcPos: parameters.srcPos,
+        srcPtr: parameters.srcPtr,
+        dstArray: parameters.dstArray,
+        dstPos: parameters.dstPos,
+        dstPtr: parameters.dstPtr,
+        extent: parameters.extent,
+        kind: cudaMemcpyKind::cudaMemcpyDeviceToDevice,
+    })?;
+    Ok(copy.map(|copy| CUDA_MEMCPY3D_PEER {
+        srcXInBytes: copy.srcXInBytes,
+        srcY: copy.srcY,
+        srcZ: copy.srcZ,
+        srcMemoryType: copy.srcMemoryType,
+        srcDevice: copy.srcDevice,
+        srcArray: copy.srcArray,
+        srcContext: source,
+        srcPitch: copy.srcPitch,
+        srcHeight: copy.srcHeight,
+        dstXInBytes: copy.dstXInBytes,
+        dstY: copy.dstY,
+        dstZ: copy.dstZ,
+        dstMemoryType: copy.dstMemoryType,
+        dstDevice: copy.dstDevice,
+        dstArray: copy.dstArray,
+        dstContext: target,
+        dstPitch: copy.dstPitch,
+        dstHeight: copy.dstHeight,
+        WidthInBytes: copy.WidthInBytes,
+        Height: copy.Height,
+        Depth: copy.Depth,
+        ..Default::default()
+    }))
+}
+
+pub fn cudaMemcpy3DPeer(default: DefaultStream, p: In<'_, cudaMemcpy3DPeerParms>) -> ApiResult {
+    let parameters = p.get("p")?;
+    context::ensure()?;
+    match peer_copy(&parameters)? {
+        None => Ok(()),
+        Some(copy) => either!(default, cuMemcpy3DPeer_v4000, cuMemcpy3DPeer_v7000_ptds, (&copy)),
+    }
+}
+
+pub fn cudaMemcpy3DPeerAsync(default: DefaultStream, p: In<'_, cudaMemcpy3DPeerParms>, stream: CUstream) -> ApiResult {
+    let parameters = p.get("p")?;
+    context::ensure()?;
+    match peer_copy(&parameters)? {
+        None => Ok(()),
+        Some(copy) => driver!(cuMemcpy3DPeerAsync_v4000(&copy, default.stream(stream))),
     }
 }

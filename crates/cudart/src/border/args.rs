@@ -159,6 +159,11 @@ impl<'a, T> Passed<'a, T> {
         Passed { pointer: std::ptr::with_exposed_provenance_mut(address as usize), lifetime: PhantomData }
     }
 
+    /// The place so many bytes behind it.
+    pub(crate) fn behind(&self, bytes: usize) -> Self {
+        Passed { pointer: self.pointer.wrapping_byte_add(bytes), lifetime: PhantomData }
+    }
+
     /// The same pointer as the place for a result.
     pub(crate) fn result<U>(self) -> Out<'a, U> {
         Out { pointer: self.pointer.cast(), lifetime: PhantomData }

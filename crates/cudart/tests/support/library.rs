@@ -23,8 +23,9 @@ pub(crate) fn folder() -> &'static Path {
         assert!(built.expect("cargo runs").success(), "the libraries build");
         let test = std::env::current_exe().expect("a test knows its executable");
         let profile = test.ancestors().nth(2).expect("tests are in a folder of the profile's");
-        // Tests run at the same time: each has links of its own.
-        let folder = scratch.join(format!("libraries_{}", std::process::id()));
+        // Each test program has links of its own.
+        let program = test.file_stem().expect("a test has a name").to_string_lossy();
+        let folder = scratch.join(format!("libraries_{program}"));
         std::fs::create_dir_all(&folder).expect("the scratch folder takes folders");
         for (built, wanted) in LIBRARIES {
             let link = folder.join(wanted);

@@ -235,15 +235,21 @@ pub(crate) unsafe extern "C" fn cudaMemcpy3D_ptds(p: *const cudaMemcpy3DParms) -
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DPeer() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DPeer(p: *const cudaMemcpy3DPeerParms) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DPeer", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy_3d::cudaMemcpy3DPeer(DefaultStream::Legacy, arg(p)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DPeer_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DPeer_ptds(p: *const cudaMemcpy3DPeerParms) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DPeer_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy_3d::cudaMemcpy3DPeer(DefaultStream::PerThread, arg(p)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -265,15 +271,27 @@ pub(crate) unsafe extern "C" fn cudaMemcpy3DAsync_ptsz(p: *const cudaMemcpy3DPar
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DPeerAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DPeerAsync(
+    p: *const cudaMemcpy3DPeerParms,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DPeerAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy_3d::cudaMemcpy3DPeerAsync(DefaultStream::Legacy, arg(p), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DPeerAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DPeerAsync_ptsz(
+    p: *const cudaMemcpy3DPeerParms,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DPeerAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy_3d::cudaMemcpy3DPeerAsync(DefaultStream::PerThread, arg(p), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -1374,39 +1392,123 @@ pub(crate) unsafe extern "C" fn cudaGetSymbolSize(size: *mut usize, symbol: *con
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPrefetchAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPrefetchAsync(
+    devPtr: *const core::ffi::c_void,
+    count: usize,
+    dstDevice: i32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPrefetchAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemPrefetchAsync(
+                DefaultStream::Legacy,
+                arg(devPtr),
+                arg(count),
+                arg(dstDevice),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPrefetchAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPrefetchAsync_ptsz(
+    devPtr: *const core::ffi::c_void,
+    count: usize,
+    dstDevice: i32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPrefetchAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemPrefetchAsync(
+                DefaultStream::PerThread,
+                arg(devPtr),
+                arg(count),
+                arg(dstDevice),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPrefetchAsync_v2() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPrefetchAsync_v2(
+    devPtr: *const core::ffi::c_void,
+    count: usize,
+    location: cudaMemLocation,
+    flags: u32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPrefetchAsync_v2", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemPrefetchAsync_v2(
+                DefaultStream::Legacy,
+                arg(devPtr),
+                arg(count),
+                arg(location),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPrefetchAsync_v2_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPrefetchAsync_v2_ptsz(
+    devPtr: *const core::ffi::c_void,
+    count: usize,
+    location: cudaMemLocation,
+    flags: u32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPrefetchAsync_v2_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemPrefetchAsync_v2(
+                DefaultStream::PerThread,
+                arg(devPtr),
+                arg(count),
+                arg(location),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemAdvise() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemAdvise(
+    devPtr: *const core::ffi::c_void,
+    count: usize,
+    advice: cudaMemoryAdvise,
+    device: i32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemAdvise", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::managed_memory::cudaMemAdvise(arg(devPtr), arg(count), arg(advice), arg(device)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemAdvise_v2() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemAdvise_v2(
+    devPtr: *const core::ffi::c_void,
+    count: usize,
+    advice: cudaMemoryAdvise,
+    location: cudaMemLocation,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemAdvise_v2", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::managed_memory::cudaMemAdvise_v2(arg(devPtr), arg(count), arg(advice), arg(location)) }
+    })
 }
 
 #[unsafe(no_mangle)]

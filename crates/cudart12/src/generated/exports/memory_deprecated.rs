@@ -3,66 +3,283 @@
 //! Memory management, deprecated.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyToArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyToArray(
+    dst: cudaArray_t,
+    wOffset: usize,
+    hOffset: usize,
+    src: *const core::ffi::c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyToArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_deprecated::cudaMemcpyToArray(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(wOffset),
+                arg(hOffset),
+                arg(src),
+                arg(count),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyToArray_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyToArray_ptds(
+    dst: cudaArray_t,
+    wOffset: usize,
+    hOffset: usize,
+    src: *const core::ffi::c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyToArray_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_deprecated::cudaMemcpyToArray(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(wOffset),
+                arg(hOffset),
+                arg(src),
+                arg(count),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyFromArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyFromArray(
+    dst: *mut core::ffi::c_void,
+    src: cudaArray_const_t,
+    wOffset: usize,
+    hOffset: usize,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyFromArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_deprecated::cudaMemcpyFromArray(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(src),
+                arg(wOffset),
+                arg(hOffset),
+                arg(count),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyFromArray_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyFromArray_ptds(
+    dst: *mut core::ffi::c_void,
+    src: cudaArray_const_t,
+    wOffset: usize,
+    hOffset: usize,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyFromArray_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_deprecated::cudaMemcpyFromArray(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(src),
+                arg(wOffset),
+                arg(hOffset),
+                arg(count),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyArrayToArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyArrayToArray(
+    dst: cudaArray_t,
+    wOffsetDst: usize,
+    hOffsetDst: usize,
+    src: cudaArray_const_t,
+    wOffsetSrc: usize,
+    hOffsetSrc: usize,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyArrayToArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_deprecated::cudaMemcpyArrayToArray(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(wOffsetDst),
+                arg(hOffsetDst),
+                arg(src),
+                arg(wOffsetSrc),
+                arg(hOffsetSrc),
+                arg(count),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyArrayToArray_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyArrayToArray_ptds(
+    dst: cudaArray_t,
+    wOffsetDst: usize,
+    hOffsetDst: usize,
+    src: cudaArray_const_t,
+    wOffsetSrc: usize,
+    hOffsetSrc: usize,
+    count: usize,
+    kind: cudaMemcpyKind,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyArrayToArray_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_deprecated::cudaMemcpyArrayToArray(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(wOffsetDst),
+                arg(hOffsetDst),
+                arg(src),
+                arg(wOffsetSrc),
+                arg(hOffsetSrc),
+                arg(count),
+                arg(kind),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyToArrayAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyToArrayAsync(
+    dst: cudaArray_t,
+    wOffset: usize,
+    hOffset: usize,
+    src: *const core::ffi::c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyToArrayAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_deprecated::cudaMemcpyToArrayAsync(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(wOffset),
+                arg(hOffset),
+                arg(src),
+                arg(count),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyToArrayAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyToArrayAsync_ptsz(
+    dst: cudaArray_t,
+    wOffset: usize,
+    hOffset: usize,
+    src: *const core::ffi::c_void,
+    count: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyToArrayAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_deprecated::cudaMemcpyToArrayAsync(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(wOffset),
+                arg(hOffset),
+                arg(src),
+                arg(count),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyFromArrayAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyFromArrayAsync(
+    dst: *mut core::ffi::c_void,
+    src: cudaArray_const_t,
+    wOffset: usize,
+    hOffset: usize,
+    count: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyFromArrayAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_deprecated::cudaMemcpyFromArrayAsync(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(src),
+                arg(wOffset),
+                arg(hOffset),
+                arg(count),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyFromArrayAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyFromArrayAsync_ptsz(
+    dst: *mut core::ffi::c_void,
+    src: cudaArray_const_t,
+    wOffset: usize,
+    hOffset: usize,
+    count: usize,
+    kind: cudaMemcpyKind,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyFromArrayAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_deprecated::cudaMemcpyFromArrayAsync(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(src),
+                arg(wOffset),
+                arg(hOffset),
+                arg(count),
+                arg(kind),
+                arg(stream),
+            )
+        }
+    })
 }

@@ -3,42 +3,55 @@
 //! Thread management, deprecated.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaThreadExit() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaThreadExit() -> cudaError {
     static CALL: Call = Call::new("cudaThreadExit", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, api::thread_deprecated::cudaThreadExit)
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaThreadSynchronize() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaThreadSynchronize() -> cudaError {
     static CALL: Call = Call::new("cudaThreadSynchronize", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, api::thread_deprecated::cudaThreadSynchronize)
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaThreadSetLimit() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaThreadSetLimit(limit: cudaLimit, value: usize) -> cudaError {
     static CALL: Call = Call::new("cudaThreadSetLimit", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::thread_deprecated::cudaThreadSetLimit(arg(limit), arg(value)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaThreadGetLimit() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaThreadGetLimit(pValue: *mut usize, limit: cudaLimit) -> cudaError {
     static CALL: Call = Call::new("cudaThreadGetLimit", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::thread_deprecated::cudaThreadGetLimit(arg(pValue), arg(limit)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaThreadGetCacheConfig() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaThreadGetCacheConfig(pCacheConfig: *mut cudaFuncCache) -> cudaError {
     static CALL: Call = Call::new("cudaThreadGetCacheConfig", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::thread_deprecated::cudaThreadGetCacheConfig(arg(pCacheConfig)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaThreadSetCacheConfig() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaThreadSetCacheConfig(cacheConfig: cudaFuncCache) -> cudaError {
     static CALL: Call = Call::new("cudaThreadSetCacheConfig", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::thread_deprecated::cudaThreadSetCacheConfig(arg(cacheConfig)) }
+    })
 }

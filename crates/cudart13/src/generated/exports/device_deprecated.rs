@@ -3,18 +3,25 @@
 //! Device management, deprecated.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceGetSharedMemConfig() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceGetSharedMemConfig(pConfig: *mut cudaSharedMemConfig) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceGetSharedMemConfig", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::device_deprecated::cudaDeviceGetSharedMemConfig(arg(pConfig)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceSetSharedMemConfig() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceSetSharedMemConfig(config: cudaSharedMemConfig) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceSetSharedMemConfig", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::device_deprecated::cudaDeviceSetSharedMemConfig(arg(config)) }
+    })
 }

@@ -3,7 +3,8 @@
 //! Error log management.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter, not_supported};
 
 use crate::VERSION;
 
@@ -14,25 +15,46 @@ pub(crate) extern "C" fn cudaLogsRegisterCallback() -> cudaError {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLogsUnregisterCallback() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLogsUnregisterCallback(callback: cudaLogsCallbackHandle) -> cudaError {
     static CALL: Call = Call::new("cudaLogsUnregisterCallback", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::logs::cudaLogsUnregisterCallback(arg(callback)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLogsCurrent() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLogsCurrent(iterator_out: *mut cudaLogIterator, flags: u32) -> cudaError {
     static CALL: Call = Call::new("cudaLogsCurrent", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::logs::cudaLogsCurrent(arg(iterator_out), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLogsDumpToFile() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLogsDumpToFile(
+    iterator: *mut cudaLogIterator,
+    pathToFile: *const core::ffi::c_char,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLogsDumpToFile", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::logs::cudaLogsDumpToFile(arg(iterator), arg(pathToFile), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLogsDumpToMemory() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLogsDumpToMemory(
+    iterator: *mut cudaLogIterator,
+    buffer: *mut core::ffi::c_char,
+    size: *mut usize,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLogsDumpToMemory", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::logs::cudaLogsDumpToMemory(arg(iterator), arg(buffer), arg(size), arg(flags)) }
+    })
 }

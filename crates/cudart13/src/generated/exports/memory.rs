@@ -33,39 +33,171 @@ pub(crate) extern "C" fn cudaMemcpy3DWithAttributesAsync_ptsz() -> cudaError {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPrefetchBatchAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPrefetchBatchAsync(
+    dptrs: *mut *mut core::ffi::c_void,
+    sizes: *mut usize,
+    count: usize,
+    prefetchLocs: *mut cudaMemLocation,
+    prefetchLocIdxs: *mut usize,
+    numPrefetchLocs: usize,
+    flags: u64,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPrefetchBatchAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemPrefetchBatchAsync(
+                DefaultStream::Legacy,
+                arg(dptrs),
+                arg(sizes),
+                arg(count),
+                arg(prefetchLocs),
+                arg(prefetchLocIdxs),
+                arg(numPrefetchLocs),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPrefetchBatchAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPrefetchBatchAsync_ptsz(
+    dptrs: *mut *mut core::ffi::c_void,
+    sizes: *mut usize,
+    count: usize,
+    prefetchLocs: *mut cudaMemLocation,
+    prefetchLocIdxs: *mut usize,
+    numPrefetchLocs: usize,
+    flags: u64,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPrefetchBatchAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemPrefetchBatchAsync(
+                DefaultStream::PerThread,
+                arg(dptrs),
+                arg(sizes),
+                arg(count),
+                arg(prefetchLocs),
+                arg(prefetchLocIdxs),
+                arg(numPrefetchLocs),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemDiscardBatchAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemDiscardBatchAsync(
+    dptrs: *mut *mut core::ffi::c_void,
+    sizes: *mut usize,
+    count: usize,
+    flags: u64,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemDiscardBatchAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemDiscardBatchAsync(
+                DefaultStream::Legacy,
+                arg(dptrs),
+                arg(sizes),
+                arg(count),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemDiscardBatchAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemDiscardBatchAsync_ptsz(
+    dptrs: *mut *mut core::ffi::c_void,
+    sizes: *mut usize,
+    count: usize,
+    flags: u64,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemDiscardBatchAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemDiscardBatchAsync(
+                DefaultStream::PerThread,
+                arg(dptrs),
+                arg(sizes),
+                arg(count),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemDiscardAndPrefetchBatchAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemDiscardAndPrefetchBatchAsync(
+    dptrs: *mut *mut core::ffi::c_void,
+    sizes: *mut usize,
+    count: usize,
+    prefetchLocs: *mut cudaMemLocation,
+    prefetchLocIdxs: *mut usize,
+    numPrefetchLocs: usize,
+    flags: u64,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemDiscardAndPrefetchBatchAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemDiscardAndPrefetchBatchAsync(
+                DefaultStream::Legacy,
+                arg(dptrs),
+                arg(sizes),
+                arg(count),
+                arg(prefetchLocs),
+                arg(prefetchLocIdxs),
+                arg(numPrefetchLocs),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemDiscardAndPrefetchBatchAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemDiscardAndPrefetchBatchAsync_ptsz(
+    dptrs: *mut *mut core::ffi::c_void,
+    sizes: *mut usize,
+    count: usize,
+    prefetchLocs: *mut cudaMemLocation,
+    prefetchLocIdxs: *mut usize,
+    numPrefetchLocs: usize,
+    flags: u64,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemDiscardAndPrefetchBatchAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemDiscardAndPrefetchBatchAsync(
+                DefaultStream::PerThread,
+                arg(dptrs),
+                arg(sizes),
+                arg(count),
+                arg(prefetchLocs),
+                arg(prefetchLocIdxs),
+                arg(numPrefetchLocs),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -301,15 +433,21 @@ pub(crate) unsafe extern "C" fn cudaMemcpy3D_ptds(p: *const cudaMemcpy3DParms) -
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DPeer() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DPeer(p: *const cudaMemcpy3DPeerParms) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DPeer", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy_3d::cudaMemcpy3DPeer(DefaultStream::Legacy, arg(p)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DPeer_ptds() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DPeer_ptds(p: *const cudaMemcpy3DPeerParms) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DPeer_ptds", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy_3d::cudaMemcpy3DPeer(DefaultStream::PerThread, arg(p)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -331,15 +469,27 @@ pub(crate) unsafe extern "C" fn cudaMemcpy3DAsync_ptsz(p: *const cudaMemcpy3DPar
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DPeerAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DPeerAsync(
+    p: *const cudaMemcpy3DPeerParms,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DPeerAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy_3d::cudaMemcpy3DPeerAsync(DefaultStream::Legacy, arg(p), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DPeerAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DPeerAsync_ptsz(
+    p: *const cudaMemcpy3DPeerParms,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DPeerAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory_copy_3d::cudaMemcpy3DPeerAsync(DefaultStream::PerThread, arg(p), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -1440,21 +1590,65 @@ pub(crate) unsafe extern "C" fn cudaGetSymbolSize(size: *mut usize, symbol: *con
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPrefetchAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPrefetchAsync(
+    devPtr: *const core::ffi::c_void,
+    count: usize,
+    location: cudaMemLocation,
+    flags: u32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPrefetchAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemPrefetchAsync_v2(
+                DefaultStream::Legacy,
+                arg(devPtr),
+                arg(count),
+                arg(location),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemPrefetchAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemPrefetchAsync_ptsz(
+    devPtr: *const core::ffi::c_void,
+    count: usize,
+    location: cudaMemLocation,
+    flags: u32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemPrefetchAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemPrefetchAsync_v2(
+                DefaultStream::PerThread,
+                arg(devPtr),
+                arg(count),
+                arg(location),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemAdvise() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemAdvise(
+    devPtr: *const core::ffi::c_void,
+    count: usize,
+    advice: cudaMemoryAdvise,
+    location: cudaMemLocation,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemAdvise", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::managed_memory::cudaMemAdvise_v2(arg(devPtr), arg(count), arg(advice), arg(location)) }
+    })
 }
 
 #[unsafe(no_mangle)]
