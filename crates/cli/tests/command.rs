@@ -393,14 +393,14 @@ fn the_executed_form_shows_registers_blocks_and_lines() {
     );
     insta::assert_snapshot!(ptx(&["dump", "--form", "ir"], text.as_bytes()), @r"
     version 8.0 target sm_80
-    f0: Visible kernel k (p .u64 at 0 size 8 align 8)
+    f0: Visible kernel k (p .u64 at 0 size 8 align 8) buffer 8 line 4
       r0 .b64 %a, r1 .b32 %x
       param frame: 8 bytes
     b0:
-        7  Ld space: Param, ty: U64, to: U64, semantics: Weak, scope: Sys, dst: [r0], addr: [param]
-        8  Ld space: Global, ty: U32, to: U32, semantics: Weak, scope: Sys, dst: [r1], addr: [r0+4]
-        9  IntBinary op: Add, ty: U32, dst: r1, a: r1, b: 0x1
-       10  St space: Global, ty: U32, from: U32, semantics: Weak, scope: Sys, src: [r1], addr: [r0]
+        7  Ld space: Param, ty: U64, to: U64, semantics: Weak, scope: Sys, dst: [r0], addr: [param] ; ld.param.u64
+        8  Ld space: Global, ty: U32, to: U32, semantics: Weak, scope: Sys, dst: [r1], addr: [r0+4] ; ld.global.u32
+        9  IntBinary op: Add, ty: U32, dst: r1, a: r1, b: 0x1 ; add.u32
+       10  St space: Global, ty: U32, from: U32, semantics: Weak, scope: Sys, src: [r1], addr: [r0] ; st.global.u32
        11  ret
     exit 0
     ");
