@@ -1,4 +1,4 @@
-/* Contexts destroyed while other threads allocate in them: nothing is lost with them. */
+/* Contexts destroyed while other threads allocate in them, and streams that several threads want to capture: nothing is lost with them. */
 #include "behaviour/expect.h"
 
 #include <pthread.h>
@@ -26,9 +26,38 @@ static size_t free_memory(void) {
     return bytes;
 }
 
+static CUstream contested;
+static pthread_barrier_t both;
+
+/* Captures an allocation in a stream that another thread wants to capture too, and takes everything back that came of it. */
+static void *capture(void *number) {
+    (void)number;
+    for (int i = 0; i < 20000; i++) {
+        CUdeviceptr memory;
+        CUgraph graph = NULL;
+        if (i % 100 == 0) pthread_barrier_wait(&both);
+        if (cuStreamBeginCapture(contested, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) continue;
+        cuMemAllocAsync(&memory, 100, contested);
+        if (cuStreamEndCapture(contested, &graph) == CUDA_SUCCESS) OK(cuGraphDestroy(graph));
+    }
+    return NULL;
+}
+
+static void streams(void) {
+    const size_t before = free_memory();
+    pthread_t threads[2];
+    HOLDS(pthread_barrier_init(&both, NULL, 2) == 0);
+    OK(cuStreamCreate(&contested, CU_STREAM_NON_BLOCKING));
+    for (int k = 0; k < 2; k++) HOLDS(pthread_create(&threads[k], NULL, capture, NULL) == 0);
+    for (int k = 0; k < 2; k++) HOLDS(pthread_join(threads[k], NULL) == 0);
+    OK(cuStreamDestroy(contested));
+    HOLDS(free_memory() == before);
+}
+
 int main(void) {
     size_t before;
     start();
+    streams();
     before = free_memory();
     for (int i = 0; i < 300; i++) {
         pthread_t threads[2];

@@ -93,6 +93,8 @@ pub(crate) struct CaptureSlot {
     /// Whether the legacy stream waits for the stream.
     blocking: bool,
     member: Mutex<Option<Member>>,
+    /// Whether the stream is gone; changes while `member` is locked.
+    closed: AtomicBool,
 }
 
 struct Member {
@@ -155,16 +157,36 @@ impl Capture {
 impl CaptureSlot {
     /// The slot of a stream that is not captured.
     pub(crate) fn new(context: u64, blocking: bool) -> Arc<CaptureSlot> {
-        Arc::new(CaptureSlot { context, blocking, member: Mutex::new(None) })
+        Arc::new(CaptureSlot { context, blocking, member: Mutex::new(None), closed: AtomicBool::new(false) })
     }
 
     fn capture(&self) -> Option<Arc<Capture>> {
         self.member.lock().as_ref().map(|member| Arc::clone(&member.capture))
     }
 
-    fn join(self: &Arc<Self>, capture: &Arc<Capture>, dependencies: Vec<Dependency>) {
-        *self.member.lock() = Some(Member { capture: Arc::clone(capture), dependencies, shown: None });
+    /// Takes part in a capture.
+    ///
+    /// # Errors
+    /// `IllegalState` if other threads have meanwhile destroyed the stream, let it take part in a capture, or ended this one.
+    fn join(self: &Arc<Self>, capture: &Arc<Capture>, dependencies: Vec<Dependency>) -> DriverResult {
+        let mut member = self.member.lock();
+        if member.is_some() || self.closed.load(Ordering::Relaxed) {
+            return Err(DriverError::new(ErrorCode::IllegalState, "the stream is captured already, or destroyed"));
+        }
         capture.members.lock().push(Arc::downgrade(self));
+        // Whoever ends the capture says so first, and looks for members then: either this is seen here, or we are seen there.
+        if capture.ended.load(Ordering::Acquire) {
+            return Err(DriverError::new(ErrorCode::IllegalState, "the capture has just been ended"));
+        }
+        *member = Some(Member { capture: Arc::clone(capture), dependencies, shown: None });
+        Ok(())
+    }
+
+    /// What the stream takes part in; it takes part in nothing from here on.
+    fn close(&self) -> Option<Arc<Capture>> {
+        let member = self.member.lock();
+        self.closed.store(true, Ordering::Relaxed);
+        member.as_ref().map(|member| Arc::clone(&member.capture))
     }
 }
 
@@ -208,10 +230,16 @@ impl Driver {
             members: Mutex::default(),
             left_behind: Mutex::default(),
         });
-        stream.capture.join(&capture, dependencies);
-        self.captures.all.lock().push(capture);
-        self.captures.count.fetch_add(1, Ordering::AcqRel);
-        Ok(())
+        // Known before it is joined: a context or stream that goes away ends what is known.
+        let begun = stream.context.while_alive(|| {
+            self.captures.all.lock().push(Arc::clone(&capture));
+            self.captures.count.fetch_add(1, Ordering::AcqRel);
+            stream.capture.join(&capture, dependencies)
+        });
+        if begun.is_err() {
+            self.give_up_capture(&capture);
+        }
+        begun
     }
 
     fn dependencies(&self, graph: &Arc<Graph>, nodes: &[(Handle, EdgeData)]) -> DriverResult<Vec<Dependency>> {
@@ -241,7 +269,9 @@ impl Driver {
         }
         let wrong_thread = capture.mode != CaptureMode::Relaxed && capture.thread != std::thread::current().id();
         let joined = is_joined(&capture, &stream.capture);
-        self.leave_capture(&capture);
+        if !self.leave_capture(&capture) {
+            return Err(DriverError::new(ErrorCode::IllegalState, "another thread has just ended the capture"));
+        }
         let outcome = match capture.check() {
             // As recorded, the capture has ended all the same.
             _ if wrong_thread => {
@@ -259,9 +289,11 @@ impl Driver {
         outcome.map(|()| capture.graph.handle())
     }
 
-    /// Lets all streams leave a capture that is over.
-    fn leave_capture(&self, capture: &Arc<Capture>) {
-        capture.ended.store(true, Ordering::Release);
+    /// Lets all streams leave a capture that is over. False if another thread has ended it before: the graph is that thread's.
+    fn leave_capture(&self, capture: &Arc<Capture>) -> bool {
+        if capture.ended.swap(true, Ordering::AcqRel) {
+            return false;
+        }
         for slot in capture.slots() {
             slot.member.lock().take_if(|member| Arc::ptr_eq(&member.capture, capture));
         }
@@ -269,15 +301,14 @@ impl Driver {
         let before = all.len();
         all.retain(|other| !Arc::ptr_eq(other, capture));
         self.captures.count.fetch_sub(before - all.len(), Ordering::AcqRel);
+        true
     }
 
     /// What a stream that goes away leaves behind: work that nobody waits for any more, or no capture if it began there.
     pub(crate) fn abandon_capture(&self, slot: &Arc<CaptureSlot>) {
-        let Some(capture) = slot.capture() else { return };
+        let Some(capture) = slot.close() else { return };
         if capture.origin.ptr_eq(&Arc::downgrade(slot)) {
-            capture.invalidate();
-            self.leave_capture(&capture);
-            self.discard_captured(&capture);
+            self.give_up_capture(&capture);
         } else if let Some(member) = slot.member.lock().take() {
             capture.left_behind.lock().extend(member.dependencies.iter().map(|dependency| dependency.node));
         }
@@ -291,9 +322,15 @@ impl Driver {
         let takes_part = |capture: &&Arc<Capture>| capture.slots().iter().any(|slot| slot.context == context.id());
         let involved: Vec<_> = self.captures.all.lock().iter().filter(takes_part).cloned().collect();
         for capture in involved {
-            capture.invalidate();
-            self.leave_capture(&capture);
-            self.discard_captured(&capture);
+            self.give_up_capture(&capture);
+        }
+    }
+
+    /// Ends a capture that nobody can end any more, and destroys its graph.
+    fn give_up_capture(&self, capture: &Arc<Capture>) {
+        capture.invalidate();
+        if self.leave_capture(capture) {
+            self.discard_captured(capture);
         }
     }
 

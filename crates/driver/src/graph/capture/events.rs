@@ -68,7 +68,7 @@ impl Driver {
     /// # Errors
     /// `StreamCaptureIsolation` for an event that is not captured in a stream that is; `StreamCaptureMerge` for different captures;
     /// `StreamCaptureImplicit` for the legacy stream; `InvalidValue` if the event's capture has ended. All captures that are
-    /// concerned fail.
+    /// concerned fail. `IllegalState` if another thread ends the capture or the stream meanwhile.
     pub(crate) fn wait_captured(&self, stream: &StreamRef, event: &Event) -> DriverResult<bool> {
         let capture = self.capture_of(stream)?;
         let record = event.record();
@@ -95,7 +95,7 @@ impl Driver {
                 Err(implicit())
             }
             None => {
-                stream.capture.join(&place.capture, place.dependencies.clone());
+                stream.capture.join(&place.capture, place.dependencies.clone())?;
                 Ok(true)
             }
             Some(capture) if Arc::ptr_eq(&capture, &place.capture) => {
