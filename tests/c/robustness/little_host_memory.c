@@ -24,9 +24,9 @@ int main(void) {
     OK(cuMemsetD8(last, 1, 512));
     OK(cuMemFree(last));
     OK(cuMemAlloc(&memory, 512));
-    /* A size that no memory has. */
+    /* A size that no memory has: it cannot be read. */
     OK(cuLinkCreate(0, NULL, NULL, &linker));
-    IS(OUT_OF_MEMORY, cuLinkAddData(linker, CU_JIT_INPUT_PTX, (void *)WAITS, (size_t)1 << 45, "huge", 0, NULL, NULL));
+    IS(INVALID_VALUE, cuLinkAddData(linker, CU_JIT_INPUT_PTX, (void *)WAITS, (size_t)1 << 45, "huge", 0, NULL, NULL));
     puts("done");
     return 0;
 }
