@@ -37,7 +37,7 @@ lint:
 	$(CARGO) xtask codegen --check
 
 unit:
-	@scripts/need.sh cc c++ nm clang-19 python3-venv
+	@scripts/need.sh cc c++ nm clang-19 libllvm19 python3-venv
 	$(CARGO) build --package warploom-libcuda --package warploom-cli --package warploom-audit --package warploom-api-fuzz $(RUNTIMES)
 	$(CARGO) test --workspace
 	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seed 1 --seconds 20

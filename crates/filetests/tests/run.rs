@@ -1,4 +1,4 @@
-//! Every file of `tests/filetests/run` on our `libcuda.so`, or on the driver that `WARPLOOM_TEST_LIBCUDA` names; one process
+//! Every file of `tests/filetests/run`, interpreted and compiled, on our `libcuda.so`, or on the driver that `WARPLOOM_TEST_LIBCUDA` names; one process
 //! for each, because a fault is sticky.
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,10 +13,13 @@ fn main() {
     let libcuda = std::env::var_os("WARPLOOM_TEST_LIBCUDA").map_or_else(built_library, PathBuf::from);
     let trials = files
         .into_iter()
-        .map(|file| {
+        .flat_map(|file| {
             let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
-            let libcuda = libcuda.clone();
-            Trial::test(name, move || run(&libcuda, &file))
+            // A second time with code that is compiled where that is covered; another driver does not know the setting.
+            [("", "off"), ("compiled/", "always")].map(|(prefix, jit)| {
+                let (libcuda, file) = (libcuda.clone(), file.clone());
+                Trial::test(format!("{prefix}{name}"), move || run(&libcuda, &file, jit))
+            })
         })
         .collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
@@ -30,8 +33,9 @@ fn built_library() -> PathBuf {
     library
 }
 
-fn run(libcuda: &Path, file: &Path) -> Result<(), Failed> {
-    let output = Command::new(env!("CARGO_BIN_EXE_filetests")).arg("--libcuda").arg(libcuda).arg(file).output()?;
+fn run(libcuda: &Path, file: &Path, jit: &str) -> Result<(), Failed> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_filetests"));
+    let output = command.env("WARPLOOM_JIT", jit).arg("--libcuda").arg(libcuda).arg(file).output()?;
     if output.status.success() {
         return Ok(());
     }

@@ -36,7 +36,7 @@ pub(crate) fn initialize() -> DriverResult {
             launch_timeout: settings.launch_timeout,
             eager_loading: settings.eager_loading,
         };
-        let driver = Driver::new(options, Arc::new(Interpreter))?;
+        let driver = Driver::new(options, Arc::new(Interpreter { jit: settings.jit }))?;
         DRIVER.get_or_init(|| driver);
     }
     state::initialized();

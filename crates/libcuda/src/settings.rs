@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use warploom_abi::settings::{COMPUTE_CAPABILITIES, MOST_MULTIPROCESSORS, MOST_THREADS, OLDEST_CUDA_VERSION};
 use warploom_interp::Processor;
+use warploom_jit::Mode;
 
 use crate::visible_devices::VisibleDevices;
 
@@ -42,6 +43,8 @@ pub(crate) struct Settings {
     pub(crate) log: LogSettings,
     /// Which stages of a module are printed (`WARPLOOM_DUMP=ast,ir`).
     pub(crate) dump: Vec<String>,
+    /// Whether kernels are compiled (`WARPLOOM_JIT=always`).
+    pub(crate) jit: Mode,
 }
 
 /// What `WARPLOOM_LOG` asks for.
@@ -101,6 +104,7 @@ impl Settings {
             eager_loading: reader.one("CUDA_MODULE_LOADING", false, parse_loading),
             log: reader.one("WARPLOOM_LOG", LogSettings::default(), parse_log),
             dump: reader.one("WARPLOOM_DUMP", Vec::new(), parse_dump),
+            jit: reader.one("WARPLOOM_JIT", Mode::Off, parse_jit),
         };
         (settings, reader.complaints)
     }
@@ -207,6 +211,15 @@ fn parse_log(text: &str) -> Result<LogSettings, String> {
     Ok(log)
 }
 
+fn parse_jit(text: &str) -> Result<Mode, String> {
+    match text {
+        "off" => Ok(Mode::Off),
+        "auto" => Ok(Mode::Auto),
+        "always" => Ok(Mode::Always),
+        _ => Err("off, auto or always is expected".to_owned()),
+    }
+}
+
 fn parse_dump(text: &str) -> Result<Vec<String>, String> {
     text.split(',')
         .map(str::trim)
@@ -257,6 +270,7 @@ mod tests {
             ("CUDA_MODULE_LOADING", "EAGER"),
             ("WARPLOOM_LOG", "calls"),
             ("WARPLOOM_DUMP", "ast,ir"),
+            ("WARPLOOM_JIT", "always"),
         ]);
         assert_eq!(complaints, Vec::<String>::new());
         let expected = Settings {
@@ -273,6 +287,7 @@ mod tests {
             eager_loading: true,
             log: LogSettings { calls: true, errors: false },
             dump: vec!["ast".into(), "ir".into()],
+            jit: Mode::Always,
         };
         assert_eq!(settings, expected);
     }
@@ -297,6 +312,7 @@ mod tests {
             ("CUDA_MODULE_LOADING", "sometimes"),
             ("WARPLOOM_LOG", "everything"),
             ("WARPLOOM_DUMP", "llvm"),
+            ("WARPLOOM_JIT", "sometimes"),
         ];
         let (default, _) = read(&[]);
         for (name, value) in wrong {

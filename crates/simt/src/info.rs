@@ -1,6 +1,5 @@
 //! Everything about one kernel.
 
-use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::{FunctionId, FunctionKind, Module};
 
 use crate::access::{Access, accesses};
@@ -50,10 +49,9 @@ impl KernelInfo<'_> {
     }
 }
 
-/// Looks at a kernel, for CTAs of one shape. None for a function that is no kernel, or has no body. What a device function does that the kernel calls is not looked at:
+/// Looks at a kernel of a verified module, for CTAs of one shape. None for a function that is no kernel, or has no body. What a device function does that the kernel calls is not looked at:
 /// what it gives back is taken to differ.
-pub fn analyze(module: &VerifiedModule, kernel: FunctionId, gangs: Gangs) -> Option<KernelInfo<'_>> {
-    let module: &Module = module;
+pub fn analyze(module: &Module, kernel: FunctionId, gangs: Gangs) -> Option<KernelInfo<'_>> {
     let function = module.functions.get(kernel.0 as usize)?;
     let body = function.body.as_ref().filter(|_| function.kind == FunctionKind::Kernel)?;
     let values = Values::new(body);

@@ -9,6 +9,7 @@
 mod access;
 mod affine;
 mod barrier;
+pub mod codegen;
 mod divergence;
 mod gang;
 mod info;

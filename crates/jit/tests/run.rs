@@ -1,0 +1,192 @@
+//! Compiled kernels run, and give what they should: behind each stands an executor that must not be asked.
+//!
+//! More of what they compute is tested with every executor: the filetests run with `WARPLOOM_JIT=always` too.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use warploom_exec::fault::{FaultKind, Refusal};
+use warploom_exec::grid::{Environment, Grid, Launch, WorkerSet};
+use warploom_exec::heap::DeviceHeap;
+use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
+use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options as MemoryOptions};
+use warploom_exec::output::{Buffered, CStdout};
+use warploom_exec::pool::PoolOptions;
+use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
+use warploom_exec::texture::NoObjects;
+use warploom_jit::{Mode, Target, tiered};
+use warploom_ptx::ir::FunctionId;
+use warploom_ptx::{Options, load};
+
+/// What would run a kernel that is not compiled.
+struct Nobody;
+
+impl LoadedKernel for Nobody {
+    fn name(&self) -> &str {
+        "nobody"
+    }
+
+    fn run_cta(&self, _: &Grid, _: &mut Cta, _: &mut Worker) -> CtaExit {
+        panic!("the kernel was not compiled")
+    }
+}
+
+struct Device {
+    environment: Arc<Environment>,
+    engine: Arc<Engine>,
+    stream: Stream,
+    target: Target,
+}
+
+impl Device {
+    fn new() -> Device {
+        Device::with(Target::Host)
+    }
+
+    fn with(target: Target) -> Device {
+        let memory =
+            Memory::new(MemoryOptions { window: 1 << 36, capacity: 1 << 30 }).expect("the window can be reserved");
+        let memory = Arc::new(memory);
+        let heap = DeviceHeap::new(memory.clone(), 0, 1);
+        let environment = Arc::new(Environment {
+            memory,
+            heap,
+            output: Arc::new(Buffered::new(1 << 20, CStdout)),
+            clock_khz: 1_000_000,
+        });
+        let options = PoolOptions {
+            threads: 2,
+            report_stalled: Duration::from_secs(30),
+            launch_timeout: None,
+            report: Arc::new(|text| panic!("unexpected report: {text}")),
+        };
+        let engine = Engine::new(options, Box::new(|_| {}));
+        let stream = Stream::new(&engine, &Arc::new(Group::default()), StreamKind::NonBlocking, false);
+        Device { environment, engine, stream, target }
+    }
+
+    fn buffer(&self, words: &[u32]) -> u64 {
+        let size = 4 * words.len() as u64;
+        let spec = AllocSpec { size, kind: MemoryKind::Device, device: 0, owner: 0, tag: 0, origin: "test" };
+        let memory = &self.environment.memory;
+        let base = memory.alloc(spec).expect("memory").base;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        memory.view().write_bytes(base, &bytes).expect("write");
+        base
+    }
+
+    fn words(&self, base: u64, count: usize) -> Vec<u32> {
+        let mut bytes = vec![0; 4 * count];
+        self.environment.memory.view().read_bytes(base, &mut bytes).expect("read");
+        bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four"))).collect()
+    }
+
+    /// Runs the first kernel of a filetest of analysis.
+    fn run(&self, file: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
+        let path = format!("{}/../../tests/filetests/analyze/{file}.ptx", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read(path).expect("file");
+        let module = load(&text, &Options { driver_version: 13000, sm: 90 }).expect("loads");
+        let declined = |kernel: &str, why: &str| panic!("{kernel} is not compiled: {why}");
+        let kernel = tiered(Mode::Always, self.target, &module, FunctionId(0), Arc::new(Nobody), declined);
+        let mut buffer = Vec::new();
+        for (value, param) in params.iter().zip(&module.functions[0].params) {
+            let warploom_ptx::ir::Storage::Memory { offset } = param.storage else {
+                panic!("a parameter in a register")
+            };
+            buffer.resize(offset as usize, 0);
+            buffer.extend_from_slice(value);
+        }
+        self.stream.launch(Launch {
+            kernel,
+            grid,
+            cta,
+            cluster: [1, 1, 1],
+            dynamic_shared: 0,
+            params: buffer.into(),
+            cooperative: None,
+            stack_limit: 1024,
+            variables: Arc::new([]),
+            workers: WorkerSet::default(),
+            objects: Arc::new(NoObjects),
+            local: None,
+            environment: self.environment.clone(),
+        });
+        self.stream.synchronize();
+    }
+}
+
+fn floats(numbers: impl IntoIterator<Item = f32>) -> Vec<u32> {
+    numbers.into_iter().map(f32::to_bits).collect()
+}
+
+#[test]
+fn lanes_in_a_row_and_a_last_gang_that_is_not_full() {
+    for count in [1u32, 15, 16, 17, 255, 256, 257, 1000] {
+        let device = Device::new();
+        let xs = device.buffer(&floats((0..count).map(|at| at as f32)));
+        let ys = device.buffer(&floats((0..count).map(|at| 0.5 * at as f32)));
+        let params: [&[u8]; 4] = [&count.to_le_bytes(), &3f32.to_le_bytes(), &xs.to_le_bytes(), &ys.to_le_bytes()];
+        device.run("saxpy", [count.div_ceil(250), 1, 1], [250, 1, 1], &params);
+        assert!(device.engine.fault().is_none());
+        assert_eq!(device.words(ys, count as usize), floats((0..count).map(|at| 3.5 * at as f32)), "{count}");
+    }
+}
+
+#[test]
+fn lanes_leave_a_loop_in_different_trips() {
+    [Target::Host, Target::V3].into_iter().for_each(lanes_leave_a_loop);
+}
+
+fn lanes_leave_a_loop(target: Target) {
+    let device = Device::with(target);
+    let inputs: Vec<f32> = (0..128).map(|at| at as f32 / 64.0 - 0.25).collect();
+    let data = device.buffer(&floats(inputs.iter().copied()));
+    let out = device.buffer(&[0; 128]);
+    device.run("divergent_loop", [1, 1, 1], [128, 1, 1], &[&data.to_le_bytes(), &out.to_le_bytes()]);
+    let trips = inputs.iter().map(|input| {
+        let (mut trips, mut sum) = (0u32, 0f32);
+        loop {
+            trips += 1;
+            sum = input.mul_add(2.0 * trips as f32, sum);
+            if sum > 100.0 || 2 * trips >= 1000 {
+                return trips;
+            }
+        }
+    });
+    assert_eq!(device.words(out, 128), trips.collect::<Vec<_>>());
+}
+
+#[test]
+fn gangs_meet_at_barriers() {
+    [Target::Host, Target::V3].into_iter().for_each(meet_at_barriers);
+}
+
+fn meet_at_barriers(target: Target) {
+    let device = Device::with(target);
+    let width = 48u32;
+    let numbers: Vec<f32> = (0..16 * width).map(|at| (at * 7 % 31) as f32).collect();
+    let data = device.buffer(&floats(numbers.iter().copied()));
+    let out = device.buffer(&vec![0; (16 * width) as usize]);
+    let params: [&[u8]; 3] = [&width.to_le_bytes(), &data.to_le_bytes(), &out.to_le_bytes()];
+    device.run("tile", [1, 1, 1], [16, 16, 1], &params);
+    let mut expected = vec![0f32; (16 * width) as usize];
+    for (x, y) in (0..16).flat_map(|x| (0..16).map(move |y| (x, y))) {
+        let at = |column: usize| numbers[y * width as usize + column];
+        let sum = (0..width as usize).step_by(16).fold(0f32, |sum, tile| at(tile + 1).mul_add(at(tile + x), sum));
+        expected[x * width as usize + y] = sum;
+    }
+    assert_eq!(device.words(out, expected.len()), floats(expected));
+}
+
+#[test]
+fn what_is_refused_is_reported_with_line_and_thread() {
+    let device = Device::new();
+    let xs = device.buffer(&[0; 128]);
+    let ys = device.buffer(&[0; 64]);
+    let params: [&[u8]; 4] = [&128u32.to_le_bytes(), &1f32.to_le_bytes(), &xs.to_le_bytes(), &ys.to_le_bytes()];
+    device.run("saxpy", [1, 1, 1], [128, 1, 1], &params);
+    let fault = device.engine.fault().expect("a fault");
+    let FaultKind::Access(access) = &fault.kind else { panic!("{fault}") };
+    assert_eq!((access.refusal, access.address), (Refusal::Unmapped, ys + 256));
+    assert_eq!((fault.place.ptx_line, fault.thread, fault.cta), (Some(29), Some([64, 0, 0]), Some([0; 3])));
+}

@@ -1,0 +1,333 @@
+//! Flow between blocks: branches that all lanes take, masks where they part, and barriers.
+
+use warploom_ptx::ir::{Inst, TerminatorKind};
+
+use super::function::{Val, Writer};
+use super::names::Ty;
+use super::{context, outcome};
+use crate::barrier::RegionStart;
+use crate::divergence::only_ends;
+
+impl Writer<'_> {
+    /// The whole function.
+    pub(super) fn region(mut self, number: usize) -> Result<String, String> {
+        let region = &self.plan.regions()[number];
+        let lanes = self.lanes();
+        let blocks = self.plan.blocks_of(region);
+        match region.start {
+            RegionStart::Entry => self.line("br label %B0"),
+            RegionStart::Barrier(inst) => {
+                let block = self.plan.block_of[inst as usize];
+                let alive = self.load(Ty::int(1, lanes), "%alive");
+                let any = self.any(&alive.text);
+                self.line(format!("br i1 {}, label %start, label %end", any.text));
+                self.label("start");
+                self.together_mask();
+                if self.insts(inst + 1..self.body().blocks[block as usize].insts.end)?.is_some() {
+                    self.end_of(block)?;
+                }
+            }
+        }
+        for block in blocks {
+            self.block(block)?;
+        }
+        self.label("end");
+        if self.plan.regions().len() > 1 {
+            // Nothing of the gang runs in the regions that follow.
+            self.line(format!("store <{lanes} x i1> zeroinitializer, ptr %frame, align 64"));
+        }
+        self.line(format!("ret i32 {}", outcome::ENDED));
+        let body = std::mem::take(&mut self.out);
+        Ok(self.prologue(number, region.start) + &body + "}\n\n")
+    }
+
+    fn together_mask(&mut self) {
+        self.together = true;
+        let alive = self.load(self.mask_type(), "%alive");
+        self.mask = alive.text;
+    }
+
+    fn block(&mut self, block: u32) -> Result<(), String> {
+        if self.plan.group_of(block).is_some() {
+            // Lanes come to it on their own: for those that have.
+            self.label(&format!("B{block}"));
+            let waiting = self.load(self.mask_type(), &format!("%m{block}"));
+            let any = self.any(&waiting.text);
+            self.line(format!("br i1 {}, label %R{block}, label %N{block}", any.text));
+            self.label(&format!("R{block}"));
+            let none = self.constant(self.mask_type(), 0);
+            self.store(&none, &format!("%m{block}"));
+            self.together = false;
+            self.mask = waiting.text;
+        } else {
+            self.label(&format!("B{block}"));
+            self.together_mask();
+        }
+        if let Some(()) = self.insts(self.body().blocks[block as usize].insts.clone())? {
+            self.end_of(block)?;
+        }
+        if self.plan.group_of(block).is_some() {
+            self.after(block);
+        }
+        Ok(())
+    }
+
+    /// Writes instructions; none if a barrier ends them.
+    fn insts(&mut self, range: std::ops::Range<u32>) -> Result<Option<()>, String> {
+        for number in range {
+            self.inst = number;
+            self.values = self.plan.info.values.of_inst(number);
+            let inst = &self.body().insts[number as usize];
+            if self.plan.barrier(number).is_some() {
+                self.leave_at(number)?;
+                return Ok(None);
+            }
+            self.guarded(inst)?;
+        }
+        Ok(Some(()))
+    }
+
+    fn guarded(&mut self, inst: &Inst) -> Result<(), String> {
+        let Some(guard) = inst.guard else { return self.instruction(inst) };
+        let condition = self.predicate(guard);
+        let before = self.mask.clone();
+        let (run, behind) = (self.fresh(), self.fresh());
+        if condition.ty.lanes == 0 {
+            self.line(format!("br i1 {}, label %L{run}, label %L{behind}", condition.text));
+        } else {
+            let mask = self.mask_value();
+            let both = self.binary("and", &mask, &condition);
+            let any = self.any(&both.text);
+            self.mask = both.text;
+            self.line(format!("br i1 {}, label %L{run}, label %L{behind}", any.text));
+        }
+        self.label(&format!("L{run}"));
+        self.instruction(inst)?;
+        self.line(format!("br label %L{behind}"));
+        self.label(&format!("L{behind}"));
+        self.mask = before;
+        Ok(())
+    }
+
+    /// Lanes of a mask go on to a block.
+    fn send(&mut self, mask: &str, to: u32) -> Result<(), String> {
+        if only_ends(self.body(), to) {
+            self.end_lanes(mask);
+        } else if self.plan.group_of(to).is_some() {
+            let ty = self.mask_type();
+            let place = format!("%m{to}");
+            let waiting = self.load(ty, &place);
+            let both = self.binary("or", &waiting, &Val { ty, text: mask.to_owned() });
+            self.store(&both, &place);
+        }
+        Ok(())
+    }
+
+    fn end_lanes(&mut self, mask: &str) {
+        let ty = self.mask_type();
+        let alive = self.load(ty, "%alive");
+        let ones = self.constant(ty, 1);
+        let rest = self.binary("xor", &Val { ty, text: mask.to_owned() }, &ones);
+        let left = self.binary("and", &alive, &rest);
+        self.store(&left, "%alive");
+    }
+
+    /// Goes on where all lanes that are left are together.
+    fn go(&mut self, from: u32, to: u32) {
+        let back = to <= from && self.plan.group_of(to).is_none();
+        let target = if only_ends(self.body(), to) { "end".to_owned() } else { format!("B{to}") };
+        if back {
+            self.poll(&target);
+        } else {
+            self.line(format!("br label %{target}"));
+        }
+    }
+
+    /// Looks at the attention word before it goes back.
+    fn poll(&mut self, target: &str) {
+        let (asked, given_up) = (self.fresh(), self.fresh());
+        let word = self.pointer(context::ATTENTION);
+        let raised = self.set(Ty::int(32, 0), format!("load atomic i32, ptr {word} monotonic, align 4"));
+        let zero = self.constant(raised.ty, 0);
+        let raised = self.compare("ne", &raised, &zero);
+        self.line(format!("br i1 {}, label %L{asked}, label %{target}, !prof !1", raised.text));
+        self.label(&format!("L{asked}"));
+        let poll = self.pointer(context::POLL);
+        let answer = self.set(Ty::int(32, 0), format!("call i32 {poll}(ptr %context)"));
+        let go_on = self.compare("eq", &answer, &zero);
+        self.line(format!("br i1 {}, label %{target}, label %L{given_up}", go_on.text));
+        self.label(&format!("L{given_up}"));
+        self.line(format!("ret i32 {}", outcome::CANCELLED));
+    }
+
+    /// The end of a block.
+    fn end_of(&mut self, block: u32) -> Result<(), String> {
+        let end = &self.body().blocks[block as usize].terminator;
+        self.values = self.plan.info.values.of_end(block);
+        let group = self.plan.group_of(block);
+        let guard = match end.guard {
+            Some(guard) => {
+                let id = self.values.first().copied().flatten().ok_or("a guard without a value")?;
+                let value = self.read(id);
+                let ones = self.constant(value.ty, 1);
+                Some(if guard.negated { self.binary("xor", &value, &ones) } else { value })
+            }
+            None => None,
+        };
+        let taken = match &end.kind {
+            TerminatorKind::Next => None,
+            TerminatorKind::Bra { target, .. } => Some(target.0),
+            TerminatorKind::Ret { .. } | TerminatorKind::Exit => None,
+            TerminatorKind::BrxIdx { .. } => return Err(format!("line {}: brx.idx", end.line)),
+            TerminatorKind::Trap => return Err(format!("line {}: trap", end.line)),
+        };
+        let ends = matches!(end.kind, TerminatorKind::Ret { .. } | TerminatorKind::Exit);
+        let next = end.next.map(|next| next.0);
+        if group.is_none() {
+            return self.end_together(block, guard, taken, ends, next);
+        }
+        // Everything by masks; a condition in common gives one side all lanes.
+        let mask = self.mask.clone();
+        match guard {
+            None if ends => self.end_lanes(&mask),
+            None => {
+                if let Some(to) = taken.or(next) {
+                    self.send(&mask, to)?;
+                }
+            }
+            Some(condition) => {
+                let (yes, no) = self.divide(&condition);
+                match taken {
+                    Some(to) => self.send(&yes, to)?,
+                    None => self.end_lanes(&yes),
+                }
+                if let Some(to) = next {
+                    self.send(&no, to)?;
+                }
+            }
+        }
+        self.line(format!("br label %N{block}"));
+        Ok(())
+    }
+
+    /// The lanes of the mask for which a condition holds, and the others.
+    fn divide(&mut self, condition: &Val) -> (String, String) {
+        let condition = self.splat(condition);
+        let mask = self.mask_value();
+        let yes = self.binary("and", &mask, &condition);
+        let no = self.binary("xor", &mask, &yes);
+        (yes.text, no.text)
+    }
+
+    fn end_together(
+        &mut self,
+        block: u32,
+        guard: Option<Val>,
+        taken: Option<u32>,
+        ends: bool,
+        next: Option<u32>,
+    ) -> Result<(), String> {
+        let Some(condition) = guard else {
+            if ends {
+                self.line("br label %end");
+            } else if let Some(to) = taken.or(next) {
+                self.enter(block, to)?;
+            }
+            return Ok(());
+        };
+        if condition.ty.lanes == 0 {
+            let (yes, no) = (self.fresh(), self.fresh());
+            self.line(format!("br i1 {}, label %L{yes}, label %L{no}", condition.text));
+            self.label(&format!("L{yes}"));
+            match taken {
+                Some(to) => self.enter(block, to)?,
+                None => self.line("br label %end"),
+            }
+            self.label(&format!("L{no}"));
+            return next.map_or(Ok(()), |to| self.enter(block, to));
+        }
+        let (yes, no) = self.divide(&condition);
+        let targets = [taken.map(|to| (yes.clone(), to)), next.map(|to| (no, to))];
+        if taken.is_none() {
+            self.end_lanes(&yes);
+        }
+        for (mask, to) in targets.iter().flatten() {
+            self.send(mask, *to)?;
+        }
+        let members = targets.iter().flatten().map(|(_, to)| *to);
+        let first = members.filter(|to| self.plan.group_of(*to).is_some()).min();
+        match first.or(self.plan.converges(block)?) {
+            Some(to) if self.plan.group_of(to).is_some() => self.line(format!("br label %B{to}")),
+            Some(to) => self.meet(block, to),
+            None => self.line("br label %end"),
+        }
+        Ok(())
+    }
+
+    /// All lanes go on together to a block, of which others may come on their own.
+    fn enter(&mut self, from: u32, to: u32) -> Result<(), String> {
+        if self.plan.group_of(to).is_some() {
+            let mask = self.mask.clone();
+            self.send(&mask, to)?;
+            self.line(format!("br label %B{to}"));
+        } else {
+            self.go(from, to);
+        }
+        Ok(())
+    }
+
+    /// Lanes that have parted meet; perhaps none is left.
+    fn meet(&mut self, from: u32, to: u32) {
+        let alive = self.load(self.mask_type(), "%alive");
+        let any = self.any(&alive.text);
+        let left = self.fresh();
+        self.line(format!("br i1 {}, label %L{left}, label %end", any.text));
+        self.label(&format!("L{left}"));
+        self.go(from, to);
+    }
+
+    /// What follows a block of a group: the next trip of a loop that ends there, or the next block, or where all meet.
+    fn after(&mut self, block: u32) {
+        self.label(&format!("N{block}"));
+        let Some(group) = self.plan.group_of(block) else { return };
+        let mut loops: Vec<u32> = Vec::new();
+        for inner in &self.body().loops {
+            if inner.blocks.end == block + 1 && self.plan.group_of(inner.blocks.start) == Some(group) {
+                loops.push(inner.blocks.start);
+            }
+        }
+        for header in loops.into_iter().rev() {
+            let waiting = self.load(self.mask_type(), &format!("%m{header}"));
+            let any = self.any(&waiting.text);
+            let (again, on) = (self.fresh(), self.fresh());
+            self.line(format!("br i1 {}, label %L{again}, label %L{on}", any.text));
+            self.label(&format!("L{again}"));
+            self.poll(&format!("B{header}"));
+            self.label(&format!("L{on}"));
+        }
+        match self.plan.next_in_group(block) {
+            Some(next) => self.line(format!("br label %B{next}")),
+            None => match self.plan.groups[group as usize].converges {
+                Some(to) => self.meet(block, to),
+                None => self.line("br label %end"),
+            },
+        }
+    }
+
+    /// Keeps what is alive behind a barrier, and goes on to the next gang.
+    fn leave_at(&mut self, barrier: u32) -> Result<(), String> {
+        let next = self.plan.barrier(barrier).ok_or("no barrier")?;
+        for &(value, offset) in self.plan.kept(next) {
+            self.used.insert(value);
+            for (place, ty, offset) in self.plan.places(value, offset) {
+                let held = self.load(ty, &place);
+                let at = self.set(Ty::int(64, 0), format!("getelementptr i8, ptr %frame, i64 {offset}"));
+                self.store(&held, &at.text);
+            }
+        }
+        let alive = self.load(self.mask_type(), "%alive");
+        self.line(format!("store {} {}, ptr %frame, align 64", alive.ty.text(), alive.text));
+        self.line(format!("ret i32 {next}"));
+        Ok(())
+    }
+}

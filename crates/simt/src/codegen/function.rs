@@ -1,0 +1,193 @@
+//! One region as one function: what is written so far, and the instructions that all others are made of.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use warploom_ptx::ir::Body;
+
+use super::names::{Element, Ty};
+use super::regions::Plan;
+use crate::values::ValueId;
+
+/// A value in LLVM's text, with its type.
+#[derive(Clone, Debug)]
+pub(super) struct Val {
+    pub(super) ty: Ty,
+    pub(super) text: String,
+}
+
+/// Writes one region.
+pub(super) struct Writer<'p> {
+    pub(super) plan: &'p Plan<'p>,
+    /// The body of the function so far.
+    pub(super) out: String,
+    pub(super) next: u32,
+    /// Values that have a place in this function.
+    pub(super) used: BTreeSet<ValueId>,
+    pub(super) sites: BTreeSet<u32>,
+    /// The mask of the block that is written.
+    pub(super) mask: String,
+    /// Whether all lanes that have not ended run it.
+    pub(super) together: bool,
+    pub(super) values: &'p [Option<ValueId>],
+    pub(super) inst: u32,
+    /// Operands are what the first lane has.
+    pub(super) first_lane: bool,
+    /// More places that the function needs.
+    pub(super) places: Vec<(String, Ty)>,
+}
+
+impl<'p> Writer<'p> {
+    pub(super) fn new(plan: &'p Plan<'p>) -> Writer<'p> {
+        Writer {
+            plan,
+            out: String::new(),
+            next: 0,
+            used: BTreeSet::new(),
+            sites: BTreeSet::new(),
+            mask: String::new(),
+            together: true,
+            values: &[],
+            inst: 0,
+            first_lane: false,
+            places: Vec::new(),
+        }
+    }
+
+    pub(super) fn lanes(&self) -> u32 {
+        self.plan.info.gangs.width
+    }
+
+    pub(super) fn body(&self) -> &'p Body {
+        self.plan.body
+    }
+
+    pub(super) fn line(&mut self, text: impl AsRef<str>) {
+        self.out.push_str("  ");
+        self.out.push_str(text.as_ref());
+        self.out.push('\n');
+    }
+
+    pub(super) fn label(&mut self, name: &str) {
+        let _ = writeln!(self.out, "{name}:");
+    }
+
+    pub(super) fn fresh(&mut self) -> u32 {
+        self.next += 1;
+        self.next
+    }
+
+    /// An instruction with a result.
+    pub(super) fn set(&mut self, ty: Ty, text: impl AsRef<str>) -> Val {
+        let name = format!("%t{}", self.fresh());
+        self.line(format!("{name} = {}", text.as_ref()));
+        Val { ty, text: name }
+    }
+
+    pub(super) fn binary(&mut self, op: &str, a: &Val, b: &Val) -> Val {
+        debug_assert_eq!(a.ty, b.ty);
+        self.set(a.ty, format!("{op} {} {}, {}", a.ty.text(), a.text, b.text))
+    }
+
+    pub(super) fn compare(&mut self, op: &str, a: &Val, b: &Val) -> Val {
+        let kind = if matches!(a.ty.element, Element::Int(_)) { "icmp" } else { "fcmp" };
+        self.set(a.ty.with(Element::Int(1)), format!("{kind} {op} {} {}, {}", a.ty.text(), a.text, b.text))
+    }
+
+    pub(super) fn select(&mut self, condition: &Val, a: &Val, b: &Val) -> Val {
+        let text = format!(
+            "select {} {}, {} {}, {} {}",
+            condition.ty.text(),
+            condition.text,
+            a.ty.text(),
+            a.text,
+            b.ty.text(),
+            b.text
+        );
+        self.set(a.ty, text)
+    }
+
+    /// `trunc`, `zext`, `bitcast` and the like.
+    pub(super) fn cast(&mut self, op: &str, a: &Val, element: Element) -> Val {
+        if a.ty.element == element {
+            return a.clone();
+        }
+        let ty = a.ty.with(element);
+        self.set(ty, format!("{op} {} {} to {}", a.ty.text(), a.text, ty.text()))
+    }
+
+    /// To so many bits, new ones being 0 or copies of the sign.
+    pub(super) fn resize(&mut self, a: &Val, bits: u32, signed: bool) -> Val {
+        let op = match a.ty.element.bits() {
+            from if from > bits => "trunc",
+            _ if signed => "sext",
+            _ => "zext",
+        };
+        self.cast(op, a, Element::Int(bits))
+    }
+
+    /// A call of one of LLVM's intrinsics, all of whose operands have the type of the result.
+    pub(super) fn intrinsic(&mut self, name: &str, arguments: &[&Val]) -> Val {
+        let ty = arguments[0].ty;
+        let name = format!("@llvm.{name}.{}", ty.suffix());
+        let types = vec![ty.text(); arguments.len()].join(", ");
+        self.plan.declare(format!("declare {} {name}({types})", ty.text()));
+        let arguments: Vec<String> =
+            arguments.iter().map(|value| format!("{} {}", value.ty.text(), value.text)).collect();
+        self.set(ty, format!("call {} {name}({})", ty.text(), arguments.join(", ")))
+    }
+
+    pub(super) fn constant(&self, ty: Ty, number: i64) -> Val {
+        Val { ty, text: ty.constant(number) }
+    }
+
+    pub(super) fn load(&mut self, ty: Ty, address: &str) -> Val {
+        self.set(ty, format!("load {}, ptr {address}", ty.text()))
+    }
+
+    pub(super) fn store(&mut self, value: &Val, address: &str) {
+        self.line(format!("store {} {}, ptr {address}", value.ty.text(), value.text));
+    }
+
+    /// The address of a field of the context.
+    pub(super) fn field(&mut self, offset: u32) -> String {
+        self.set(Ty::int(64, 0), format!("getelementptr i8, ptr %context, i64 {offset}")).text
+    }
+
+    pub(super) fn pointer(&mut self, offset: u32) -> String {
+        let at = self.field(offset);
+        let name = self.fresh();
+        // The context does not change while the code runs.
+        self.line(format!("%t{name} = load ptr, ptr {at}, !invariant.load !0"));
+        format!("%t{name}")
+    }
+
+    pub(super) fn splat(&mut self, value: &Val) -> Val {
+        if value.ty.lanes != 0 {
+            return value.clone();
+        }
+        let ty = Ty { lanes: self.lanes(), ..value.ty };
+        let (element, lanes) = (value.ty.text(), self.lanes());
+        let first = self.set(ty, format!("insertelement {} poison, {element} {}, i64 0", ty.text(), value.text));
+        self.set(
+            ty,
+            format!("shufflevector {0} {1}, {0} poison, <{lanes} x i32> zeroinitializer", ty.text(), first.text),
+        )
+    }
+
+    /// Whether any lane of a mask is on.
+    pub(super) fn any(&mut self, mask: &str) -> Val {
+        let lanes = self.lanes();
+        let bits = self.set(Ty::int(lanes, 0), format!("bitcast <{lanes} x i1> {mask} to i{lanes}"));
+        let zero = self.constant(bits.ty, 0);
+        self.compare("ne", &bits, &zero)
+    }
+
+    pub(super) fn mask_type(&self) -> Ty {
+        Ty::int(1, self.lanes())
+    }
+
+    pub(super) fn mask_value(&self) -> Val {
+        Val { ty: self.mask_type(), text: self.mask.clone() }
+    }
+}

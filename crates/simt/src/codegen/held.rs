@@ -1,0 +1,179 @@
+//! What values hold: places for them, reading operands, writing results for the lanes that run.
+
+use warploom_ptx::ir::{Inst, Operand, Predicate, ScalarType};
+
+use super::function::{Val, Writer};
+use super::names::{Element, Ty};
+use crate::reason::Reason;
+use crate::shape::Shape;
+use crate::values::{ValueId, paired};
+
+impl<'p> Writer<'p> {
+    pub(super) fn shape(&self, value: ValueId) -> &'p Shape {
+        self.plan.info.shape(value)
+    }
+
+    pub(super) fn is_scalar(&self, value: ValueId) -> bool {
+        self.shape(value).is_uniform()
+    }
+
+    pub(super) fn has_base(&self, value: ValueId) -> bool {
+        matches!(self.shape(value), Shape::Affine(affine) if affine.is_constant())
+    }
+
+    pub(super) fn element_of(&self, value: ValueId) -> Element {
+        Element::bits_of(self.plan.info.values.get(value).ty)
+    }
+
+    pub(super) fn value_of(&self, operand: Operand) -> Option<ValueId> {
+        let reg = operand.reg()?;
+        let operands = self.body().insts[self.inst as usize].operands();
+        paired(&operands, self.values).find(|(operand, _)| operand.read() == Some(reg)).and_then(|(_, value)| value)
+    }
+
+    pub(super) fn place(&mut self, value: ValueId) -> String {
+        self.used.insert(value);
+        format!("%v{}", value.0)
+    }
+
+    /// What a value holds: a scalar if all lanes have it in common.
+    pub(super) fn read(&mut self, value: ValueId) -> Val {
+        let lanes = if self.is_scalar(value) { 0 } else { self.lanes() };
+        let ty = Ty { element: self.element_of(value), lanes };
+        let place = self.place(value);
+        self.load(ty, &place)
+    }
+
+    /// What it holds in the first lane, of a value with a constant pattern or in common.
+    pub(super) fn read_base(&mut self, value: ValueId) -> Option<Val> {
+        if self.is_scalar(value) {
+            return Some(self.read(value));
+        }
+        if !self.has_base(value) {
+            return None;
+        }
+        self.used.insert(value);
+        let ty = Ty::scalar(self.element_of(value));
+        Some(self.load(ty, &format!("%b{}", value.0)))
+    }
+
+    /// Whether the pattern of a value holds: an `i1` that is false if something has wrapped around.
+    pub(super) fn read_flag(&mut self, value: ValueId) -> Val {
+        match self.shape(value) {
+            Shape::Affine(affine) if affine.is_constant() && !affine.unless_wraps.is_empty() => {
+                self.used.insert(value);
+                self.load(Ty::int(1, 0), &format!("%w{}", value.0))
+            }
+            _ => self.constant(Ty::int(1, 0), 1),
+        }
+    }
+
+    /// An operand as bits of a type; its low bits if the register is wider.
+    pub(super) fn operand(&mut self, operand: Operand, ty: ScalarType) -> Val {
+        match (operand, self.value_of(operand)) {
+            // A constant has 64 bits at most, and no sign beyond them.
+            (Operand::Imm(bits), _) if ty.bits() > 64 => {
+                Val { ty: Ty::scalar(Element::bits_of(ty)), text: bits.to_string() }
+            }
+            (Operand::Imm(bits), _) => self.constant(Ty::scalar(Element::bits_of(ty)), bits as i64),
+            (_, Some(value)) => {
+                let first = if self.first_lane { self.read_base(value) } else { None };
+                let read = first.unwrap_or_else(|| self.read(value));
+                self.resize(&read, ty.bits(), false)
+            }
+            (Operand::Reg(_), None) => self.constant(Ty::scalar(Element::bits_of(ty)), 0),
+        }
+    }
+
+    pub(super) fn float_operand(&mut self, operand: Operand, ty: ScalarType) -> Result<Val, String> {
+        let element = Element::float(ty).ok_or_else(|| format!("arithmetic on .{ty}"))?;
+        let bits = self.operand(operand, ty);
+        Ok(match operand {
+            Operand::Imm(number) => self.constant(Ty::scalar(element), number as i64),
+            Operand::Reg(_) => self.cast("bitcast", &bits, element),
+        })
+    }
+
+    pub(super) fn predicate(&mut self, predicate: Predicate) -> Val {
+        let value = self.operand(Operand::Reg(predicate.reg), ScalarType::Pred);
+        if predicate.negated {
+            let ones = self.constant(value.ty, 1);
+            return self.binary("xor", &value, &ones);
+        }
+        value
+    }
+
+    /// Both as scalars, or both as vectors.
+    pub(super) fn alike(&mut self, a: Val, b: Val) -> (Val, Val) {
+        if a.ty.lanes == b.ty.lanes { (a, b) } else { (self.splat(&a), self.splat(&b)) }
+    }
+
+    pub(super) fn alike3(&mut self, a: Val, b: Val, c: Val) -> (Val, Val, Val) {
+        if a.ty.lanes == b.ty.lanes && b.ty.lanes == c.ty.lanes {
+            return (a, b, c);
+        }
+        (self.splat(&a), self.splat(&b), self.splat(&c))
+    }
+
+    /// Writes a result, extended or cut to the register, for the lanes that the instruction runs for.
+    pub(super) fn write(&mut self, inst: &Inst, at: usize, value: &Val, signed: bool) -> Result<(), String> {
+        let operands = inst.operands();
+        let defs = operands.iter().zip(self.values).filter(|(operand, _)| operand.def().is_some());
+        let Some(id) = defs.map(|(_, value)| *value).nth(at).flatten() else { return Ok(()) };
+        let element = self.element_of(id);
+        let bits = match value.ty.element {
+            Element::Int(_) => value.clone(),
+            other => self.cast("bitcast", value, Element::Int(other.bits())),
+        };
+        let value = self.resize(&bits, element.bits(), signed);
+        if self.is_scalar(id) {
+            if value.ty.lanes != 0 {
+                return Err(format!("line {}: a scalar result is computed by lane", inst.line));
+            }
+            let place = self.place(id);
+            self.store(&value, &place);
+            return Ok(());
+        }
+        let known = self.plan.info.values.get(id);
+        let mut value = self.splat(&value);
+        // What other lanes read of it later must stay: writes that meet others, and what is left over of loops.
+        let kept = known.defs.len() + usize::from(known.undefined) > 1
+            || matches!(self.shape(id), Shape::Varying(Reason::LeftLoop { .. }));
+        let place = self.place(id);
+        if kept && (!self.together || inst.guard.is_some()) {
+            let old = self.load(value.ty, &place);
+            let mask = self.mask_value();
+            value = self.select(&mask, &value, &old);
+        }
+        self.store(&value, &place);
+        Ok(())
+    }
+
+    /// Writes the first lane's part of a pattern, and whether the pattern holds.
+    pub(super) fn write_base(&mut self, inst: &Inst, base: Option<Val>, flag: Val) -> Result<(), String> {
+        let Some(id) = self.plan.info.values.written(self.body(), self.inst) else { return Ok(()) };
+        if !self.has_base(id) {
+            return Ok(());
+        }
+        let base = base.ok_or_else(|| format!("line {}: a pattern without its first lane", inst.line))?;
+        let base = self.resize(&base, self.element_of(id).bits(), false);
+        self.used.insert(id);
+        self.store(&base, &format!("%b{}", id.0));
+        if matches!(self.shape(id), Shape::Affine(affine) if !affine.unless_wraps.is_empty()) {
+            self.store(&flag, &format!("%w{}", id.0));
+        }
+        Ok(())
+    }
+
+    /// Whether the result of this instruction has a pattern with a first lane of its own.
+    pub(super) fn wants_base(&self) -> bool {
+        self.plan.info.values.written(self.body(), self.inst).is_some_and(|id| self.has_base(id))
+    }
+
+    /// A place for what either of two ways gives.
+    pub(super) fn new_place(&mut self, ty: Ty) -> String {
+        let place = format!("%x{}", self.fresh());
+        self.places.push((place.clone(), ty));
+        place
+    }
+}

@@ -1,0 +1,57 @@
+//! LLVM's text for kernels, with vectors written out: each gang of threads is one vector.
+//!
+//! What all lanes have in common is computed once, with scalars. Where lanes part, the blocks of both ways stand one behind the other, and each runs
+//! for the lanes of its mask, or not at all. A kernel with barriers becomes one function for each region between them; what is alive at a barrier
+//! waits in the gang's frame. Nothing here runs or knows a machine: the text is what LLVM gets, and what tests look at.
+//!
+//! What is not covered is [`Declined`], with the reason, and never guessed.
+
+mod arithmetic;
+mod convert;
+mod flow;
+mod function;
+mod held;
+mod memory;
+mod names;
+mod prologue;
+mod regions;
+
+pub use regions::{Compiled, Declined, FRAME_ALIGN, SiteKind, compile};
+
+/// What compiled code finds behind its only argument, by byte offset.
+pub mod context {
+    /// Address of the kernel's parameters.
+    pub const PARAMS: u32 = 0;
+    /// Address of the table of variables' addresses.
+    pub const VARIABLES: u32 = 8;
+    /// The function that checks accesses lane by lane: `u32 check(context, addresses, lanes, site, first thread)`, 1 if all are allowed.
+    pub const CHECK: u32 = 16;
+    /// Address of the extents, one for each site.
+    pub const EXTENTS: u32 = 24;
+    /// Address of the CTA's shared memory.
+    pub const SHARED: u32 = 32;
+    /// Its size in bytes.
+    pub const SHARED_SIZE: u32 = 40;
+    /// `%ctaid`, three words.
+    pub const CTAID: u32 = 48;
+    /// `%nctaid`, three words.
+    pub const NCTAID: u32 = 60;
+    /// Address of the frames of the gangs.
+    pub const FRAMES: u32 = 72;
+    /// Address of the attention word.
+    pub const ATTENTION: u32 = 80;
+    /// The function to call if it is not 0: `u32 poll(context)`, 1 if the CTA is to be given up.
+    pub const POLL: u32 = 88;
+    /// Bytes.
+    pub const SIZE: u32 = 96;
+}
+
+/// What a region gives back, other than the number of the next one.
+pub mod outcome {
+    /// All threads of the gang have ended.
+    pub const ENDED: i32 = -1;
+    /// An access was refused.
+    pub const FAULT: i32 = -2;
+    /// The CTA is to be given up.
+    pub const CANCELLED: i32 = -3;
+}
