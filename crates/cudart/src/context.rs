@@ -16,11 +16,21 @@ use crate::failure::{ApiResult, Failure};
 /// The number of devices, 0 before the driver is initialised. It needs no driver any more: callbacks and forked processes may ask.
 static DEVICES: AtomicI32 = AtomicI32::new(0);
 
-/// The primary contexts that are retained, by device.
-static PRIMARY: Mutex<Vec<CUcontext>> = Mutex::new(Vec::new());
+/// A device's primary context, as far as this runtime has to do with it.
+#[derive(Clone, Copy)]
+enum Primary {
+    /// It was never retained.
+    Unused,
+    /// It is retained.
+    Retained(CUcontext),
+    /// It was reset, and not retained since: its handle stays, and may still be current.
+    Reset(CUcontext),
+}
 
-/// The primary contexts that were reset and not retained since, by device, and whether any context was reset ever.
-static RESET: Mutex<Vec<CUcontext>> = Mutex::new(Vec::new());
+/// The primary contexts, by device.
+static PRIMARY: Mutex<Vec<Primary>> = Mutex::new(Vec::new());
+
+/// Whether any context was reset ever.
 static ANY_RESET: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -87,7 +97,8 @@ fn revive(current: CUcontext) -> ApiResult {
 
 /// The device whose primary context this is, if it was reset and nobody has retained it since.
 fn reset_device(context: CUcontext) -> Option<i32> {
-    let index = RESET.lock().iter().position(|&reset| reset == context);
+    let is_it = |primary: &Primary| matches!(primary, Primary::Reset(reset) if *reset == context);
+    let index = PRIMARY.lock().iter().position(is_it);
     index.and_then(|index| i32::try_from(index).ok())
 }
 
@@ -111,17 +122,15 @@ pub(crate) fn primary(ordinal: i32) -> ApiResult<CUcontext> {
     let index = usize::try_from(ordinal).unwrap_or_default();
     let mut contexts = PRIMARY.lock();
     if contexts.len() <= index {
-        contexts.resize(index + 1, CUcontext::NULL);
+        contexts.resize(index + 1, Primary::Unused);
     }
-    if contexts[index] == CUcontext::NULL {
-        let mut context = CUcontext::NULL;
-        driver!(cuDevicePrimaryCtxRetain_v7000(&mut context, device)).map_err(lost)?;
-        contexts[index] = context;
-        if let Some(reset) = RESET.lock().get_mut(index) {
-            *reset = CUcontext::NULL;
-        }
+    if let Primary::Retained(context) = contexts[index] {
+        return Ok(context);
     }
-    Ok(contexts[index])
+    let mut context = CUcontext::NULL;
+    driver!(cuDevicePrimaryCtxRetain_v7000(&mut context, device)).map_err(lost)?;
+    contexts[index] = Primary::Retained(context);
+    Ok(context)
 }
 
 /// After a fault that ended a device's work the driver makes no new context, and tells of the fault.
@@ -167,15 +176,11 @@ pub(crate) fn reset(ordinal: i32) -> ApiResult {
     let device = device(ordinal)?;
     let mut contexts = PRIMARY.lock();
     let index = usize::try_from(ordinal).unwrap_or_default();
-    let context = contexts.get(index).copied().unwrap_or_default();
     driver!(cuDevicePrimaryCtxReset_v11000(device))?;
-    if context != CUcontext::NULL {
-        contexts[index] = CUcontext::NULL;
-        let mut reset = RESET.lock();
-        if reset.len() <= index {
-            reset.resize(index + 1, CUcontext::NULL);
-        }
-        reset[index] = context;
+    if let Some(primary) = contexts.get_mut(index)
+        && let Primary::Retained(context) = *primary
+    {
+        *primary = Primary::Reset(context);
         ANY_RESET.store(true, Ordering::Relaxed);
     }
     Ok(())

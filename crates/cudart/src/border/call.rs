@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_void};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use warploom_abi::runtime::{cudaChannelFormatDesc, cudaError};
@@ -116,9 +117,12 @@ fn panicked(call: &'static Call, panic: &(dyn Any + Send)) -> cudaError {
     cudaError::cudaErrorUnknown
 }
 
-/// Whether reasons are wanted on the error output: `WARPLOOM_LOG`, as for the driver.
+/// Whether reasons are wanted on the error output: `WARPLOOM_LOG`, as for the driver, and as there read once.
 fn reports() -> bool {
-    std::env::var_os("WARPLOOM_LOG").is_some_and(|value| !value.is_empty() && value != "off" && value != "0")
+    static WANTED: LazyLock<bool> = LazyLock::new(|| {
+        std::env::var_os("WARPLOOM_LOG").is_some_and(|value| !value.is_empty() && value != "off" && value != "0")
+    });
+    *WANTED
 }
 
 fn say(text: &str) {

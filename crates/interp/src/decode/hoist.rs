@@ -14,6 +14,7 @@ use warploom_ptx::ir::{
     SpecialReg,
 };
 
+use super::family::Family;
 use super::simplify::Counts;
 
 /// Most registers that are kept: beyond that the rows cost more of the host's caches than the instructions cost time.
@@ -121,42 +122,16 @@ fn inherent(module: &Module, source: &ir::Function, inst: &Inst) -> Option<Depen
     if inst.guard.is_some() {
         return None;
     }
+    if let Family::Integer | Family::Float | Family::Comparison | Family::Logic | Family::Conversion =
+        Family::of(&inst.op)
+    {
+        return Some(Dependence::LAUNCH);
+    }
     match &inst.op {
-        Op::IntBinary { .. }
-        | Op::IntUnary { .. }
-        | Op::Mul { .. }
-        | Op::Mad { .. }
-        | Op::Mul24 { .. }
-        | Op::Mad24 { .. }
-        | Op::Sad { .. }
-        | Op::Fns { .. }
-        | Op::Bfe { .. }
-        | Op::Bfi { .. }
-        | Op::Bmsk { .. }
-        | Op::Szext { .. }
-        | Op::Dp4a { .. }
-        | Op::Dp2a { .. }
-        | Op::FloatUnary { .. }
-        | Op::FloatBinary { .. }
-        | Op::Fma { .. }
-        | Op::FloatMinMax { .. }
-        | Op::Testp { .. }
-        | Op::Copysign { .. }
-        | Op::Set { .. }
-        | Op::Setp { .. }
-        | Op::Selp { .. }
-        | Op::Slct { .. }
-        | Op::Logic { .. }
-        | Op::Lop3 { .. }
-        | Op::Shift { .. }
-        | Op::Shf { .. }
-        | Op::Prmt { .. }
-        | Op::Mov { .. }
+        Op::Mov { .. }
         | Op::Pack { .. }
         | Op::Unpack { .. }
         | Op::Cvta { .. }
-        | Op::Cvt { .. }
-        | Op::CvtPack { .. }
         | Op::AddressOf { target: AddressTarget::Global(_) | AddressTarget::Function(_), .. } => {
             Some(Dependence::LAUNCH)
         }

@@ -7,6 +7,7 @@
 mod compare;
 mod control;
 mod convert;
+mod family;
 mod float;
 mod hoist;
 mod integer;
@@ -37,6 +38,7 @@ use crate::memory::Slot;
 use crate::ops::logic as predicates;
 use crate::ops::moves as rows;
 use crate::program::{Function, Inst, Line, Place};
+use family::Family;
 use hoist::{Hoisted, When};
 use spreads::Spreads;
 
@@ -240,61 +242,20 @@ impl<'a> Decoder<'a> {
     }
 
     fn inst(&mut self, inst: &ir::Inst) -> Decoded {
-        use ir::Op;
-        match &inst.op {
-            Op::IntBinary { .. }
-            | Op::IntUnary { .. }
-            | Op::Mul { .. }
-            | Op::Mad { .. }
-            | Op::Mul24 { .. }
-            | Op::Mad24 { .. }
-            | Op::Sad { .. }
-            | Op::Fns { .. }
-            | Op::Bfe { .. }
-            | Op::Bfi { .. }
-            | Op::Bmsk { .. }
-            | Op::Szext { .. }
-            | Op::Dp4a { .. }
-            | Op::Dp2a { .. } => self.integer(&inst.op),
-            Op::AddCarry { .. } | Op::MadCarry { .. } => self.extended(&inst.op),
-            Op::FloatUnary { .. }
-            | Op::FloatBinary { .. }
-            | Op::Fma { .. }
-            | Op::FloatMinMax { .. }
-            | Op::Testp { .. }
-            | Op::Copysign { .. } => self.float(&inst.op),
-            Op::Set { .. } | Op::Setp { .. } | Op::Selp { .. } | Op::Slct { .. } => self.comparison(&inst.op),
-            Op::Logic { .. } | Op::Lop3 { .. } | Op::Shift { .. } | Op::Shf { .. } | Op::Prmt { .. } => {
-                self.logic(&inst.op)
-            }
-            Op::Mov { .. }
-            | Op::Pack { .. }
-            | Op::Unpack { .. }
-            | Op::AddressOf { .. }
-            | Op::ReadSpecial { .. }
-            | Op::Isspacep { .. }
-            | Op::Cvta { .. }
-            | Op::Mapa { .. }
-            | Op::GetCtaRank { .. }
-            | Op::CreatePolicy { .. }
-            | Op::StackSave { .. }
-            | Op::StackRestore { .. }
-            | Op::Alloca { .. } => self.moves(&inst.op),
-            Op::Cvt { .. } | Op::CvtPack { .. } => self.conversion(&inst.op),
-            Op::Ld { .. } | Op::St { .. } | Op::CacheHint { .. } | Op::Atom { .. } => self.memory(&inst.op),
-            Op::Call { .. } | Op::Brkpt | Op::Nanosleep { .. } | Op::Hint(_) => self.control(&inst.op),
-            Op::Barrier(_)
-            | Op::Fence(_)
-            | Op::Shfl { .. }
-            | Op::Vote { .. }
-            | Op::Match { .. }
-            | Op::Redux { .. }
-            | Op::Activemask { .. }
-            | Op::Elect { .. }
-            | Op::Mbarrier(_) => self.sync(&inst.op),
-            Op::Video(op) => self.video(op),
-            Op::Texture(op) => self.texture(op),
-            Op::Async(_) | Op::Matrix(_) | Op::Unexecuted(_) => Err(Refused::Unsupported),
+        match Family::of(&inst.op) {
+            Family::Integer => self.integer(&inst.op),
+            Family::Extended => self.extended(&inst.op),
+            Family::Float => self.float(&inst.op),
+            Family::Comparison => self.comparison(&inst.op),
+            Family::Logic => self.logic(&inst.op),
+            Family::Moves => self.moves(&inst.op),
+            Family::Conversion => self.conversion(&inst.op),
+            Family::Memory => self.memory(&inst.op),
+            Family::Control => self.control(&inst.op),
+            Family::Sync => self.sync(&inst.op),
+            Family::Video(op) => self.video(op),
+            Family::Texture(op) => self.texture(op),
+            Family::Unsupported => Err(Refused::Unsupported),
         }
     }
 

@@ -114,8 +114,7 @@ macro_rules! text {
             fn read(input: &mut $crate::ir::text::Reader<'_>) -> $crate::ir::text::Read<Self> {
                 let word = input.word(concat!("a value of ", stringify!($name)))?;
                 $(if word.text == stringify!($variant) {
-                    #[allow(unused_mut, unused_variables)]
-                    let mut fields = input.open();
+                    let fields = input.open();
                     let value = $name::$variant
                         $({ $($field: fields.field(input, stringify!($field))?),+ })?
                         $((input.parenthesised::<$inner>()?))?;
@@ -146,7 +145,7 @@ macro_rules! text {
                 if word.text != stringify!($name) {
                     return Err(word.unknown(stringify!($name), &[stringify!($name)]));
                 }
-                let mut fields = input.open();
+                let fields = input.open();
                 let value = $name { $($field: fields.field(input, stringify!($field))?),+ };
                 fields.close(input)?;
                 Ok(value)

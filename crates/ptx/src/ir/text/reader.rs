@@ -1,6 +1,7 @@
 //! Reads the words, numbers and names of the text, and says where one is not what it should be.
 
 use super::Text;
+use std::cell::Cell;
 use std::fmt;
 
 /// What is wrong with a text, and where.
@@ -45,14 +46,14 @@ impl Word<'_> {
 pub(in crate::ir) struct Fields {
     braces: bool,
     inline: bool,
-    first: bool,
+    first: Cell<bool>,
 }
 
 impl Fields {
     /// The next field, if it stands there; else what its absence means.
-    pub(in crate::ir) fn field<T: Text>(&mut self, input: &mut Reader<'_>, name: &str) -> Read<T> {
-        if (self.braces || self.inline) && input.field_name(name, self.first) {
-            self.first = false;
+    pub(in crate::ir) fn field<T: Text>(&self, input: &mut Reader<'_>, name: &str) -> Read<T> {
+        if (self.braces || self.inline) && input.field_name(name, self.first.get()) {
+            self.first.set(false);
             return input.inside(T::read);
         }
         T::absent().ok_or_else(|| input.expected(&format!("`{name}:`")))
@@ -378,7 +379,7 @@ impl<'t> Reader<'t> {
     /// Begins the fields of a value.
     pub(in crate::ir) fn open(&mut self) -> Fields {
         let braces = self.eat("{");
-        Fields { braces, inline: self.depth == 0, first: true }
+        Fields { braces, inline: self.depth == 0, first: Cell::new(true) }
     }
 
     /// Takes `name:`, with a comma in front unless it is the first, if that stands next.
