@@ -5,7 +5,7 @@
 
 OUT gets `programs/TOPIC/NAME`, and the headers and libraries of CUDA 12 for programs of that. TOOLKIT is the folder with the
 compiler's `bin` and `lib`, as the tests of crates/cudart install it from PyPI (in the target folder,
-tmp/cuda_compiler/lib/python3*/site-packages/nvidia/cu13). LIBRARY is a driver to link with, NAME a program as TOPIC/NAME; without one,
+tmp/cuda-13.0/nvidia/cu13). LIBRARY is a driver to link with, NAME a program as TOPIC/NAME; without one,
 all are built. Their names are printed. Programs newer than their sources and this file are kept. The exit status is 0 when all are
 built, 75 when the headers of CUDA 12 cannot be had (the reason stands on standard error), 1 when a program does not compile.
 

@@ -8,6 +8,8 @@ mod compiler;
 mod library;
 #[path = "support/program.rs"]
 mod program;
+#[path = "support/pypi.rs"]
+mod pypi;
 
 use std::path::Path;
 

@@ -6,6 +6,8 @@
 mod compiler;
 #[path = "support/library.rs"]
 mod library;
+#[path = "support/pypi.rs"]
+mod pypi;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -5,6 +5,8 @@ mod compiler;
 mod library;
 #[path = "support/program.rs"]
 mod program;
+#[path = "support/pypi.rs"]
+mod pypi;
 
 /// A host function prints while the thread that queued it goes on: where its lines stand is chance. They come last here.
 fn settled(text: &str) -> String {

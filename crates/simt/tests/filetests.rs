@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use warploom_filetests::Blessed;
 use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, load};
 use warploom_simt::{Gangs, analyze};
@@ -34,25 +35,11 @@ fn files_give_what_they_say() {
         std::fs::read_dir(root).expect("folder").map(|entry| entry.expect("entry").path()).collect();
     paths.sort();
     assert!(paths.len() >= 10, "only {} files", paths.len());
-    let bless = std::env::var_os("WARPLOOM_BLESS").is_some();
-    let mut wrong = Vec::new();
-    for path in paths {
-        let text = std::fs::read_to_string(&path).expect("file");
-        let source: String =
-            text.lines().filter(|line| !line.starts_with("//|")).flat_map(|line| [line, "\n"]).collect();
-        let got: Vec<String> =
-            outcome(&source).lines().map(|line| format!("//| {line}").trim_end().to_owned()).collect();
-        if bless {
-            std::fs::write(&path, format!("{source}{}\n", got.join("\n"))).expect("write");
-            continue;
-        }
-        let expected: Vec<&str> = text.lines().filter(|line| line.starts_with("//|")).collect();
-        if expected != got {
-            let first = (0..).find(|at| expected.get(*at).copied() != got.get(*at).map(String::as_str)).unwrap_or(0);
-            let name = path.display();
-            wrong.push(format!("{name}:\n  expected {:?}\n  got      {:?}", expected.get(first), got.get(first)));
-        }
-    }
+    let compare = |path| {
+        let file = Blessed::read(path);
+        file.compare(&outcome(&file.source())).err()
+    };
+    let wrong: Vec<String> = paths.into_iter().filter_map(compare).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -1,5 +1,7 @@
 //! Programs that NVIDIA's compiler really linked, under `warploom run`. The compiler comes from PyPI into the build folder; where that cannot
 //! be reached, these tests say so and pass.
+#[path = "../../../cudart/tests/support/pypi.rs"]
+mod pypi;
 #[path = "../support/mod.rs"]
 mod support;
 mod toolkit;

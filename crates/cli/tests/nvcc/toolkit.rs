@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use crate::pypi;
+
 /// A folder as a toolkit has it: `bin`, `include`, `lib`, `nvvm`.
 pub(crate) struct Toolkit {
     folder: PathBuf,
@@ -43,8 +45,8 @@ impl Toolkit {
 pub(crate) fn toolkits() -> &'static [Toolkit] {
     static TOOLKITS: OnceLock<Vec<Toolkit>> = OnceLock::new();
     TOOLKITS.get_or_init(|| {
-        let newest = install("13.5", &of_13("13.5"), "nvidia/cu13");
-        let older = install("13.0", &of_13("13.0"), "nvidia/cu13");
+        let newest = install("13.5", &pypi::of_13("13.5"), "nvidia/cu13");
+        let older = install("13.0", &pypi::of_13("13.0"), "nvidia/cu13");
         // PyPI has no nvcc of version 12: that of 13, with the headers and the runtime library of 12.
         let of_12 = ["nvidia-cuda-runtime-cu12==12.9.79", "nvidia-cuda-nvcc-cu12==12.9.86"].map(str::to_owned);
         let parts = install("12.9", &of_12, "nvidia");
@@ -55,43 +57,19 @@ pub(crate) fn toolkits() -> &'static [Toolkit] {
     })
 }
 
-fn of_13(version: &str) -> [String; 4] {
-    ["nvcc", "runtime", "crt"]
-        .map(|part| format!("nvidia-cuda-{part}=={version}.*"))
-        .into_iter()
-        .chain([format!("nvidia-nvvm=={version}.*")])
-        .collect::<Vec<_>>()
-        .try_into()
-        .expect("four packages")
-}
-
-/// Installs packages, unless that was done before.
+/// A toolkit of packages, whose files lie in `folder`.
 fn install(version: &'static str, packages: &[String], folder: &str) -> Option<Toolkit> {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cuda-{version}"));
-    let complete = target.join("complete");
-    if !complete.exists() {
-        let said = |command: &mut Command| {
-            let output = command.output().map_err(|error| error.to_string())?;
-            let error = || String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or_default().to_owned();
-            output.status.success().then_some(()).ok_or_else(error)
-        };
-        let environment = target.join("venv");
-        let installed = said(Command::new("/usr/bin/python3").args(["-m", "venv"]).arg(&environment)).and_then(|()| {
-            let mut pip = Command::new(environment.join("bin/python"));
-            pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--disable-pip-version-check", "--target"]);
-            said(pip.arg(&target).args(packages))
-        });
-        if let Err(why) = installed {
+    match pypi::install(&format!("cuda-{version}"), packages) {
+        Ok(target) => Some(Toolkit { folder: target.join(folder), version }),
+        Err(why) => {
             // Not what the test harness captures.
             let _ = writeln!(
                 std::io::stderr(),
                 "SKIPPED: programs of NVIDIA's compiler {version}, which cannot be installed: {why}"
             );
-            return None;
+            None
         }
-        fs::write(&complete, "").expect("the build folder takes files");
     }
-    Some(Toolkit { folder: target.join(folder), version })
 }
 
 /// The compiler of one toolkit with headers and libraries of version 12.

@@ -3,8 +3,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::compiler::run;
 use crate::library;
+use crate::pypi::run;
 
 /// The repository.
 pub(crate) fn root() -> PathBuf {

@@ -3,6 +3,7 @@
 
 use crate::texts;
 use std::fmt::Write;
+use warploom_filetests::Blessed;
 use warploom_ptx::load;
 use warploom_ptx::syntax::LineIndex;
 
@@ -29,36 +30,21 @@ fn outcome(text: &str) -> (bool, String) {
 fn files_give_what_they_say() {
     let paths = texts::files(&texts::root().join("tests/filetests/ptx"), "ptx");
     assert!(paths.len() > 20, "only {} files", paths.len());
-    let bless = std::env::var_os("WARPLOOM_BLESS").is_some();
     let mut wrong = Vec::new();
     for path in paths {
-        let text = std::fs::read_to_string(&path).expect("file");
-        let should_load = match text.lines().next() {
+        let name = path.display().to_string();
+        let file = Blessed::read(path);
+        let source = file.source();
+        let should_load = match source.lines().next() {
             Some("// test accept") => true,
             Some("// test reject") => false,
-            other => panic!("{}: first line is {other:?}", path.display()),
+            other => panic!("{name}: first line is {other:?}"),
         };
-        let source: String =
-            text.lines().filter(|line| !line.starts_with("//|")).flat_map(|line| [line, "\n"]).collect();
         let (loaded, got) = outcome(&source);
         if loaded != should_load {
-            wrong.push(format!("{}: loads: {loaded}\n{got}", path.display()));
-            continue;
-        }
-        let got: Vec<String> = got.lines().map(|line| format!("//| {line}").trim_end().to_owned()).collect();
-        if bless {
-            std::fs::write(&path, format!("{source}{}\n", got.join("\n"))).expect("write");
-            continue;
-        }
-        let expected: Vec<&str> = text.lines().filter(|line| line.starts_with("//|")).collect();
-        if expected != got {
-            let first = (0..).find(|at| expected.get(*at).copied() != got.get(*at).map(String::as_str)).unwrap_or(0);
-            wrong.push(format!(
-                "{}:\n  expected {:?}\n  got      {:?}",
-                path.display(),
-                expected.get(first),
-                got.get(first)
-            ));
+            wrong.push(format!("{name}: loads: {loaded}\n{got}"));
+        } else if let Err(why) = file.compare(&got) {
+            wrong.push(why);
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
