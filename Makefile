@@ -36,10 +36,11 @@ lint:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps
 	$(CARGO) xtask codegen --check
 
+# One selection of packages for the libraries and their tests: another has other features, and builds most crates again.
 unit:
 	@scripts/need.sh cc c++ nm clang-19 libllvm19 python3-venv
-	$(CARGO) build --package warploom-libcuda --package warploom-cli --package warploom-audit --package warploom-api-fuzz $(RUNTIMES)
-	$(CARGO) test --workspace
+	$(CARGO) build --workspace --lib --bins --tests
+	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace
 	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seed 1 --seconds 20
 
 # Every function of the driver with arguments good and bad, for as long as FUZZ_SECONDS says, from a seed that is printed.

@@ -12,15 +12,11 @@ const LIBRARIES: [(&str, &str); 3] =
 pub(crate) fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
         let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let target = scratch.parent().expect("the scratch folder is in the target folder");
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--profile", profile, "--target-dir"])
-            .arg(target)
-            .args(["--package", "warploom-libcuda", "--package", "warploom-cudart12", "--package", "warploom-cudart13"])
-            .status();
-        assert!(built.expect("cargo runs").success(), "the libraries build");
+        // `make unit` has built them, with the features of the whole workspace; building a part of it means other features.
+        if std::env::var_os("LIBRARIES_ARE_BUILT").is_none() {
+            build(scratch.parent().expect("the scratch folder is in the target folder"));
+        }
         let test = std::env::current_exe().expect("a test knows its executable");
         let profile = test.ancestors().nth(2).expect("tests are in a folder of the profile's");
         // Each test program has links of its own.
@@ -36,4 +32,15 @@ pub(crate) fn folder() -> &'static Path {
         }
         folder
     })
+}
+
+/// Builds the libraries into the target folder that this test came from.
+fn build(target: &Path) {
+    let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--profile", profile, "--target-dir"])
+        .arg(target)
+        .args(["--package", "warploom-libcuda", "--package", "warploom-cudart12", "--package", "warploom-cudart13"])
+        .status();
+    assert!(built.expect("cargo runs").success(), "the libraries build");
 }
