@@ -8,6 +8,8 @@
 //!   (`decode::sums`). Both are choices of the decoder: the plain instructions mean the same.
 //! - The lane loops exist for several host instruction sets (`isa`); `dispatch` runs them.
 //!
+//! - Other executors have single instructions from here that they have no code for (`step`).
+//!
 //! Nothing here knows PTX text or CUDA's API.
 #![forbid(unsafe_code)]
 
@@ -27,6 +29,7 @@ mod printf;
 mod program;
 mod report;
 mod stack;
+mod step;
 mod waiting;
 mod warp;
 
@@ -34,3 +37,4 @@ pub use error::LoadError;
 pub use isa::Processor;
 pub use kernel::load;
 pub use program::function_address;
+pub use step::{Gang, STEP_WORDS, Step, StepState, Steps};

@@ -1,0 +1,230 @@
+//! Single instructions of a kernel, for an executor that has no code of its own for them: operands in, results out, for the lanes of a warp.
+//!
+//! Each becomes a device function of its own, with what it reads as parameters and what it writes as results, so that it means exactly what it does in a
+//! kernel. Instructions that compute, and those on textures and surfaces, can be had so; those that access memory, wait, call or branch cannot.
+
+use std::collections::HashMap;
+
+use warploom_exec::fault::FaultKind;
+use warploom_exec::grid::Grid;
+use warploom_ptx::ir::{
+    Block, Body, Directives, Function, FunctionId, FunctionKind, Inst, Linkage, Module, Param, Reg, Space, Storage,
+    Terminator, TerminatorKind,
+};
+
+use crate::cta::CtaShared;
+use crate::decode::{Context, decode};
+use crate::dispatch::End;
+use crate::error::LoadError;
+use crate::isa::{Isa, Processor};
+use crate::machine::{Flow, Machine, NO_GUARD, Trouble};
+use crate::program::{Place, Program};
+use crate::warp::{NO_PARENT, Warp};
+
+/// Words of 64 bits that a register takes where operands and results are handed over: one for each lane. Of a register with up to 32 bits the lanes'
+/// words of 32 bits stand one behind the other; a predicate is one word of 32 bits with a bit for each lane.
+pub const STEP_WORDS: usize = 32;
+
+/// Some instructions of a kernel.
+pub struct Steps {
+    program: Program,
+    isa: Isa,
+}
+
+/// For whom a step runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Gang {
+    /// `%ctaid`
+    pub cta: [u32; 3],
+    /// `%smid`
+    pub worker: u32,
+    /// Lanes that are handed over, up to 32.
+    pub width: usize,
+    /// Those of them that run.
+    pub mask: u32,
+}
+
+/// What steps leave from one to the next.
+#[derive(Default)]
+pub struct StepState {
+    shared: CtaShared,
+    warp: Option<Box<Warp>>,
+}
+
+/// An instruction, and the registers that it reads and writes, each once: so they are handed over, results behind operands.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Its number in the kernel.
+    pub inst: u32,
+    /// What it reads, but its guard.
+    pub reads: Vec<Reg>,
+    /// What it writes.
+    pub writes: Vec<Reg>,
+}
+
+impl Steps {
+    /// Decodes some instructions of a kernel.
+    ///
+    /// # Errors
+    /// [`LoadError`] for an instruction that the interpreter lacks, or that cannot be had on its own.
+    pub fn new(module: &Module, kernel: FunctionId, steps: &[Step], processor: Processor) -> Result<Steps, LoadError> {
+        let isa = Isa::detect(processor);
+        let source = &module.functions[kernel.0 as usize];
+        let undefined = || LoadError::Undefined { function: source.name.clone() };
+        let body = source.body.as_ref().ok_or_else(undefined)?;
+        let functions = steps.iter().map(|step| function(body, step)).collect();
+        let alone = Module {
+            version: module.version,
+            target: module.target.clone(),
+            address_size: module.address_size,
+            globals: module.globals.clone(),
+            mnemonics: module.mnemonics.clone(),
+            functions,
+            ..Module::default()
+        };
+        let ids: Vec<FunctionId> = (0..steps.len() as u32).map(FunctionId).collect();
+        let by_id: HashMap<FunctionId, u32> = ids.iter().map(|id| (*id, id.0)).collect();
+        let shared = module.shared_layout(kernel);
+        let context = Context { module: &alone, isa, functions: &by_id, is_placed: &|_| true, shared: &shared };
+        let functions = ids.iter().map(|id| decode(&context, *id)).collect::<Result<Vec<_>, _>>()?;
+        for (function, step) in functions.iter().zip(steps) {
+            // One stretch of code, and the return behind it.
+            if function.ends.first() != Some(&End::control(function.code.len() as u32 - 1)) {
+                let inst = &body.insts[step.inst as usize];
+                let instruction = module.mnemonic(inst.mnemonic).to_owned();
+                return Err(LoadError::Unsupported { function: source.name.clone(), instruction, line: inst.line });
+            }
+        }
+        let constants = module.globals.iter().zip(0u32..).filter(|(global, _)| global.space == Space::Const);
+        let constants = constants.map(|(global, index)| (index, global.size)).collect();
+        let program = Program { functions, kernel: 0, known_stack: 0, files: HashMap::new(), by_id, constants };
+        Ok(Steps { program, isa })
+    }
+
+    /// Runs one of them: operands and results are handed over in `words`, see [`STEP_WORDS`].
+    ///
+    /// # Errors
+    /// The fault and its lane.
+    pub fn run(
+        &self,
+        state: &mut StepState,
+        grid: &Grid,
+        step: usize,
+        gang: &Gang,
+        words: &mut [u64],
+    ) -> Result<(), (FaultKind, u32)> {
+        let &Gang { cta, worker, width, mask } = gang;
+        state.shared.id = cta;
+        state.shared.worker = worker;
+        let function = &self.program.functions[step];
+        let frame = state.shared.frames.take(&self.program, step as u32, 0, &grid.launch.variables);
+        let mut machine = Machine {
+            frame,
+            pc: 0,
+            active: mask,
+            limit: u32::MAX,
+            floor: 0,
+            fuel: i32::MAX,
+            polls: 0,
+            stores: 0,
+            looks: 0,
+            activation: NO_PARENT,
+            isa: self.isa,
+            function,
+            program: &self.program,
+            grid,
+            view: grid.memory().view_with(state.shared.recent.take()),
+            cta: &mut state.shared,
+            warp: state.warp.take().unwrap_or_default(),
+            fault: None,
+        };
+        let mut slots = words.chunks_exact_mut(STEP_WORDS);
+        for (place, slot) in function.parameters.iter().zip(&mut slots) {
+            take(&mut machine, *place, width, slot);
+        }
+        let end = function.code.len().saturating_sub(1);
+        let mut fault = None;
+        for (at, inst) in function.code[..end].iter().enumerate() {
+            let running = if inst.guard == NO_GUARD { mask } else { mask & machine.predicate(inst.guard) };
+            machine.pc = at as u32;
+            if running != 0 && (inst.run)(&mut machine, inst, running) != Flow::Next {
+                let unknown =
+                    || Trouble { kind: FaultKind::Internal("an instruction on its own has branched".into()), lane: 0 };
+                fault = Some(machine.fault.take().unwrap_or_else(unknown));
+                break;
+            }
+        }
+        for (place, slot) in function.results.iter().zip(&mut slots) {
+            give(&machine, *place, width, slot);
+        }
+        let Machine { view, cta, warp, frame, .. } = machine;
+        cta.frames.give(frame);
+        cta.recent = Some(view.into_recent());
+        state.warp = Some(warp);
+        fault.map_or(Ok(()), |trouble| Err((trouble.kind, trouble.lane)))
+    }
+}
+
+/// The function that is one instruction.
+fn function(body: &Body, step: &Step) -> Function {
+    let inst = &body.insts[step.inst as usize];
+    let param = |reg: &Reg| {
+        let ty = body.regs[reg.0 as usize].ty;
+        let size = ty.bits().div_ceil(8);
+        Param { name: String::new(), ty, size, align: size, storage: Storage::Register(*reg), pointer: None }
+    };
+    let end = Terminator {
+        guard: None,
+        kind: TerminatorKind::Ret { uniform: false },
+        next: None,
+        line: inst.line,
+        loc: None,
+    };
+    Function {
+        name: "step".to_owned(),
+        kind: FunctionKind::Device,
+        linkage: Linkage::Internal,
+        params: step.reads.iter().map(param).collect(),
+        returns: step.writes.iter().map(param).collect(),
+        param_buffer_size: 0,
+        directives: Directives::default(),
+        line: inst.line,
+        builtin: None,
+        body: Some(Body {
+            regs: body.regs.clone(),
+            insts: vec![Inst { guard: None, loc: None, ..inst.clone() }],
+            blocks: vec![Block { label: None, insts: 0..1, terminator: end }],
+            ..Body::default()
+        }),
+    }
+}
+
+/// An operand into its row.
+fn take(machine: &mut Machine<'_>, place: Place, width: usize, slot: &[u64]) {
+    match place {
+        Place::Word(row) => {
+            let row = &mut machine.frame.r32[row as usize];
+            for (lane, word) in row.iter_mut().enumerate().take(width) {
+                *word = (slot[lane / 2] >> (32 * (lane % 2))) as u32;
+            }
+        }
+        Place::Double(row) => machine.frame.r64[row as usize][..width].copy_from_slice(&slot[..width]),
+        Place::Predicate(at) => machine.frame.p[at as usize] = slot[0] as u32,
+        Place::Constant(_) | Place::Bytes(..) => {}
+    }
+}
+
+/// A result out of its row.
+fn give(machine: &Machine<'_>, place: Place, width: usize, slot: &mut [u64]) {
+    match place {
+        Place::Word(row) => {
+            let row = &machine.frame.r32[row as usize];
+            for (pair, word) in row.chunks_exact(2).zip(slot).take(width.div_ceil(2)) {
+                *word = u64::from(pair[0]) | u64::from(pair[1]) << 32;
+            }
+        }
+        Place::Double(row) => slot[..width].copy_from_slice(&machine.frame.r64[row as usize][..width]),
+        Place::Predicate(at) => slot[0] = u64::from(machine.frame.p[at as usize]),
+        Place::Constant(_) | Place::Bytes(..) => {}
+    }
+}
