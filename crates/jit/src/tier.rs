@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use warploom_exec::fault::{Place, Site, SiteInfo};
 use warploom_exec::grid::{Grid, Launch};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
+use warploom_interp::{Processor, Step, Steps};
 use warploom_ptx::ir::{FunctionId, Module};
-use warploom_simt::codegen::compile;
+use warploom_simt::codegen::{compile, preferred_width};
 use warploom_simt::{Gangs, VectorUnits, analyze};
 
 use crate::kernel::CompiledKernel;
@@ -109,9 +110,23 @@ impl Tiered {
             () if cfg!(target_arch = "x86_64") => VectorUnits::Avx2,
             () => VectorUnits::Neon,
         };
-        let width = units.lanes();
-        let info = analyze(&self.module, self.kernel, Gangs::new(cta, width)?).ok_or("it is no kernel")?;
+        let gangs = |width| Gangs::new(cta, width);
+        let mut info = analyze(&self.module, self.kernel, gangs(units.lanes())?).ok_or("it is no kernel")?;
+        let width = preferred_width(&info, units);
+        if width != units.lanes() {
+            info = analyze(&self.module, self.kernel, gangs(width)?).ok_or("it is no kernel")?;
+        }
         let written = compile(&info, &cpu, &features).map_err(|declined| declined.0)?;
+        let steps: Vec<Step> = written
+            .steps
+            .iter()
+            .map(|step| Step { inst: step.inst, reads: step.reads.clone(), writes: step.writes.clone() })
+            .collect();
+        let processor = match self.target {
+            Target::Host => Processor::V4,
+            Target::V3 => Processor::V3,
+        };
+        let steps = Steps::new(&self.module, self.kernel, &steps, processor).map_err(|error| error.to_string())?;
         let code = llvm.compile(&written.text).map_err(|error| format!("LLVM says: {error}"))?;
         let places = written.sites.iter().map(|site| {
             let loc = body.insts[site.inst as usize].loc.and_then(|loc| body.locs.get(loc.index()));
@@ -124,8 +139,10 @@ impl Tiered {
             code,
             sites: written.sites,
             frames: written.frames,
+            local: written.local,
             shared: self.module.shared_layout(self.kernel).size,
             cta,
+            steps,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }

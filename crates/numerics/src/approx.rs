@@ -9,13 +9,13 @@ use crate::float::flush;
 use crate::format::canonical;
 
 /// `(sin r - r) / r^3` in `r^2`, for `|r| <= pi/4`.
-const SIN: [u32; 4] = [0xbe2a_aaab, 0x3c08_8888, 0xb950_0a6d, 0x3637_01c2];
+pub const SIN: [u32; 4] = [0xbe2a_aaab, 0x3c08_8888, 0xb950_0a6d, 0x3637_01c2];
 /// `(cos r - 1 + r^2 / 2) / r^4` in `r^2`, for `|r| <= pi/4`.
-const COS: [u32; 4] = [0x3d2a_aaab, 0xbab6_0e4d, 0x37d3_7d7d, 0xb543_5534];
+pub const COS: [u32; 4] = [0x3d2a_aaab, 0xbab6_0e4d, 0x37d3_7d7d, 0xb543_5534];
 /// `(2^f - 1) / f`, for `|f| <= 1/2`.
-const EX2: [u32; 6] = [0x3f31_7218, 0x3e75_fdf0, 0x3d63_57b6, 0x3c1d_94f2, 0x3aaf_844b, 0x3922_363e];
+pub const EX2: [u32; 6] = [0x3f31_7218, 0x3e75_fdf0, 0x3d63_57b6, 0x3c1d_94f2, 0x3aaf_844b, 0x3922_363e];
 /// `log2(1 + t) / t`, for `1 + t` from `sqrt(1/2)` to `sqrt(2)`.
-const LG2: [u32; 10] = [
+pub const LG2: [u32; 10] = [
     0x3fb8_aa3b,
     0xbf38_aa38,
     0x3ef6_3840,
@@ -28,15 +28,15 @@ const LG2: [u32; 10] = [
     0xbde7_5e93,
 ];
 /// `(tanh x - x) / x^3` in `x^2`, for `|x| <= 0.65`.
-const TANH: [u32; 5] = [0xbeaa_aaa9, 0x3e08_86a9, 0xbd5c_7aa7, 0x3cab_1faa, 0xbbc2_b6f1];
+pub const TANH: [u32; 5] = [0xbeaa_aaa9, 0x3e08_86a9, 0xbd5c_7aa7, 0x3cab_1faa, 0xbbc2_b6f1];
 /// `pi / 2` as a sum of three numbers.
-const HALF_PI: [u32; 3] = [0x3fc9_0fdb, 0xb33b_bd2e, 0xa6f7_2ced];
+pub const HALF_PI: [u32; 3] = [0x3fc9_0fdb, 0xb33b_bd2e, 0xa6f7_2ced];
 /// `2 / pi`
-const TWO_OVER_PI: u32 = 0x3f22_f983;
+pub const TWO_OVER_PI: u32 = 0x3f22_f983;
 /// `2 / ln 2`
-const TWO_LOG2_E: u32 = 0x4038_aa3b;
+pub const TWO_LOG2_E: u32 = 0x4038_aa3b;
 /// `sqrt(1/2)`
-const ROOT_HALF: u32 = 0x3f35_04f3;
+pub const ROOT_HALF: u32 = 0x3f35_04f3;
 
 #[inline(always)]
 fn horner<const N: usize>(x: f32, coefficients: [u32; N]) -> f32 {

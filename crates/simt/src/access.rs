@@ -1,10 +1,11 @@
 //! How the lanes of a gang access memory.
 
 use smallvec::SmallVec;
-use warploom_ptx::ir::{Address, Base, Body, Op, Space};
+use warploom_ptx::ir::{Address, Base, Body, Linkage, Module, Op, SharedLayout, Space};
 
+use crate::alignment::Alignments;
 use crate::lanes::Lanes;
-use crate::range::Ranges;
+use crate::range::{Interval, Ranges};
 use crate::shape::{Extent, Shape};
 use crate::values::{ValueId, Values, paired};
 
@@ -54,10 +55,64 @@ pub struct Access {
     pub pattern: Pattern,
     /// Instructions that widen a part of the address: the pattern holds only if that has not wrapped around in a lane.
     pub unless_wraps: SmallVec<[u32; 1]>,
+    /// Wherever the lanes go, it is aligned and in the variables of the kernel's shared memory, or in the one variable that is accessed.
+    pub proven: bool,
+}
+
+impl Access {
+    /// The least and the greatest that lanes of a known pattern add to the address of the first; 0 of others.
+    pub(crate) fn reach(&self, width: i64) -> (i64, i64) {
+        let ends = |step: i64| ((step * (width - 1)).min(0), (step * (width - 1)).max(0));
+        match &self.pattern {
+            Pattern::Contiguous => ends(i64::from(self.bytes)),
+            Pattern::Strided(step) => ends(*step),
+            Pattern::Known(lanes) => lanes.bounds(),
+            Pattern::Same(_) | Pattern::Scaled { .. } | Pattern::Anywhere(_) => (0, 0),
+        }
+    }
+}
+
+/// What is known of addresses.
+pub(crate) struct Known<'k> {
+    pub(crate) ranges: &'k Ranges,
+    pub(crate) alignments: &'k Alignments,
+    pub(crate) layout: &'k SharedLayout,
+}
+
+impl Known<'_> {
+    fn proves(&self, module: &Module, space: Space, bytes: u32, address: Address, value: Option<ValueId>) -> bool {
+        let aligned = |offset: i64| offset.rem_euclid(i64::from(bytes)) == 0;
+        let shared = Interval::new(0, i128::from(self.layout.size) - i128::from(bytes));
+        match (address.base, value) {
+            (Base::Global(id), _) if space == Space::Shared => {
+                let start = self.layout.offsets.get(&id).map(|start| i64::from(*start) + address.offset);
+                start.is_some_and(|start| aligned(start) && Interval::single(i128::from(start)).within(shared))
+            }
+            (Base::Global(id), _) => {
+                let global = &module.globals[id.0 as usize];
+                let inside = Interval::new(0, i128::from(global.size) - i128::from(bytes));
+                let there = Interval::single(i128::from(address.offset)).within(inside);
+                there && aligned(address.offset) && global.align >= bytes && global.linkage != Linkage::Extern
+            }
+            (Base::Reg(_), Some(value)) if space == Space::Shared => {
+                let range = self.ranges.of(value).map(|range| range.plus(Interval::single(address.offset.into())));
+                let low = 1i64 << self.alignments.of(value).min(4);
+                range.is_some_and(|range| range.within(shared)) && low >= i64::from(bytes) && aligned(address.offset)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// All loads, stores and atomics of a body but those of parameters.
-pub(crate) fn accesses(body: &Body, values: &Values, shapes: &[Shape], ranges: &Ranges) -> Vec<Access> {
+pub(crate) fn accesses(
+    module: &Module,
+    body: &Body,
+    values: &Values,
+    shapes: &[Shape],
+    known: &Known<'_>,
+) -> Vec<Access> {
+    let ranges = known.ranges;
     let mut out = Vec::new();
     for (number, inst) in body.insts.iter().enumerate() {
         let number = number as u32;
@@ -102,7 +157,8 @@ pub(crate) fn accesses(body: &Body, values: &Values, shapes: &[Shape], ranges: &
                 }
             }
         };
-        out.push(Access { inst: number, kind, space, bytes, pattern, unless_wraps });
+        let proven = kind != AccessKind::Atomic && known.proves(module, space, bytes, *address, value);
+        out.push(Access { inst: number, kind, space, bytes, pattern, unless_wraps, proven });
     }
     out
 }

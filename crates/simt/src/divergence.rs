@@ -35,6 +35,8 @@ pub struct Divergence {
     pub partial: Vec<Option<u32>>,
     /// By block: whether lanes may have ended before it while others have not.
     pub ended: Vec<bool>,
+    /// Whether a thread may end while others of its CTA go on.
+    pub some_end: bool,
 }
 
 /// The places that the end of a block leads to.

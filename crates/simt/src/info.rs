@@ -2,7 +2,8 @@
 
 use warploom_ptx::ir::{FunctionId, FunctionKind, Module};
 
-use crate::access::{Access, accesses};
+use crate::access::{Access, Known, accesses};
+use crate::alignment::Alignments;
 use crate::barrier::Barriers;
 use crate::divergence::Divergence;
 use crate::gang::Gangs;
@@ -55,9 +56,12 @@ pub fn analyze(module: &Module, kernel: FunctionId, gangs: Gangs) -> Option<Kern
     let function = module.functions.get(kernel.0 as usize)?;
     let body = function.body.as_ref().filter(|_| function.kind == FunctionKind::Kernel)?;
     let values = Values::new(body);
-    let ranges = Ranges::new(module, body, &values, &gangs);
+    let layout = module.shared_layout(kernel);
+    let ranges = Ranges::new(&layout, body, &values, &gangs);
+    let alignments = Alignments::new(&layout, body, &values);
     let uniformity = Uniformity::new(body, &values, &gangs, &ranges);
-    let accesses = accesses(body, &values, &uniformity.shapes, &ranges);
+    let known = Known { ranges: &ranges, alignments: &alignments, layout: &layout };
+    let accesses = accesses(module, body, &values, &uniformity.shapes, &known);
     let barriers = Barriers::new(body, &values, &uniformity, &block_of(body));
     let pressure = Pressure::of(body, &values, &uniformity.shapes);
     let waits = waits(body, &values, &uniformity);

@@ -8,6 +8,7 @@
 
 mod access;
 mod affine;
+mod alignment;
 mod barrier;
 pub mod codegen;
 mod divergence;

@@ -1,7 +1,7 @@
 //! Between which bounds values lie.
 
 use warploom_ptx::ir::{
-    AddressTarget, Body, Inst, IntBinaryOp, LogicOp, Module, MulMode, Op, Operand, ScalarType, ShiftDirection, Space,
+    AddressTarget, Body, Inst, IntBinaryOp, LogicOp, MulMode, Op, Operand, ScalarType, SharedLayout, ShiftDirection,
     SpecialReg, TypeClass,
 };
 
@@ -80,10 +80,11 @@ impl Interval {
 
 /// The bounds of values that are written once, computed forward: as the signed reading of the register, where no operation on the way
 /// can wrap around.
+#[derive(Clone, Debug)]
 pub(crate) struct Ranges(Vec<Option<Interval>>);
 
 impl Ranges {
-    pub(crate) fn new(module: &Module, body: &Body, values: &Values, gangs: &Gangs) -> Ranges {
+    pub(crate) fn new(layout: &SharedLayout, body: &Body, values: &Values, gangs: &Gangs) -> Ranges {
         let mut ranges = Ranges(vec![None; values.len()]);
         for (number, inst) in body.insts.iter().enumerate() {
             let number = number as u32;
@@ -91,7 +92,7 @@ impl Ranges {
                 let known = values.get(value);
                 if known.defs.len() == 1 && !known.undefined {
                     let ty = known.ty;
-                    let range = ranges.result(module, values, gangs, number, inst);
+                    let range = ranges.result(layout, values, gangs, number, inst);
                     ranges.0[value.0 as usize] = range.filter(|range| range.within(signed(ty)));
                 }
             }
@@ -119,7 +120,14 @@ impl Ranges {
         (ty.is_signed() || range.low >= 0 || ty.class() == TypeClass::Bits).then_some(range)
     }
 
-    fn result(&self, module: &Module, values: &Values, gangs: &Gangs, number: u32, inst: &Inst) -> Option<Interval> {
+    fn result(
+        &self,
+        layout: &SharedLayout,
+        values: &Values,
+        gangs: &Gangs,
+        number: u32,
+        inst: &Inst,
+    ) -> Option<Interval> {
         let of = |operand: &Operand, ty: ScalarType| self.operand(values, number, inst, *operand, ty);
         // Sums and low products are the same for both readings.
         let either = |operand: &Operand, ty: ScalarType| of(operand, ty).or_else(|| of(operand, ty.to_bits()));
@@ -160,10 +168,9 @@ impl Ranges {
                 Some(Interval::new(0, most))
             }
             Op::ReadSpecial { reg, .. } => special(gangs, *reg),
-            Op::AddressOf { target: AddressTarget::Global(id), offset, .. }
-                if module.globals[id.0 as usize].space == Space::Shared =>
-            {
-                Some(SHARED.plus(Interval::single(i128::from(*offset))))
+            Op::AddressOf { target: AddressTarget::Global(id), offset, .. } => {
+                let start = layout.offsets.get(id)?;
+                Some(Interval::single(i128::from(*start) + i128::from(*offset)))
             }
             Op::Ld { ty, to, dst, .. } if dst.len() == 1 && is_integer(*ty) && ty.bits() < to.bits() => {
                 Some(Interval::of(*ty))
@@ -173,9 +180,6 @@ impl Ranges {
         }
     }
 }
-
-/// Addresses of shared variables: no CTA has more shared memory on any device, and executors place it from 0 on.
-const SHARED: Interval = Interval::new(0, (1 << 24) - 1);
 
 /// The bounds of a special register.
 fn special(gangs: &Gangs, reg: SpecialReg) -> Option<Interval> {

@@ -44,7 +44,8 @@ impl Uniformity {
             rounds += 1;
         }
         let Fixpoint { shapes, splits, gang_splits, .. } = fixpoint;
-        let divergence = Divergence::new(body, splits, &shapes, values);
+        let mut divergence = Divergence::new(body, splits, &shapes, values);
+        divergence.some_end = some_end(body, &divergence, &gang_splits, &shapes, values);
         Uniformity { shapes, divergence, gang_splits }
     }
 }
@@ -213,6 +214,26 @@ impl Fixpoint<'_> {
     }
 }
 
+/// Whether a thread may end while others of its CTA go on: at an end that not all of them come to.
+fn some_end(
+    body: &Body,
+    divergence: &Divergence,
+    gang_splits: &BTreeMap<u32, Split>,
+    shapes: &[Shape],
+    values: &Values,
+) -> bool {
+    (0..body.blocks.len() as u32).any(|block| {
+        let end = &body.blocks[block as usize].terminator;
+        let guard = values.of_end(block).first().copied().flatten().filter(|_| end.guard.is_some());
+        let apart = guard.is_some_and(|guard| !shapes[guard.0 as usize].is_cta_uniform());
+        let ends = matches!(end.kind, TerminatorKind::Ret { .. } | TerminatorKind::Exit | TerminatorKind::Trap);
+        let alone = divergence.partial[block as usize].is_some()
+            || gang_splits.values().any(|split| split.partial.contains(&block));
+        let parts = divergence.splits.contains_key(&block) || gang_splits.contains_key(&block);
+        (ends && (apart || alone)) || (parts && successors(body, block).into_iter().any(|to| only_ends(body, to)))
+    })
+}
+
 impl Divergence {
     fn new(body: &Body, splits: BTreeMap<u32, Split>, shapes: &[Shape], values: &Values) -> Divergence {
         let count = body.blocks.len();
@@ -249,7 +270,7 @@ impl Divergence {
                 pending.extend(successors(body, block));
             }
         }
-        Divergence { splits, partial, ended }
+        Divergence { splits, partial, ended, some_end: true }
     }
 
     /// Whether all lanes of a gang that have not ended run a block together.

@@ -19,7 +19,7 @@ fn file(name: &str) -> String {
 fn kernel(line: &str) -> String {
     format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
-         .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .local .b32 mine;\n\
+         .reg .b32 %r<9>; .reg .b16 %h<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .local .b32 mine;\n\
          ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;\n\
          ld.global.u32 %r2, [%rd3]; mov.b32 %f1, %r2;\n{line}\nst.global.u32 [%rd3], %r2;\nret;\n}}\n"
     )
@@ -51,23 +51,69 @@ fn kernels_with_barriers_are_functions_between_them() {
     assert_eq!(text.matches("define internal i32 @region").count(), 1);
 }
 
+/// For gangs of a warp.
+fn compile_warp(text: &str) -> Result<String, String> {
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let info = analyze(&module, FunctionId(0), Gangs::new([64, 1, 1], 32).expect("gangs")).expect("a kernel");
+    codegen::compile(&info, "x86-64-v4", "+avx512f").map(|compiled| compiled.text).map_err(|declined| declined.0)
+}
+
+#[test]
+fn warps_exchange_in_registers() {
+    let text = compile_warp(&kernel("shfl.sync.bfly.b32 %r2, %r2, 1, 31, -1;")).expect("covered");
+    assert!(text.contains("<32 x i32> <i32 1, i32 0, i32 3, i32 2,"), "{text}");
+    let text = compile_warp(&kernel("redux.sync.add.s32 %r2, %r2, -1;")).expect("covered");
+    assert!(text.contains("@llvm.vector.reduce.add.v32i32("), "{text}");
+    let declined = compile(&kernel("shfl.sync.bfly.b32 %r2, %r2, 1, 31, -1;"), [64, 1, 1]).expect_err("half a warp");
+    assert_eq!(declined, "line 9: shfl.sync.bfly.b32 in gangs of 16 lanes");
+}
+
+#[test]
+fn shared_memory_is_updated_without_atomics() {
+    let shared = "{ .shared .b32 counter[64]; atom.shared.add.u32 %r2, [counter], %r2; }";
+    let text = compile(&kernel(shared), [64, 1, 1]).expect("covered");
+    assert!(text.contains("@add_u32_alone_old(") && !text.contains("atomicrmw"), "{text}");
+    let text = compile(&kernel("atom.global.add.u32 %r2, [%rd3], %r2;"), [64, 1, 1]).expect("covered");
+    assert!(text.contains("atomicrmw add"), "{text}");
+}
+
+#[test]
+fn updates_of_one_place_come_together() {
+    let text = compile(&kernel("red.global.add.u32 [%rd1], %r2;"), [64, 1, 1]).expect("covered");
+    assert!(text.contains("@llvm.vector.reduce.add.v16i32(") && text.matches("atomicrmw").count() == 1, "{text}");
+    // The order of sums shows in a result, and in floating point.
+    let text = compile(&kernel("red.global.add.f32 [%rd1], %f1;"), [64, 1, 1]).expect("covered");
+    assert!(!text.contains("@llvm.vector.reduce"), "{text}");
+}
+
+#[test]
+fn what_has_no_code_is_run_by_the_executor() {
+    for line in ["add.rz.f32 %f1, %f1, %f1;", "fns.b32 %r2, %r2, 0, 3;", "vadd.u32.u32.u32 %r2, %r2, %r2;"] {
+        let text = compile(&kernel(line), [64, 1, 1]).expect("covered");
+        assert!(text.contains("ptr %steps, i32"), "{line}: {text}");
+    }
+    for line in ["div.u32 %r2, %r2, %r2;", "add.ftz.f32 %f1, %f1, %f1;", "ex2.approx.f32 %f1, %f1;"] {
+        let text = compile(&kernel(line), [64, 1, 1]).expect("covered");
+        assert!(!text.contains("%steps"), "{line}: {text}");
+    }
+}
+
+#[test]
+fn accesses_with_one_base_are_looked_at_together() {
+    let line = "ld.global.u32 %r3, [%rd3+4]; ld.global.u32 %r4, [%rd3+8]; ld.global.u32 %r5, [%rd3+12];";
+    let text = compile(&kernel(line), [64, 1, 1]).expect("covered");
+    // One place tells of all four loads.
+    assert_eq!(text.matches(" = alloca i1\n").count(), 1 + usize::from(text.contains("%w")), "{text}");
+    assert!(text.contains("%h5 = alloca i1"), "{text}");
+}
+
 #[test]
 fn what_is_not_covered_is_declined_with_its_line() {
     for (line, reason) in [
-        ("div.u32 %r2, %r2, 3;", "line 9: div.u32"),
-        ("add.rz.f32 %f1, %f1, %f1;", "line 9: add.rz.f32"),
-        ("add.ftz.f32 %f1, %f1, %f1;", "line 9: add.ftz.f32"),
-        ("add.sat.s32 %r2, %r2, %r2;", "line 9: add.sat.s32"),
-        ("sin.approx.f32 %f1, %f1;", "line 9: sin.approx.f32"),
-        ("atom.global.add.u32 %r2, [%rd3], 1;", "line 9: atom.global.add.u32"),
-        ("red.global.add.u32 [%rd3], 1;", "line 9: red.global.add.u32"),
-        ("ld.volatile.global.u32 %r2, [%rd3];", "line 9: ld.volatile.global.u32"),
-        ("ld.u32 %r2, [%rd3];", "line 9: generic memory"),
-        ("ld.local.u32 %r2, [mine];", "line 9: local memory"),
-        ("shfl.sync.bfly.b32 %r2, %r2, 1, 31, -1;", "line 9: shfl.sync.bfly.b32"),
-        ("membar.gl;", "line 9: membar.gl"),
+        ("atom.global.add.noftz.f16 %h1, [%rd3], %h1;", "line 9: atom.global.add.noftz.f16"),
         ("bar.sync 1, 32;", "barriers that not all threads come to together"),
         ("trap;", "line 9: trap"),
+        ("nanosleep.u32 20;", "line 9: nanosleep.u32"),
     ] {
         assert_eq!(compile(&kernel(line), [64, 1, 1]).expect_err(line), reason, "{line}");
     }

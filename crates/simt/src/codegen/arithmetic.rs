@@ -1,13 +1,15 @@
 //! Instructions that compute, in the order of the PTX manual.
 
 use warploom_ptx::ir::{
-    AddressTarget, BoolOp, Compare, FloatBinaryOp, FloatUnaryOp, Inst, IntBinaryOp, IntUnaryOp, LogicOp, MulMode, Op,
-    Operand, Predicate, Rounding, ScalarType, ShiftDirection, Space, SpecialReg,
+    AddressTarget, BarrierOp, FenceOp, FloatUnaryOp, Inst, IntBinaryOp, IntUnaryOp, LogicOp, MulMode, Op, Operand,
+    Rounding, ScalarType, Semantics, ShiftDirection, Space,
 };
 
-use super::context;
+use super::exchange::is_exchange;
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
+use super::step::is_step;
+use super::window;
 use crate::range::is_integer;
 use crate::shape::Shape;
 
@@ -17,18 +19,32 @@ impl Writer<'_> {
         match &inst.op {
             Op::Ld { .. } => return self.ld(inst),
             Op::St { .. } => return self.st(inst),
+            Op::Atom { .. } => return self.atom(inst),
+            Op::Fence(fence) => return self.fence(inst, fence),
+            // Lanes go on together anyway, and memory is accessed in order.
+            Op::Barrier(BarrierOp::Warp { .. }) => return Ok(()),
+            op if is_exchange(op) => return self.exchange(inst),
             // Advice, and order between lanes that run in order.
             Op::Hint(_) | Op::CacheHint { .. } => return Ok(()),
-            Op::Setp { dst_q: Some(_), .. } => return Err(self.lacks(inst)),
+            Op::Setp { dst_q: Some(_), .. } => return self.stepped(inst),
+            Op::AddCarry { .. } | Op::MadCarry { .. } => return self.extended(inst),
+            Op::Lop3 { .. } => return self.lop3(inst),
             Op::Unpack { ty, dst, src } => return self.unpack(inst, *ty, dst.len(), *src),
             _ => {}
         }
         // What a pattern comes to the same of in all lanes is computed from the first one.
         let written = self.plan.info.values.written(self.plan.body, self.inst);
-        self.first_lane = written.is_some_and(|value| self.is_scalar(value));
-        let result = self.result(inst);
-        self.first_lane = false;
-        let (value, signed) = result?;
+        let lazy = written.is_some_and(|value| self.plan.is_lazy(value));
+        if !lazy {
+            self.first_lane = written.is_some_and(|value| self.is_scalar(value));
+            let result = self.result(inst);
+            self.first_lane = false;
+            match result {
+                Ok((value, signed)) => self.write(inst, 0, &value, signed)?,
+                Err(_) if is_step(&inst.op) && !self.wants_base() => return self.stepped(inst),
+                Err(reason) => return Err(reason),
+            }
+        }
         let base = if self.wants_base() {
             self.first_lane = true;
             let base = self.result(inst);
@@ -39,11 +55,21 @@ impl Writer<'_> {
         } else {
             None
         };
-        self.write(inst, 0, &value, signed)?;
         match base {
             Some((base, _, flag)) => self.write_base(inst, Some(base), flag),
             None => Ok(()),
         }
+    }
+
+    /// What proxies do not have here needs no order; other fences are the host's.
+    fn fence(&mut self, inst: &Inst, fence: &FenceOp) -> Result<(), String> {
+        match fence {
+            FenceOp::Thread { semantics: Semantics::Sc, .. } => self.line("fence seq_cst"),
+            FenceOp::Thread { .. } => self.line("fence acq_rel"),
+            FenceOp::Proxy(proxy) if proxy.tensormap.is_none() => {}
+            FenceOp::Proxy(_) | FenceOp::MbarrierInit => return Err(self.lacks(inst)),
+        }
+        Ok(())
     }
 
     pub(super) fn lacks(&self, inst: &Inst) -> String {
@@ -114,20 +140,57 @@ impl Writer<'_> {
         Ok(self.binary("and", &first, &last))
     }
 
-    fn two(&mut self, a: Operand, b: Operand, ty: ScalarType) -> (Val, Val) {
+    pub(super) fn two(&mut self, a: Operand, b: Operand, ty: ScalarType) -> (Val, Val) {
         let (a, b) = (self.operand(a, ty), self.operand(b, ty));
         self.alike(a, b)
     }
 
-    fn two_floats(&mut self, a: Operand, b: Operand, ty: ScalarType) -> Result<(Val, Val), String> {
+    pub(super) fn two_floats(&mut self, a: Operand, b: Operand, ty: ScalarType) -> Result<(Val, Val), String> {
         let (a, b) = (self.float_operand(a, ty)?, self.float_operand(b, ty)?);
         Ok(self.alike(a, b))
     }
 
     /// The result, and whether it is extended with its sign to a wider register.
-    fn result(&mut self, inst: &Inst) -> Result<(Val, bool), String> {
+    pub(super) fn result(&mut self, inst: &Inst) -> Result<(Val, bool), String> {
         let plain = |value: Val| Ok((value, false));
         match &inst.op {
+            Op::IntBinary { op: op @ (IntBinaryOp::Div | IntBinaryOp::Rem), ty, a, b, .. } if is_integer(*ty) => {
+                plain(self.divided(*op == IntBinaryOp::Rem, *ty, *a, *b))
+            }
+            Op::IntBinary { op: op @ (IntBinaryOp::Add | IntBinaryOp::Sub), ty, sat: true, a, b, .. }
+                if is_integer(*ty) =>
+            {
+                let (a, b) = self.two(*a, *b, *ty);
+                let kind = if ty.is_signed() { "s" } else { "u" };
+                let which = if *op == IntBinaryOp::Add { "add" } else { "sub" };
+                plain(self.intrinsic(&format!("{kind}{which}.sat"), &[&a, &b]))
+            }
+            Op::Mul24 { mode, ty, a, b, .. } => plain(self.product24(*mode == MulMode::Hi, *ty, *a, *b)),
+            Op::Mad24 { mode, ty, sat: false, a, b, c, .. } => {
+                let product = self.product24(*mode == MulMode::Hi, *ty, *a, *b);
+                let c = self.operand(*c, *ty);
+                let (product, c) = self.alike(product, c);
+                plain(self.binary("add", &product, &c))
+            }
+            Op::Sad { ty, a, b, c, .. } if is_integer(*ty) => plain(self.distance(*ty, [*a, *b, *c])),
+            Op::Bfe { ty, a, pos, len, .. } => plain(self.extracted(*ty, *a, *pos, *len)),
+            Op::Bfi { ty, a, b, pos, len, .. } => plain(self.inserted(*ty, [*a, *b, *pos, *len])),
+            Op::Dp4a { a_ty, b_ty, a, b, c, .. } => {
+                plain(self.dot([*a, *b, *c], [a_ty.is_signed(), b_ty.is_signed()], 4, 0))
+            }
+            Op::Dp2a { hi, a_ty, b_ty, a, b, c, .. } => {
+                plain(self.dot([*a, *b, *c], [a_ty.is_signed(), b_ty.is_signed()], 2, if *hi { 2 } else { 0 }))
+            }
+            Op::Shf { direction, mode, lo, hi, amount, .. } => {
+                plain(self.funnel(*direction, *mode, [*lo, *hi, *amount]))
+            }
+            Op::Prmt { mode, a, b, selector: Operand::Imm(selector), .. } => {
+                plain(self.permuted_bytes(*mode, *a, *b, *selector).ok_or_else(|| self.lacks(inst))?)
+            }
+            Op::Copysign { ty, a, b, .. } => {
+                let (a, b) = self.two_floats(*a, *b, *ty)?;
+                plain(self.intrinsic("copysign", &[&b, &a]))
+            }
             Op::IntBinary { op, ty, sat: false, relu: false, a, b, .. } if is_integer(*ty) => {
                 let (a, b) = self.two(*a, *b, *ty);
                 let name = match op {
@@ -157,6 +220,13 @@ impl Writer<'_> {
                         let count = self.intrinsic("ctpop", &[&a]);
                         plain(self.resize(&count, 32, false))
                     }
+                    IntUnaryOp::Clz => {
+                        let (ty, suffix) = (a.ty.text(), a.ty.suffix());
+                        self.plan.declare(format!("declare {ty} @llvm.ctlz.{suffix}({ty}, i1)"));
+                        let count = self.set(a.ty, format!("call {ty} @llvm.ctlz.{suffix}({ty} {}, i1 false)", a.text));
+                        plain(self.resize(&count, 32, false))
+                    }
+                    IntUnaryOp::Cnot => plain(self.is_nothing(&a)),
                     IntUnaryOp::Brev => plain(self.intrinsic("bitreverse", &[&a])),
                     _ => Err(self.lacks(inst)),
                 }
@@ -173,34 +243,40 @@ impl Writer<'_> {
                 let (product, c) = self.alike(product, c);
                 plain(self.binary("add", &product, &c))
             }
-            Op::FloatUnary { op, ty, rnd: Rounding::Rn, ftz: false, a, .. } => self.float_unary(inst, *op, *ty, *a),
-            Op::FloatBinary { op, ty, a_ty, rnd: Rounding::Rn, ftz: false, sat: false, a, b, .. } if ty == a_ty => {
-                let name = match op {
-                    FloatBinaryOp::Add => "fadd",
-                    FloatBinaryOp::Sub => "fsub",
-                    FloatBinaryOp::Mul => "fmul",
-                    FloatBinaryOp::Div | FloatBinaryOp::DivFull => "fdiv",
-                    FloatBinaryOp::DivApprox => return Err(self.lacks(inst)),
-                };
+            Op::FloatUnary { op, ty, rnd, ftz, a, .. } => self.float_unary(inst, *op, *ty, *rnd, *ftz, *a),
+            Op::FloatBinary { .. } => plain(self.float_binary(inst)?),
+            Op::Fma { .. } => plain(self.fused(inst)?),
+            Op::FloatMinMax { max, ty, ftz, nan: false, abs: false, xorsign: false, a, b, c: None, .. } => {
                 let (a, b) = self.two_floats(*a, *b, *ty)?;
-                plain(self.binary(name, &a, &b))
-            }
-            Op::Fma {
-                ty, a_ty, rnd: Rounding::Rn, ftz: false, sat: false, relu: false, oob: false, a, b, c, ..
-            } if ty == a_ty => {
-                let (a, b, c) =
-                    (self.float_operand(*a, *ty)?, self.float_operand(*b, *ty)?, self.float_operand(*c, *ty)?);
-                let (a, b, c) = self.alike3(a, b, c);
-                plain(self.intrinsic("fma", &[&a, &b, &c]))
-            }
-            Op::FloatMinMax { max, ty, ftz: false, nan: false, abs: false, xorsign: false, a, b, c: None, .. } => {
-                let (a, b) = self.two_floats(*a, *b, *ty)?;
+                let (a, b) = (self.flush(&a, *ftz), self.flush(&b, *ftz));
                 plain(self.extremum(*max, &a, &b))
             }
-            Op::Set { .. } => Err(self.lacks(inst)),
-            Op::Setp { cmp, ftz: false, ty, combine, dst_q: None, a, b, .. } => {
-                let result = self.comparison(inst, *cmp, *ty, *a, *b)?;
+            Op::Set { cmp, ftz, dst_ty, ty, combine, a, b, .. } if dst_ty.bits() == 32 => {
+                let result = self.comparison(inst, *cmp, *ty, *ftz, *a, *b)?;
+                let result = self.combined(result, *combine);
+                let yes = if *dst_ty == ScalarType::F32 { 0x3f80_0000 } else { -1 };
+                let ty = result.ty.with(Element::Int(32));
+                let (yes, no) = (self.constant(ty, yes), self.constant(ty, 0));
+                plain(self.select(&result, &yes, &no))
+            }
+            Op::Setp { cmp, ftz, ty, combine, dst_q: None, a, b, .. } => {
+                let result = self.comparison(inst, *cmp, *ty, *ftz, *a, *b)?;
                 plain(self.combined(result, *combine))
+            }
+            Op::Slct { ty, c_ty, ftz, a, b, c, .. } => {
+                let (a, b) = self.two(*a, *b, *ty);
+                let first = if *c_ty == ScalarType::F32 {
+                    let c = self.float_operand(*c, *c_ty)?;
+                    let c = self.flush(&c, *ftz);
+                    let zero = self.constant(c.ty, 0);
+                    self.compare("oge", &c, &zero)
+                } else {
+                    let c = self.operand(*c, *c_ty);
+                    let zero = self.constant(c.ty, 0);
+                    self.compare("sge", &c, &zero)
+                };
+                let (first, a, b) = self.alike3(first, a, b);
+                plain(self.select(&first, &a, &b))
             }
             Op::Selp { ty, a, b, c, .. } => {
                 let (a, b) = (self.operand(*a, *ty), self.operand(*b, *ty));
@@ -245,7 +321,26 @@ impl Writer<'_> {
                 let address = self.variable(*id, *offset);
                 plain(self.resize(&address, ty.bits(), false))
             }
-            Op::Cvta { space: Space::Global | Space::Const, ty, a, .. } => plain(self.operand(*a, *ty)),
+            // A place in each thread's own memory: the same number for all of them.
+            Op::AddressOf { ty, target: AddressTarget::LocalFrame, offset, .. } => {
+                plain(self.constant(Ty::int(ty.bits(), 0), *offset))
+            }
+            Op::Cvta { space: Space::Global | Space::Const | Space::Generic, ty, a, .. } => {
+                plain(self.operand(*a, *ty))
+            }
+            Op::Cvta { to_generic, space, ty, a, .. } => {
+                let start = match space {
+                    Space::Shared | Space::SharedCluster => window::SHARED,
+                    Space::Local => window::LOCAL,
+                    _ => return Err(self.lacks(inst)),
+                };
+                let a = self.operand(*a, *ty);
+                if ty.bits() < 64 {
+                    return plain(a);
+                }
+                let start = self.constant(a.ty, start);
+                plain(self.binary(if *to_generic { "add" } else { "sub" }, &a, &start))
+            }
             Op::Cvt { .. } => self.converted(inst),
             Op::ReadSpecial { ty, reg, .. } => {
                 let value = self.special(inst, *reg)?;
@@ -275,103 +370,38 @@ impl Writer<'_> {
         inst: &Inst,
         op: FloatUnaryOp,
         ty: ScalarType,
+        rnd: Rounding,
+        ftz: bool,
         a: Operand,
     ) -> Result<(Val, bool), String> {
         let a = self.float_operand(a, ty)?;
-        let one = self.constant(a.ty, if ty == ScalarType::F32 { 0x3f80_0000 } else { 0x3ff0_0000_0000_0000 });
         let single = ty == ScalarType::F32;
+        if single && let Some(value) = self.approximated(op, &a, ftz) {
+            return Ok((value, false));
+        }
+        if rnd != Rounding::Rn {
+            return Err(self.lacks(inst));
+        }
         let value = match op {
-            FloatUnaryOp::Neg => self.set(a.ty, format!("fneg {} {}", a.ty.text(), a.text)),
-            FloatUnaryOp::Abs => self.intrinsic("fabs", &[&a]),
-            FloatUnaryOp::Rcp => self.binary("fdiv", &one, &a),
-            FloatUnaryOp::Sqrt => self.intrinsic("sqrt", &[&a]),
-            // As `warploom_numerics::approx` defines them.
-            FloatUnaryOp::RcpApprox if single => self.binary("fdiv", &one, &a),
-            FloatUnaryOp::SqrtApprox if single => self.intrinsic("sqrt", &[&a]),
-            FloatUnaryOp::RsqrtApprox if single => {
-                let root = self.intrinsic("sqrt", &[&a]);
-                self.binary("fdiv", &one, &root)
+            FloatUnaryOp::Neg => {
+                let value = self.set(a.ty, format!("fneg {} {}", a.ty.text(), a.text));
+                self.flush(&value, ftz)
+            }
+            FloatUnaryOp::Abs => {
+                let value = self.intrinsic("fabs", &[&a]);
+                self.flush(&value, ftz)
+            }
+            FloatUnaryOp::Rcp if !ftz => {
+                let one = self.constant(a.ty, if single { 0x3f80_0000 } else { 0x3ff0_0000_0000_0000 });
+                self.binary("fdiv", &one, &a)
+            }
+            FloatUnaryOp::Sqrt => {
+                let a = self.flush(&a, ftz);
+                self.intrinsic("sqrt", &[&a])
             }
             _ => return Err(self.lacks(inst)),
         };
         Ok((value, false))
-    }
-
-    /// The operand that is a number, and of two zeros the one with the sign.
-    fn extremum(&mut self, max: bool, a: &Val, b: &Val) -> Val {
-        let bits = Element::Int(a.ty.element.bits());
-        let first = self.compare(if max { "ogt" } else { "olt" }, a, b);
-        let value = self.select(&first, a, b);
-        let equal = self.compare("oeq", a, b);
-        let (x, y) = (self.cast("bitcast", a, bits), self.cast("bitcast", b, bits));
-        // Equal numbers differ at most in the sign of zero.
-        let both = self.binary(if max { "and" } else { "or" }, &x, &y);
-        let both = self.cast("bitcast", &both, a.ty.element);
-        let value = self.select(&equal, &both, &value);
-        let nan = self.compare("uno", b, b);
-        let value = self.select(&nan, a, &value);
-        if a.ty.element != Element::F32 {
-            return value;
-        }
-        // Neither is a number: the NaN that the hardware gives.
-        let (first, second) = (self.compare("uno", a, a), self.compare("uno", b, b));
-        let neither = self.binary("and", &first, &second);
-        let canonical = self.constant(a.ty, 0x7fff_ffff);
-        self.select(&neither, &canonical, &value)
-    }
-
-    fn comparison(&mut self, inst: &Inst, cmp: Compare, ty: ScalarType, a: Operand, b: Operand) -> Result<Val, String> {
-        if Element::float(ty).is_some() {
-            let name = match cmp {
-                Compare::Eq => "oeq",
-                Compare::Ne => "one",
-                Compare::Lt => "olt",
-                Compare::Le => "ole",
-                Compare::Gt => "ogt",
-                Compare::Ge => "oge",
-                Compare::Equ => "ueq",
-                Compare::Neu => "une",
-                Compare::Ltu => "ult",
-                Compare::Leu => "ule",
-                Compare::Gtu => "ugt",
-                Compare::Geu => "uge",
-                Compare::Num => "ord",
-                Compare::Nan => "uno",
-            };
-            let (a, b) = self.two_floats(a, b, ty)?;
-            return Ok(self.compare(name, &a, &b));
-        }
-        if !is_integer(ty) {
-            return Err(self.lacks(inst));
-        }
-        let signed = ty.is_signed();
-        let name = match (cmp, signed) {
-            (Compare::Eq, _) => "eq",
-            (Compare::Ne, _) => "ne",
-            (Compare::Lt, true) => "slt",
-            (Compare::Le, true) => "sle",
-            (Compare::Gt, true) => "sgt",
-            (Compare::Ge, true) => "sge",
-            (Compare::Lt, false) => "ult",
-            (Compare::Le, false) => "ule",
-            (Compare::Gt, false) => "ugt",
-            (Compare::Ge, false) => "uge",
-            _ => return Err(self.lacks(inst)),
-        };
-        let (a, b) = self.two(a, b, ty);
-        Ok(self.compare(name, &a, &b))
-    }
-
-    fn combined(&mut self, result: Val, combine: Option<(BoolOp, Predicate)>) -> Val {
-        let Some((op, predicate)) = combine else { return result };
-        let other = self.predicate(predicate);
-        let (result, other) = self.alike(result, other);
-        let name = match op {
-            BoolOp::And => "and",
-            BoolOp::Or => "or",
-            BoolOp::Xor => "xor",
-        };
-        self.binary(name, &result, &other)
     }
 
     /// Amounts beyond the width give what shifting by the width would.
@@ -409,58 +439,5 @@ impl Writer<'_> {
             self.write(inst, at, &part, false)?;
         }
         Ok(())
-    }
-
-    fn word(&mut self, offset: u32) -> Val {
-        let at = self.field(offset);
-        self.set(Ty::int(32, 0), format!("load i32, ptr {at}, !invariant.load !0"))
-    }
-
-    fn special(&mut self, inst: &Inst, reg: SpecialReg) -> Result<Val, String> {
-        use SpecialReg::*;
-        let cta = self.plan.info.gangs.cta;
-        let i32 = Ty::int(32, 0);
-        Ok(match reg {
-            TidX => self.tid(0),
-            TidY => self.tid(1),
-            TidZ => self.tid(2),
-            NtidX | NtidY | NtidZ => self.constant(i32, i64::from(cta[reg as usize - NtidX as usize])),
-            CtaidX => self.word(context::CTAID),
-            CtaidY => self.word(context::CTAID + 4),
-            CtaidZ => self.word(context::CTAID + 8),
-            NctaidX => self.word(context::NCTAID),
-            NctaidY => self.word(context::NCTAID + 4),
-            NctaidZ => self.word(context::NCTAID + 8),
-            Laneid => {
-                let thread = Val { ty: i32, text: "%thread".to_owned() };
-                let low = self.constant(i32, 31);
-                let first = self.binary("and", &thread, &low);
-                if self.first_lane {
-                    return Ok(first);
-                }
-                let first = self.splat(&first);
-                let lane = Val { ty: first.ty, text: first.ty.lanes(0..i64::from(self.lanes())) };
-                self.binary("add", &first, &lane)
-            }
-            Warpid => {
-                let thread = Val { ty: i32, text: "%thread".to_owned() };
-                let by = self.constant(i32, 5);
-                self.binary("lshr", &thread, &by)
-            }
-            _ => return Err(self.lacks(inst)),
-        })
-    }
-
-    /// `%tid` along an axis: from a table, as no shape of CTA is then special.
-    fn tid(&mut self, axis: usize) -> Val {
-        self.plan.needs_tid(axis);
-        let written = self.plan.info.values.written(self.plan.body, self.inst);
-        let lanes = match written {
-            Some(value) if !self.first_lane && !self.is_scalar(value) => self.lanes(),
-            _ => 0,
-        };
-        let ty = Ty::int(32, lanes);
-        let at = self.set(Ty::int(64, 0), format!("getelementptr i32, ptr @tid{axis}, i32 %thread"));
-        self.set(ty, format!("load {}, ptr {}, align 4", ty.text(), at.text))
     }
 }

@@ -4,6 +4,7 @@ use warploom_ptx::ir::{Inst, TerminatorKind};
 
 use super::function::{Val, Writer};
 use super::names::Ty;
+use super::plan::Keep;
 use super::{context, outcome};
 use crate::barrier::RegionStart;
 use crate::divergence::only_ends;
@@ -34,9 +35,14 @@ impl Writer<'_> {
         self.label("end");
         if self.plan.regions().len() > 1 {
             // Nothing of the gang runs in the regions that follow.
-            self.line(format!("store <{lanes} x i1> zeroinitializer, ptr %frame, align 64"));
+            self.line(format!("store <{lanes} x i1> zeroinitializer, ptr %frame, align 64, !tbaa !9"));
         }
         self.line(format!("ret i32 {}", outcome::ENDED));
+        self.label("fault");
+        self.line(format!("ret i32 {}", outcome::FAULT));
+        if let Some(reason) = self.refused.take() {
+            return Err(reason);
+        }
         let body = std::mem::take(&mut self.out);
         Ok(self.prologue(number, region.start) + &body + "}\n\n")
     }
@@ -317,16 +323,23 @@ impl Writer<'_> {
     /// Keeps what is alive behind a barrier, and goes on to the next gang.
     fn leave_at(&mut self, barrier: u32) -> Result<(), String> {
         let next = self.plan.barrier(barrier).ok_or("no barrier")?;
-        for &(value, offset) in self.plan.kept(next) {
+        for &(value, keep) in self.plan.kept(next) {
             self.used.insert(value);
+            let (frame, offset) = match keep {
+                // All gangs write the same there, and have read it before any of them writes.
+                Keep::Cta(offset) => (self.pointer(context::FRAMES), offset),
+                Keep::Gang(offset) => ("%frame".to_owned(), offset),
+            };
             for (place, ty, offset) in self.plan.places(value, offset) {
                 let held = self.load(ty, &place);
-                let at = self.set(Ty::int(64, 0), format!("getelementptr i8, ptr %frame, i64 {offset}"));
-                self.store(&held, &at.text);
+                let at = self.set(Ty::int(64, 0), format!("getelementptr i8, ptr {frame}, i64 {offset}"));
+                self.line(format!("store {} {}, ptr {}, !tbaa !9", held.ty.text(), held.text, at.text));
             }
         }
-        let alive = self.load(self.mask_type(), "%alive");
-        self.line(format!("store {} {}, ptr %frame, align 64", alive.ty.text(), alive.text));
+        if !self.plan.all_go_on() {
+            let alive = self.load(self.mask_type(), "%alive");
+            self.line(format!("store {} {}, ptr %frame, align 64, !tbaa !9", alive.ty.text(), alive.text));
+        }
         self.line(format!("ret i32 {next}"));
         Ok(())
     }

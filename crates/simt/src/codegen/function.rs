@@ -6,7 +6,7 @@ use std::fmt::Write;
 use warploom_ptx::ir::Body;
 
 use super::names::{Element, Ty};
-use super::regions::Plan;
+use super::plan::Plan;
 use crate::values::ValueId;
 
 /// A value in LLVM's text, with its type.
@@ -24,7 +24,6 @@ pub(super) struct Writer<'p> {
     pub(super) next: u32,
     /// Values that have a place in this function.
     pub(super) used: BTreeSet<ValueId>,
-    pub(super) sites: BTreeSet<u32>,
     /// The mask of the block that is written.
     pub(super) mask: String,
     /// Whether all lanes that have not ended run it.
@@ -35,6 +34,10 @@ pub(super) struct Writer<'p> {
     pub(super) first_lane: bool,
     /// More places that the function needs.
     pub(super) places: Vec<(String, Ty)>,
+    /// Registers that steps hand over at most.
+    pub(super) steps: u32,
+    /// What could not be written, where there was no other way to say so.
+    pub(super) refused: Option<String>,
 }
 
 impl<'p> Writer<'p> {
@@ -44,13 +47,14 @@ impl<'p> Writer<'p> {
             out: String::new(),
             next: 0,
             used: BTreeSet::new(),
-            sites: BTreeSet::new(),
             mask: String::new(),
             together: true,
             values: &[],
             inst: 0,
             first_lane: false,
             places: Vec::new(),
+            steps: 0,
+            refused: None,
         }
     }
 
@@ -126,6 +130,15 @@ impl<'p> Writer<'p> {
         self.cast(op, a, Element::Int(bits))
     }
 
+    /// Loads what kernels access: nothing else lies there.
+    pub(super) fn load_memory(&mut self, ty: Ty, pointer: &str, align: u32) -> Val {
+        self.set(ty, format!("load {}, ptr {pointer}, align {align}, !tbaa !7", ty.text()))
+    }
+
+    pub(super) fn store_memory(&mut self, value: &Val, pointer: &str, align: u32) {
+        self.line(format!("store {} {}, ptr {pointer}, align {align}, !tbaa !7", value.ty.text(), value.text));
+    }
+
     /// A call of one of LLVM's intrinsics, all of whose operands have the type of the result.
     pub(super) fn intrinsic(&mut self, name: &str, arguments: &[&Val]) -> Val {
         let ty = arguments[0].ty;
@@ -175,10 +188,22 @@ impl<'p> Writer<'p> {
         )
     }
 
+    /// A mask as one number, a bit for each lane.
+    pub(super) fn bits_of(&mut self, mask: &str) -> Val {
+        let lanes = self.lanes();
+        self.set(Ty::int(lanes, 0), format!("bitcast <{lanes} x i1> {mask} to i{lanes}"))
+    }
+
+    /// The mask of the lanes that run, as 32 bits.
+    pub(super) fn running(&mut self) -> Val {
+        let mask = self.mask.clone();
+        let bits = self.bits_of(&mask);
+        self.resize(&bits, 32, false)
+    }
+
     /// Whether any lane of a mask is on.
     pub(super) fn any(&mut self, mask: &str) -> Val {
-        let lanes = self.lanes();
-        let bits = self.set(Ty::int(lanes, 0), format!("bitcast <{lanes} x i1> {mask} to i{lanes}"));
+        let bits = self.bits_of(mask);
         let zero = self.constant(bits.ty, 0);
         self.compare("ne", &bits, &zero)
     }

@@ -40,8 +40,39 @@ impl<'p> Writer<'p> {
     pub(super) fn read(&mut self, value: ValueId) -> Val {
         let lanes = if self.is_scalar(value) { 0 } else { self.lanes() };
         let ty = Ty { element: self.element_of(value), lanes };
+        if self.plan.is_lazy(value) {
+            return self.all_lanes(value, ty);
+        }
         let place = self.place(value);
         self.load(ty, &place)
+    }
+
+    /// All lanes of a pattern of which only the first is kept.
+    fn all_lanes(&mut self, value: ValueId, ty: Ty) -> Val {
+        let plan = self.plan;
+        let Shape::Affine(affine) = self.shape(value) else { return self.constant(ty, 0) };
+        if affine.unless_wraps.is_empty() {
+            self.used.insert(value);
+            let first = self.load(Ty { lanes: 0, ..ty }, &format!("%b{}", value.0));
+            let first = self.splat(&first);
+            let apart = Val { ty, text: ty.lanes(affine.lanes.get().iter().copied()) };
+            return self.binary("add", &first, &apart);
+        }
+        let def = plan.info.values.get(value).defs[0];
+        let before = (self.inst, self.values, self.first_lane);
+        (self.inst, self.values, self.first_lane) = (def, plan.info.values.of_inst(def), false);
+        let result = self.result(&plan.body.insts[def as usize]);
+        (self.inst, self.values, self.first_lane) = before;
+        match result {
+            Ok((result, signed)) => {
+                let result = self.resize(&result, ty.element.bits(), signed);
+                self.splat(&result)
+            }
+            Err(reason) => {
+                self.refused.get_or_insert(reason);
+                self.constant(ty, 0)
+            }
+        }
     }
 
     /// What it holds in the first lane, of a value with a constant pattern or in common.
@@ -115,11 +146,16 @@ impl<'p> Writer<'p> {
         (self.splat(&a), self.splat(&b), self.splat(&c))
     }
 
-    /// Writes a result, extended or cut to the register, for the lanes that the instruction runs for.
-    pub(super) fn write(&mut self, inst: &Inst, at: usize, value: &Val, signed: bool) -> Result<(), String> {
+    /// The value that is the result of a number of an instruction.
+    pub(super) fn written(&self, inst: &Inst, at: usize) -> Option<ValueId> {
         let operands = inst.operands();
         let defs = operands.iter().zip(self.values).filter(|(operand, _)| operand.def().is_some());
-        let Some(id) = defs.map(|(_, value)| *value).nth(at).flatten() else { return Ok(()) };
+        defs.map(|(_, value)| *value).nth(at).flatten()
+    }
+
+    /// Writes a result, extended or cut to the register, for the lanes that the instruction runs for.
+    pub(super) fn write(&mut self, inst: &Inst, at: usize, value: &Val, signed: bool) -> Result<(), String> {
+        let Some(id) = self.written(inst, at) else { return Ok(()) };
         let element = self.element_of(id);
         let bits = match value.ty.element {
             Element::Int(_) => value.clone(),

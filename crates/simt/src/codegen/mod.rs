@@ -6,17 +6,35 @@
 //!
 //! What is not covered is [`Declined`], with the reason, and never guessed.
 
+mod approx;
 mod arithmetic;
+mod atomic;
+mod check;
+mod compare;
 mod convert;
+mod exchange;
+mod float;
 mod flow;
 mod function;
 mod held;
+mod hull;
+mod integer;
+mod lanes;
+mod lazy;
+mod logic;
 mod memory;
 mod names;
+mod plan;
 mod prologue;
 mod regions;
+mod rows;
+mod special;
+mod step;
+mod width;
 
 pub use regions::{Compiled, Declined, FRAME_ALIGN, SiteKind, compile};
+pub use step::Step;
+pub use width::preferred_width;
 
 /// What compiled code finds behind its only argument, by byte offset.
 pub mod context {
@@ -24,9 +42,11 @@ pub mod context {
     pub const PARAMS: u32 = 0;
     /// Address of the table of variables' addresses.
     pub const VARIABLES: u32 = 8;
-    /// The function that checks accesses lane by lane: `u32 check(context, addresses, lanes, site, first thread)`, 1 if all are allowed.
+    /// The function that looks at accesses lane by lane: `u32 check(context, addresses, lanes, site, first thread)`, 1 if all are allowed. Then it has written
+    /// where the lanes' bytes are in the host's memory in place of the addresses.
     pub const CHECK: u32 = 16;
-    /// Address of the extents, one for each site.
+    /// Address of the table of sites, two words of 64 bits each: the first address that is allowed, and how many are from there on, in steps of the bytes
+    /// of a lane.
     pub const EXTENTS: u32 = 24;
     /// Address of the CTA's shared memory.
     pub const SHARED: u32 = 32;
@@ -42,8 +62,22 @@ pub mod context {
     pub const ATTENTION: u32 = 80;
     /// The function to call if it is not 0: `u32 poll(context)`, 1 if the CTA is to be given up.
     pub const POLL: u32 = 88;
+    /// The function that fills a site's entry of the table: `u32 find(context, address, site)`, 1 if all bytes from the address on are allowed that the site needs.
+    pub const FIND: u32 = 96;
+    /// Address of the local memory of the CTA's first thread.
+    pub const LOCAL: u32 = 104;
+    /// The function that runs an instruction: `u32 step(context, words, lanes, number, registers, width of a gang, first thread)`, 1 if it has not failed.
+    pub const STEP: u32 = 112;
     /// Bytes.
-    pub const SIZE: u32 = 96;
+    pub const SIZE: u32 = 120;
+}
+
+/// Where state spaces lie in the generic address space.
+pub mod window {
+    /// Shared memory.
+    pub const SHARED: i64 = 0x1080_0000_0000;
+    /// Local memory.
+    pub const LOCAL: i64 = 0x1081_0000_0000;
 }
 
 /// What a region gives back, other than the number of the next one.

@@ -3,6 +3,7 @@
 use super::context;
 use super::function::{Val, Writer};
 use super::names::Ty;
+use super::plan::Keep;
 use crate::barrier::RegionStart;
 
 impl Writer<'_> {
@@ -26,6 +27,10 @@ impl Writer<'_> {
             self.line(format!("{place} = alloca {}", ty.text()));
         }
         self.line(format!("%addresses = alloca [{lanes} x i64], align 64"));
+        self.line(format!("%scratch = alloca [{} x i64], align 64", 4 * lanes));
+        if self.steps > 0 {
+            self.line(format!("%steps = alloca [{} x i64], align 64", 32 * self.steps));
+        }
         for block in plan.members() {
             self.line(format!("%m{block} = alloca <{lanes} x i1>"));
             self.line(format!("store <{lanes} x i1> zeroinitializer, ptr %m{block}"));
@@ -33,7 +38,8 @@ impl Writer<'_> {
         self.line(format!("%alive = alloca <{lanes} x i1>"));
         let frames = self.pointer(context::FRAMES);
         self.line("%gang64 = zext i32 %gang to i64");
-        self.line(format!("%at = mul i64 %gang64, {}", plan.frame_size()));
+        self.line(format!("%behind = mul i64 %gang64, {}", plan.frame_size()));
+        self.line(format!("%at = add i64 %behind, {}", plan.cta_frame()));
         self.line(format!("%frame = getelementptr i8, ptr {frames}, i64 %at"));
         self.line(format!("%thread = mul i32 %gang, {lanes}"));
         match start {
@@ -53,46 +59,35 @@ impl Writer<'_> {
                 }
             }
             RegionStart::Barrier(_) => {
-                for &(value, offset) in plan.kept(number) {
+                let mut shared = (0..).map(|number| format!("%c{number}"));
+                for &(value, keep) in plan.kept(number) {
+                    let Keep::Gang(offset) = keep else {
+                        let (place, ty, _) = plan.places(value, 0).swap_remove(0);
+                        let text = shared.next().unwrap_or_default();
+                        self.store(&Val { ty, text }, &place);
+                        continue;
+                    };
                     for (place, ty, offset) in plan.places(value, offset) {
                         let at = self.set(Ty::int(64, 0), format!("getelementptr i8, ptr %frame, i64 {offset}"));
-                        let held = self.load(ty, &at.text);
+                        let held = self.set(ty, format!("load {}, ptr {}, !tbaa !9", ty.text(), at.text));
                         self.store(&held, &place);
                     }
                 }
-                let alive = self.set(self.mask_type(), format!("load <{lanes} x i1>, ptr %frame, align 64"));
+                let alive = if plan.all_go_on() {
+                    self.constant(self.mask_type(), 1)
+                } else {
+                    self.set(self.mask_type(), format!("load <{lanes} x i1>, ptr %frame, align 64, !tbaa !9"))
+                };
                 self.store(&alive, "%alive");
             }
         }
-        for site in self.sites.clone() {
-            self.extent_prologue(site);
-        }
         let text = std::mem::take(&mut self.out);
-        let body_start = "  br label %code\ncode:\n";
-        format!("define internal i32 @region{number}(ptr noalias %context, i32 %gang) #0 {{\n{text}{body_start}")
-    }
-
-    /// The places of the first address and the size of what a site may access.
-    pub(super) fn extent(&mut self, site: u32) -> (String, String) {
-        self.sites.insert(site);
-        (format!("%es{site}"), format!("%el{site}"))
-    }
-
-    fn extent_prologue(&mut self, site: u32) {
-        self.line(format!("%es{site} = alloca i64"));
-        self.line(format!("%el{site} = alloca i64"));
-        self.reload_extent(site);
-    }
-
-    /// Takes over what is known of a site: where accesses are allowed.
-    pub(super) fn reload_extent(&mut self, site: u32) {
-        let i64 = Ty::int(64, 0);
-        let extents = self.pointer(context::EXTENTS);
-        let at = self.set(i64, format!("getelementptr i8, ptr {extents}, i64 {}", 32 * site));
-        let start = self.load(i64, &at.text);
-        self.store(&start, &format!("%es{site}"));
-        let at = self.set(i64, format!("getelementptr i8, ptr {}, i64 8", at.text));
-        let span = self.load(i64, &at.text);
-        self.store(&span, &format!("%el{site}"));
+        let mut parameters = String::new();
+        let shared = plan.kept(number).iter().filter(|(_, keep)| matches!(keep, Keep::Cta(_)));
+        for (at, (value, _)) in shared.enumerate() {
+            parameters += &format!(", {} %c{at}", self.element_of(*value).text());
+        }
+        let head = format!("define internal i32 @region{number}(ptr noalias %context, i32 %gang{parameters}) #1 {{\n");
+        head + &text + "  br label %code\ncode:\n"
     }
 }

@@ -1,0 +1,186 @@
+//! The approximate functions (PTX ISA 9.7.3), operation by operation as `warploom_numerics::approx` defines them, so that the bits are the same.
+
+use warploom_numerics::approx;
+use warploom_ptx::ir::FloatUnaryOp;
+
+use super::function::{Val, Writer};
+use super::names::Element;
+
+const ONE: i64 = 0x3f80_0000;
+
+impl Writer<'_> {
+    /// One of them of an `.f32`; none of another operation.
+    pub(super) fn approximated(&mut self, op: FloatUnaryOp, a: &Val, ftz: bool) -> Option<Val> {
+        let a = self.flush(a, ftz);
+        let one = self.single(a.ty, ONE);
+        let value = match op {
+            FloatUnaryOp::RcpApprox => self.binary("fdiv", &one, &a),
+            FloatUnaryOp::SqrtApprox => return Some(self.intrinsic("sqrt", &[&a])),
+            FloatUnaryOp::RsqrtApprox => {
+                let root = self.intrinsic("sqrt", &[&a]);
+                return Some(self.binary("fdiv", &one, &root));
+            }
+            FloatUnaryOp::Ex2 => self.ex2(&a),
+            FloatUnaryOp::Lg2 => return Some(self.lg2(&a, ftz)),
+            FloatUnaryOp::Sin => {
+                let (quadrant, rest) = self.quadrant(&a);
+                let value = self.sine(&quadrant, &rest);
+                let value = self.flush(&value, ftz);
+                let zero = self.constant(a.ty, 0);
+                let is_zero = self.compare("oeq", &a, &zero);
+                return Some(self.select(&is_zero, &a, &value));
+            }
+            FloatUnaryOp::Cos => {
+                let (quadrant, rest) = self.quadrant(&a);
+                let next = self.constant(quadrant.ty, 1);
+                let quadrant = self.binary("add", &quadrant, &next);
+                self.sine(&quadrant, &rest)
+            }
+            FloatUnaryOp::Tanh => return Some(self.tanh(&a)),
+            _ => return None,
+        };
+        Some(self.flush(&value, ftz))
+    }
+
+    fn horner<const N: usize>(&mut self, x: &Val, coefficients: [u32; N]) -> Val {
+        let mut value = self.single(x.ty, i64::from(coefficients[N - 1]));
+        for coefficient in coefficients.iter().rev().skip(1) {
+            let coefficient = self.single(x.ty, i64::from(*coefficient));
+            value = self.intrinsic("fma", &[&value, x, &coefficient]);
+        }
+        value
+    }
+
+    /// NaN stays.
+    fn clamped(&mut self, a: &Val, bound: f32) -> Val {
+        let (low, high) = (self.single(a.ty, (-bound).to_bits().into()), self.single(a.ty, bound.to_bits().into()));
+        let below = self.compare("olt", a, &low);
+        let value = self.select(&below, &low, a);
+        let above = self.compare("ogt", &value, &high);
+        self.select(&above, &high, &value)
+    }
+
+    /// An integral number of magnitude below 2^22, as an integer.
+    fn small_integer(&mut self, a: &Val) -> Val {
+        let middle = self.single(a.ty, 0x4b40_0000);
+        let sum = self.binary("fadd", a, &middle);
+        let (sum, middle) = (self.bits_of_float(&sum), self.bits_of_float(&middle));
+        self.binary("sub", &sum, &middle)
+    }
+
+    /// 2 to the power of an integer, which the exponent has place for.
+    fn power(&mut self, exponent: &Val) -> Val {
+        let (bias, place) = (self.constant(exponent.ty, 127), self.constant(exponent.ty, 23));
+        let biased = self.binary("add", exponent, &bias);
+        let bits = self.binary("shl", &biased, &place);
+        self.cast("bitcast", &bits, Element::F32)
+    }
+
+    fn ex2(&mut self, a: &Val) -> Val {
+        let bounded = self.clamped(a, 160.0);
+        let whole = self.intrinsic("roundeven", &[&bounded]);
+        let fraction = self.binary("fsub", &bounded, &whole);
+        let polynomial = self.horner(&fraction, approx::EX2);
+        let one = self.single(a.ty, ONE);
+        let mantissa = self.intrinsic("fma", &[&fraction, &polynomial, &one]);
+        let whole = self.small_integer(&whole);
+        let half = self.constant(whole.ty, 1);
+        let first = self.binary("ashr", &whole, &half);
+        let second = self.binary("sub", &whole, &first);
+        let (first, second) = (self.power(&first), self.power(&second));
+        let value = self.binary("fmul", &mantissa, &first);
+        self.binary("fmul", &value, &second)
+    }
+
+    fn lg2(&mut self, a: &Val, ftz: bool) -> Val {
+        let (least, up) = (self.single(a.ty, 0x0080_0000), self.single(a.ty, 0x4b80_0000));
+        let subnormal = self.compare("olt", a, &least);
+        let scaled = self.binary("fmul", a, &up);
+        let normal = self.select(&subnormal, &scaled, a);
+        let bits = self.bits_of_float(&normal);
+        let root = self.constant(bits.ty, i64::from(approx::ROOT_HALF));
+        let offset = self.binary("sub", &bits, &root);
+        let place = self.constant(bits.ty, 23);
+        let exponent = self.binary("ashr", &offset, &place);
+        let exponent = self.cast("sitofp", &exponent, Element::F32);
+        let (steps, none) = (self.single(a.ty, 24f32.to_bits().into()), self.single(a.ty, 0));
+        let steps = self.select(&subnormal, &steps, &none);
+        let exponent = self.binary("fsub", &exponent, &steps);
+        let low = self.constant(bits.ty, 0x7f_ffff);
+        let mantissa = self.binary("and", &offset, &low);
+        let mantissa = self.binary("add", &mantissa, &root);
+        let mantissa = self.cast("bitcast", &mantissa, Element::F32);
+        let one = self.single(a.ty, ONE);
+        let t = self.binary("fsub", &mantissa, &one);
+        let polynomial = self.horner(&t, approx::LG2);
+        let value = self.intrinsic("fma", &[&t, &polynomial, &exponent]);
+        let value = self.flush(&value, ftz);
+        let infinite = self.single(a.ty, 0x7f80_0000);
+        let is_infinite = self.compare("oeq", a, &infinite);
+        let value = self.select(&is_infinite, a, &value);
+        let zero = self.constant(a.ty, 0);
+        let is_zero = self.compare("oeq", a, &zero);
+        let lowest = self.single(a.ty, 0xff80_0000);
+        let value = self.select(&is_zero, &lowest, &value);
+        let invalid = self.compare("ult", a, &zero);
+        let nan = self.single(a.ty, 0x7fff_ffff);
+        self.select(&invalid, &nan, &value)
+    }
+
+    /// The angle's quadrant and its distance from the middle of that.
+    fn quadrant(&mut self, a: &Val) -> (Val, Val) {
+        let inverse = self.single(a.ty, approx::TWO_OVER_PI.into());
+        let quadrants = self.binary("fmul", a, &inverse);
+        let quadrant = self.intrinsic("roundeven", &[&quadrants]);
+        let negative = self.set(quadrant.ty, format!("fneg {} {}", quadrant.ty.text(), quadrant.text));
+        let mut rest = a.clone();
+        for part in approx::HALF_PI {
+            let part = self.single(a.ty, part.into());
+            rest = self.intrinsic("fma", &[&negative, &part, &rest]);
+        }
+        let rest = self.clamped(&rest, 0.79);
+        (self.saturated_integer(&quadrant, 32, true), rest)
+    }
+
+    fn sine(&mut self, quadrant: &Val, r: &Val) -> Val {
+        let square = self.binary("fmul", r, r);
+        let cube = self.binary("fmul", &square, r);
+        let polynomial = self.horner(&square, approx::SIN);
+        let sin = self.intrinsic("fma", &[&cube, &polynomial, r]);
+        let fourth = self.binary("fmul", &square, &square);
+        let polynomial = self.horner(&square, approx::COS);
+        let (half, one) = (self.single(r.ty, 0xbf00_0000), self.single(r.ty, ONE));
+        let near = self.intrinsic("fma", &[&square, &half, &one]);
+        let cos = self.intrinsic("fma", &[&fourth, &polynomial, &near]);
+        let (first, second, zero) =
+            (self.constant(quadrant.ty, 1), self.constant(quadrant.ty, 2), self.constant(quadrant.ty, 0));
+        let odd = self.binary("and", quadrant, &first);
+        let odd = self.compare("ne", &odd, &zero);
+        let value = self.select(&odd, &cos, &sin);
+        let upper = self.binary("and", quadrant, &second);
+        let place = self.constant(quadrant.ty, 30);
+        let sign = self.binary("shl", &upper, &place);
+        let bits = self.bits_of_float(&value);
+        let bits = self.binary("xor", &bits, &sign);
+        self.cast("bitcast", &bits, Element::F32)
+    }
+
+    fn tanh(&mut self, a: &Val) -> Val {
+        let magnitude = self.intrinsic("fabs", &[a]);
+        let square = self.binary("fmul", a, a);
+        let cube = self.binary("fmul", &square, &magnitude);
+        let polynomial = self.horner(&square, approx::TANH);
+        let near = self.intrinsic("fma", &[&cube, &polynomial, &magnitude]);
+        let (one, two) = (self.single(a.ty, ONE), self.single(a.ty, 0x4000_0000));
+        let scale = self.single(a.ty, approx::TWO_LOG2_E.into());
+        let exponent = self.binary("fmul", &magnitude, &scale);
+        let power = self.ex2(&exponent);
+        let below = self.binary("fadd", &power, &one);
+        let part = self.binary("fdiv", &two, &below);
+        let far = self.binary("fsub", &one, &part);
+        let bound = self.single(a.ty, 0.65f32.to_bits().into());
+        let is_near = self.compare("olt", &magnitude, &bound);
+        let value = self.select(&is_near, &near, &far);
+        self.intrinsic("copysign", &[&value, a])
+    }
+}

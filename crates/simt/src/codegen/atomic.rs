@@ -1,0 +1,255 @@
+//! `atom` and `red` (PTX ISA 9.7.13.5, 9.7.13.6).
+//!
+//! A CTA runs on one thread of the host, so that updates of its shared memory are loads and stores; on other memory they are atomics of the
+//! host. Lanes update one after the other. Where all go to one place, and nobody asks what was there, they come together to one update,
+//! if the order cannot be told from the result.
+
+use warploom_ptx::ir::{AtomicOp, Inst, Op, Operand, ScalarType, Semantics, Space};
+
+use super::function::{Val, Writer};
+use super::names::{Element, Ty};
+
+/// How one lane updates.
+struct Update {
+    op: AtomicOp,
+    ty: ScalarType,
+    /// Nobody else can see it.
+    alone: bool,
+}
+
+impl Update {
+    fn name(&self) -> String {
+        let ty = self.ty.to_string();
+        format!("{:?}_{}", self.op, ty.trim_start_matches('.')).to_lowercase()
+    }
+
+    /// The host's instruction for it.
+    fn host(&self) -> Option<&'static str> {
+        use AtomicOp::*;
+        let signed = self.ty.is_signed();
+        Some(match self.op {
+            Add if !self.is_float() => "add",
+            And => "and",
+            Or => "or",
+            Xor => "xor",
+            Exch => "xchg",
+            Min if signed => "min",
+            Min if !self.is_float() => "umin",
+            Max if signed => "max",
+            Max if !self.is_float() => "umax",
+            Inc => "uinc_wrap",
+            Dec => "udec_wrap",
+            _ => return None,
+        })
+    }
+
+    fn is_float(&self) -> bool {
+        matches!(self.ty, ScalarType::F32 | ScalarType::F64)
+    }
+
+    /// Text that makes `%new` of `%old`, `%b` and `%c`.
+    fn compute(&self) -> Option<String> {
+        use AtomicOp::*;
+        let bits = self.ty.bits();
+        let signed = self.ty.is_signed();
+        let int = |op: &str| Some(format!("  %new = {op} i{bits} %old, %b\n"));
+        let pick = |compare: &str| {
+            Some(format!("  %is = icmp {compare} i{bits} %old, %b\n  %new = select i1 %is, i{bits} %old, i{bits} %b\n"))
+        };
+        match self.op {
+            Add if self.ty == ScalarType::F32 && !self.alone => Some(format!(
+                "{}{}  %fs = fadd float %fx, %fy\n{}  %new = bitcast float %fr to i32\n",
+                flushed("%old", "%fx", "x"),
+                flushed("%b", "%fy", "y"),
+                "  %si = bitcast float %fs to i32\n".to_owned() + &flushed("%si", "%fr", "r"),
+            )),
+            Add if self.is_float() => {
+                let float = if bits == 32 { "float" } else { "double" };
+                Some(format!(
+                    "  %fx = bitcast i{bits} %old to {float}\n  %fy = bitcast i{bits} %b to {float}\n  \
+                     %fs = fadd {float} %fx, %fy\n  %new = bitcast {float} %fs to i{bits}\n"
+                ))
+            }
+            Add => int("add"),
+            And => int("and"),
+            Or => int("or"),
+            Xor => int("xor"),
+            Exch => Some(format!("  %new = add i{bits} %b, 0\n")),
+            Cas => {
+                Some(format!("  %is = icmp eq i{bits} %old, %b\n  %new = select i1 %is, i{bits} %c, i{bits} %old\n"))
+            }
+            Min if !self.is_float() => pick(if signed { "slt" } else { "ult" }),
+            Max if !self.is_float() => pick(if signed { "sgt" } else { "ugt" }),
+            Inc => Some(format!(
+                "  %over = icmp uge i{bits} %old, %b\n  %more = add i{bits} %old, 1\n  \
+                 %new = select i1 %over, i{bits} 0, i{bits} %more\n"
+            )),
+            Dec => Some(format!(
+                "  %zero = icmp eq i{bits} %old, 0\n  %over = icmp ugt i{bits} %old, %b\n  %top = or i1 %zero, %over\n  \
+                 %less = sub i{bits} %old, 1\n  %new = select i1 %top, i{bits} %b, i{bits} %less\n"
+            )),
+            Min | Max => None,
+        }
+    }
+}
+
+/// A subnormal number as zero of its sign.
+fn flushed(from: &str, to: &str, tag: &str) -> String {
+    format!(
+        "  %m{tag} = and i32 {from}, 2139095040\n  %z{tag} = icmp eq i32 %m{tag}, 0\n  %s{tag} = and i32 {from}, -2147483648\n  \
+         %k{tag} = select i1 %z{tag}, i32 %s{tag}, i32 {from}\n  {to} = bitcast i32 %k{tag} to float\n"
+    )
+}
+
+impl Writer<'_> {
+    pub(super) fn atom(&mut self, inst: &Inst) -> Result<(), String> {
+        let Op::Atom { op, space, ty, semantics, dst, addr, b, c, .. } = &inst.op else { return Err(self.lacks(inst)) };
+        let known = matches!(ty.bits(), 16 | 32 | 64) && (b.len() == 1);
+        let whole = ty.bits() >= 32 || *op == AtomicOp::Cas;
+        let number = matches!(ty, ScalarType::F32 | ScalarType::F64) || crate::range::is_integer(*ty);
+        if !known || !whole || !number {
+            return Err(self.lacks(inst));
+        }
+        let update = Update { op: *op, ty: *ty, alone: *space == Space::Shared };
+        if update.compute().is_none() {
+            return Err(self.lacks(inst));
+        }
+        let asked = dst.as_ref().is_some_and(|_| self.written(inst, 0).is_some());
+        let target = self.target(inst, *space, *addr)?;
+        let b = self.operand(b[0], *ty);
+        let c = c.map(|c: Operand| self.operand(c, *ty));
+        if matches!(semantics, Semantics::Release | Semantics::AcqRel | Semantics::Sc) {
+            self.line("fence release");
+        }
+        if target.is_one() && !asked && self.come_together(inst, &update, &target, &b)? {
+            return Ok(());
+        }
+        self.pointers_of_all(inst, &target)?;
+        let lanes = self.lanes();
+        let bytes = ty.bytes();
+        let element = Element::bits_of(*ty);
+        for (at, value) in [Some(b), c].into_iter().enumerate() {
+            if let Some(value) = value {
+                let value = self.splat(&value);
+                let place = self.offset("%scratch", (1 + at as u32) * lanes * bytes);
+                self.line(format!("store {} {}, ptr {place}", value.ty.text(), value.text));
+            }
+        }
+        let bits = self.running();
+        let name = self.lanes_function(&update, asked);
+        self.line(format!("call void {name}(ptr %addresses, i32 {}, ptr %scratch)", bits.text));
+        if asked {
+            let old = self.load(Ty { element, lanes }, "%scratch");
+            self.write(inst, 0, &old, ty.is_signed())?;
+        }
+        if matches!(semantics, Semantics::Acquire | Semantics::AcqRel | Semantics::Sc) {
+            self.line("fence acquire");
+        }
+        Ok(())
+    }
+
+    /// One update for all lanes, of whole numbers at one place; false if it is not of that kind.
+    fn come_together(
+        &mut self,
+        inst: &Inst,
+        update: &Update,
+        target: &super::memory::Target,
+        b: &Val,
+    ) -> Result<bool, String> {
+        use AtomicOp::*;
+        let (name, neutral) = match update.op {
+            _ if update.is_float() => return Ok(false),
+            Add => ("add", 0),
+            And => ("and", -1),
+            Or => ("or", 0),
+            Xor => ("xor", 0),
+            Min if update.ty.is_signed() => ("smin", i64::MAX >> (64 - update.ty.bits())),
+            Min => ("umin", -1),
+            Max if update.ty.is_signed() => ("smax", i64::MIN >> (64 - update.ty.bits())),
+            Max => ("umax", 0),
+            _ => return Ok(false),
+        };
+        self.pointers_of_all(inst, target)?;
+        let all = self.splat(b);
+        let none = self.constant(all.ty, neutral);
+        let mask = self.mask_value();
+        let all = self.select(&mask, &all, &none);
+        let scalar = Ty { lanes: 0, ..all.ty };
+        let suffix = all.ty.suffix();
+        self.plan.declare(format!("declare {} @llvm.vector.reduce.{name}.{suffix}({})", scalar.text(), all.ty.text()));
+        let one = self.set(
+            scalar,
+            format!("call {} @llvm.vector.reduce.{name}.{suffix}({} {})", scalar.text(), all.ty.text(), all.text),
+        );
+        let bits = self.running();
+        let pointer = self.first_pointer(&bits);
+        if update.alone {
+            let old = self.load_memory(scalar, &pointer, update.ty.bytes());
+            let new = match name {
+                "add" | "and" | "or" | "xor" => self.binary(name, &old, &one),
+                _ => self.intrinsic(name, &[&old, &one]),
+            };
+            self.store_memory(&new, &pointer, update.ty.bytes());
+        } else {
+            let host = update.host().ok_or_else(|| self.lacks(inst))?;
+            self.line(format!("atomicrmw {host} ptr {pointer}, {} {} monotonic", scalar.text(), one.text));
+        }
+        Ok(true)
+    }
+
+    /// The function that updates lane after lane: operands behind what was there, in `%values`.
+    fn lanes_function(&mut self, update: &Update, asked: bool) -> String {
+        let lanes = self.lanes();
+        let (width, bytes) = (update.ty.bits(), update.ty.bytes());
+        let alone = if update.alone { "_alone" } else { "" };
+        let name = format!("@{}{alone}{}", update.name(), if asked { "_old" } else { "" });
+        let operand = |name: &str, at: u32| {
+            format!(
+                "  %i{name} = add i32 %lane, {}\n  %p{name} = getelementptr i{width}, ptr %values, i32 %i{name}\n  \
+                 %{name} = load i{width}, ptr %p{name}\n",
+                at * lanes
+            )
+        };
+        let mut lane = operand("b", 1);
+        if update.op == AtomicOp::Cas {
+            lane += &operand("c", 2);
+        }
+        let compute = update.compute().unwrap_or_default();
+        let (mut head, mut result) = ("head".to_owned(), "%old");
+        if update.alone {
+            lane += &format!(
+                "  %old = load i{width}, ptr %place, align {bytes}\n{compute}  store i{width} %new, ptr %place, align {bytes}\n"
+            );
+        } else if update.op == AtomicOp::Cas {
+            lane += &format!(
+                "  %pair = cmpxchg ptr %place, i{width} %b, i{width} %c monotonic monotonic\n  \
+                 %old = extractvalue {{ i{width}, i1 }} %pair, 0\n"
+            );
+        } else if let Some(host) = update.host() {
+            lane += &format!("  %old = atomicrmw {host} ptr %place, i{width} %b monotonic\n");
+        } else {
+            lane += &format!(
+                "  %seen = load atomic i{width}, ptr %place monotonic, align {bytes}\n  br label %again\nagain:\n  \
+                 %old = phi i{width} [ %seen, %head ], [ %found, %again ]\n{compute}  \
+                 %pair = cmpxchg ptr %place, i{width} %old, i{width} %new monotonic monotonic\n  \
+                 %found = extractvalue {{ i{width}, i1 }} %pair, 0\n  %done = extractvalue {{ i{width}, i1 }} %pair, 1\n  \
+                 br i1 %done, label %behind, label %again\nbehind:\n"
+            );
+            head = "behind".to_owned();
+            result = "%old";
+        }
+        if asked {
+            lane += &format!(
+                "  %to = getelementptr i{width}, ptr %values, i32 %lane\n  store i{width} {result}, ptr %to\n"
+            );
+        }
+        self.plan.declare(format!(
+            "define internal void {name}(ptr %addresses, i32 %lanes, ptr %values) #2 {{\n  br label %head\nhead:\n  \
+             %left = phi i32 [ %lanes, %0 ], [ %rest, %{head} ]\n  %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)\n  \
+             %below = sub i32 %left, 1\n  %rest = and i32 %left, %below\n  %at = getelementptr i64, ptr %addresses, i32 %lane\n  \
+             %place = load ptr, ptr %at\n{lane}  %go = icmp ne i32 %rest, 0\n  br i1 %go, label %head, label %end\nend:\n  ret void\n}}"
+        ));
+        self.plan.declare("declare i32 @llvm.cttz.i32(i32, i1)".to_owned());
+        name
+    }
+}

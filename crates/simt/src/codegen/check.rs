@@ -1,0 +1,193 @@
+//! Whether accesses are allowed: a table of sites, held in memory, and the executor where it does not tell.
+//!
+//! For each site the table has the first address that is known to be allowed, and how many addresses follow it, in steps of the bytes of a lane. The
+//! distance of an address from there, turned by as many bits as those bytes have, is below that number if the access is aligned and lies
+//! inside: one comparison. What is refused, and how it is reported, is the executor's business.
+
+use warploom_ptx::ir::{Inst, Space};
+
+use super::context;
+use super::function::{Val, Writer};
+use super::memory::Target;
+use super::names::Ty;
+
+/// Bytes of an entry of the table.
+const ENTRY: u32 = 16;
+
+impl Writer<'_> {
+    /// Writes both ways: the short one if the access is known to be allowed, the long one where the executor has said where the lanes' bytes are.
+    pub(super) fn short_or_long(
+        &mut self,
+        inst: &Inst,
+        target: &Target,
+        mut way: impl FnMut(&mut Self, bool) -> Result<(), String>,
+    ) -> Result<(), String> {
+        if target.proven && target.flag.text == "true" && target.space != Space::Generic {
+            return way(self, false);
+        }
+        let (short, long, done) = (self.fresh(), self.fresh(), self.fresh());
+        self.look(inst, target, short, long)?;
+        self.label(&format!("L{long}"));
+        self.ask(inst, target)?;
+        way(self, true)?;
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{short}"));
+        way(self, false)?;
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{done}"));
+        Ok(())
+    }
+
+    /// Goes to one label if all lanes that run are known to be allowed, to the other if not.
+    fn look(&mut self, inst: &Inst, target: &Target, short: u32, long: u32) -> Result<(), String> {
+        self.look_at_hull(target);
+        if let Some((site, _)) = self.plan.hull(self.inst) {
+            let known = self.load(Ty::int(1, 0), &format!("%h{site}"));
+            let own = self.fresh();
+            self.line(format!("br i1 {}, label %L{short}, label %L{own}, !prof !2", known.text));
+            self.label(&format!("L{own}"));
+        }
+        let fits = self.fits(inst, target)?;
+        self.line(format!("br i1 {}, label %L{short}, label %L{long}, !prof !2", fits.text));
+        Ok(())
+    }
+
+    fn fits(&mut self, inst: &Inst, target: &Target) -> Result<Val, String> {
+        if let Some(first) = &target.first {
+            if target.proven {
+                return Ok(target.flag.clone());
+            }
+            let low = self.constant(first.ty, target.low);
+            let from = if target.low == 0 { first.clone() } else { self.binary("add", first, &low) };
+            let fits = self.is_inside(target.site, &from, target.bytes);
+            return Ok(self.binary("and", &fits, &target.flag));
+        }
+        let all = self.all_addresses(inst, target)?;
+        if target.proven {
+            return Ok(self.constant(Ty::int(1, 0), 1));
+        }
+        let fits = self.is_inside(target.site, &all, target.bytes);
+        let mask = self.mask_value();
+        let ones = self.constant(mask.ty, 1);
+        let off = self.binary("xor", &mask, &ones);
+        let fine = self.binary("or", &fits, &off);
+        let bits = self.bits_of(&fine.text);
+        let every = self.constant(bits.ty, -1);
+        Ok(self.compare("eq", &bits, &every))
+    }
+
+    /// Whether addresses are among those of a site, and aligned.
+    fn is_inside(&mut self, site: u32, address: &Val, bytes: u32) -> Val {
+        let i64 = Ty::int(64, 0);
+        let table = self.pointer(context::EXTENTS);
+        let at = self.set(i64, format!("getelementptr i8, ptr {table}, i64 {}", ENTRY * site));
+        let start = self.set(i64, format!("load i64, ptr {}, align 8, !tbaa !8", at.text));
+        let at = self.set(i64, format!("getelementptr i8, ptr {}, i64 8", at.text));
+        let count = self.set(i64, format!("load i64, ptr {}, align 8, !tbaa !8", at.text));
+        let (start, count) = match address.ty.lanes {
+            0 => (start, count),
+            _ => (self.splat(&start), self.splat(&count)),
+        };
+        let mut offset = self.binary("sub", address, &start);
+        if bytes > 1 {
+            let by = self.constant(address.ty, i64::from(bytes.trailing_zeros()));
+            offset = self.intrinsic("fshr", &[&offset, &offset, &by]);
+        }
+        self.compare("ult", &offset, &count)
+    }
+
+    /// Before the first of several accesses with one base: whether all of them are allowed.
+    fn look_at_hull(&mut self, target: &Target) {
+        let Some((site, hull)) = self.plan.hull(self.inst) else { return };
+        if hull.first != self.inst {
+            return;
+        }
+        let Some(first) = target.first.clone() else { return };
+        let (low, bytes) = (hull.low, hull.bytes);
+        let offset = self.plan.offset_of(self.inst);
+        let place = format!("%h{site}");
+        self.places.push((place.clone(), Ty::int(1, 0)));
+        let by = self.constant(first.ty, low - offset);
+        let from = self.binary("add", &first, &by);
+        let inside = self.is_inside(site, &from, bytes);
+        let fits = self.binary("and", &inside, &target.flag);
+        self.store(&fits, &place);
+        let (find, on) = (self.fresh(), self.fresh());
+        self.line(format!("br i1 {}, label %L{on}, label %L{find}, !prof !2", fits.text));
+        self.label(&format!("L{find}"));
+        let function = self.pointer(context::FIND);
+        let found =
+            self.set(Ty::int(32, 0), format!("call i32 {function}(ptr %context, i64 {}, i32 {site})", from.text));
+        let zero = self.constant(found.ty, 0);
+        let found = self.compare("ne", &found, &zero);
+        let found = self.binary("and", &found, &target.flag);
+        self.store(&found, &place);
+        self.line(format!("br label %L{on}"));
+        self.label(&format!("L{on}"));
+    }
+
+    /// Asks the executor for each lane that runs. Where it does not refuse one, the table `%addresses` then says where their bytes are.
+    pub(super) fn ask(&mut self, inst: &Inst, target: &Target) -> Result<(), String> {
+        let all = self.all_addresses(inst, target)?;
+        self.line(format!("store {} {}, ptr %addresses, align 64", all.ty.text(), all.text));
+        let bits = self.running();
+        let function = self.pointer(context::CHECK);
+        let answer = self.set(
+            Ty::int(32, 0),
+            format!(
+                "call i32 {function}(ptr %context, ptr %addresses, i32 {}, i32 {}, i32 %thread)",
+                bits.text, target.site
+            ),
+        );
+        let zero = self.constant(answer.ty, 0);
+        let fine = self.compare("ne", &answer, &zero);
+        let allowed = self.fresh();
+        self.line(format!("br i1 {}, label %L{allowed}, label %fault", fine.text));
+        self.label(&format!("L{allowed}"));
+        Ok(())
+    }
+
+    /// Fills `%addresses` with where the bytes of all lanes that run are.
+    pub(super) fn pointers_of_all(&mut self, inst: &Inst, target: &Target) -> Result<(), String> {
+        self.short_or_long(inst, target, |this, long| {
+            if long {
+                return Ok(());
+            }
+            let all = this.all_addresses(inst, target)?;
+            let i64 = Ty::int(64, 0);
+            let pointers = match target.space {
+                Space::Shared => {
+                    let shared = this.pointer(context::SHARED);
+                    let shared = this.set(i64, format!("ptrtoint ptr {shared} to i64"));
+                    let shared = this.splat(&shared);
+                    this.binary("add", &all, &shared)
+                }
+                Space::Local => {
+                    let stride = i64::from(this.plan.local_stride());
+                    let local = this.pointer(context::LOCAL);
+                    let local = this.set(i64, format!("ptrtoint ptr {local} to i64"));
+                    let thread = this.set(i64, "zext i32 %thread to i64");
+                    let by = this.constant(i64, stride);
+                    let before = this.binary("mul", &thread, &by);
+                    let local = this.binary("add", &local, &before);
+                    let local = this.splat(&local);
+                    let lanes = i64::from(this.lanes());
+                    let apart = Val { ty: all.ty, text: all.ty.lanes((0..lanes).map(|lane| lane * stride)) };
+                    let sum = this.binary("add", &all, &local);
+                    this.binary("add", &sum, &apart)
+                }
+                _ => all,
+            };
+            this.line(format!("store {} {}, ptr %addresses, align 64", pointers.ty.text(), pointers.text));
+            Ok(())
+        })
+    }
+
+    /// Where the bytes of the first lane of some are.
+    pub(super) fn first_pointer(&mut self, bits: &Val) -> String {
+        let lane = self.intrinsic_flag("cttz", bits);
+        let i64 = Ty::int(64, 0);
+        let at = self.set(i64, format!("getelementptr i64, ptr %addresses, i32 {}", lane.text));
+        self.set(i64, format!("load ptr, ptr {}", at.text)).text
+    }
+}

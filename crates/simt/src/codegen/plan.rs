@@ -1,0 +1,384 @@
+//! What is decided of a kernel before anything is written: groups of blocks that lanes come to apart, frames, sites.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use warploom_ptx::ir::{BarrierOp, Body, GlobalId, Op, SharedLayout};
+
+use super::hull::{Hull, hulls};
+use super::lazy::lazy;
+use super::names::{Element, Ty};
+use super::regions::FRAME_ALIGN;
+use super::step::Step;
+use crate::access::Access;
+use crate::barrier::{BarrierControl, Region};
+use crate::info::KernelInfo;
+use crate::pressure::scan;
+use crate::shape::Shape;
+use crate::uniformity::block_of;
+use crate::values::ValueId;
+
+/// Blocks that run for the lanes of their masks, one behind the other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    pub(super) members: BTreeSet<u32>,
+    /// Where all lanes that are left are together again.
+    pub(super) converges: Option<u32>,
+}
+
+/// Where a value is kept at a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// Once for all threads of the CTA, at this offset.
+    Cta(u32),
+    /// For each gang, at this offset of its frame.
+    Gang(u32),
+}
+
+pub(super) struct Plan<'k> {
+    pub(super) info: &'k KernelInfo<'k>,
+    pub(super) body: &'k Body,
+    pub(super) block_of: Vec<u32>,
+    pub(super) groups: Vec<Group>,
+    group_of: Vec<Option<u32>>,
+    shared: SharedLayout,
+    declared: RefCell<BTreeSet<String>>,
+    tids: RefCell<BTreeSet<usize>>,
+    steps: RefCell<Vec<Step>>,
+    /// By region: what is alive where it begins, with where it is kept.
+    kept: Vec<Vec<(ValueId, Keep)>>,
+    /// Bytes of what is kept once for the CTA, in front of the gangs' frames.
+    cta_frame: u32,
+    frame: u32,
+    /// By value: only its first lane is kept.
+    lazy: Vec<bool>,
+    hulls: Vec<Hull>,
+    wide_vectors: bool,
+}
+
+impl<'k> Plan<'k> {
+    pub(super) fn new(info: &'k KernelInfo<'k>, wide_vectors: bool) -> Result<Plan<'k>, String> {
+        let function = &info.module.functions[info.kernel.0 as usize];
+        let body = function.body.as_ref().ok_or("it has no code")?;
+        if let Some(wait) = info.waits.first() {
+            return Err(format!("line {}: threads may wait for each other", body.insts[wait.inst as usize].line));
+        }
+        if let Some(irreducible) = body.loops.iter().find(|inner| inner.irreducible) {
+            return Err(format!("a loop that is entered in the middle, at block {}", irreducible.blocks.start));
+        }
+        if !info.barriers.are_whole() {
+            return Err("barriers that not all threads come to together".to_owned());
+        }
+        for (inst, _) in &info.barriers.all {
+            let inst = &body.insts[*inst as usize];
+            if inst.guard.is_some() || !matches!(inst.op, Op::Barrier(BarrierOp::Sync { .. })) {
+                return Err(format!("line {}: {}", inst.line, info.module.mnemonic(inst.mnemonic)));
+            }
+        }
+        let together = |inst: &&u32| {
+            !matches!(body.insts[**inst as usize].op, Op::Shfl { sync: false, .. } | Op::Vote { sync: false, .. })
+        };
+        if let Some(inst) = info.split_exchanges.iter().find(together) {
+            let inst = &body.insts[*inst as usize];
+            let name = info.module.mnemonic(inst.mnemonic);
+            return Err(format!("line {}: {name} where some lanes may come without the others", inst.line));
+        }
+        debug_assert!(info.barriers.all.iter().all(|(_, control)| *control == BarrierControl::Whole));
+        let block_of = block_of(body);
+        let mut plan = Plan {
+            info,
+            body,
+            lazy: lazy(info, body, &block_of),
+            hulls: hulls(info, body, &block_of),
+            block_of,
+            groups: Vec::new(),
+            group_of: vec![None; body.blocks.len()],
+            shared: info.module.shared_layout(info.kernel),
+            declared: RefCell::default(),
+            tids: RefCell::default(),
+            steps: RefCell::default(),
+            kept: Vec::new(),
+            cta_frame: 0,
+            frame: 0,
+            wide_vectors,
+        };
+        plan.find_groups()?;
+        plan.lay_out_frame();
+        Ok(plan)
+    }
+
+    /// Blocks of branches that overlap belong together.
+    fn find_groups(&mut self) -> Result<(), String> {
+        let mut sets: Vec<BTreeSet<u32>> = Vec::new();
+        for split in self.info.divergence.splits.values().filter(|split| !split.partial.is_empty()) {
+            let mut all = split.partial.clone();
+            sets.retain(|other| {
+                let apart = other.is_disjoint(&all);
+                if !apart {
+                    all.extend(other);
+                }
+                apart
+            });
+            sets.push(all);
+        }
+        for (number, members) in sets.into_iter().enumerate() {
+            let splits = self.info.divergence.splits.iter();
+            let own = splits.filter(|(branch, split)| members.contains(branch) || !split.partial.is_disjoint(&members));
+            let ways: BTreeSet<Option<u32>> =
+                own.map(|(_, split)| split.converges).filter(|to| to.is_none_or(|to| !members.contains(&to))).collect();
+            let converges = match ways.into_iter().collect::<Vec<_>>()[..] {
+                [] => None,
+                [one] => one,
+                // Where some never meet the others have ended.
+                [None, one] => one,
+                _ => return Err("lanes that part meet in several places".to_owned()),
+            };
+            for member in &members {
+                self.group_of[*member as usize] = Some(number as u32);
+            }
+            self.groups.push(Group { members, converges });
+        }
+        for (group, number) in self.groups.iter().zip(0u32..) {
+            // Loops lie in a group as a whole, or around it.
+            for inner in &self.body.loops {
+                let inside = inner.blocks.clone().filter(|block| group.members.contains(block)).count();
+                let header = group.members.contains(&inner.blocks.start);
+                if header && inside != inner.blocks.len() {
+                    return Err(format!("lanes part in a part of the loop at block {}", inner.blocks.start));
+                }
+            }
+            for member in &group.members {
+                for to in crate::divergence::successors(self.body, *member) {
+                    let known = self.group_of[to as usize] == Some(number)
+                        || group.converges == Some(to)
+                        || crate::divergence::only_ends(self.body, to);
+                    if !known {
+                        return Err(format!("lanes that have parted come to block {to} alone"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn lay_out_frame(&mut self) {
+        /// The mask of the lanes that have not ended stands first.
+        const FIRST: u32 = 64;
+        let mut all: BTreeSet<ValueId> = BTreeSet::new();
+        let mut by_region: Vec<BTreeSet<ValueId>> = vec![BTreeSet::new()];
+        for (barrier, _) in &self.info.barriers.all {
+            let mut live = BTreeSet::new();
+            scan(self.body, &self.info.values, self.block_of[*barrier as usize], |inst, now| {
+                if inst == Some(*barrier) {
+                    live = now.clone();
+                }
+            });
+            all.extend(&live);
+            by_region.push(live);
+        }
+        let mut homes = BTreeMap::new();
+        let (mut cta, mut gang) = (0, FIRST);
+        for value in all {
+            let shape = self.info.shape(value);
+            let end = if shape.is_cta_uniform() { &mut cta } else { &mut gang };
+            let wide = !shape.is_uniform() && !self.is_lazy(value);
+            let at = end.next_multiple_of(if wide { 64 } else { 8 });
+            homes.insert(value, if shape.is_cta_uniform() { Keep::Cta(at) } else { Keep::Gang(at) });
+            let places = self.places(value, at);
+            *end = places.iter().map(|(_, ty, offset)| offset + size_of(*ty)).max().unwrap_or(at);
+        }
+        self.cta_frame = cta.next_multiple_of(FRAME_ALIGN);
+        self.frame = gang.next_multiple_of(64);
+        let homed = |live: BTreeSet<ValueId>| live.into_iter().map(|value| (value, homes[&value])).collect();
+        self.kept = by_region.into_iter().map(homed).collect();
+    }
+
+    pub(super) fn regions(&self) -> &'k [Region] {
+        &self.info.barriers.regions
+    }
+
+    /// The blocks that a region may come to, with the groups that they are of.
+    pub(super) fn blocks_of(&self, region: &Region) -> BTreeSet<u32> {
+        let mut all = BTreeSet::new();
+        let mut pending: Vec<u32> = region.blocks.iter().copied().collect();
+        while let Some(block) = pending.pop() {
+            if !all.insert(block) {
+                continue;
+            }
+            if let Some(group) = self.group_of(block) {
+                pending.extend(&self.groups[group as usize].members);
+                pending.extend(self.groups[group as usize].converges);
+            }
+            let insts = self.body.blocks[block as usize].insts.clone();
+            if !insts.into_iter().any(|inst| self.barrier(inst).is_some()) {
+                pending.extend(crate::divergence::successors(self.body, block));
+                let meet = self.info.divergence.splits.get(&block).and_then(|split| split.converges);
+                pending.extend(meet);
+            }
+        }
+        all.retain(|block| !crate::divergence::only_ends(self.body, *block) || *block == 0);
+        all
+    }
+
+    pub(super) fn group_of(&self, block: u32) -> Option<u32> {
+        self.group_of[block as usize]
+    }
+
+    /// All blocks of groups.
+    pub(super) fn members(&self) -> impl Iterator<Item = u32> + '_ {
+        self.groups.iter().flat_map(|group| group.members.iter().copied())
+    }
+
+    pub(super) fn next_in_group(&self, block: u32) -> Option<u32> {
+        let group = &self.groups[self.group_of(block)? as usize];
+        group.members.range(block + 1..).next().copied()
+    }
+
+    /// Where lanes that part at the end of a block meet.
+    pub(super) fn converges(&self, branch: u32) -> Result<Option<u32>, String> {
+        if let Some(split) = self.info.divergence.splits.get(&branch) {
+            return Ok(split.converges);
+        }
+        // Some end, and the others go on where there is only one way.
+        match crate::divergence::successors(self.body, branch)[..] {
+            [] => Ok(None),
+            [one] => Ok(Some(one).filter(|one| !crate::divergence::only_ends(self.body, *one))),
+            _ => Err("lanes part where they should not".to_owned()),
+        }
+    }
+
+    /// The region that begins behind a barrier.
+    pub(super) fn barrier(&self, inst: u32) -> Option<usize> {
+        self.info.barriers.all.iter().position(|(barrier, _)| *barrier == inst).map(|at| at + 1)
+    }
+
+    pub(super) fn kept(&self, region: usize) -> &[(ValueId, Keep)] {
+        &self.kept[region]
+    }
+
+    pub(super) fn frame_size(&self) -> u32 {
+        self.frame
+    }
+
+    /// Bytes in front of the gangs' frames.
+    pub(super) fn cta_frame(&self) -> u32 {
+        self.cta_frame
+    }
+
+    /// Bytes from the local memory of one thread to that of the next. No power of two: lanes' places would lie on each other in the host's caches.
+    pub(super) fn local_stride(&self) -> u32 {
+        self.body.local_size.next_multiple_of(16) + 16
+    }
+
+    /// Whether only the first lane of a value's pattern is kept.
+    pub(super) fn is_lazy(&self, value: ValueId) -> bool {
+        self.lazy[value.0 as usize]
+    }
+
+    pub(super) fn hulls(&self) -> &[Hull] {
+        &self.hulls
+    }
+
+    /// The accesses with one base of which this one is a part, with their site.
+    pub(super) fn hull(&self, inst: u32) -> Option<(u32, &Hull)> {
+        let at = self.hulls.iter().position(|hull| hull.members.contains(&inst))?;
+        Some((self.info.accesses.len() as u32 + at as u32, &self.hulls[at]))
+    }
+
+    /// What a load or store adds to its base.
+    pub(super) fn offset_of(&self, inst: u32) -> i64 {
+        match &self.body.insts[inst as usize].op {
+            Op::Ld { addr, .. } | Op::St { addr, .. } => addr.offset,
+            _ => 0,
+        }
+    }
+
+    /// No thread ends before the others: all lanes are there wherever they are together.
+    pub(super) fn all_go_on(&self) -> bool {
+        self.info.gangs.are_full() && !self.info.divergence.some_end
+    }
+
+    /// The processor gathers and scatters by itself.
+    pub(super) fn has_wide_vectors(&self) -> bool {
+        self.wide_vectors
+    }
+
+    /// The places of a value in a function, and in a frame from an offset on.
+    pub(super) fn places(&self, value: ValueId, offset: u32) -> Vec<(String, Ty, u32)> {
+        let element = Element::bits_of(self.info.values.get(value).ty);
+        let shape = self.info.shape(value);
+        let lanes = if shape.is_uniform() { 0 } else { self.info.gangs.width };
+        let held = Ty { element, lanes };
+        let mut out = Vec::new();
+        let mut end = offset;
+        if !self.is_lazy(value) {
+            out.push((format!("%v{}", value.0), held, offset));
+            end += size_of(held);
+        }
+        if let Shape::Affine(affine) = shape
+            && affine.is_constant()
+        {
+            let base = end.next_multiple_of(8);
+            out.push((format!("%b{}", value.0), Ty::scalar(element), base));
+            if !affine.unless_wraps.is_empty() {
+                out.push((format!("%w{}", value.0), Ty::int(1, 0), base + 8));
+            }
+        }
+        out
+    }
+
+    /// The access of an instruction with its site.
+    pub(super) fn access(&self, inst: u32) -> Option<(u32, &'k Access)> {
+        let at = self.info.accesses.binary_search_by_key(&inst, |access| access.inst).ok()?;
+        Some((at as u32, &self.info.accesses[at]))
+    }
+
+    pub(super) fn shared_offset(&self, id: GlobalId) -> i64 {
+        self.shared.offsets.get(&id).map_or(0, |offset| i64::from(*offset))
+    }
+
+    pub(super) fn declare(&self, text: String) {
+        self.declared.borrow_mut().insert(text);
+    }
+
+    /// All that was declared.
+    pub(super) fn declarations(&self) -> String {
+        self.declared.borrow().iter().map(|text| format!("{text}\n")).collect()
+    }
+
+    /// The number of an instruction that the executor runs.
+    pub(super) fn needs_step(&self, step: Step) -> usize {
+        let mut steps = self.steps.borrow_mut();
+        steps.iter().position(|known| *known == step).unwrap_or_else(|| {
+            steps.push(step);
+            steps.len() - 1
+        })
+    }
+
+    /// All of them.
+    pub(super) fn steps(&self) -> Vec<Step> {
+        self.steps.borrow().clone()
+    }
+
+    pub(super) fn needs_tid(&self, axis: usize) {
+        self.tids.borrow_mut().insert(axis);
+    }
+
+    /// `%tid` of all threads, those included that the last gang has too many.
+    pub(super) fn tables(&self) -> String {
+        let gangs = &self.info.gangs;
+        let mut out = String::new();
+        for axis in self.tids.borrow().iter() {
+            let numbers: Vec<String> =
+                (0..gangs.count() * gangs.width).map(|thread| format!("i32 {}", gangs.tid(*axis, thread))).collect();
+            let count = numbers.len();
+            out += &format!("@tid{axis} = internal constant [{count} x i32] [{}], align 64\n", numbers.join(", "));
+        }
+        out + "\n"
+    }
+}
+
+/// Bytes that a value takes in memory.
+fn size_of(ty: Ty) -> u32 {
+    (ty.element.bits() * ty.lanes.max(1)).div_ceil(8)
+}

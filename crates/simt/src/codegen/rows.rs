@@ -1,0 +1,89 @@
+//! Accesses to one place behind the other: one vector of memory, shuffled where a lane has several elements.
+
+use warploom_ptx::ir::ScalarType;
+
+use super::function::{Val, Writer};
+use super::names::{Element, Ty};
+
+impl Writer<'_> {
+    /// The mask, so many times for each lane.
+    fn repeated_mask(&mut self, count: u32) -> Val {
+        let mask = self.mask_value();
+        if count == 1 {
+            return mask;
+        }
+        let order = (0..self.lanes() * count).map(|at| i64::from(at / count));
+        self.shuffled(&mask, order)
+    }
+
+    pub(super) fn shuffled(&mut self, value: &Val, order: impl IntoIterator<Item = i64>) -> Val {
+        let order: Vec<i64> = order.into_iter().collect();
+        let ty = Ty { lanes: order.len() as u32, ..value.ty };
+        let index = Ty::int(32, ty.lanes).lanes(order);
+        let text =
+            format!("shufflevector {0} {1}, {0} poison, <{2} x i32> {index}", value.ty.text(), value.text, ty.lanes);
+        self.set(ty, text)
+    }
+
+    pub(super) fn load_row(&mut self, pointer: &str, ty: ScalarType, places: &[String]) {
+        let count = places.len() as u32;
+        let all = Ty { element: Element::bits_of(ty), lanes: self.lanes() * count };
+        let mask = self.repeated_mask(count);
+        let name = format!("@llvm.masked.load.{}.p0", all.suffix());
+        self.plan.declare(format!("declare {0} {name}(ptr, i32, <{1} x i1>, {0})", all.text(), all.lanes));
+        let value = self.set(
+            all,
+            format!(
+                "call {0} {name}(ptr {pointer}, i32 {1}, <{2} x i1> {3}, {0} zeroinitializer), !tbaa !7",
+                all.text(),
+                ty.bytes(),
+                all.lanes,
+                mask.text
+            ),
+        );
+        for (at, place) in places.iter().enumerate() {
+            let part = if count == 1 {
+                value.clone()
+            } else {
+                self.shuffled(&value, (0..self.lanes()).map(|lane| i64::from(lane * count + at as u32)))
+            };
+            self.store(&part, place);
+        }
+    }
+
+    pub(super) fn store_row(&mut self, pointer: &str, ty: ScalarType, values: &[Val]) {
+        let lanes = self.lanes();
+        let count = values.len() as u32;
+        let mut all = values[0].clone();
+        for value in &values[1..] {
+            // Behind each other first, then in the order of memory.
+            let first = all.ty.lanes;
+            let wide = self.shuffled(value, (0..i64::from(first)).map(|at| at.min(i64::from(lanes) - 1)));
+            let order: Vec<i64> = (0..i64::from(first + lanes)).collect();
+            let ty = Ty { lanes: first + lanes, ..all.ty };
+            let index = Ty::int(32, ty.lanes).lanes(order);
+            let text = format!(
+                "shufflevector {0} {1}, {0} {2}, <{3} x i32> {index}",
+                all.ty.text(),
+                all.text,
+                wide.text,
+                ty.lanes
+            );
+            all = self.set(ty, text);
+        }
+        if count > 1 {
+            all = self.shuffled(&all, (0..lanes * count).map(|at| i64::from(at % count * lanes + at / count)));
+        }
+        let mask = self.repeated_mask(count);
+        let name = format!("@llvm.masked.store.{}.p0", all.ty.suffix());
+        self.plan.declare(format!("declare void {name}({}, ptr, i32, <{} x i1>)", all.ty.text(), all.ty.lanes));
+        self.line(format!(
+            "call void {name}({} {}, ptr {pointer}, i32 {}, <{} x i1> {}), !tbaa !7",
+            all.ty.text(),
+            all.text,
+            ty.bytes(),
+            all.ty.lanes,
+            mask.text
+        ));
+    }
+}

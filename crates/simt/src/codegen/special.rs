@@ -1,0 +1,76 @@
+//! Special registers (PTX ISA 10).
+
+use warploom_ptx::ir::{Inst, SpecialReg};
+
+use super::context;
+use super::function::{Val, Writer};
+use super::names::Ty;
+
+impl Writer<'_> {
+    fn word(&mut self, offset: u32) -> Val {
+        let at = self.field(offset);
+        self.set(Ty::int(32, 0), format!("load i32, ptr {at}, !invariant.load !0"))
+    }
+
+    pub(super) fn special(&mut self, inst: &Inst, reg: SpecialReg) -> Result<Val, String> {
+        use SpecialReg::*;
+        let cta = self.plan.info.gangs.cta;
+        let i32 = Ty::int(32, 0);
+        Ok(match reg {
+            TidX => self.tid(0),
+            TidY => self.tid(1),
+            TidZ => self.tid(2),
+            NtidX | NtidY | NtidZ => self.constant(i32, i64::from(cta[reg as usize - NtidX as usize])),
+            CtaidX => self.word(context::CTAID),
+            CtaidY => self.word(context::CTAID + 4),
+            CtaidZ => self.word(context::CTAID + 8),
+            NctaidX => self.word(context::NCTAID),
+            NctaidY => self.word(context::NCTAID + 4),
+            NctaidZ => self.word(context::NCTAID + 8),
+            Laneid => {
+                let thread = Val { ty: i32, text: "%thread".to_owned() };
+                let low = self.constant(i32, 31);
+                let first = self.binary("and", &thread, &low);
+                if self.first_lane {
+                    return Ok(first);
+                }
+                let first = self.splat(&first);
+                let lane = Val { ty: first.ty, text: first.ty.lanes(0..i64::from(self.lanes())) };
+                self.binary("add", &first, &lane)
+            }
+            Warpid => {
+                let thread = Val { ty: i32, text: "%thread".to_owned() };
+                let by = self.constant(i32, 5);
+                self.binary("lshr", &thread, &by)
+            }
+            LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt => {
+                let lane = self.special(inst, Laneid)?;
+                let (one, ones) = (self.constant(lane.ty, 1), self.constant(lane.ty, -1));
+                let own = self.binary("shl", &one, &lane);
+                let below = self.binary("sub", &own, &one);
+                let to = self.binary("or", &own, &below);
+                match reg {
+                    LanemaskEq => own,
+                    LanemaskLt => below,
+                    LanemaskLe => to,
+                    LanemaskGe => self.binary("xor", &below, &ones),
+                    _ => self.binary("xor", &to, &ones),
+                }
+            }
+            _ => return Err(self.lacks(inst)),
+        })
+    }
+
+    /// `%tid` along an axis: from a table, as no shape of CTA is then special.
+    fn tid(&mut self, axis: usize) -> Val {
+        self.plan.needs_tid(axis);
+        let written = self.plan.info.values.written(self.plan.body, self.inst);
+        let lanes = match written {
+            Some(value) if !self.first_lane && !self.is_scalar(value) => self.lanes(),
+            _ => 0,
+        };
+        let ty = Ty::int(32, lanes);
+        let at = self.set(Ty::int(64, 0), format!("getelementptr i32, ptr @tid{axis}, i32 %thread"));
+        self.set(ty, format!("load {}, ptr {}, align 4", ty.text(), at.text))
+    }
+}

@@ -1,0 +1,160 @@
+//! Instructions that the executor runs, one at a time, for the lanes of a gang: those for which nothing is written here.
+//!
+//! Operands and results are handed over through memory, a place of 32 words of 64 bits for each register: lane after lane in words of 32 or 64 bits, and a
+//! predicate as a bit for each lane.
+
+use warploom_ptx::ir::{Inst, Op, Reg, Role, ScalarType, SpecialReg};
+
+use super::context;
+use super::function::{Val, Writer};
+use super::names::{Element, Ty};
+
+/// Bytes of a register's place.
+const PLACE: u32 = 256;
+
+/// An instruction for the executor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its number in the body.
+    pub inst: u32,
+    /// The registers that it reads, but its guard; each once.
+    pub reads: Vec<Reg>,
+    /// Those that it writes.
+    pub writes: Vec<Reg>,
+}
+
+/// Whether an instruction only computes, or only accesses textures and surfaces.
+pub(super) fn is_step(op: &Op) -> bool {
+    use SpecialReg::{AggrSmemSize, TotalSmemSize};
+    matches!(
+        op,
+        Op::IntBinary { .. }
+            | Op::IntUnary { .. }
+            | Op::Mul { .. }
+            | Op::Mad { .. }
+            | Op::Mul24 { .. }
+            | Op::Mad24 { .. }
+            | Op::Sad { .. }
+            | Op::Fns { .. }
+            | Op::Bfe { .. }
+            | Op::Bfi { .. }
+            | Op::Bmsk { .. }
+            | Op::Szext { .. }
+            | Op::Dp4a { .. }
+            | Op::Dp2a { .. }
+            | Op::AddCarry { .. }
+            | Op::MadCarry { .. }
+            | Op::FloatUnary { .. }
+            | Op::FloatBinary { .. }
+            | Op::Fma { .. }
+            | Op::FloatMinMax { .. }
+            | Op::Testp { .. }
+            | Op::Copysign { .. }
+            | Op::Set { .. }
+            | Op::Setp { .. }
+            | Op::Slct { .. }
+            | Op::Lop3 { .. }
+            | Op::Shf { .. }
+            | Op::Prmt { .. }
+            | Op::Cvt { .. }
+            | Op::CvtPack { .. }
+            | Op::Isspacep { .. }
+            | Op::CreatePolicy { .. }
+            | Op::Video(_)
+            | Op::Texture(_)
+    ) || matches!(op, Op::ReadSpecial { reg, .. } if !matches!(reg, TotalSmemSize | AggrSmemSize))
+}
+
+/// What is handed over for an instruction.
+pub(super) fn step(number: u32, inst: &Inst) -> Step {
+    let mut step = Step { inst: number, reads: Vec::new(), writes: Vec::new() };
+    for operand in inst.operands() {
+        if operand.role == Role::Guard {
+            continue;
+        }
+        if let Some(reg) = operand.read().filter(|reg| !step.reads.contains(reg)) {
+            step.reads.push(reg);
+        }
+        if let Some(reg) = operand.def().filter(|reg| !step.writes.contains(reg)) {
+            step.writes.push(reg);
+        }
+    }
+    step
+}
+
+impl Writer<'_> {
+    /// Has the executor run an instruction.
+    pub(super) fn stepped(&mut self, inst: &Inst) -> Result<(), String> {
+        let step = step(self.inst, inst);
+        let body = self.body();
+        let ty_of = |reg: &Reg| body.regs[reg.0 as usize].ty;
+        let places = (step.reads.len() + step.writes.len()) as u32;
+        if step.reads.iter().chain(&step.writes).any(|reg| ty_of(reg).bits() > 64) || places > 12 {
+            return Err(self.lacks(inst));
+        }
+        self.steps = self.steps.max(places);
+        let types: Vec<ScalarType> = step.reads.iter().chain(&step.writes).map(ty_of).collect();
+        for (at, reg) in step.reads.iter().enumerate() {
+            let value = self.operand(warploom_ptx::ir::Operand::Reg(*reg), types[at]);
+            let value = self.splat(&value);
+            let value = match types[at] {
+                ScalarType::Pred => {
+                    let bits = self.bits_of(&value.text);
+                    self.resize(&bits, 32, false)
+                }
+                ty => self.resize(&value, if ty.bits() > 32 { 64 } else { 32 }, false),
+            };
+            let place = self.offset("%steps", PLACE * at as u32);
+            self.line(format!("store {} {}, ptr {place}", value.ty.text(), value.text));
+        }
+        let bits = self.running();
+        let number = self.plan.needs_step(step.clone());
+        let function = self.pointer(context::STEP);
+        let (width, count) = (self.lanes(), places);
+        let answer = self.set(
+            Ty::int(32, 0),
+            format!(
+                "call i32 {function}(ptr %context, ptr %steps, i32 {}, i32 {number}, i32 {count}, i32 {width}, i32 %thread)",
+                bits.text
+            ),
+        );
+        let zero = self.constant(answer.ty, 0);
+        let fine = self.compare("ne", &answer, &zero);
+        let on = self.fresh();
+        self.line(format!("br i1 {}, label %L{on}, label %fault, !prof !2", fine.text));
+        self.label(&format!("L{on}"));
+        let mut results = Vec::new();
+        for (at, ty) in types.iter().enumerate().skip(step.reads.len()) {
+            let place = self.offset("%steps", PLACE * at as u32);
+            results.push(match ty {
+                ScalarType::Pred => {
+                    let bits = self.load(Ty::int(32, 0), &place);
+                    let bits = self.resize(&bits, width, false);
+                    self.set(self.mask_type(), format!("bitcast i{width} {} to <{width} x i1>", bits.text))
+                }
+                ty => {
+                    self.load(Ty { element: Element::Int(if ty.bits() > 32 { 64 } else { 32 }), lanes: width }, &place)
+                }
+            });
+        }
+        let operands = inst.operands();
+        let defs: Vec<Reg> = operands.iter().filter_map(|operand| operand.def()).collect();
+        for (number, def) in defs.iter().enumerate() {
+            let Some(at) = step.writes.iter().position(|reg| reg == def) else { continue };
+            let common = self.written(inst, number).is_some_and(|value| self.is_scalar(value));
+            let value = results[at].clone();
+            let value = if common { self.first_running(&value, &bits) } else { value };
+            self.write(inst, number, &value, false)?;
+        }
+        Ok(())
+    }
+
+    /// What the first of the lanes that run has.
+    fn first_running(&mut self, value: &Val, bits: &Val) -> Val {
+        let lane = self.intrinsic_flag("cttz", bits);
+        self.set(
+            Ty::scalar(value.ty.element),
+            format!("extractelement {} {}, i32 {}", value.ty.text(), value.text, lane.text),
+        )
+    }
+}
