@@ -1,5 +1,8 @@
 //! Every file of `tests/filetests/run`, interpreted and compiled, on our `libcuda.so`, or on the driver that `WARPLOOM_TEST_LIBCUDA` names; one process
 //! for each, because a fault is sticky.
+//!
+//! What the vector compiler leaves to the interpreter stands in `tests/filetests/declined.txt`, with the reason: a kernel that is declined and not listed
+//! fails, and so does one that is listed and compiled.
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -37,9 +40,27 @@ fn run(libcuda: &Path, file: &Path, jit: &str) -> Result<(), Failed> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_filetests"));
     let output = command.env("WARPLOOM_JIT", jit).arg("--libcuda").arg(libcuda).arg(file).output()?;
     if output.status.success() {
-        return Ok(());
+        return if jit == "always" { is_listed(file, &String::from_utf8_lossy(&output.stderr)) } else { Ok(()) };
     }
     Err(format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)).into())
+}
+
+/// Compares what was declined with the list.
+fn is_listed(file: &Path, said: &str) -> Result<(), Failed> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests");
+    let name = file.strip_prefix(root.join("run")).unwrap_or(file).display().to_string();
+    let list = std::fs::read_to_string(root.join("declined.txt"))?;
+    let mut listed: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix(&*name)?.strip_prefix(": ")).collect();
+    let mut found: Vec<&str> =
+        said.lines().filter_map(|line| line.split_once(" is not compiled: ")).map(|(_, reason)| reason).collect();
+    for reasons in [&mut listed, &mut found] {
+        reasons.sort_unstable();
+        reasons.dedup();
+    }
+    if listed == found {
+        return Ok(());
+    }
+    Err(format!("{name}: declined.txt lists {listed:?}, and declined was {found:?}").into())
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
