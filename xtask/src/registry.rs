@@ -17,7 +17,7 @@ pub(crate) use entry_points::{Abi, Direction, EntryPoint, Group, Param};
 pub(crate) use errors::ErrorCode;
 pub(crate) use left_out::{LeftOut, Omission};
 pub(crate) use refusals::{Forbidden, InCallbacks, Refusal, Refusals, Zero};
-pub(crate) use runtime::{Function, MAJORS, Runtime, RuntimeError};
+pub(crate) use runtime::{Function, FunctionGroup, MAJORS, Overload, Runtime, RuntimeError};
 pub(crate) use types::{Enumeration, Enumerator, Item, Kind, Topic, by_name};
 
 /// All facts.
@@ -47,7 +47,7 @@ impl Registry {
         Ok(Registry {
             errors,
             refusals,
-            topics: types::load(&folder, &names)?,
+            topics: types::load(&folder, &names, "cuda.h")?,
             left_out: left_out::load(&folder)?,
             runtime: runtime::load(&folder)?,
             groups,

@@ -2,6 +2,7 @@
 
 mod declarations;
 mod mapping;
+mod runtime;
 mod typedefs;
 
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ pub(super) fn generate(registry: &Registry, outputs: &mut Vec<Output>) -> Result
         outputs.push(file(header, &declarations::write(registry, &part)?));
         outputs.push(file(&super::abi::typedef_header(header), &typedefs::write(&part)));
     }
-    Ok(())
+    runtime::generate(registry, outputs)
 }
 
 fn file(name: &str, body: &str) -> Output {
@@ -49,6 +50,7 @@ fn guard(header: &str) -> String {
     match header {
         "cuda.h" => "__cuda_cuda_h__".to_owned(),
         "cudaProfiler.h" => "cuda_profiler_H".to_owned(),
+        name if runtime::declares(name) => format!("__{}__", name.to_uppercase().replace('.', "_")),
         other => other.trim_end_matches(".h").to_uppercase() + "_H",
     }
 }

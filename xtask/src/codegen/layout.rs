@@ -37,10 +37,12 @@ pub(crate) fn layout(ty: &Type, items: &HashMap<&str, &Item>) -> Result<Layout> 
 
 fn named(name: &str, items: &HashMap<&str, &Item>) -> Result<Layout> {
     Ok(match name {
-        "char" | "unsigned char" => Layout::scalar(1),
+        "char" | "signed char" | "unsigned char" => Layout::scalar(1),
         "short" | "unsigned short" => Layout::scalar(2),
         "int" | "unsigned int" | "uint32_t" | "float" | "CUresult" => Layout::scalar(4),
-        "long long" | "unsigned long long" | "uint64_t" | "size_t" | "double" => Layout::scalar(8),
+        "long" | "unsigned long" | "long long" | "unsigned long long" | "uint64_t" | "size_t" | "double" => {
+            Layout::scalar(8)
+        }
         name => match &items.get(name).with_context(|| format!("{name} is no type of the registry"))?.kind {
             Kind::Handle { .. } | Kind::Callback { .. } => Layout::scalar(8),
             Kind::Enum(_) => Layout::scalar(4),

@@ -1,5 +1,6 @@
 //! The runtime API: registry/runtime.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -18,6 +19,10 @@ pub(crate) struct Runtime {
     pub(crate) topics: Vec<Topic>,
     /// Result codes in ascending order of value.
     pub(crate) errors: Vec<RuntimeError>,
+    /// What C++ has under functions' names besides them.
+    pub(crate) overloads: Vec<Overload>,
+    /// Bits of each component, for texture formats with a kind of their own.
+    pub(crate) channels: BTreeMap<String, [u32; 4]>,
 }
 
 /// One group of functions: a section of the manual.
@@ -25,6 +30,8 @@ pub(crate) struct FunctionGroup {
     /// The name of its file and of the modules generated for it: `memory`.
     pub(crate) name: String,
     pub(crate) title: String,
+    /// The header that declares them.
+    pub(crate) header: String,
     pub(crate) functions: Vec<Function>,
 }
 
@@ -41,6 +48,10 @@ pub(crate) struct Function {
     pub(crate) undeclared: bool,
     pub(crate) returns: Type,
     pub(crate) params: Vec<Variable>,
+    /// What C++ passes for each parameter that is left out.
+    pub(crate) defaults: Vec<Option<String>>,
+    /// The name that stands for this function in programs.
+    pub(crate) plain: Option<String>,
     pub(crate) without_effect: Option<String>,
 }
 
@@ -70,6 +81,34 @@ pub(crate) struct RuntimeError {
     pub(crate) only: Option<u32>,
 }
 
+/// An inline function of `cuda_runtime.h`, in the words of C++.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Overload {
+    pub(crate) name: String,
+    /// The template's parameters; none for a function that is no template.
+    pub(crate) template: Option<String>,
+    pub(crate) params: Vec<String>,
+    /// The function that it hands its arguments to.
+    pub(crate) calls: Option<String>,
+    /// Its statements, where it does more.
+    pub(crate) body: Option<String>,
+    /// The major version that alone has it.
+    pub(crate) only: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Overloads {
+    overload: Vec<Overload>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Channels {
+    channels: BTreeMap<String, [u32; 4]>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Errors {
@@ -86,6 +125,7 @@ struct Groups {
 #[serde(deny_unknown_fields)]
 struct File {
     title: String,
+    header: Option<String>,
     function: Vec<RawFunction>,
 }
 
@@ -101,6 +141,7 @@ struct RawFunction {
     returns: Option<String>,
     #[serde(default)]
     params: Vec<String>,
+    plain: Option<String>,
     without_effect: Option<String>,
 }
 
@@ -108,7 +149,7 @@ pub(super) fn load(registry: &Path) -> Result<Runtime> {
     let folder = registry.join("runtime");
     let Groups { groups } = super::read_toml(&folder.join("groups.toml"))?;
     let names: Vec<&str> = groups.iter().map(String::as_str).collect();
-    let topics = types::load(&folder, &names)?;
+    let topics = types::load(&folder, &names, "driver_types.h")?;
     let Errors { error: errors } = super::read_toml(&folder.join("errors.toml"))?;
     for pair in errors.windows(2) {
         if pair[0].value >= pair[1].value {
@@ -117,21 +158,27 @@ pub(super) fn load(registry: &Path) -> Result<Runtime> {
     }
     let groups: Result<Vec<FunctionGroup>> =
         groups.into_iter().map(|name| group(&folder.join("functions"), name)).collect();
-    Ok(Runtime { groups: groups?, topics, errors })
+    let Overloads { overload: overloads } = super::read_toml(&folder.join("overloads.toml"))?;
+    let Channels { channels } = super::read_toml(&folder.join("channels.toml"))?;
+    Ok(Runtime { groups: groups?, topics, errors, overloads, channels })
 }
 
 fn group(folder: &Path, name: String) -> Result<FunctionGroup> {
-    let File { title, function } = super::read_toml(&folder.join(format!("{name}.toml")))?;
+    let File { title, header, function } = super::read_toml(&folder.join(format!("{name}.toml")))?;
     let functions: Result<Vec<Function>> = function.into_iter().map(convert).collect();
-    Ok(FunctionGroup { functions: functions?, name, title })
+    let header = header.unwrap_or_else(|| "cuda_runtime_api.h".to_owned());
+    Ok(FunctionGroup { functions: functions?, name, title, header })
 }
 
 fn convert(raw: RawFunction) -> Result<Function> {
-    let variable = |text: &String| Parser::new(tokens(text)?).variable().context(text.clone());
-    let params: Result<Vec<Variable>> = raw.params.iter().map(variable).collect();
+    let variable = |text: &str| Parser::new(tokens(text)?).variable().context(text.to_owned());
+    let parts: Vec<(&str, Option<String>)> = raw.params.iter().map(|text| default(text)).collect();
+    let params: Result<Vec<Variable>> = parts.iter().map(|(text, _)| variable(text)).collect();
     let returns = raw.returns.as_deref().unwrap_or("cudaError_t");
     Ok(Function {
         params: params.with_context(|| raw.name.clone())?,
+        defaults: parts.into_iter().map(|(_, default)| default).collect(),
+        plain: raw.plain,
         returns: Parser::new(tokens(returns)?).variable()?.ty,
         handler: raw.handler.unwrap_or_else(|| raw.name.clone()),
         name: raw.name,
@@ -140,4 +187,12 @@ fn convert(raw: RawFunction) -> Result<Function> {
         undeclared: raw.undeclared,
         without_effect: raw.without_effect,
     })
+}
+
+/// A parameter's declaration and the value after `=`.
+fn default(text: &str) -> (&str, Option<String>) {
+    match text.split_once(" = ") {
+        Some((declaration, value)) => (declaration, Some(value.to_owned())),
+        None => (text, None),
+    }
 }

@@ -1,6 +1,6 @@
 //! Types and constants: registry/types/TOPIC.toml.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
@@ -47,6 +47,8 @@ pub(crate) enum Kind {
     },
     Alias {
         of: Type,
+        /// The type in C, where a header of the runtime API means a struct of its own.
+        in_c: Option<String>,
         /// Headers older than the version mean another type.
         before: Option<(u32, String)>,
         /// The first header version without the name.
@@ -55,6 +57,10 @@ pub(crate) enum Kind {
     Enum(Enumeration),
     Aggregate {
         aggregate: Aggregate,
+        /// Headers older than the version mean another type.
+        before: Option<(u32, String)>,
+        /// What it has in C++ besides its fields.
+        members: Option<String>,
         /// The macro that says that another header has defined it.
         guard: Option<String>,
     },
@@ -77,8 +83,7 @@ pub(crate) enum Kind {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    #[serde(default = "main_header")]
-    header: String,
+    header: Option<String>,
     #[serde(default)]
     handle: Vec<RawHandle>,
     #[serde(default)]
@@ -90,15 +95,13 @@ struct File {
     #[serde(default)]
     union: Vec<RawAggregate>,
     #[serde(default)]
+    vector: Vec<RawVector>,
+    #[serde(default)]
     callback: Vec<RawCallback>,
     #[serde(default)]
     constant: Vec<RawConstant>,
     #[serde(default)]
     foreign: Vec<RawForeign>,
-}
-
-fn main_header() -> String {
-    "cuda.h".to_owned()
 }
 
 #[derive(Deserialize)]
@@ -113,6 +116,7 @@ struct RawHandle {
 struct RawAlias {
     name: String,
     of: String,
+    in_c: Option<String>,
     before: Option<RawBefore>,
     until: Option<u32>,
 }
@@ -139,7 +143,22 @@ struct RawAggregate {
     tag: Option<String>,
     align: Option<u64>,
     guard: Option<String>,
+    before: Option<RawBefore>,
+    members: Option<String>,
     fields: String,
+}
+
+/// Structs of one to four values: `int1` to `int4`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawVector {
+    name: String,
+    of: String,
+    /// For each count of values: in bytes, or 0 for that of one value.
+    align: [u64; 4],
+    /// Four values at other alignments: the name's end and the alignment.
+    #[serde(default)]
+    four: BTreeMap<String, u64>,
 }
 
 #[derive(Deserialize)]
@@ -166,8 +185,8 @@ struct RawForeign {
     declaration: Option<String>,
 }
 
-/// Every topic, in the order of `groups` with those that are no group's first.
-pub(super) fn load(folder: &Path, groups: &[&str]) -> Result<Vec<Topic>> {
+/// Every topic, in the order of `groups` with those that are no group's first; `header` declares the types of files that name none.
+pub(super) fn load(folder: &Path, groups: &[&str], header: &str) -> Result<Vec<Topic>> {
     let folder = folder.join("types");
     let mut names = Vec::new();
     for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
@@ -177,10 +196,10 @@ pub(super) fn load(folder: &Path, groups: &[&str]) -> Result<Vec<Topic>> {
         }
     }
     names.sort_by_key(|name| (groups.iter().position(|group| group == name), name.clone()));
-    names.into_iter().map(|name| topic(&folder, name)).collect()
+    names.into_iter().map(|name| topic(&folder, name, header)).collect()
 }
 
-fn topic(folder: &Path, name: String) -> Result<Topic> {
+fn topic(folder: &Path, name: String, header: &str) -> Result<Topic> {
     let file: File = super::read_toml(&folder.join(format!("{name}.toml")))?;
     let mut items = Vec::new();
     let mut push = |name: String, kind: Result<Kind>| -> Result<()> {
@@ -200,12 +219,17 @@ fn topic(folder: &Path, name: String) -> Result<Topic> {
     }
     for raw in file.alias {
         let before = raw.before.map(|before| (before.version, before.of));
-        push(raw.name, ty(&raw.of).map(|of| Kind::Alias { of, before, until: raw.until }))?;
+        push(raw.name, ty(&raw.of).map(|of| Kind::Alias { of, in_c: raw.in_c, before, until: raw.until }))?;
     }
     for raw in file.enumeration {
         let enumerators: Result<Vec<Enumerator>> = raw.values.iter().map(|text| enumerator(text)).collect();
         let kind = enumerators.map(|enumerators| Kind::Enum(Enumeration { tag: raw.tag, enumerators }));
         push(raw.name, kind)?;
+    }
+    for raw in file.vector {
+        for (name, aggregate) in vectors(&raw)? {
+            push(name, Ok(Kind::Aggregate { aggregate, before: None, members: None, guard: None }))?;
+        }
     }
     for (raw, is_union) in
         file.structure.into_iter().map(|raw| (raw, false)).chain(file.union.into_iter().map(|raw| (raw, true)))
@@ -213,6 +237,8 @@ fn topic(folder: &Path, name: String) -> Result<Topic> {
         let fields = tokens(&raw.fields).and_then(|tokens| Parser::new(tokens).fields());
         let kind = fields.map(|(fields, _)| Kind::Aggregate {
             aggregate: Aggregate { is_union, tag: raw.tag, align: raw.align, fields },
+            before: raw.before.map(|before| (before.version, before.of)),
+            members: raw.members,
             guard: raw.guard,
         });
         push(raw.name, kind)?;
@@ -221,7 +247,21 @@ fn topic(folder: &Path, name: String) -> Result<Topic> {
         let kind = callback(raw.returns.as_deref().unwrap_or("void"), &raw.params);
         push(raw.name, kind)?;
     }
-    Ok(Topic { name, header: file.header, items })
+    Ok(Topic { name, header: file.header.unwrap_or_else(|| header.to_owned()), items })
+}
+
+/// The structs of a vector, by name.
+fn vectors(raw: &RawVector) -> Result<Vec<(String, Aggregate)>> {
+    let of = ty(&raw.of)?;
+    let one = |name: String, count: usize, align: u64| {
+        let fields = ["x", "y", "z", "w"].iter().take(count);
+        let fields = fields.map(|field| Variable { name: (*field).to_owned(), ty: of.clone() }).collect();
+        let align = (align > 0).then_some(align);
+        (name.clone(), Aggregate { is_union: false, tag: Some(name), align, fields })
+    };
+    let counted = raw.align.iter().zip(1..).map(|(align, count)| one(format!("{}{count}", raw.name), count, *align));
+    let four = raw.four.iter().map(|(end, align)| one(format!("{}4_{end}", raw.name), 4, *align));
+    Ok(counted.chain(four).collect())
 }
 
 fn ty(text: &str) -> Result<Type> {

@@ -126,9 +126,12 @@ fn write_constant(text: &mut String, name: &str, value: &str) -> Result<()> {
     let inner = value.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(value);
     let (ty, value) = match inner.strip_prefix('(').and_then(|cast| cast.split_once(')')) {
         Some(("void*", constant)) => ("usize", constant.to_owned() + " as usize"),
-        Some(("CUstream", number)) => ("CUstream", format!("CUstream({number})")),
+        Some(("CUstream" | "cudaStream_t", number)) => ("CUstream", format!("CUstream({number})")),
         Some((ty, number)) => (ty, number.to_owned()),
         None if inner.starts_with("CU_") => ("CUlaunchAttributeID", format!("CUlaunchAttributeID::{inner}")),
+        None if inner.starts_with("cudaLaunchAttribute") => {
+            ("cudaLaunchAttributeID", format!("cudaLaunchAttributeID::{inner}"))
+        }
         None if inner.starts_with('-') => ("i32", inner.to_owned()),
         None if inner == "~0u" => ("u32", "!0".to_owned()),
         None => ("u32", inner.to_owned()),

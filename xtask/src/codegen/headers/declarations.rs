@@ -7,7 +7,17 @@ use anyhow::{Result, bail};
 
 use super::{BEGIN_C, END_C, Part, guarded, mapping};
 use crate::c::{Type, aggregate_text, declare};
-use crate::registry::{Enumeration, Enumerator, ErrorCode, Item, Kind, Param, Registry};
+use crate::registry::{Enumeration, Enumerator, ErrorCode, Item, Kind, Param, Registry, Topic};
+
+/// The macros of an API's headers.
+pub(super) struct Words {
+    /// Whose header it is.
+    pub(super) version: &'static str,
+    /// How the API calls functions of the application.
+    pub(super) callback: &'static str,
+}
+
+const DRIVER: Words = Words { version: "CUDA_VERSION", callback: "CUDA_CB" };
 
 pub(super) fn write(registry: &Registry, part: &Part) -> Result<String> {
     let mut text = prologue(registry, part);
@@ -16,8 +26,8 @@ pub(super) fn write(registry: &Registry, part: &Part) -> Result<String> {
     if part.header == "cuda.h" {
         text += &results(registry);
     }
-    for item in in_order(part)? {
-        write_item(&mut text, item)?;
+    for item in in_order(&part.topics)? {
+        write_item(&mut text, item, &DRIVER)?;
     }
     for group in &part.groups {
         if group.entry_points.is_empty() {
@@ -51,20 +61,13 @@ fn prologue(registry: &Registry, part: &Part) -> String {
         let foreign: Vec<&Item> = part.topics.iter().flat_map(|topic| &topic.items).collect();
         return format!("#include <cuda.h>\n\n{}", foreign_types(&foreign));
     }
-    let newest = registry.newest_version();
+    let version = version(registry);
     format!(
         "#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-/* The version whose header this is: 1000 * major + 10 * minor. It decides what plain names stand for. */
-#ifndef WARPLOOM_CUDA_H
-#define WARPLOOM_CUDA_H {newest}
-#endif
-#if WARPLOOM_CUDA_H > {newest}
-#error \"WARPLOOM_CUDA_H asks for a version of CUDA that this header does not know\"
-#endif
-#define CUDA_VERSION WARPLOOM_CUDA_H
+{version}#define CUDA_VERSION WARPLOOM_CUDA_H
 
 #ifdef _WIN32
 #define CUDAAPI __stdcall
@@ -84,6 +87,21 @@ fn prologue(registry: &Registry, part: &Part) -> String {
 #define __CUDA_API_PTSZ(api) api
 #endif
 
+"
+    )
+}
+
+/// The version that a program asks for.
+pub(super) fn version(registry: &Registry) -> String {
+    let newest = registry.newest_version();
+    format!(
+        "/* The version whose header this is: 1000 * major + 10 * minor. It decides what plain names stand for. */
+#ifndef WARPLOOM_CUDA_H
+#define WARPLOOM_CUDA_H {newest}
+#endif
+#if WARPLOOM_CUDA_H > {newest}
+#error \"WARPLOOM_CUDA_H asks for a version of CUDA that this header does not know\"
+#endif
 "
     )
 }
@@ -116,12 +134,13 @@ fn results(registry: &Registry) -> String {
         until: None,
     };
     let enumerators = registry.errors.iter().map(enumerator).collect();
-    enum_text("CUresult", &Enumeration { tag: Some("cudaError_enum".to_owned()), enumerators })
+    let results = Enumeration { tag: Some("cudaError_enum".to_owned()), enumerators };
+    enum_text("CUresult", &results, &DRIVER)
 }
 
-/// The items of the header, each after those that it mentions.
-fn in_order<'r>(part: &Part<'r>) -> Result<Vec<&'r Item>> {
-    let items: Vec<&Item> = part.topics.iter().flat_map(|topic| &topic.items).collect();
+/// The items of a header, each after those that it mentions.
+pub(super) fn in_order<'r>(topics: &[&'r Topic]) -> Result<Vec<&'r Item>> {
+    let items: Vec<&Item> = topics.iter().flat_map(|topic| &topic.items).collect();
     let by_name: HashMap<&str, &Item> = items.iter().map(|item| (item.name.as_str(), *item)).collect();
     let mut order = Order { by_name, done: HashSet::new(), open: Vec::new(), items: Vec::new() };
     for item in items {
@@ -152,8 +171,9 @@ impl<'r> Order<'r> {
                 names(of, &mut mentioned);
                 mentioned.extend(before.iter().map(|(_, name)| name.as_str()));
             }
-            Kind::Aggregate { aggregate, .. } => {
-                aggregate.fields.iter().for_each(|field| names(&field.ty, &mut mentioned))
+            Kind::Aggregate { aggregate, before, .. } => {
+                aggregate.fields.iter().for_each(|field| names(&field.ty, &mut mentioned));
+                mentioned.extend(before.iter().map(|(_, name)| name.as_str()));
             }
             Kind::Callback { returns, params } => {
                 names(returns, &mut mentioned);
@@ -186,27 +206,28 @@ fn names<'t>(ty: &'t Type, into: &mut Vec<&'t str>) {
     }
 }
 
-fn write_item(text: &mut String, item: &Item) -> Result<()> {
-    let name = &item.name;
+/// A type or constant.
+pub(super) fn write_item(text: &mut String, item: &Item, words: &Words) -> Result<()> {
+    let (name, version) = (&item.name, words.version);
     match &item.kind {
         Kind::Foreign { .. } => {}
         Kind::Handle { tag } => writeln!(text, "typedef struct {tag} *{name};\n")?,
         Kind::Constant(value) => writeln!(text, "#define {name} {value}\n")?,
-        Kind::Alias { of, before: None, until: None } => writeln!(text, "typedef {};\n", declare(of, name))?,
-        Kind::Alias { of, until: Some(version), .. } => {
-            writeln!(text, "#if CUDA_VERSION < {version}\ntypedef {};\n#endif\n", declare(of, name))?;
+        Kind::Alias { of, before: None, until: None, .. } => writeln!(text, "typedef {};\n", declare(of, name))?,
+        Kind::Alias { of, until: Some(until), .. } => {
+            writeln!(text, "#if {version} < {until}\ntypedef {};\n#endif\n", declare(of, name))?;
         }
-        Kind::Alias { of, before: Some((version, older)), .. } => writeln!(
+        Kind::Alias { of, before: Some((since, older)), .. } => writeln!(
             text,
-            "#if CUDA_VERSION >= {version}\ntypedef {};\n#else\ntypedef {older} {name};\n#endif\n",
+            "#if {version} >= {since}\ntypedef {};\n#else\ntypedef {older} {name};\n#endif\n",
             declare(of, name)
         )?,
-        Kind::Enum(enumeration) => text.push_str(&enum_text(name, enumeration)),
+        Kind::Enum(enumeration) => text.push_str(&enum_text(name, enumeration, words)),
         Kind::Callback { returns, params } => {
             let list: Vec<String> = params.iter().map(|param| declare(&param.ty, &param.name)).collect();
-            writeln!(text, "typedef {} (CUDA_CB *{name})({});\n", declare(returns, ""), list.join(", "))?;
+            writeln!(text, "typedef {} ({} *{name})({});\n", declare(returns, ""), words.callback, list.join(", "))?;
         }
-        Kind::Aggregate { aggregate, guard } => {
+        Kind::Aggregate { aggregate, guard, .. } => {
             let mut body = aggregate_text(aggregate);
             if let Some(align) = aggregate.align {
                 let specifier = format!(
@@ -223,7 +244,9 @@ fn write_item(text: &mut String, item: &Item) -> Result<()> {
     Ok(())
 }
 
-fn enum_text(name: &str, enumeration: &Enumeration) -> String {
+/// An enum with its typedef.
+pub(super) fn enum_text(name: &str, enumeration: &Enumeration, words: &Words) -> String {
+    let version = words.version;
     let tag = enumeration.tag.as_ref().map(|tag| format!("{tag} ")).unwrap_or_default();
     let value = |value: i64| match value {
         // The lowest `int` has no literal in C.
@@ -234,8 +257,8 @@ fn enum_text(name: &str, enumeration: &Enumeration) -> String {
     let line = |enumerator: &Enumerator| {
         let line = format!("    {} = {},\n", enumerator.name, value(enumerator.value));
         match (enumerator.since, enumerator.until) {
-            (Some(version), _) => format!("#if CUDA_VERSION >= {version}\n{line}#endif\n"),
-            (None, Some(version)) => format!("#if CUDA_VERSION < {version}\n{line}#endif\n"),
+            (Some(since), _) => format!("#if {version} >= {since}\n{line}#endif\n"),
+            (None, Some(until)) => format!("#if {version} < {until}\n{line}#endif\n"),
             (None, None) => line,
         }
     };

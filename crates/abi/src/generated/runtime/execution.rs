@@ -12,6 +12,12 @@ pub const cudaOccupancyDefault: u32 = 0x00;
 /// `0x01` in C.
 pub const cudaOccupancyDisableCachingOverride: u32 = 0x01;
 
+/// `0x01` in C.
+pub const cudaCooperativeLaunchMultiDeviceNoPreSync: u32 = 0x01;
+
+/// `0x02` in C.
+pub const cudaCooperativeLaunchMultiDeviceNoPostSync: u32 = 0x02;
+
 /// Another name for [`CUfunction`].
 pub type cudaFunction_t = CUfunction;
 
@@ -229,6 +235,71 @@ impl Default for cudaFuncAttributes {
     }
 }
 
+/// `cudaFuncAttributes` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaFuncAttributes_v12 {
+    /// As in C.
+    pub sharedSizeBytes: usize,
+    /// As in C.
+    pub constSizeBytes: usize,
+    /// As in C.
+    pub localSizeBytes: usize,
+    /// As in C.
+    pub maxThreadsPerBlock: i32,
+    /// As in C.
+    pub numRegs: i32,
+    /// As in C.
+    pub ptxVersion: i32,
+    /// As in C.
+    pub binaryVersion: i32,
+    /// As in C.
+    pub cacheModeCA: i32,
+    /// As in C.
+    pub maxDynamicSharedSizeBytes: i32,
+    /// As in C.
+    pub preferredShmemCarveout: i32,
+    /// As in C.
+    pub clusterDimMustBeSet: i32,
+    /// As in C.
+    pub requiredClusterWidth: i32,
+    /// As in C.
+    pub requiredClusterHeight: i32,
+    /// As in C.
+    pub requiredClusterDepth: i32,
+    /// As in C.
+    pub clusterSchedulingPolicyPreference: i32,
+    /// As in C.
+    pub nonPortableClusterSizeAllowed: i32,
+    /// As in C.
+    pub reserved: [i32; 16],
+}
+
+impl Default for cudaFuncAttributes_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self {
+            sharedSizeBytes: Default::default(),
+            constSizeBytes: Default::default(),
+            localSizeBytes: Default::default(),
+            maxThreadsPerBlock: Default::default(),
+            numRegs: Default::default(),
+            ptxVersion: Default::default(),
+            binaryVersion: Default::default(),
+            cacheModeCA: Default::default(),
+            maxDynamicSharedSizeBytes: Default::default(),
+            preferredShmemCarveout: Default::default(),
+            clusterDimMustBeSet: Default::default(),
+            requiredClusterWidth: Default::default(),
+            requiredClusterHeight: Default::default(),
+            requiredClusterDepth: Default::default(),
+            clusterSchedulingPolicyPreference: Default::default(),
+            nonPortableClusterSizeAllowed: Default::default(),
+            reserved: [Default::default(); 16],
+        }
+    }
+}
+
 /// `cudaLaunchMemSyncDomainMap_st` in C.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -328,44 +399,6 @@ impl Default for cudaLaunchParams {
             sharedMem: Default::default(),
             stream: Default::default(),
         }
-    }
-}
-
-/// `dim3` in C.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct dim3 {
-    /// As in C.
-    pub x: u32,
-    /// As in C.
-    pub y: u32,
-    /// As in C.
-    pub z: u32,
-}
-
-impl Default for dim3 {
-    /// All zero.
-    fn default() -> Self {
-        Self { x: Default::default(), y: Default::default(), z: Default::default() }
-    }
-}
-
-/// `uint3` in C.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct uint3 {
-    /// As in C.
-    pub x: u32,
-    /// As in C.
-    pub y: u32,
-    /// As in C.
-    pub z: u32,
-}
-
-impl Default for uint3 {
-    /// All zero.
-    fn default() -> Self {
-        Self { x: Default::default(), y: Default::default(), z: Default::default() }
     }
 }
 

@@ -113,6 +113,74 @@ impl Default for cudaExternalMemoryHandleDesc {
 
 opaque_debug!(cudaExternalMemoryHandleDesc);
 
+/// An inline type.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaExternalMemoryHandleDesc_v12_handle_win32 {
+    /// As in C.
+    pub handle: *mut core::ffi::c_void,
+    /// As in C.
+    pub name: *const core::ffi::c_void,
+}
+
+impl Default for cudaExternalMemoryHandleDesc_v12_handle_win32 {
+    /// All zero.
+    fn default() -> Self {
+        Self { handle: core::ptr::null_mut(), name: core::ptr::null() }
+    }
+}
+
+/// An inline type.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union cudaExternalMemoryHandleDesc_v12_handle {
+    /// As in C.
+    pub fd: i32,
+    /// As in C.
+    pub win32: cudaExternalMemoryHandleDesc_v12_handle_win32,
+    /// As in C.
+    pub nvSciBufObject: *const core::ffi::c_void,
+    /// All bytes of the union.
+    pub bytes_of_union: [u8; 16],
+}
+
+impl Default for cudaExternalMemoryHandleDesc_v12_handle {
+    /// All zero.
+    fn default() -> Self {
+        Self { bytes_of_union: [0; 16] }
+    }
+}
+
+opaque_debug!(cudaExternalMemoryHandleDesc_v12_handle);
+
+/// `cudaExternalMemoryHandleDesc` in C.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cudaExternalMemoryHandleDesc_v12 {
+    /// As in C.
+    pub r#type: cudaExternalMemoryHandleType,
+    /// As in C.
+    pub handle: cudaExternalMemoryHandleDesc_v12_handle,
+    /// As in C.
+    pub size: u64,
+    /// As in C.
+    pub flags: u32,
+}
+
+impl Default for cudaExternalMemoryHandleDesc_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self {
+            r#type: Default::default(),
+            handle: Default::default(),
+            size: Default::default(),
+            flags: Default::default(),
+        }
+    }
+}
+
+opaque_debug!(cudaExternalMemoryHandleDesc_v12);
+
 /// `cudaExternalMemoryBufferDesc` in C.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -136,6 +204,25 @@ impl Default for cudaExternalMemoryBufferDesc {
             flags: Default::default(),
             reserved: [Default::default(); 16],
         }
+    }
+}
+
+/// `cudaExternalMemoryBufferDesc` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaExternalMemoryBufferDesc_v12 {
+    /// As in C.
+    pub offset: u64,
+    /// As in C.
+    pub size: u64,
+    /// As in C.
+    pub flags: u32,
+}
+
+impl Default for cudaExternalMemoryBufferDesc_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self { offset: Default::default(), size: Default::default(), flags: Default::default() }
     }
 }
 
@@ -167,6 +254,35 @@ impl Default for cudaExternalMemoryMipmappedArrayDesc {
             flags: Default::default(),
             numLevels: Default::default(),
             reserved: [Default::default(); 16],
+        }
+    }
+}
+
+/// `cudaExternalMemoryMipmappedArrayDesc` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaExternalMemoryMipmappedArrayDesc_v12 {
+    /// As in C.
+    pub offset: u64,
+    /// As in C.
+    pub formatDesc: cudaChannelFormatDesc,
+    /// As in C.
+    pub extent: cudaExtent,
+    /// As in C.
+    pub flags: u32,
+    /// As in C.
+    pub numLevels: u32,
+}
+
+impl Default for cudaExternalMemoryMipmappedArrayDesc_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self {
+            offset: Default::default(),
+            formatDesc: Default::default(),
+            extent: Default::default(),
+            flags: Default::default(),
+            numLevels: Default::default(),
         }
     }
 }
@@ -238,6 +354,67 @@ impl Default for cudaExternalSemaphoreHandleDesc {
 }
 
 opaque_debug!(cudaExternalSemaphoreHandleDesc);
+
+/// An inline type.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaExternalSemaphoreHandleDesc_v12_handle_win32 {
+    /// As in C.
+    pub handle: *mut core::ffi::c_void,
+    /// As in C.
+    pub name: *const core::ffi::c_void,
+}
+
+impl Default for cudaExternalSemaphoreHandleDesc_v12_handle_win32 {
+    /// All zero.
+    fn default() -> Self {
+        Self { handle: core::ptr::null_mut(), name: core::ptr::null() }
+    }
+}
+
+/// An inline type.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union cudaExternalSemaphoreHandleDesc_v12_handle {
+    /// As in C.
+    pub fd: i32,
+    /// As in C.
+    pub win32: cudaExternalSemaphoreHandleDesc_v12_handle_win32,
+    /// As in C.
+    pub nvSciSyncObj: *const core::ffi::c_void,
+    /// All bytes of the union.
+    pub bytes_of_union: [u8; 16],
+}
+
+impl Default for cudaExternalSemaphoreHandleDesc_v12_handle {
+    /// All zero.
+    fn default() -> Self {
+        Self { bytes_of_union: [0; 16] }
+    }
+}
+
+opaque_debug!(cudaExternalSemaphoreHandleDesc_v12_handle);
+
+/// `cudaExternalSemaphoreHandleDesc` in C.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cudaExternalSemaphoreHandleDesc_v12 {
+    /// As in C.
+    pub r#type: cudaExternalSemaphoreHandleType,
+    /// As in C.
+    pub handle: cudaExternalSemaphoreHandleDesc_v12_handle,
+    /// As in C.
+    pub flags: u32,
+}
+
+impl Default for cudaExternalSemaphoreHandleDesc_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self { r#type: Default::default(), handle: Default::default(), flags: Default::default() }
+    }
+}
+
+opaque_debug!(cudaExternalSemaphoreHandleDesc_v12);
 
 /// An inline type.
 #[repr(C)]
@@ -486,6 +663,25 @@ impl Default for cudaExternalSemaphoreSignalNodeParamsV2 {
     }
 }
 
+/// `cudaExternalSemaphoreSignalNodeParamsV2` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaExternalSemaphoreSignalNodeParamsV2_v12 {
+    /// As in C.
+    pub extSemArray: *mut cudaExternalSemaphore_t,
+    /// As in C.
+    pub paramsArray: *const cudaExternalSemaphoreSignalParams,
+    /// As in C.
+    pub numExtSems: u32,
+}
+
+impl Default for cudaExternalSemaphoreSignalNodeParamsV2_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self { extSemArray: core::ptr::null_mut(), paramsArray: core::ptr::null(), numExtSems: Default::default() }
+    }
+}
+
 /// `cudaExternalSemaphoreWaitNodeParams` in C.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -528,6 +724,25 @@ impl Default for cudaExternalSemaphoreWaitNodeParamsV2 {
             numExtSems: Default::default(),
             ctx: Default::default(),
         }
+    }
+}
+
+/// `cudaExternalSemaphoreWaitNodeParamsV2` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaExternalSemaphoreWaitNodeParamsV2_v12 {
+    /// As in C.
+    pub extSemArray: *mut cudaExternalSemaphore_t,
+    /// As in C.
+    pub paramsArray: *const cudaExternalSemaphoreWaitParams,
+    /// As in C.
+    pub numExtSems: u32,
+}
+
+impl Default for cudaExternalSemaphoreWaitNodeParamsV2_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self { extSemArray: core::ptr::null_mut(), paramsArray: core::ptr::null(), numExtSems: Default::default() }
     }
 }
 

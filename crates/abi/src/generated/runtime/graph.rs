@@ -3,7 +3,7 @@
 //! Types and constants of `registry/runtime/types/graph.toml`.
 
 use super::*;
-use crate::define::{c_enum, opaque_debug};
+use crate::define::{c_enum, callback, opaque_debug};
 use crate::types::*;
 
 /// `0` in C.
@@ -14,6 +14,45 @@ pub const cudaGraphKernelNodePortProgrammatic: u32 = 1;
 
 /// `2` in C.
 pub const cudaGraphKernelNodePortLaunchCompletion: u32 = 2;
+
+/// `cudaLaunchAttributeAccessPolicyWindow` in C.
+pub const cudaKernelNodeAttributeAccessPolicyWindow: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributeAccessPolicyWindow;
+
+/// `cudaLaunchAttributeCooperative` in C.
+pub const cudaKernelNodeAttributeCooperative: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributeCooperative;
+
+/// `cudaLaunchAttributePriority` in C.
+pub const cudaKernelNodeAttributePriority: cudaLaunchAttributeID = cudaLaunchAttributeID::cudaLaunchAttributePriority;
+
+/// `cudaLaunchAttributeClusterDimension` in C.
+pub const cudaKernelNodeAttributeClusterDimension: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributeClusterDimension;
+
+/// `cudaLaunchAttributeClusterSchedulingPolicyPreference` in C.
+pub const cudaKernelNodeAttributeClusterSchedulingPolicyPreference: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributeClusterSchedulingPolicyPreference;
+
+/// `cudaLaunchAttributeMemSyncDomainMap` in C.
+pub const cudaKernelNodeAttributeMemSyncDomainMap: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributeMemSyncDomainMap;
+
+/// `cudaLaunchAttributeMemSyncDomain` in C.
+pub const cudaKernelNodeAttributeMemSyncDomain: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributeMemSyncDomain;
+
+/// `cudaLaunchAttributePreferredSharedMemoryCarveout` in C.
+pub const cudaKernelNodeAttributePreferredSharedMemoryCarveout: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributePreferredSharedMemoryCarveout;
+
+/// `cudaLaunchAttributeDeviceUpdatableKernelNode` in C.
+pub const cudaKernelNodeAttributeDeviceUpdatableKernelNode: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributeDeviceUpdatableKernelNode;
+
+/// `cudaLaunchAttributeNvlinkUtilCentricScheduling` in C.
+pub const cudaKernelNodeAttributeNvlinkUtilCentricScheduling: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributeNvlinkUtilCentricScheduling;
 
 /// Another name for [`CUgraphicsResource`].
 pub type cudaGraphicsResource_t = CUgraphicsResource;
@@ -254,6 +293,25 @@ impl Default for cudaMemcpyNodeParams {
     }
 }
 
+/// `cudaMemcpyNodeParams` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaMemcpyNodeParams_v12 {
+    /// As in C.
+    pub flags: i32,
+    /// As in C.
+    pub reserved: [i32; 3],
+    /// As in C.
+    pub copyParams: cudaMemcpy3DParms,
+}
+
+impl Default for cudaMemcpyNodeParams_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self { flags: Default::default(), reserved: [Default::default(); 3], copyParams: Default::default() }
+    }
+}
+
 /// `cudaMemsetParams` in C.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -321,6 +379,38 @@ impl Default for cudaMemsetParamsV2 {
     }
 }
 
+/// `cudaMemsetParamsV2` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaMemsetParamsV2_v12 {
+    /// As in C.
+    pub dst: *mut core::ffi::c_void,
+    /// As in C.
+    pub pitch: usize,
+    /// As in C.
+    pub value: u32,
+    /// As in C.
+    pub elementSize: u32,
+    /// As in C.
+    pub width: usize,
+    /// As in C.
+    pub height: usize,
+}
+
+impl Default for cudaMemsetParamsV2_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self {
+            dst: core::ptr::null_mut(),
+            pitch: Default::default(),
+            value: Default::default(),
+            elementSize: Default::default(),
+            width: Default::default(),
+            height: Default::default(),
+        }
+    }
+}
+
 /// `cudaHostNodeParams` in C.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -361,6 +451,23 @@ impl Default for cudaHostNodeParamsV2 {
             syncMode: Default::default(),
             ctx: Default::default(),
         }
+    }
+}
+
+/// `cudaHostNodeParamsV2` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaHostNodeParamsV2_v12 {
+    /// As in C.
+    pub r#fn: cudaHostFn_t,
+    /// As in C.
+    pub userData: *mut core::ffi::c_void,
+}
+
+impl Default for cudaHostNodeParamsV2_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self { r#fn: Default::default(), userData: core::ptr::null_mut() }
     }
 }
 
@@ -536,6 +643,38 @@ impl Default for cudaKernelNodeParamsV2 {
 
 opaque_debug!(cudaKernelNodeParamsV2);
 
+/// `cudaKernelNodeParamsV2` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaKernelNodeParamsV2_v12 {
+    /// As in C.
+    pub func: *mut core::ffi::c_void,
+    /// As in C.
+    pub gridDim: dim3,
+    /// As in C.
+    pub blockDim: dim3,
+    /// As in C.
+    pub sharedMemBytes: u32,
+    /// As in C.
+    pub kernelParams: *mut *mut core::ffi::c_void,
+    /// As in C.
+    pub extra: *mut *mut core::ffi::c_void,
+}
+
+impl Default for cudaKernelNodeParamsV2_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self {
+            func: core::ptr::null_mut(),
+            gridDim: Default::default(),
+            blockDim: Default::default(),
+            sharedMemBytes: Default::default(),
+            kernelParams: core::ptr::null_mut(),
+            extra: core::ptr::null_mut(),
+        }
+    }
+}
+
 /// `cudaConditionalNodeParams` in C.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -561,6 +700,32 @@ impl Default for cudaConditionalNodeParams {
             size: Default::default(),
             phGraph_out: core::ptr::null_mut(),
             ctx: Default::default(),
+        }
+    }
+}
+
+/// `cudaConditionalNodeParams` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaConditionalNodeParams_v12 {
+    /// As in C.
+    pub handle: cudaGraphConditionalHandle,
+    /// As in C.
+    pub r#type: cudaGraphConditionalNodeType,
+    /// As in C.
+    pub size: u32,
+    /// As in C.
+    pub phGraph_out: *mut cudaGraph_t,
+}
+
+impl Default for cudaConditionalNodeParams_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self {
+            handle: Default::default(),
+            r#type: Default::default(),
+            size: Default::default(),
+            phGraph_out: core::ptr::null_mut(),
         }
     }
 }
@@ -634,6 +799,21 @@ impl Default for cudaEventRecordNodeParams {
     /// All zero.
     fn default() -> Self {
         Self { event: Default::default(), ctx: Default::default() }
+    }
+}
+
+/// `cudaEventRecordNodeParams` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaEventRecordNodeParams_v12 {
+    /// As in C.
+    pub event: cudaEvent_t,
+}
+
+impl Default for cudaEventRecordNodeParams_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self { event: Default::default() }
     }
 }
 
@@ -724,6 +904,77 @@ impl Default for cudaGraphNodeParams {
 }
 
 opaque_debug!(cudaGraphNodeParams);
+
+/// An inline type.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union cudaGraphNodeParams_v12_anonymous0 {
+    /// As in C.
+    pub reserved1: [i64; 29],
+    /// As in C.
+    pub kernel: cudaKernelNodeParamsV2_v12,
+    /// As in C.
+    pub memcpy: cudaMemcpyNodeParams_v12,
+    /// As in C.
+    pub memset: cudaMemsetParamsV2_v12,
+    /// As in C.
+    pub host: cudaHostNodeParamsV2_v12,
+    /// As in C.
+    pub graph: cudaChildGraphNodeParams,
+    /// As in C.
+    pub eventWait: cudaEventWaitNodeParams,
+    /// As in C.
+    pub eventRecord: cudaEventRecordNodeParams_v12,
+    /// As in C.
+    pub extSemSignal: cudaExternalSemaphoreSignalNodeParamsV2_v12,
+    /// As in C.
+    pub extSemWait: cudaExternalSemaphoreWaitNodeParamsV2_v12,
+    /// As in C.
+    pub alloc: cudaMemAllocNodeParamsV2,
+    /// As in C.
+    pub free: cudaMemFreeNodeParams,
+    /// As in C.
+    pub conditional: cudaConditionalNodeParams_v12,
+    /// All bytes of the union.
+    pub bytes_of_union: [u8; 232],
+}
+
+impl Default for cudaGraphNodeParams_v12_anonymous0 {
+    /// All zero.
+    fn default() -> Self {
+        Self { bytes_of_union: [0; 232] }
+    }
+}
+
+opaque_debug!(cudaGraphNodeParams_v12_anonymous0);
+
+/// `cudaGraphNodeParams` in C.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cudaGraphNodeParams_v12 {
+    /// As in C.
+    pub r#type: cudaGraphNodeType,
+    /// As in C.
+    pub reserved0: [i32; 3],
+    /// As in C.
+    pub anonymous0: cudaGraphNodeParams_v12_anonymous0,
+    /// As in C.
+    pub reserved2: i64,
+}
+
+impl Default for cudaGraphNodeParams_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self {
+            r#type: Default::default(),
+            reserved0: [Default::default(); 3],
+            anonymous0: Default::default(),
+            reserved2: Default::default(),
+        }
+    }
+}
+
+opaque_debug!(cudaGraphNodeParams_v12);
 
 /// `cudaGraphEdgeData_st` in C.
 #[repr(C)]
@@ -858,3 +1109,25 @@ impl Default for cudaGraphKernelNodeUpdate {
 }
 
 opaque_debug!(cudaGraphKernelNodeUpdate);
+
+/// `cudaGraphRecaptureCallbackData` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaGraphRecaptureCallbackData {
+    /// As in C.
+    pub callbackFunc: cudaGraphRecaptureCallback_t,
+    /// As in C.
+    pub userData: *mut core::ffi::c_void,
+}
+
+impl Default for cudaGraphRecaptureCallbackData {
+    /// All zero.
+    fn default() -> Self {
+        Self { callbackFunc: Default::default(), userData: core::ptr::null_mut() }
+    }
+}
+
+callback! {
+/// A pointer to a function of the application.
+cudaGraphRecaptureCallback_t: unsafe extern "C" fn(data: *mut core::ffi::c_void, node: cudaGraphNode_t, originalParams: *const cudaGraphNodeParams, recaptureParams: *const cudaGraphNodeParams, status: cudaGraphRecaptureStatus) -> cudaError_t
+}

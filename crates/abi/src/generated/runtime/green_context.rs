@@ -183,7 +183,7 @@ pub struct cudaDevResource {
     /// As in C.
     pub anonymous0: cudaDevResource_anonymous0,
     /// As in C.
-    pub nextResource: *mut core::ffi::c_void,
+    pub nextResource: *mut cudaDevResource,
 }
 
 impl Default for cudaDevResource {

@@ -2,7 +2,7 @@
 
 //! Types and constants of `registry/runtime/types/logs.toml`.
 
-use crate::define::c_enum;
+use crate::define::{c_enum, callback};
 use crate::types::*;
 
 /// Another name for [`CUlogsCallbackHandle`].
@@ -17,4 +17,9 @@ cudaLogLevel: u32 {
 cudaLogLevelError = 0,
 cudaLogLevelWarning = 1,
 }
+}
+
+callback! {
+/// A pointer to a function of the application.
+cudaLogsCallback_t: unsafe extern "C" fn(data: *mut core::ffi::c_void, logLevel: cudaLogLevel, message: *mut core::ffi::c_char, length: usize)
 }

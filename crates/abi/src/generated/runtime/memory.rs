@@ -335,6 +335,32 @@ impl Default for cudaPointerAttributes {
 
 opaque_debug!(cudaPointerAttributes);
 
+/// `cudaPointerAttributes` in C.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct cudaPointerAttributes_v12 {
+    /// As in C.
+    pub r#type: cudaMemoryType,
+    /// As in C.
+    pub device: i32,
+    /// As in C.
+    pub devicePointer: *mut core::ffi::c_void,
+    /// As in C.
+    pub hostPointer: *mut core::ffi::c_void,
+}
+
+impl Default for cudaPointerAttributes_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self {
+            r#type: Default::default(),
+            device: Default::default(),
+            devicePointer: core::ptr::null_mut(),
+            hostPointer: core::ptr::null_mut(),
+        }
+    }
+}
+
 /// `cudaMemcpyAttributes` in C.
 #[repr(C)]
 #[derive(Clone, Copy)]

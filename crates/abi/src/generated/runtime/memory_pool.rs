@@ -189,6 +189,43 @@ impl Default for cudaMemPoolProps {
 
 opaque_debug!(cudaMemPoolProps);
 
+/// `cudaMemPoolProps` in C.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct cudaMemPoolProps_v12 {
+    /// As in C.
+    pub allocType: cudaMemAllocationType,
+    /// As in C.
+    pub handleTypes: cudaMemAllocationHandleType,
+    /// As in C.
+    pub location: cudaMemLocation,
+    /// As in C.
+    pub win32SecurityAttributes: *mut core::ffi::c_void,
+    /// As in C.
+    pub maxSize: usize,
+    /// As in C.
+    pub usage: u16,
+    /// As in C.
+    pub reserved: [u8; 54],
+}
+
+impl Default for cudaMemPoolProps_v12 {
+    /// All zero.
+    fn default() -> Self {
+        Self {
+            allocType: Default::default(),
+            handleTypes: Default::default(),
+            location: Default::default(),
+            win32SecurityAttributes: core::ptr::null_mut(),
+            maxSize: Default::default(),
+            usage: Default::default(),
+            reserved: [Default::default(); 54],
+        }
+    }
+}
+
+opaque_debug!(cudaMemPoolProps_v12);
+
 /// `cudaMemPoolPtrExportData` in C.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]

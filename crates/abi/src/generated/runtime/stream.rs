@@ -12,11 +12,30 @@ pub const cudaStreamDefault: u32 = 0x00;
 /// `0x01` in C.
 pub const cudaStreamNonBlocking: u32 = 0x01;
 
-/// `(CUstream)0x1` in C.
+/// `(cudaStream_t)0x1` in C.
 pub const cudaStreamLegacy: CUstream = CUstream(0x1);
 
-/// `(CUstream)0x2` in C.
+/// `(cudaStream_t)0x2` in C.
 pub const cudaStreamPerThread: CUstream = CUstream(0x2);
+
+/// `cudaLaunchAttributeAccessPolicyWindow` in C.
+pub const cudaStreamAttributeAccessPolicyWindow: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributeAccessPolicyWindow;
+
+/// `cudaLaunchAttributeSynchronizationPolicy` in C.
+pub const cudaStreamAttributeSynchronizationPolicy: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributeSynchronizationPolicy;
+
+/// `cudaLaunchAttributeMemSyncDomainMap` in C.
+pub const cudaStreamAttributeMemSyncDomainMap: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributeMemSyncDomainMap;
+
+/// `cudaLaunchAttributeMemSyncDomain` in C.
+pub const cudaStreamAttributeMemSyncDomain: cudaLaunchAttributeID =
+    cudaLaunchAttributeID::cudaLaunchAttributeMemSyncDomain;
+
+/// `cudaLaunchAttributePriority` in C.
+pub const cudaStreamAttributePriority: cudaLaunchAttributeID = cudaLaunchAttributeID::cudaLaunchAttributePriority;
 
 /// Another name for [`CUstream`].
 pub type cudaStream_t = CUstream;
