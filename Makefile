@@ -15,11 +15,13 @@ all: release
 
 .PHONY: release
 release:
-	@scripts/need.sh cc
+	@scripts/need.sh cc nm
 	$(CARGO) build --release --package warploom-libcuda --package warploom-cli --package warploom-audit $(RUNTIMES)
 	@ln -sf libcuda.so $(RELEASE)/libcuda.so.1
 	@ln -sf libcudart12.so $(RELEASE)/libcudart.so.12
 	@ln -sf libcudart13.so $(RELEASE)/libcudart.so.13
+	@for major in 12 13; do mkdir -p $(RELEASE)/$$major && \
+	  scripts/static_runtime.sh $(RELEASE)/libcudart$$major.a crates/cudart$$major/src/generated/symbols.txt $(RELEASE)/$$major/libcudart_static.a || exit 1; done
 
 # The main job: the guide's vector addition, 10 million elements, verified.
 demo: release
@@ -79,6 +81,11 @@ install: release
 	install -m 755 $(RELEASE)/libcudart12.so $(LIBDIR)/libcudart.so.12
 	install -m 755 $(RELEASE)/libcudart13.so $(LIBDIR)/libcudart.so.13
 	install -m 755 $(RELEASE)/libwarploom_audit.so $(LIBDIR)/libwarploom_audit.so
+	install -d $(LIBDIR)/12 $(LIBDIR)/13
+	install -m 644 $(RELEASE)/12/libcudart_static.a $(LIBDIR)/12/libcudart_static.a
+	install -m 644 $(RELEASE)/13/libcudart_static.a $(LIBDIR)/13/libcudart_static.a
+	ln -sf ../libcudart.so.12 $(LIBDIR)/12/libcudart.so
+	ln -sf ../libcudart.so.13 $(LIBDIR)/13/libcudart.so
 	install -m 644 include/*.h $(DESTDIR)$(PREFIX)/include/warploom
 
 clean:

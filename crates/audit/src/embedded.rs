@@ -7,6 +7,8 @@ use crate::elf_file::{ElfFile, Function, Reason, Symbols};
 const REGISTRATION: &[u8] = b"__cudaRegisterFatBinary";
 /// What our own `libcudart_static.a` defines, and nobody else.
 const OURS: &[u8] = b"warploom_runtime";
+/// The section in which it does, which stays where symbols were stripped.
+const SECTION_OF_OURS: &[u8] = b".warploom_runtime";
 /// The section in which nvcc leaves the addresses of fat binaries.
 const FAT_BINARIES: &[u8] = b".nvFatBinSegment";
 /// In version 12 there are two layouts of `cudaDeviceProp`, the newer under this name; 13 has one again.
@@ -61,6 +63,9 @@ impl fmt::Display for Version {
 
 /// Looks for the runtime library in `file`.
 pub(crate) fn find(file: &ElfFile) -> Result<Embedded, Reason> {
+    if file.has_loaded_section(SECTION_OF_OURS) {
+        return Ok(Embedded::Ours);
+    }
     let Some(symbols) = file.symbols()? else {
         let own = file.has_loaded_section(FAT_BINARIES) && !file.imports(REGISTRATION)?;
         return Ok(if own { Embedded::Stripped } else { Embedded::Nothing });

@@ -65,7 +65,7 @@ fn look(object: &NewObject, libraries: &Libraries) -> Result<Found, Reason> {
         Embedded::Ours => Found::Left("warploom's CUDA runtime is linked into it".to_owned()),
         Embedded::Stripped => Found::Left(
             "it has kernels and no symbol table (it was stripped), so the CUDA runtime that is linked into it cannot be found; link it \
-             with -cudart shared, or do not strip it"
+             with -cudart shared or with warploom's libcudart_static.a, or do not strip it"
                 .to_owned(),
         ),
         Embedded::UnknownVersion => {

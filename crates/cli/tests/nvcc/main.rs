@@ -112,3 +112,65 @@ fn translation_units_keep_their_kernels_and_constants_apart() {
         }
     }
 }
+
+/// Makes our `libcudart_static.a` for a major version: the folder that it is in.
+fn static_runtime(major: &str) -> PathBuf {
+    let command = warploom();
+    let libraries = Path::new(command.get_program()).parent().expect("the command is in a folder").to_owned();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("static_runtime_{major}"));
+    std::fs::create_dir_all(&folder).expect("the build folder takes folders");
+    let (printed, errors, success) = run(Command::new(root.join("scripts/static_runtime.sh"))
+        .arg(libraries.join(format!("libcudart{major}.a")))
+        .arg(root.join(format!("crates/cudart{major}/src/generated/symbols.txt")))
+        .arg(folder.join("libcudart_static.a")));
+    assert!(success, "{printed}{errors}");
+    folder
+}
+
+#[test]
+fn our_static_runtime_is_linked_and_left_alone() {
+    let command = warploom();
+    let libraries = Path::new(command.get_program()).parent().expect("the command is in a folder");
+    // What programs load, under the name that they ask for.
+    let drivers = Path::new(env!("CARGO_TARGET_TMPDIR")).join("static_runtime_driver");
+    std::fs::create_dir_all(&drivers).expect("the build folder takes folders");
+    let link = drivers.join("libcuda.so.1");
+    if link.symlink_metadata().is_err() {
+        std::os::unix::fs::symlink(libraries.join("libcuda.so"), &link).expect("the build folder takes links");
+    }
+    for toolkit in toolkits() {
+        let version = toolkit.version();
+        let folder = static_runtime(version.split('.').next().unwrap_or_default());
+        let archive = folder.join("libcudart_static.a").display().to_string();
+        let search = format!("-L{}", folder.display());
+        for (source, options, expected) in PROGRAMS {
+            // In the place of NVIDIA's, in front of it, stripped, and linked by the compiler of the host program.
+            let object = compile(toolkit, &[source], "ours.o", &[options, &["-c"]].concat()).display().to_string();
+            let by_name = toolkit.folder().join("by_name");
+            let mut linking = toolkit.compiler();
+            linking.env("NVCC_PREPEND_FLAGS", &search).args([&object, "-cudart", "static", "-o"]).arg(&by_name);
+            let by_host = toolkit.folder().join("by_host");
+            let mut linking_by_host = Command::new("c++");
+            linking_by_host.args([&object, &archive, "-lpthread", "-ldl", "-lrt", "-o"]).arg(&by_host);
+            for command in [&mut linking, &mut linking_by_host] {
+                let (printed, errors, success) = run(command);
+                assert!(success, "{command:?}:\n{printed}{errors}");
+            }
+            let first = [options, &[archive.as_str(), "-cudart", "static"]].concat();
+            let in_front = compile(toolkit, &[source], "in_front", &first);
+            let stripped = compile(toolkit, &[source], "ours_stripped", &[&first[..], &["-Xlinker", "-s"]].concat());
+            for program in [by_name, by_host, in_front, stripped] {
+                let (printed, errors, success) = run(Command::new(&program).env("LD_LIBRARY_PATH", &drivers));
+                let ran = (printed.as_str(), errors.as_str(), success);
+                assert_eq!(ran, (expected, "", true), "{} {version}", program.display());
+                let (printed, errors, _) = run(warploom().args(["run", "--explain", "--"]).arg(&program));
+                assert_eq!(printed, expected, "{} {version}", program.display());
+                assert!(
+                    errors.contains("left alone: warploom's CUDA runtime is linked into it"),
+                    "{version}: {errors}"
+                );
+            }
+        }
+    }
+}

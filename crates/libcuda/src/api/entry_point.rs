@@ -96,9 +96,9 @@ fn runtime_hint() -> String {
     let audited =
         std::env::var_os("LD_AUDIT").is_some_and(|list| list.to_string_lossy().contains("libwarploom_audit.so"));
     let way_out = if audited {
-        "`warploom run` could not lead it to warploom's (its option --explain says why); link it with -cudart shared"
+        "`warploom run` could not lead it to warploom's (its option --explain says why); link it with -cudart shared, or with warploom's libcudart_static.a"
     } else {
-        "start the program with `warploom run`, which leads it to warploom's, or link it with -cudart shared"
+        "start the program with `warploom run`, which leads it to warploom's, or link it with -cudart shared or warploom's libcudart_static.a"
     };
     format!(
         "{object} contains NVIDIA's CUDA runtime library (nvcc links it in statically unless told otherwise), which runs on NVIDIA's \
