@@ -1,4 +1,6 @@
 //! Linking: several inputs with PTX become one image, which loads like any other, in another process too.
+mod device_runtime;
+
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -39,7 +41,7 @@ pub enum LinkInput {
     Ptx,
     /// A fat binary.
     FatBinary,
-    /// A host object or library with device code in it: not taken apart.
+    /// A host object or library with device code in it: not taken apart, but for the device's runtime library, which is built in.
     Host,
 }
 
@@ -108,6 +110,9 @@ impl Driver {
             let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
             vec![(name.to_owned(), String::from_utf8_lossy(&text[..end]).into_owned())]
         };
+        if kind == LinkInput::Host && device_runtime::is_archive(&bytes) {
+            return Ok(Vec::new());
+        }
         match (kind, Image::from_bytes(bytes)) {
             (LinkInput::Ptx, Image::Text(text)) => Ok(one(&text)),
             (LinkInput::FatBinary, Image::FatBinary(bytes)) => {
@@ -159,15 +164,21 @@ impl Driver {
     pub fn complete_link(&self, linker: Handle) -> DriverResult<Arc<[u8]>> {
         let linker = self.linkers.lookup(linker)?;
         let mut state = linker.state.lock();
+        let state = &mut *state;
         if let Some(error) = &state.failed {
             return Err(error.clone());
         }
         if let Some(image) = &state.image {
             return Ok(Arc::clone(image));
         }
+        if device_runtime::is_wanted(&state.linker) {
+            let (name, text) = device_runtime::COOPERATIVE;
+            self.add_text(&linker.options, state, name.to_owned(), text.to_owned())?;
+        }
         let module = match state.linker.complete() {
             Ok(module) => module,
             Err(messages) => {
+                device_runtime::explain(&state.linker, &mut state.logs);
                 let error = unlinkable(&messages, &mut state.logs);
                 state.failed = Some(error.clone());
                 return Err(error);

@@ -262,11 +262,8 @@ impl Linker {
 
     /// The linked module; or which functions and variables nothing defines.
     pub fn complete(&self) -> Result<VerifiedModule, Vec<String>> {
-        let undefined = self.module.functions.iter().enumerate().filter_map(|(index, function)| {
-            let user = self.users.get(&FunctionId(index as u32))?;
-            let missing = function.body.is_none() && function.builtin.is_none();
-            missing.then(|| format!("Undefined reference to '{}' in '{}'", function.name, self.inputs[*user]))
-        });
+        let undefined =
+            self.undefined().map(|(name, user)| format!("Undefined reference to '{name}' in '{}'", self.inputs[user]));
         let variables = self.module.globals.iter().enumerate().filter_map(|(index, global)| {
             let user = self.variable_users.get(&GlobalId(index as u32))?;
             // An `.extern` variable in shared memory is the dynamic part of it.
@@ -279,5 +276,19 @@ impl Linker {
         } else {
             Err(undefined)
         }
+    }
+
+    /// Names of functions that inputs use and none has defined so far.
+    pub fn undefined_functions(&self) -> impl Iterator<Item = &str> {
+        self.undefined().map(|(name, _)| name)
+    }
+
+    /// Those functions, each with the index of the input that uses it first.
+    fn undefined(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.module.functions.iter().enumerate().filter_map(|(index, function)| {
+            let user = self.users.get(&FunctionId(index as u32))?;
+            let missing = function.body.is_none() && function.builtin.is_none();
+            missing.then_some((function.name.as_str(), *user))
+        })
     }
 }

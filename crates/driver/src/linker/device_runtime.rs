@@ -1,0 +1,37 @@
+//! What NVIDIA's `libcudadevrt.a` has for device code that is linked: synchronization of grids is built in, launches from device code are not
+//! there.
+use crate::module::JitLogs;
+
+/// The functions of cooperative groups: the name of the input, and its PTX.
+pub(super) const COOPERATIVE: (&str, &str) = ("device runtime", include_str!("cooperative.ptx"));
+
+/// How their names begin.
+const PREFIX: &str = "cudaCG";
+
+/// How names of the rest of that library begin.
+const OTHERS: [&str; 2] = ["cuda", "__cudaCDP2"];
+
+/// Whether an input is the archive that nvcc links relocatable device code with.
+pub(super) fn is_archive(bytes: &[u8]) -> bool {
+    const MAGIC: &[u8] = b"!<arch>\n";
+    const MEMBER: &[u8] = b"cuda_device_runtime.o/";
+    bytes.starts_with(MAGIC) && bytes.windows(MEMBER.len()).take(MAX_NAMES).any(|window| window == MEMBER)
+}
+
+/// How far into an archive its first members' names are looked for: behind a table of symbols.
+const MAX_NAMES: usize = 1 << 16;
+
+/// Whether inputs use functions that are built in, and none defines them.
+pub(super) fn is_wanted(linker: &warploom_ptx::Linker) -> bool {
+    linker.undefined_functions().any(|name| name.starts_with(PREFIX))
+}
+
+/// Says of a link that fails for the rest of that library that it is missing here, not in what was linked.
+pub(super) fn explain(linker: &warploom_ptx::Linker, logs: &mut JitLogs) {
+    let other = |name: &str| OTHERS.iter().any(|start| name.starts_with(start));
+    if let Some(name) = linker.undefined_functions().find(|name| other(name)) {
+        logs.complain(&format!(
+            "error   : '{name}' is a function of the device's runtime library; launches and calls of the API from device code are not supported"
+        ));
+    }
+}
