@@ -36,7 +36,7 @@ pub(super) fn write(registry: &Registry, header: &str) -> Result<String> {
     let functions = || groups.iter().flat_map(|group| &group.functions).filter(|function| !function.undeclared);
     let per_thread = functions().any(|function| function.per_thread.is_some());
     let mut text = if per_thread { PER_THREAD.to_owned() } else { String::new() };
-    write!(text, "{DEFAULTS}{BEGIN_C}\n")?;
+    writeln!(text, "{DEFAULTS}{BEGIN_C}")?;
     let older = older(&registry.runtime.topics);
     for group in &groups {
         let declared: Vec<&Function> = group.functions.iter().filter(|function| !function.undeclared).collect();
@@ -102,7 +102,7 @@ fn mapping<'r>(functions: impl Iterator<Item = &'r Function> + Clone) -> Result<
         }
         lines += &always;
         if !per_thread.is_empty() {
-            write!(lines, "#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM\n{per_thread}#endif\n")?;
+            writeln!(lines, "#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM\n{per_thread}#endif")?;
         }
         if !lines.is_empty() {
             text += &when(Some(major), &lines);
