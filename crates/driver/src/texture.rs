@@ -112,7 +112,8 @@ impl Driver {
     /// parameter.
     ///
     /// # Errors
-    /// `InvalidValue` for a resource, settings or a view that do not exist; `NotSupported` for views in another format; `InvalidHandle` for a stale array; those of
+    /// `InvalidValue` for a resource, settings or a view that do not exist; `NotSupported` for views in another format and for interpolation
+    /// across the edges of a cube; `InvalidHandle` for a stale array; those of
     /// [`Driver::current`].
     pub fn create_texture(
         &self,
@@ -125,7 +126,11 @@ impl Driver {
         if let Some(view) = &view {
             self.check_view(&resource, view)?;
         }
-        let texture = Arc::new(Texture { texels, sampler: settings.sampler()? });
+        let sampler = settings.sampler()?;
+        if texels.cube && sampler.linear && settings.flags & SamplerFlags::SEAMLESS_CUBEMAP != 0 {
+            return Err(not_supported("interpolation across the edges of a cube"));
+        }
+        let texture = Arc::new(Texture { texels, sampler });
         let owner = Arc::clone(&context);
         let make = |handle| TextureObject { handle, context: owner, resource, settings, view, texture };
         Ok(context.while_alive(|| self.objects.textures.insert(make))?.handle)

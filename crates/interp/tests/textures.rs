@@ -82,6 +82,61 @@ fn lanes_store_texels() {
     assert_eq!(words, [0, 100, 200, 300, 300, 300]);
 }
 
+/// A device with `layers` layers of 2 by 2 words each, that count up from 0; twelve are two cubes.
+fn layers(layers: u32, cube: bool) -> Device {
+    let objects = Arc::new(One::default());
+    let device = Device::with_objects(objects.clone());
+    let texels = Texels {
+        address: device.buffer(&(0..4 * layers).collect::<Vec<_>>()),
+        size: [2, 2, layers],
+        dimensions: 2,
+        pitch: 8,
+        slice: 16,
+        channel: Channel::U32,
+        channels: 1,
+        layered: true,
+        cube,
+    };
+    let sampler = Sampler { address: [AddressMode::Clamp; 3], normalized: cube, ..Sampler::default() };
+    objects.0.set(Texture { texels, sampler }).unwrap();
+    device
+}
+
+#[test]
+fn past_the_last_layer_is_the_last() {
+    for coordinates in [
+        "f32 {%r1, %r7, %r8, %r9}, [%d3, {%r0, 0f3FC00000, 0f00000000, 0f00000000}]",
+        "s32 {%r1, %r7, %r8, %r9}, [%d3, {%r0, 1, 0, 0}]",
+    ] {
+        let body = format!("mov.u64 %d3, 0x70; tex.a2d.v4.u32.{coordinates};");
+        assert_eq!(layers(3, false).run(&entry(&body), Shape::new(1, 5)), [1, 5, 9, 9, 9]);
+    }
+    // Without mip levels, each is the base.
+    let level = "mov.u64 %d3, 0x70; tex.level.a2d.v4.u32.f32 {%r1, %r7, %r8, %r9}, [%d3, {%r0, 0f00000000, 0f00000000, 0f00000000}], 0f40000000;";
+    assert_eq!(layers(3, false).run(&entry(level), Shape::new(1, 2)), [0, 4]);
+}
+
+#[test]
+fn surfaces_have_layers() {
+    let body = "mov.u64 %d3, 0x70; sust.b.a2d.b32.zero [%d3, {%r0, 4, 1, 0}], 70; suld.b.a2d.b32.zero %r1, [%d3, {%r0, 4, 1, 0}];";
+    assert_eq!(layers(3, false).run(&entry(body), Shape::new(1, 5)), [70, 70, 70, 0, 0]);
+}
+
+#[test]
+fn a_direction_meets_one_face_of_one_cube() {
+    // Lanes 0 to 2 look along x, y and z, and 3 to 5 back.
+    let direction = "rem.u32 %r5, %r0, 3; setp.lt.u32 %p1, %r0, 3; selp.b32 %r6, 0x3f800000, 0xbf800000, %p1;
+         setp.eq.u32 %p2, %r5, 0; selp.b32 %r7, %r6, 0x3e800000, %p2;
+         setp.eq.u32 %p2, %r5, 1; selp.b32 %r8, %r6, 0x3e800000, %p2;
+         setp.eq.u32 %p2, %r5, 2; selp.b32 %r9, %r6, 0x3e800000, %p2; mov.u64 %d3, 0x70;";
+    // Faces +x, +y, +z, -x, -y, -z, and the texel where the other two coordinates are a quarter.
+    let expected = [[0, 0], [2, 3], [4, 1], [1, 1], [3, 1], [5, 0]].map(|[face, texel]| 4 * face + texel);
+    let cube = format!("{direction} tex.cube.v4.u32.f32 {{%r1, %r2, %r3, %r4}}, [%d3, {{%r7, %r8, %r9, %r9}}];");
+    assert_eq!(layers(12, true).run(&entry(&cube), Shape::new(1, 6)), expected);
+    let cubes = format!("{direction} tex.acube.v4.u32.f32 {{%r1, %r2, %r3, %r4}}, [%d3, {{7, %r7, %r8, %r9}}];");
+    assert_eq!(layers(12, true).run(&entry(&cubes), Shape::new(1, 6)), expected.map(|word| 24 + word));
+}
+
 #[test]
 fn outside_a_surface_is_an_illegal_address() {
     let (code, text) = fault("mov.u64 %d3, 0x70; suld.b.2d.b32.trap %r1, [%d3, {16, 1}];");

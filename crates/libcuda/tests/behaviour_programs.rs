@@ -61,6 +61,11 @@ fn arrays_are_seen_as_they_are() {
 }
 
 #[test]
+fn layers_and_cubes_are_sampled() {
+    assert_eq!(run("layered_textures.c", |_| {}), "done\n");
+}
+
+#[test]
 fn texture_references_are_bound_as_recorded() {
     assert_eq!(run("texture_references.c", |_| {}), "done\n");
 }

@@ -35,6 +35,7 @@ const STEPS: f64 = (1u32 << 21) as f64;
 
 impl Axis {
     /// The texel of an index, in units of texels whatever coordinates are in; `None` is the border.
+    #[inline]
     pub fn texel(&self, index: i64) -> Option<u32> {
         let size = i64::from(self.size);
         let outside = match self.outside {
@@ -55,11 +56,13 @@ impl Axis {
     }
 
     /// The texel that a coordinate lies in. NaN counts as 0.
+    #[inline]
     pub fn nearest(&self, coordinate: f32) -> Option<u32> {
         self.texel(self.position(coordinate).floor() as i64)
     }
 
     /// The two texels whose centres a coordinate lies between, and the weight of the second in 256ths.
+    #[inline]
     pub fn between(&self, coordinate: f32) -> ([Option<u32>; 2], u32) {
         let unit = 1i64 << WEIGHT_BITS;
         let fixed = ((self.position(coordinate) - 0.5) * unit as f64 + 0.5).floor() as i64;
@@ -69,6 +72,7 @@ impl Axis {
 
     /// A coordinate in units of texels. Normalised ones count in steps of 2^-21, cut downward, as recorded on hardware: a third of three texels
     /// lies in the first.
+    #[inline]
     fn position(&self, coordinate: f32) -> f64 {
         let coordinate = f64::from(coordinate);
         if self.normalized { (coordinate * STEPS).floor() / STEPS * f64::from(self.size) } else { coordinate }
@@ -76,6 +80,7 @@ impl Axis {
 }
 
 /// The value between `first` and `second` at a weight of the second in 256ths.
+#[inline]
 pub fn blend(first: f64, second: f64, weight: u32) -> f64 {
     let unit = f64::from(1u32 << WEIGHT_BITS);
     let weight = f64::from(weight);
@@ -84,12 +89,32 @@ pub fn blend(first: f64, second: f64, weight: u32) -> f64 {
 
 /// The value between four texels at weights in 256ths of the second in x and in y; `corners` are x first. The weight of the last corner is the
 /// product, rounded to 256ths with halves up, and the others are what is left of each side: so recorded, bit for bit.
+#[inline]
 pub fn blend_square(corners: [f64; 4], x: u32, y: u32) -> f64 {
     let unit = 1u32 << WEIGHT_BITS;
     let last = (x * y + unit / 2) / unit;
     let weights = [unit + last - x - y, x - last, y - last, last];
     let sum: f64 = corners.iter().zip(weights).map(|(corner, weight)| corner * f64::from(weight)).sum();
     sum / f64::from(unit)
+}
+
+/// Faces of a cube.
+pub const CUBE_FACES: u32 = 6;
+
+/// Where a direction from the middle of a cube meets its surface: the number of the face, and normalised coordinates there (CUDA programming
+/// guide, "Cubemap Textures"). Of axes that are equally long, z comes before y and y before x.
+pub fn cube_face(direction: [f32; 3]) -> (u32, [f32; 2]) {
+    let [x, y, z] = direction;
+    let (face, long, s, t) = if z.abs() >= x.abs() && z.abs() >= y.abs() {
+        if z.is_sign_negative() { (5, z, -x, -y) } else { (4, z, x, -y) }
+    } else if y.abs() >= x.abs() {
+        if y.is_sign_negative() { (3, y, x, -z) } else { (2, y, x, z) }
+    } else if x.is_sign_negative() {
+        (1, x, z, -y)
+    } else {
+        (0, x, -z, -y)
+    };
+    (face, [s, t].map(|along| (along / long.abs() + 1.0) / 2.0))
 }
 
 /// An unsigned channel of `bits` (8 or 16) as a fraction of its range, 0 to 1.
@@ -188,6 +213,17 @@ mod tests {
         // An edge is as in one dimension; 127 * 128 is 63.5 in 256ths, which is 64.
         assert_eq!(blend_square([2.0, 4.0, 9.0, 9.0], 64, 0), 2.5);
         assert_eq!(blend_square([1000.0, 1000.0, 1000.0, 0.0], 127, 128), 750.0);
+    }
+
+    #[test]
+    fn directions_meet_the_faces_of_a_cube() {
+        assert_eq!(cube_face([2.0, 1.0, 0.5]), (0, [0.375, 0.25]));
+        assert_eq!(cube_face([-2.0, 1.0, 0.5]), (1, [0.625, 0.25]));
+        assert_eq!(cube_face([0.5, 4.0, 1.0]), (2, [0.5625, 0.625]));
+        assert_eq!(cube_face([0.5, -4.0, 1.0]), (3, [0.5625, 0.375]));
+        assert_eq!(cube_face([1.0, 1.0, 4.0]), (4, [0.625, 0.375]));
+        assert_eq!(cube_face([1.0, 1.0, -4.0]), (5, [0.375, 0.375]));
+        assert_eq!([[1.0; 3], [1.0, 1.0, 0.0]].map(|direction| cube_face(direction).0), [4, 2]);
     }
 
     #[test]

@@ -2,7 +2,6 @@
 use warploom_exec::fault::AccessKind;
 use warploom_exec::texture::{AddressMode, Channel, Sampler, Texels};
 
-use super::not_supported;
 use crate::array::{Format, array_flags};
 use crate::device::attribute;
 use crate::driver::Driver;
@@ -48,6 +47,7 @@ pub mod SamplerFlags {
     pub const READ_AS_INTEGER: u32 = 0x01;
     pub const NORMALIZED_COORDINATES: u32 = 0x02;
     pub const SRGB: u32 = 0x10;
+    pub const SEAMLESS_CUBEMAP: u32 = 0x40;
     pub const KNOWN: u32 = 0x01 | 0x02 | 0x10 | 0x20 | 0x40;
 }
 
@@ -148,15 +148,12 @@ impl Driver {
                 let known = array.descriptor();
                 let (layered, cube) =
                     (known.flags & array_flags::LAYERED != 0, known.flags & array_flags::CUBEMAP != 0);
-                if layered || cube {
-                    return Err(not_supported("a texture of a layered array or a cube map"));
-                }
                 let narrow = |extent: u64| u32::try_from(extent).unwrap_or(u32::MAX);
                 let pitch = known.width * array.element_bytes();
                 Ok(Texels {
                     address: array.address(),
                     size: [narrow(known.width), narrow(known.height.max(1)), narrow(known.depth.max(1))],
-                    dimensions: 1 + u8::from(known.height > 0) + u8::from(known.depth > 0),
+                    dimensions: 1 + u8::from(known.height > 0) + u8::from(known.depth > 0 && !layered && !cube),
                     pitch,
                     slice: pitch * known.height.max(1),
                     channel: channel(known.format),

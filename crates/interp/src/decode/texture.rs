@@ -1,5 +1,5 @@
-//! Texture and surface instructions (PTX ISA 9.7.10, 9.7.11) of one, two and three dimensions, without layers, mip levels, offsets
-//! and comparison of depths.
+//! Texture and surface instructions (PTX ISA 9.7.10, 9.7.11), without samples of one texel, gradients, offsets and comparison of depths.
+//! Textures have one mip level, so that whichever a kernel names is the base.
 
 use warploom_ptx::ir::{
     FunctionKind, Geometry, MipLevel, OpaqueRef, Operand, Query, Reg, ScalarType, SurfaceClamp, TextureOp,
@@ -9,6 +9,14 @@ use super::{Decoded, Decoder, Refused, Variable};
 use crate::isa::Op;
 use crate::memory::Slot;
 use crate::ops::texture::{self, Coordinates, Extent, Object, Results, SurfaceSite, TextureSite};
+
+/// Where the coordinates of an access are.
+struct Rows {
+    /// The number of the layer, unsigned.
+    layer: Option<u32>,
+    /// x, y and z, as many as there are.
+    rows: Vec<u32>,
+}
 
 impl Decoder<'_> {
     pub(super) fn texture(&mut self, op: &TextureOp) -> Decoded {
@@ -23,7 +31,7 @@ impl Decoder<'_> {
                 texture,
                 sampler: None,
                 coords,
-                level: MipLevel::Base,
+                level: MipLevel::Base | MipLevel::Level(_),
                 offset: None,
                 depth_compare: None,
             } => {
@@ -33,14 +41,20 @@ impl Decoder<'_> {
                     ScalarType::F16x2 => Results::Pairs,
                     _ => return Err(Refused::Unsupported),
                 };
-                let rows = self.coordinates(*geometry, coords)?;
-                let coordinates = match coord_ty {
-                    ScalarType::F32 => Coordinates::Float(rows),
-                    ScalarType::S32 => Coordinates::Integer(rows),
+                let Rows { layer, rows } = self.coordinates(*geometry, coords)?;
+                let coordinates = match (coord_ty, geometry) {
+                    (ScalarType::F32, Geometry::Cube | Geometry::ACube) => {
+                        Coordinates::Direction(rows.try_into().map_err(|_| Refused::Unsupported)?)
+                    }
+                    (ScalarType::F32, _) => Coordinates::Float(rows),
+                    (ScalarType::S32, Geometry::D1 | Geometry::D2 | Geometry::D3 | Geometry::A1 | Geometry::A2) => {
+                        Coordinates::Integer(rows)
+                    }
                     _ => return Err(Refused::Unsupported),
                 };
                 let site = TextureSite {
                     texture: self.object(*texture)?,
+                    layer,
                     coordinates,
                     gather: *gather,
                     results,
@@ -87,8 +101,8 @@ impl Decoder<'_> {
         size: u32,
         slots: Vec<Slot>,
     ) -> Decoded<u32> {
-        let coordinates = self.coordinates(geometry, coords)?;
-        let site = SurfaceSite { surface: self.object(surface)?, coordinates, clamp, size, slots };
+        let Rows { layer, rows } = self.coordinates(geometry, coords)?;
+        let site = SurfaceSite { surface: self.object(surface)?, layer, coordinates: rows, clamp, size, slots };
         if site.bytes() > 16 {
             return Err(Refused::Unsupported);
         }
@@ -109,12 +123,14 @@ impl Decoder<'_> {
         })
     }
 
-    /// The rows of x, y and z, as many as there are.
-    fn coordinates(&mut self, geometry: Geometry, coords: &[Operand]) -> Decoded<Vec<u32>> {
-        match geometry {
-            Geometry::D1 | Geometry::D2 | Geometry::D3 => Ok(coords.iter().map(|&coord| self.word(coord)).collect()),
-            _ => Err(Refused::Unsupported),
+    /// The rows of the coordinates.
+    fn coordinates(&mut self, geometry: Geometry, coords: &[Operand]) -> Decoded<Rows> {
+        if matches!(geometry, Geometry::D2ms | Geometry::A2ms) {
+            return Err(Refused::Unsupported);
         }
+        let mut rows: Vec<u32> = coords.iter().map(|&coord| self.word(coord)).collect();
+        let layer = (geometry.leading() == 1).then(|| rows.remove(0));
+        Ok(Rows { layer, rows })
     }
 
     fn slots(&self, regs: &[Reg]) -> Decoded<Vec<Slot>> {

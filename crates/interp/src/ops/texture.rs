@@ -8,10 +8,11 @@ use warploom_exec::fault::{AccessKind, FaultKind};
 use warploom_exec::texture::{AddressMode, Channel, Sampler, Texels, Texture};
 use warploom_numerics::Rounding;
 use warploom_numerics::format::{F16, narrow, widen};
-use warploom_numerics::texture::{Axis, Outside, blend, blend_square, from_srgb, signed_fraction, unsigned_fraction};
+use warploom_numerics::texture::{
+    Axis, CUBE_FACES, Outside, blend, blend_square, cube_face, from_srgb, signed_fraction, unsigned_fraction,
+};
 use warploom_ptx::ir::SurfaceClamp;
 
-use crate::frame::Frame;
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::{Slot, StateSpace};
 use crate::program::Inst;
@@ -34,6 +35,8 @@ pub(crate) enum Coordinates {
     Float(Vec<u32>),
     /// Texels.
     Integer(Vec<u32>),
+    /// From the middle of a cube to its surface.
+    Direction([u32; 3]),
 }
 
 /// How the four results fill registers.
@@ -51,6 +54,8 @@ pub(crate) enum Results {
 #[derive(Clone, Debug)]
 pub(crate) struct TextureSite {
     pub(crate) texture: Object,
+    /// The row of the layer's number; of cubes, which of them.
+    pub(crate) layer: Option<u32>,
     pub(crate) coordinates: Coordinates,
     /// The channel that `tld4` gathers.
     pub(crate) gather: Option<u8>,
@@ -70,6 +75,8 @@ pub(crate) enum Extent {
 #[derive(Clone, Debug)]
 pub(crate) struct SurfaceSite {
     pub(crate) surface: Object,
+    /// The row of the layer's number; faces of cubes are layers.
+    pub(crate) layer: Option<u32>,
     pub(crate) coordinates: Vec<u32>,
     pub(crate) clamp: SurfaceClamp,
     /// Bytes of one element.
@@ -217,18 +224,18 @@ impl Machine<'_> {
 
     /// What one lane reads from a texture.
     fn sampled(&mut self, texture: &Texture, site: &TextureSite, lane: usize) -> Result<[u32; 4], FaultKind> {
-        let axis = |index: usize| Axis {
-            size: texture.texels.size[index],
-            outside: match texture.sampler.address[index] {
-                AddressMode::Wrap => Outside::Wrap,
-                AddressMode::Clamp => Outside::Clamp,
-                AddressMode::Mirror => Outside::Mirror,
-                AddressMode::Border => Outside::Border,
-            },
-            normalized: texture.sampler.normalized,
-        };
-        let mut texel = [Some(0); 3];
+        let layer = site.layer.map(|row| self.frame.r32[row as usize][lane]);
+        let layers = if texture.texels.layered { texture.texels.size[2] } else { 1 };
+        // Past the last layer is the last (CUDA programming guide, "Layered Textures").
+        let mut texel = [Some(0), Some(0), Some(layer.map_or(0, |layer| layer.min(layers - 1)))];
         match &site.coordinates {
+            Coordinates::Direction(rows) => {
+                let direction = rows.map(|row| f32::from_bits(self.frame.r32[row as usize][lane]));
+                let (face, at) = cube_face(direction);
+                let cube = layer.map_or(0, |layer| layer.min((layers / CUBE_FACES).saturating_sub(1)));
+                let slice = Some((cube * CUBE_FACES + face).min(texture.texels.size[2] - 1));
+                return self.sampled_at(texture, site.gather, &at, slice);
+            }
             // Texels are named without the sampler: outside there is nothing, whatever the address mode.
             Coordinates::Integer(rows) => {
                 for (index, &row) in rows.iter().enumerate() {
@@ -240,35 +247,60 @@ impl Machine<'_> {
                 }
             }
             Coordinates::Float(rows) => {
-                let coordinate = |frame: &Frame, row: u32| f32::from_bits(frame.r32[row as usize][lane]);
-                if let Some(channel) = site.gather {
-                    let (x, _) = axis(0).between(coordinate(&self.frame, rows[0]));
-                    let (y, _) =
-                        rows.get(1).map_or(([Some(0); 2], 0), |&row| axis(1).between(coordinate(&self.frame, row)));
-                    // Counter-clockwise from the lower left (PTX ISA 9.7.10.4).
-                    let mut gathered = [0; 4];
-                    let corners = [[x[0], y[1]], [x[1], y[1]], [x[1], y[0]], [x[0], y[0]]];
-                    for (out, [x, y]) in gathered.iter_mut().zip(corners) {
-                        *out = self.texel(texture, [x, y, Some(0)])?[usize::from(channel & 3)];
-                    }
-                    return Ok(gathered);
+                let mut at = [0.0; 3];
+                for (at, &row) in at.iter_mut().zip(rows) {
+                    *at = f32::from_bits(self.frame.r32[row as usize][lane]);
                 }
-                if texture.sampler.linear && interpolates(texture) {
-                    let mut pairs = [([Some(0); 2], 0); 3];
-                    for (index, &row) in rows.iter().enumerate() {
-                        pairs[index] = axis(index).between(coordinate(&self.frame, row));
-                    }
-                    // One dimension is sampled as one row of two, at its edge: with a border in y, half of what comes out is border.
-                    let row = rows.len() == 1 && texture.sampler.address[1] == AddressMode::Border;
-                    if row {
-                        pairs[1] = axis(1).between(0.0);
-                    }
-                    return self.interpolated(texture, &pairs, rows.len() + usize::from(row));
-                }
-                for (index, &row) in rows.iter().enumerate() {
-                    texel[index] = axis(index).nearest(coordinate(&self.frame, row));
-                }
+                return self.sampled_at(texture, site.gather, &at[..rows.len()], texel[2]);
             }
+        }
+        self.texel(texture, texel)
+    }
+
+    /// What is read at coordinates of one to three dimensions, as the sampler says; of fewer than three, in a slice.
+    fn sampled_at(
+        &mut self,
+        texture: &Texture,
+        gather: Option<u8>,
+        at: &[f32],
+        slice: Option<u32>,
+    ) -> Result<[u32; 4], FaultKind> {
+        let axis = |index: usize| Axis {
+            size: texture.texels.size[index],
+            outside: match texture.sampler.address[index] {
+                AddressMode::Wrap => Outside::Wrap,
+                AddressMode::Clamp => Outside::Clamp,
+                AddressMode::Mirror => Outside::Mirror,
+                AddressMode::Border => Outside::Border,
+            },
+            normalized: texture.sampler.normalized,
+        };
+        if let Some(channel) = gather {
+            let (x, _) = axis(0).between(at[0]);
+            let (y, _) = at.get(1).map_or(([Some(0); 2], 0), |&y| axis(1).between(y));
+            // Counter-clockwise from the lower left (PTX ISA 9.7.10.4).
+            let mut gathered = [0; 4];
+            let corners = [[x[0], y[1]], [x[1], y[1]], [x[1], y[0]], [x[0], y[0]]];
+            for (out, [x, y]) in gathered.iter_mut().zip(corners) {
+                *out = self.texel(texture, [x, y, slice])?[usize::from(channel & 3)];
+            }
+            return Ok(gathered);
+        }
+        if texture.sampler.linear && interpolates(texture) {
+            let mut pairs = [([Some(0); 2], 0), ([Some(0); 2], 0), ([slice; 2], 0)];
+            for (index, &coordinate) in at.iter().enumerate() {
+                pairs[index] = axis(index).between(coordinate);
+            }
+            // One dimension is sampled as one row of two, at its edge: with a border in y, half of what comes out is border.
+            let row = at.len() == 1 && texture.sampler.address[1] == AddressMode::Border;
+            if row {
+                pairs[1] = axis(1).between(0.0);
+            }
+            return self.interpolated(texture, &pairs, at.len() + usize::from(row));
+        }
+        let mut texel = [Some(0), Some(0), slice];
+        for (index, &coordinate) in at.iter().enumerate() {
+            texel[index] = axis(index).nearest(coordinate);
         }
         self.texel(texture, texel)
     }
@@ -287,16 +319,21 @@ impl Machine<'_> {
             *color = self.texel(texture, at)?.map(|bits| f64::from(f32::from_bits(bits)));
         }
         let [(_, x), (_, y), (_, z)] = *pairs;
-        let value = |channel: usize| match (dimensions, corners.map(|corner| corner[channel])) {
-            (1, [first, second, ..]) => blend(first, second, x),
-            (2, [a, b, c, d, ..]) => blend_square([a, b, c, d], x, y),
-            (_, corners) => {
-                let edge = |first: usize| blend(corners[first], corners[first + 1], x);
-                let side = |first: usize| blend(edge(first), edge(first + 2), y);
-                blend(side(0), side(4), z)
-            }
-        };
-        Ok(std::array::from_fn(|channel| (value(channel) as f32).to_bits()))
+        let mut blended = [0; 4];
+        for (channel, out) in blended.iter_mut().enumerate().take(texture.texels.channels as usize) {
+            let at = |corner: usize| corners[corner][channel];
+            let value = match dimensions {
+                1 => blend(at(0), at(1), x),
+                2 => blend_square([at(0), at(1), at(2), at(3)], x, y),
+                _ => {
+                    let edge = |first: usize| blend(at(first), at(first + 1), x);
+                    let side = |first: usize| blend(edge(first), edge(first + 2), y);
+                    blend(side(0), side(4), z)
+                }
+            };
+            *out = (value as f32).to_bits();
+        }
+        Ok(blended)
     }
 
     /// The channels of one texel as bits of numbers or as integers, or the border where a coordinate has none.
@@ -326,7 +363,8 @@ impl Machine<'_> {
             i64::from(surface.size[2]) - 1,
         ];
         let mut at = [0; 3];
-        for (index, &row) in site.coordinates.iter().enumerate() {
+        let dimensions = site.coordinates.iter().enumerate();
+        for (index, &row) in dimensions.chain(site.layer.as_ref().map(|row| (2, row))) {
             let coordinate = i64::from(self.frame.r32[row as usize][lane] as i32);
             at[index] = match site.clamp {
                 _ if (0..=limits[index]).contains(&coordinate) => coordinate,
@@ -334,7 +372,7 @@ impl Machine<'_> {
                 SurfaceClamp::Zero => return Ok(None),
                 _ => {
                     return Err(FaultKind::OutsideSurface {
-                        dimension: ["x", "y", "z"][index],
+                        dimension: if index == 2 && site.layer.is_some() { "layer" } else { ["x", "y", "z"][index] },
                         coordinate,
                         size: bytes as u64,
                         kind,
