@@ -1,8 +1,62 @@
-//! The call graph: which functions call themselves, directly or through others.
+//! The call graph: which functions a kernel can reach, and which call themselves, directly or through others.
 
-use super::{FunctionId, Module};
+use std::collections::{BTreeSet, HashMap};
+
+use super::{
+    AddressTarget, CallTarget, Function, FunctionId, Module, Op, Param, Prototype, PrototypeId, RelocationTarget,
+};
 
 impl Module {
+    /// The functions that running `root` can reach, `root` first: through calls, through addresses taken, and through addresses that anything
+    /// in the module has put into memory, such as another kernel or the host, if they have the shape that an indirect call asks for.
+    pub fn reachable(&self, root: FunctionId) -> Vec<FunctionId> {
+        let mut seen = vec![false; self.functions.len()];
+        let mut order = vec![root];
+        seen[root.0 as usize] = true;
+        let mut next = 0;
+        let mut indirect = Indirect::default();
+        while next < order.len() {
+            let function = &self.functions[order[next].0 as usize];
+            next += 1;
+            let Some(body) = &function.body else { continue };
+            let relocated = body.globals.iter().flat_map(|g| &self.globals[g.0 as usize].relocations);
+            let addressed = relocated.filter_map(|r| match r.target {
+                RelocationTarget::Function(f) => Some(f),
+                RelocationTarget::Global(_) => None,
+            });
+            let unknown = indirect.targets(self, function);
+            for callee in body.callees.iter().copied().chain(addressed).chain(unknown) {
+                if !std::mem::replace(&mut seen[callee.0 as usize], true) {
+                    order.push(callee);
+                }
+            }
+        }
+        order
+    }
+
+    /// The functions that can be called other than by name: their address is an initial value, or code takes it.
+    pub fn addressed_functions(&self) -> BTreeSet<FunctionId> {
+        let relocations = self.globals.iter().flat_map(|global| &global.relocations);
+        let mut found: BTreeSet<FunctionId> = relocations
+            .filter_map(|relocation| match relocation.target {
+                RelocationTarget::Function(id) => Some(id),
+                RelocationTarget::Global(_) => None,
+            })
+            .collect();
+        for inst in self.functions.iter().filter_map(|function| function.body.as_ref()).flat_map(|body| &body.insts) {
+            match &inst.op {
+                Op::AddressOf { target: AddressTarget::Function(id), .. } => _ = found.insert(*id),
+                Op::Call { target, .. } => {
+                    if let CallTarget::Indirect { candidates, .. } = &**target {
+                        found.extend(candidates);
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
     /// The functions in groups that call each other, callees before their callers (Tarjan's strongly connected components). A
     /// function alone in its group can be taken into its callers unless [`Module::is_recursive`] says that it calls itself.
     ///
@@ -64,4 +118,41 @@ impl Module {
     fn callees(&self, function: usize) -> &[FunctionId] {
         self.functions[function].body.as_ref().map_or(&[], |body| &body.callees)
     }
+}
+
+/// The functions that indirect calls can mean, found once for each shape.
+#[derive(Default)]
+struct Indirect {
+    addressed: Option<BTreeSet<FunctionId>>,
+    by_shape: HashMap<PrototypeId, Vec<FunctionId>>,
+}
+
+impl Indirect {
+    /// What the indirect calls of a function can mean, without those that have a list of candidates.
+    fn targets(&mut self, module: &Module, function: &Function) -> Vec<FunctionId> {
+        // Only a module with prototypes has such calls.
+        let insts = function.body.iter().filter(|_| !module.prototypes.is_empty()).flat_map(|body| &body.insts);
+        let mut found = Vec::new();
+        for inst in insts {
+            let Op::Call { target, .. } = &inst.op else { continue };
+            let CallTarget::Indirect { prototype, candidates, .. } = &**target else { continue };
+            if candidates.is_empty() && !self.by_shape.contains_key(prototype) {
+                let shape = &module.prototypes[prototype.0 as usize];
+                let addressed = self.addressed.get_or_insert_with(|| module.addressed_functions());
+                let alike = |id: &FunctionId| fits(&module.functions[id.0 as usize], shape);
+                let targets: Vec<FunctionId> = addressed.iter().copied().filter(alike).collect();
+                found.extend(&targets);
+                self.by_shape.insert(*prototype, targets);
+            }
+        }
+        found
+    }
+}
+
+/// Whether a function has as many parameters and return values as a shape, each of the same size.
+fn fits(function: &Function, shape: &Prototype) -> bool {
+    let alike = |given: &[Param], asked: &[Param]| {
+        given.iter().map(|param| param.size).eq(asked.iter().map(|param| param.size))
+    };
+    alike(&function.params, &shape.params) && alike(&function.returns, &shape.returns)
 }

@@ -402,31 +402,6 @@ impl Module {
         self.globals.iter().position(|g| g.name == name).map(|i| GlobalId(i as u32))
     }
 
-    /// The functions that running `root` can reach, `root` first: through calls and addresses taken.
-    pub fn reachable(&self, root: FunctionId) -> Vec<FunctionId> {
-        let mut seen = vec![false; self.functions.len()];
-        let mut order = vec![root];
-        seen[root.0 as usize] = true;
-        let mut next = 0;
-        while next < order.len() {
-            let function = &self.functions[order[next].0 as usize];
-            next += 1;
-            let relocated =
-                function.body.iter().flat_map(|b| &b.globals).flat_map(|g| &self.globals[g.0 as usize].relocations);
-            let addressed = relocated.filter_map(|r| match r.target {
-                RelocationTarget::Function(f) => Some(f),
-                RelocationTarget::Global(_) => None,
-            });
-            let called = function.body.iter().flat_map(|b| &b.callees).copied();
-            for callee in called.chain(addressed) {
-                if !std::mem::replace(&mut seen[callee.0 as usize], true) {
-                    order.push(callee);
-                }
-            }
-        }
-        order
-    }
-
     /// Places the shared variables that `kernel` can touch: in the order of their declaration, each at its alignment.
     pub fn shared_layout(&self, kernel: FunctionId) -> SharedLayout {
         let mut used: Vec<GlobalId> = self

@@ -6,13 +6,13 @@
 
 use crate::ir::{
     Address, AddressTarget, Base, Body, CallArg, CallTarget, Function, FunctionId, FunctionKind, Inst, Module, Op,
-    Operand, Param, Reg, RegDecl, RelocationTarget, ScalarType, Space, Storage, TypeClass,
+    Operand, Param, Reg, RegDecl, ScalarType, Space, Storage, TypeClass,
 };
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Promotes the scalar parameters of every device function, and the variables that calls pass.
 pub fn promote_parameters(module: &mut Module) {
-    let addressed = addressed(module);
+    let addressed = module.addressed_functions();
     for index in 0..module.functions.len() {
         let Some(mut body) = module.functions[index].body.take() else { continue };
         let fixed = addressed.contains(&FunctionId(index as u32));
@@ -24,29 +24,6 @@ pub fn promote_parameters(module: &mut Module) {
         }
         module.functions[index].body = Some(body);
     }
-}
-
-/// The functions that can be called other than by name.
-fn addressed(module: &Module) -> HashSet<FunctionId> {
-    let relocations = module.globals.iter().flat_map(|global| &global.relocations);
-    let mut found: HashSet<FunctionId> = relocations
-        .filter_map(|relocation| match relocation.target {
-            RelocationTarget::Function(id) => Some(id),
-            RelocationTarget::Global(_) => None,
-        })
-        .collect();
-    for inst in module.functions.iter().filter_map(|function| function.body.as_ref()).flat_map(|body| &body.insts) {
-        match &inst.op {
-            Op::AddressOf { target: AddressTarget::Function(id), .. } => _ = found.insert(*id),
-            Op::Call { target, .. } => {
-                if let CallTarget::Indirect { candidates, .. } = &**target {
-                    found.extend(candidates);
-                }
-            }
-            _ => {}
-        }
-    }
-    found
 }
 
 /// A scalar in the parameter frame.
