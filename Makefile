@@ -9,7 +9,7 @@ RELEASE  = $(TARGET)/release
 BUILD    = build
 RUNTIMES = --package warploom-cudart12 --package warploom-cudart13
 
-.PHONY: all demo test lint unit fuzz sweep suite bench install clean
+.PHONY: all demo test lint unit fuzz sweep suite test-samples bench install clean
 
 all: release
 
@@ -68,6 +68,11 @@ $(BUILD)/suite/bench: $(wildcard benches/suite/*.cpp benches/suite/*.h benches/s
 	sh benches/suite/tools/make_ptx.sh
 	@mkdir -p $(@D)
 	$(MAKE) --no-print-directory -C benches/suite BUILD=$(abspath $(@D))
+
+# NVIDIA's published samples that are known to pass (tests/samples), built with its compiler: fetches both. Not part of `make test`.
+test-samples: release
+	@scripts/need.sh git make g++ python3-venv freeglut3-dev
+	/usr/bin/python3 tests/samples/run.py $(BUILD)/samples --warploom $(RELEASE)/warploom $(SAMPLES_ARGS)
 
 bench: release $(BUILD)/suite/bench
 	$(CARGO) bench --workspace

@@ -18,6 +18,7 @@ package_of() {
 
 present() {
   case $1 in
+    freeglut3-dev) [ -e /usr/include/GL/freeglut.h ] ;;
     libllvm19) ls /usr/lib/*/libLLVM.so.19.1 >/dev/null 2>&1 ;;
     libomp-19) ls /usr/lib/llvm-19/lib/libomp.so >/dev/null 2>&1 ;;
     python3-numpy) /usr/bin/python3 -c 'import numpy' 2>/dev/null ;;
