@@ -112,7 +112,7 @@ impl Watch {
         attention.busy.store(true, Ordering::SeqCst);
         attention.lower();
         if self.asleep.load(Ordering::SeqCst) {
-            self.alarm.notify_one();
+            self.alarm.notify(1);
         }
     }
 
@@ -180,10 +180,10 @@ impl Watch {
     pub(crate) fn close(&self, own: u32, limit: Duration) {
         let start = Instant::now();
         self.close.store(own, Ordering::SeqCst);
-        self.alarm.nudge();
+        self.alarm.notify_all();
         while self.close.load(Ordering::SeqCst) != CLOSED && start.elapsed() < limit {
             std::thread::sleep(Duration::from_micros(100));
-            self.alarm.nudge();
+            self.alarm.notify_all();
         }
     }
 
@@ -212,6 +212,6 @@ impl Watch {
     /// Ends the clock.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
-        self.alarm.notify_one();
+        self.alarm.notify(1);
     }
 }

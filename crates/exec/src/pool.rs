@@ -34,6 +34,8 @@ const SHORTEST_REST: Duration = Duration::from_micros(20);
 const LONGEST_REST: Duration = Duration::from_millis(1);
 /// How late the system may wake a worker: the last part of a kernel's sleep is waited for awake.
 const WAKING: Duration = Duration::from_micros(20);
+/// Workers that one thread wakes for a grid: waking one takes microseconds, and it is up only tens of microseconds later.
+const WOKEN: u32 = 4;
 /// Looks at waiting work before the first rest.
 const EAGER_ROUNDS: u32 = 200;
 
@@ -157,21 +159,18 @@ impl Pool {
         if let Some(variant) = launch.kernel.variant(&launch) {
             launch.kernel = variant;
         }
-        let restricted = launch.workers.is_restricted();
         assert!(launch.workers.count(threads) != 0, "a grid has workers");
         let grid = Grid::new(launch, threads, urgent, shared.watch.clone(), overdue);
-        assert!(grid.units() != 0, "a grid has CTAs");
+        let units = u32::try_from(grid.units()).unwrap_or(u32::MAX);
+        assert!(units != 0, "a grid has CTAs");
         let run = Arc::new(Run::new(grid, threads, shared.options.report.clone(), done));
         {
             let mut queue = shared.queue();
             queue.list(&run);
-            queue.push(Entry::Grid(run.clone()), urgent, &shared.watch);
+            queue.push_grid(&run, &shared.watch);
         }
-        self.wake(urgent);
-        if restricted {
-            // The one that was woken may be none of them.
-            shared.work.notify_all();
-        }
+        self.begin(urgent);
+        shared.wake_for(&run, WOKEN.min(units));
         RunningGrid(run)
     }
 
@@ -192,14 +191,15 @@ impl Pool {
 
     fn enqueue(&self, entry: Entry, urgent: bool) {
         self.shared.queue().push(entry, urgent, &self.shared.watch);
-        self.wake(urgent);
+        self.begin(urgent);
+        self.shared.work.notify(1);
     }
 
-    fn wake(&self, urgent: bool) {
+    /// Something has been put into the queue: starts the workers if this is the first of all, and gets their attention if it is urgent.
+    fn begin(&self, urgent: bool) {
         if !self.shared.started.load(Ordering::Acquire) {
             self.start();
         }
-        self.shared.work.notify_one();
         if urgent {
             self.shared.watch.raise_all();
         }
@@ -330,12 +330,11 @@ impl Shared {
         self.queue().pop(worker, &self.watch)
     }
 
-    /// Puts a grid that has work into the queue, unless it is there. One that was found to wait goes behind all others, so that an
-    /// urgent grid does not keep out what it waits for.
+    /// Puts a grid that has work into the queue, unless it is there.
     fn offer(&self, run: &Arc<Run>) {
         if run.is_done() {
             if run.listed.load(Ordering::Relaxed) != UNLISTED {
-                self.queue().unlist(run);
+                self.queue().unlist(run, &self.watch);
             }
             return;
         }
@@ -347,11 +346,17 @@ impl Shared {
             if run.grid.queued.load(Ordering::Relaxed) {
                 return;
             }
-            queue.push(Entry::Grid(run.clone()), run.grid.urgent && !run.waits.load(Ordering::Relaxed), &self.watch);
+            queue.push_grid(run, &self.watch);
         }
+        self.wake_for(run, 1);
+    }
+
+    /// Wakes so many workers, of which the first ones may work on a grid that has been put into the queue.
+    fn wake_for(&self, run: &Run, count: u32) {
         match run.grid.launch.workers.is_restricted() {
+            // The one that would be woken may be none of them.
             true => self.work.notify_all(),
-            false => self.work.notify_one(),
+            false => self.work.notify(count),
         }
     }
 
@@ -428,10 +433,11 @@ impl Shared {
 
     /// Works on a grid for a while.
     fn work_on(&self, run: &Arc<Run>, worker: &mut Worker) -> Served {
-        if run.has_work_for_more() {
-            // Two wake for each that wakes: the whole pool is up after a few rounds.
+        let more = run.work_for_more(WOKEN);
+        if more != 0 {
+            // Each that wakes wakes some more: the whole pool is up after a few rounds.
             self.offer(run);
-            self.work.notify_one();
+            self.wake_for(run, more);
         } else {
             self.wake_another();
         }
@@ -478,7 +484,7 @@ impl Shared {
     /// If there is more to do than this worker takes, another one should wake.
     fn wake_another(&self) {
         if self.watch.waiting() != 0 {
-            self.work.notify_one();
+            self.work.notify(1);
         }
     }
 

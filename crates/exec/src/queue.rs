@@ -34,13 +34,24 @@ impl Queue {
         self.count(watch);
     }
 
+    /// Adds a grid that has work. One that was found to wait goes behind all others, so that an urgent grid does not keep out what it
+    /// waits for.
+    pub(crate) fn push_grid(&mut self, run: &Arc<Run>, watch: &Watch) {
+        self.push(Entry::Grid(run.clone()), run.grid.urgent && !run.waits.load(Ordering::Relaxed), watch);
+    }
+
     /// Takes the entry whose turn it is, of those that a worker may take; `None` for a thread that may take any.
     pub(crate) fn pop(&mut self, worker: Option<u32>, watch: &Watch) -> Option<Entry> {
         let entry = first_for(&mut self.urgent, worker).or_else(|| first_for(&mut self.others, worker))?;
-        // In this order, so that no grid takes its own entry for somebody else's.
-        self.count(watch);
-        if let Entry::Grid(run) = &entry {
-            run.grid.queued.store(false, Ordering::Release);
+        match &entry {
+            // Back at once: others that wake for it find it there.
+            Entry::Grid(run) if run.work_for_more(1) != 0 => self.push_grid(run, watch),
+            Entry::Grid(run) => {
+                // In this order, so that no grid takes its own entry for somebody else's.
+                self.count(watch);
+                run.grid.queued.store(false, Ordering::Release);
+            }
+            Entry::Task(_) | Entry::Condition(..) => self.count(watch),
         }
         Some(entry)
     }
@@ -55,8 +66,19 @@ impl Queue {
         self.runs.push(run.clone());
     }
 
-    /// Forgets a grid that has ended.
-    pub(crate) fn unlist(&mut self, run: &Run) {
+    /// Forgets a grid that has ended. What the queue still holds of it goes too if it lies at the end, so that grids which threads of the
+    /// program have run do not pile up there.
+    pub(crate) fn unlist(&mut self, run: &Run, watch: &Watch) {
+        if run.grid.queued.load(Ordering::Relaxed) {
+            let is_it = |entry: &Entry| matches!(entry, Entry::Grid(other) if std::ptr::eq(&**other, run));
+            for entries in [&mut self.urgent, &mut self.others] {
+                if entries.back().is_some_and(is_it) {
+                    entries.pop_back();
+                    run.grid.queued.store(false, Ordering::Release);
+                }
+            }
+            self.count(watch);
+        }
         let index = run.listed.swap(UNLISTED, Ordering::Relaxed);
         if index != UNLISTED {
             self.runs.swap_remove(index);

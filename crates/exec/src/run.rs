@@ -168,10 +168,14 @@ impl Run {
         self.counts.parked.count.load(Ordering::SeqCst) != 0 || self.can_issue()
     }
 
-    /// Whether more than one worker would find something to do.
-    pub(crate) fn has_work_for_more(&self) -> bool {
-        self.counts.parked.count.load(Ordering::Relaxed) > 1
-            || self.counts.issued.next.load(Ordering::Relaxed) + 1 < self.units
+    /// How many workers, besides one, would find something to do: `limit` if there are more.
+    pub(crate) fn work_for_more(&self, limit: u32) -> u32 {
+        if !self.has_work() {
+            return 0;
+        }
+        let parked = self.counts.parked.count.load(Ordering::Relaxed) as u64;
+        let fresh = self.units.saturating_sub(self.counts.issued.next.load(Ordering::Relaxed));
+        (parked + fresh).saturating_sub(1).min(u64::from(limit)) as u32
     }
 
     pub(crate) fn is_done(&self) -> bool {

@@ -1,11 +1,13 @@
 //! Waiting for a condition that other threads make true: an event count.
 //!
-//! The waker changes the condition, then calls [`Signal::notify_one`] or [`Signal::notify_all`]; with nobody asleep that
+//! The waker changes the condition, then calls [`Signal::notify`] or [`Signal::notify_all`]; with nobody asleep that
 //! is two atomic operations. The sleeper takes [`Signal::epoch`], looks at the condition, then waits for that epoch to
 //! pass, so that no change is missed.
+//!
+//! Sleepers wait on the epoch itself (`futex(2)`): nobody takes a lock, so that many who are woken at once do not queue for one, and a
+//! thread that was interrupted anywhere can wake others.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 #[derive(Default)]
@@ -14,8 +16,6 @@ pub(crate) struct Signal {
     /// Threads that look at the epoch all the time: they need no waking.
     spinners: AtomicU32,
     sleepers: AtomicU32,
-    mutex: Mutex<()>,
-    condvar: Condvar,
 }
 
 impl Signal {
@@ -23,25 +23,19 @@ impl Signal {
         self.epoch.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn notify_one(&self) {
+    /// Wakes so many threads, those included that need no waking, or all if there are fewer.
+    pub(crate) fn notify(&self, count: u32) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
-        if self.spinners.load(Ordering::SeqCst) == 0 && self.sleepers.load(Ordering::SeqCst) != 0 {
-            drop(self.mutex.lock().unwrap_or_else(PoisonError::into_inner));
-            self.condvar.notify_one();
+        let asleep = count.saturating_sub(self.spinners.load(Ordering::SeqCst));
+        if asleep != 0 && self.sleepers.load(Ordering::SeqCst) != 0 {
+            futex_wake(&self.epoch, asleep);
         }
-    }
-
-    /// Wakes sleepers without the lock: one that is just going to sleep may miss it, so it is to be done again.
-    pub(crate) fn nudge(&self) {
-        self.epoch.fetch_add(1, Ordering::SeqCst);
-        self.condvar.notify_all();
     }
 
     pub(crate) fn notify_all(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         if self.sleepers.load(Ordering::SeqCst) != 0 {
-            drop(self.mutex.lock().unwrap_or_else(PoisonError::into_inner));
-            self.condvar.notify_all();
+            futex_wake(&self.epoch, i32::MAX as u32);
         }
     }
 
@@ -59,15 +53,35 @@ impl Signal {
 
     /// Sleeps until the epoch is not `seen` any more, or the time is over.
     pub(crate) fn sleep(&self, seen: u32, timeout: Option<Duration>) {
+        let end = timeout.map(|timeout| Instant::now() + timeout);
         self.sleepers.fetch_add(1, Ordering::SeqCst);
-        let guard = self.mutex.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting = |_: &mut ()| self.epoch.load(Ordering::SeqCst) == seen;
-        match timeout {
-            None => drop(self.condvar.wait_while(guard, waiting)),
-            Some(timeout) => drop(self.condvar.wait_timeout_while(guard, timeout, waiting)),
+        while self.epoch.load(Ordering::SeqCst) == seen {
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                break;
+            }
+            futex_wait(&self.epoch, seen, left);
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+/// Sleeps if the word is `seen`, until it is woken, interrupted, or the time is over.
+fn futex_wait(word: &AtomicU32, seen: u32, timeout: Option<Duration>) {
+    let timeout = timeout.map(|timeout| libc::timespec {
+        tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
+    });
+    let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: the word outlives the call, and the timeout is null or a time that does. Why it comes back does not matter: the caller looks again.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, seen, timeout) };
+}
+
+/// Wakes so many of the threads that sleep on the word.
+fn futex_wake(word: &AtomicU32, count: u32) {
+    // SAFETY: the kernel uses the address only to find who sleeps on it.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, count) };
 }
 
 /// Looks at a condition without pause for `time` at most; whether it came true. Gives the core to other threads now and
@@ -85,5 +99,38 @@ pub(crate) fn spin_until(time: Duration, condition: impl Fn() -> bool) -> bool {
             return false;
         }
         std::thread::yield_now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn sleepers_wake_when_the_epoch_passes_or_the_time_is_over() {
+        let signal = Arc::new(Signal::default());
+        let seen = signal.epoch();
+        let start = Instant::now();
+        signal.sleep(seen, Some(Duration::from_millis(5)));
+        assert!(start.elapsed() >= Duration::from_millis(5));
+        let sleepers: Vec<_> = (0..4)
+            .map(|_| {
+                let signal = signal.clone();
+                std::thread::spawn(move || signal.sleep(seen, None))
+            })
+            .collect();
+        while signal.sleepers.load(Ordering::SeqCst) != 4 {
+            std::thread::yield_now();
+        }
+        signal.notify(1);
+        while signal.sleepers.load(Ordering::SeqCst) == 4 {
+            std::thread::yield_now();
+        }
+        signal.notify_all();
+        sleepers.into_iter().for_each(|sleeper| sleeper.join().expect("it wakes"));
+        // What has passed is not waited for.
+        signal.sleep(seen, None);
     }
 }

@@ -236,3 +236,30 @@ fn asking_for_a_marker_gets_on_where_no_worker_can_start() {
     }
     assert_eq!(count.load(Ordering::Relaxed), 100);
 }
+
+#[test]
+fn grids_that_the_program_has_run_are_forgotten_while_the_workers_are_at_work() {
+    let engine = engine(1);
+    let environment = environment();
+    let (other, stream) = (stream(&engine), stream(&engine));
+    let [open, begun] = [false; 2].map(|is| Arc::new(AtomicBool::new(is)));
+    let (gate, begins) = (open.clone(), begun.clone());
+    other.run(Weight::Heavy, move || {
+        begins.store(true, Ordering::Release);
+        while !gate.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+    });
+    while !begun.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+    let kernel = Toy::new(|_, _, _| CtaExit::Finished);
+    for _ in 0..100 {
+        stream.launch(launch(kernel.clone(), 1, &environment));
+        stream.synchronize();
+    }
+    let held = Arc::strong_count(&kernel);
+    open.store(true, Ordering::Release);
+    other.synchronize();
+    assert!(held <= 2, "{held} of 100 grids are still there");
+}
