@@ -18,7 +18,11 @@ use crate::pool::Report;
 /// CTAs that one worker may hold unfinished, as on a GPU: a grid that does not exceed it can wait for itself.
 pub(crate) const RESIDENT_PER_WORKER: u64 = 32;
 /// Most units that are claimed at once. What is claimed counts as unfinished: larger claims of some workers would keep others from any.
-const LARGEST_CHUNK: u64 = RESIDENT_PER_WORKER;
+const LARGEST_CLAIM: u64 = RESIDENT_PER_WORKER;
+/// How long a claim should take: long enough that the counters which workers share do not matter, and so short that nobody waits long at the
+/// end of the grid for a worker that had the longest units, or whose core was taken away.
+const SHORT_CLAIM: Duration = Duration::from_micros(50);
+const LONG_CLAIM: Duration = Duration::from_micros(150);
 /// [`Run::listed`] of a run that the queue does not list.
 pub(crate) const UNLISTED: usize = usize::MAX;
 
@@ -120,6 +124,33 @@ impl Wakes {
     }
 }
 
+/// How many units a thread claims at once.
+struct Pace {
+    most: u64,
+    /// When the last claim ended.
+    last: Option<Instant>,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace { most: 1, last: None }
+    }
+}
+
+impl Pace {
+    /// A claim of `count` units has ended.
+    fn note(&mut self, count: u64) {
+        let now = Instant::now();
+        if let Some(took) = self.last.replace(now).map(|last| now.duration_since(last)) {
+            if took > LONG_CLAIM {
+                self.most = (count / 2).max(1);
+            } else if took < SHORT_CLAIM && count == self.most {
+                self.most = (2 * count).min(LARGEST_CLAIM);
+            }
+        }
+    }
+}
+
 /// What one call for a CTA came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Settled {
@@ -187,15 +218,15 @@ impl Run {
             && self.counts.issued.resident.load(Ordering::Relaxed) < self.most_resident
     }
 
-    /// Claims units that nobody has begun.
-    fn claim(&self) -> Option<(u64, u64)> {
+    /// Claims units that nobody has begun, `most` at most.
+    fn claim(&self, most: u64) -> Option<(u64, u64)> {
         if !self.can_issue() {
             return None;
         }
         // The fewer are left, the fewer at once: so all workers come to the end of the grid at about the same time.
         let behind = |first: u64| {
             let left = self.units.checked_sub(first).filter(|left| *left != 0)?;
-            Some(first + (left / self.claims).clamp(1, LARGEST_CHUNK))
+            Some(first + (left / self.claims).clamp(1, most))
         };
         let next = &self.counts.issued.next;
         let first = next.fetch_update(Ordering::SeqCst, Ordering::SeqCst, behind).ok()?;
@@ -231,14 +262,21 @@ impl Run {
         let mut resume_next = false;
         let mut fruitless = 0;
         let mut wakes = Wakes::default();
+        let mut pace = Pace::default();
         loop {
-            let fresh = || self.claim().map(|(first, end)| Parked::Units(first, end));
+            let fresh = || self.claim(pace.most).map(|(first, end)| Parked::Units(first, end));
             let work = if resume_next { self.unpark().or_else(fresh) } else { fresh().or_else(|| self.unpark()) };
             resume_next = !resume_next;
             let progressed = match work {
                 None => return Stay::Exhausted,
                 Some(Parked::Cta(cta)) => self.resume(cta, worker, &mut wakes),
-                Some(Parked::Units(first, end)) => self.issue(first, end, worker, &mut wakes),
+                Some(Parked::Units(first, end)) => {
+                    let progressed = self.issue(first, end, worker, &mut wakes);
+                    if end < self.units {
+                        pace.note(end - first);
+                    }
+                    progressed
+                }
             };
             if progressed {
                 fruitless = 0;

@@ -1,13 +1,14 @@
 //! Who gets the workers: grids next to grids, urgent streams before others, those who wait for a stream beside its next operation.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use crate::toy::{Toy, engine, environment, launch, stream};
-use warploom_exec::grid::Poll;
-use warploom_exec::kernel::CtaExit;
+use warploom_exec::grid::{Grid, Poll};
+use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::stream::{Group, Stream, StreamKind, Weight};
 
 /// Works for `time` as an executor does: comes back when it is told to.
@@ -235,6 +236,48 @@ fn asking_for_a_marker_gets_on_where_no_worker_can_start() {
         assert!(start.elapsed() < Duration::from_secs(20), "{} of 100 CTAs", count.load(Ordering::Relaxed));
     }
     assert_eq!(count.load(Ordering::Relaxed), 100);
+}
+
+/// Notes how many CTAs it is given at once; each takes `time`.
+struct Batches {
+    time: Duration,
+    seen: Mutex<Vec<u64>>,
+}
+
+impl LoadedKernel for Batches {
+    fn name(&self) -> &str {
+        "batches"
+    }
+
+    fn run_ctas(&self, _: &Grid, units: Range<u64>, _: &mut Worker) -> Batch {
+        let count = units.end - units.start;
+        self.seen.lock().unwrap().push(count);
+        let start = Instant::now();
+        while start.elapsed() < self.time * count as u32 {
+            std::hint::spin_loop();
+        }
+        Batch { done: count, stopped: None }
+    }
+
+    fn run_cta(&self, _: &Grid, _: &mut Cta, _: &mut Worker) -> CtaExit {
+        CtaExit::Finished
+    }
+}
+
+#[test]
+fn many_short_ctas_are_taken_at_once_and_long_ones_one_by_one() {
+    let engine = engine(2);
+    let (stream, environment) = (stream(&engine), environment());
+    let largest = |time, ctas| {
+        let kernel = Arc::new(Batches { time, seen: Mutex::default() });
+        stream.launch(launch(kernel.clone(), ctas, &environment));
+        stream.synchronize();
+        let seen = kernel.seen.lock().unwrap();
+        assert_eq!(seen.iter().sum::<u64>(), u64::from(ctas));
+        seen.iter().copied().max()
+    };
+    assert_eq!(largest(Duration::from_millis(1), 64), Some(1));
+    assert_eq!(largest(Duration::ZERO, 100_000), Some(32));
 }
 
 #[test]
