@@ -123,8 +123,8 @@ pub struct Grid {
     pub(crate) watch: Arc<Watch>,
 }
 
-/// How long one entry of the queue may keep a worker while others wait.
-pub(crate) const SLICE: Duration = Duration::from_millis(2);
+/// How long one entry of the queue may keep a worker while others wait, from the first tick of the clock on: to the next.
+pub(crate) const SLICE: Duration = Duration::from_millis(1);
 /// How long one CTA may keep a thread from the other CTAs of its grid, which it may be waiting for in a way that looks like work.
 const TURN: Duration = Duration::from_millis(50);
 

@@ -146,8 +146,8 @@ pub struct Worker {
     pub(crate) unit: u64,
     /// State of CTAs that finished on this thread, for the next ones that start: one of each type.
     spares: Vec<(TypeId, Box<dyn Any + Send>)>,
-    /// When other work may have this thread.
-    slice_end: Instant,
+    /// When the present work was first seen to have this thread.
+    slice: Cell<Option<Instant>>,
     /// When the CTA that runs was first seen to run.
     turn: Cell<Option<Instant>>,
 }
@@ -155,8 +155,8 @@ pub struct Worker {
 impl Worker {
     pub(crate) fn new(index: u32, helps: bool, watch: &Watch) -> Worker {
         let attention = watch.enroll(!helps);
-        let slice_end = Instant::now();
-        Worker { index, attention, helps, unit: 0, spares: Vec::new(), slice_end, turn: Cell::new(None) }
+        let [slice, turn] = [const { Cell::new(None) }; 2];
+        Worker { index, attention, helps, unit: 0, spares: Vec::new(), slice, turn }
     }
 
     /// The attention word, for compiled code: as long as it reads 0, [`Grid::poll`] says [`Poll::Continue`]. It stays at its address
@@ -194,22 +194,28 @@ impl Worker {
     }
 
     pub(crate) fn start_slice(&mut self) {
-        self.slice_end = Instant::now() + SLICE;
+        self.slice.set(None);
     }
 
     /// Whether the thread's present work has had its share of time.
     pub(crate) fn slice_is_over(&self, now: Instant) -> bool {
-        now >= self.slice_end
+        has_lasted(&self.slice, now, SLICE)
     }
 
     /// Whether the CTA that runs has been seen to run for so long.
     pub(crate) fn turn_is_over(&self, now: Instant, limit: Duration) -> bool {
-        match self.turn.get() {
-            Some(seen) => now.duration_since(seen) >= limit,
-            None => {
-                self.turn.set(Some(now));
-                false
-            }
+        has_lasted(&self.turn, now, limit)
+    }
+}
+
+/// Whether what was first seen then has lasted so long; if it has not been seen yet, it is seen now. The time is read only where the clock
+/// makes a thread look up.
+fn has_lasted(seen: &Cell<Option<Instant>>, now: Instant, limit: Duration) -> bool {
+    match seen.get() {
+        Some(seen) => now.duration_since(seen) >= limit,
+        None => {
+            seen.set(Some(now));
+            false
         }
     }
 }

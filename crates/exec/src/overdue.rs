@@ -4,7 +4,7 @@
 //! what they read the last time tells since when nothing has happened.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// Looks in the time after which a grid is reported.
@@ -13,7 +13,8 @@ const LOOKS: u32 = 8;
 const GRACE: Duration = Duration::from_millis(20);
 
 pub(crate) struct Overdue {
-    started: Instant,
+    /// When somebody first asked: no launch reads the time, and one that is over at once never does.
+    started: OnceLock<Instant>,
     patience: Duration,
     limit: Option<Duration>,
     /// Microseconds after the start when somebody should look.
@@ -41,10 +42,10 @@ pub(crate) enum Verdict {
 }
 
 impl Overdue {
-    /// For a grid that starts now: reported after `patience`, ended after `limit`.
+    /// For a grid that starts: reported after `patience`, ended after `limit`.
     pub(crate) fn new(patience: Duration, limit: Option<Duration>) -> Overdue {
         let overdue = Overdue {
-            started: Instant::now(),
+            started: OnceLock::new(),
             patience,
             limit,
             next: AtomicU64::new(0),
@@ -61,18 +62,22 @@ impl Overdue {
 
     /// Whether somebody should look.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
-        let elapsed = now.saturating_duration_since(self.started).as_micros();
+        let elapsed = now.saturating_duration_since(self.started()).as_micros();
         elapsed >= u128::from(self.next.load(Ordering::Relaxed))
+    }
+
+    fn started(&self) -> Instant {
+        *self.started.get_or_init(Instant::now)
     }
 
     /// The time since the start.
     pub(crate) fn elapsed(&self) -> Duration {
-        self.started.elapsed()
+        self.started().elapsed()
     }
 
     /// Whether the grid has had more time than it may, and some more to come back.
     pub(crate) fn is_lost(&self, now: Instant) -> bool {
-        self.limit.is_some_and(|limit| now.saturating_duration_since(self.started) >= limit.saturating_add(GRACE))
+        self.limit.is_some_and(|limit| now.saturating_duration_since(self.started()) >= limit.saturating_add(GRACE))
     }
 
     /// A look: `ended` counts CTAs that have ended, `moves` when others got on. None if there is nothing to say, or has been said.
@@ -83,7 +88,7 @@ impl Overdue {
             // Another thread looks now.
             Err(TryLockError::WouldBlock) => return None,
         };
-        let now = self.started.elapsed();
+        let now = self.elapsed();
         if self.limit.is_some_and(|limit| now >= limit) {
             return Some(Verdict::TooLong);
         }
