@@ -1,6 +1,6 @@
 //! The streams of a context as one: which of them has work, without a look at those that have none.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::{Shared, Stream, StreamKind};
@@ -9,9 +9,11 @@ use super::{Shared, Stream, StreamKind};
 #[derive(Default)]
 pub struct Group {
     legacy: OnceLock<Weak<Shared>>,
-    /// All that may have work: a stream enters itself with the first operation, and leaves when somebody finds it idle. So a look costs as
-    /// much as there are streams that were used since the last one, however many there are.
+    /// All but the legacy one that may have work: a stream enters itself with the first operation, and leaves when somebody finds it idle.
+    /// So a look costs as much as there are streams that were used since the last one, however many there are.
     active: Mutex<Vec<Weak<Shared>>>,
+    /// How many these are; changed with them. A program that uses no stream but the default one takes no lock.
+    count: AtomicUsize,
 }
 
 impl Group {
@@ -27,15 +29,17 @@ impl Group {
 
     /// Streams in which something has not ended.
     pub fn busy(&self) -> Vec<Stream> {
-        self.busy_where(|_| true).into_iter().map(|shared| Stream { shared }).collect()
+        let legacy = self.legacy().filter(|legacy| !legacy.is_idle());
+        legacy.into_iter().chain(self.busy_where(|_| true)).map(|shared| Stream { shared }).collect()
     }
 
     /// Whether everything put into its streams so far has ended.
     pub fn has_ended(&self) -> bool {
-        if let Some(legacy) = self.legacy() {
+        let legacy_has = self.legacy().is_none_or(|legacy| {
             legacy.engine.pool.stand_in();
-        }
-        self.busy_where(|_| true).is_empty()
+            legacy.is_idle()
+        });
+        legacy_has && self.busy_where(|_| true).is_empty()
     }
 
     /// Blocking streams in which something has not ended.
@@ -43,31 +47,48 @@ impl Group {
         self.busy_where(|stream| stream.kind == StreamKind::Blocking)
     }
 
+    /// Those of the streams but the legacy one.
     fn busy_where(&self, wanted: impl Fn(&Shared) -> bool) -> Vec<Arc<Shared>> {
         let mut busy = Vec::new();
-        self.active().retain(|stream| {
+        if self.count.load(Ordering::SeqCst) == 0 {
+            return busy;
+        }
+        let mut active = self.active();
+        active.retain(|stream| {
             // What has work keeps its stream.
             let Some(stream) = stream.upgrade() else { return false };
             if stream.is_idle() {
                 // A stream that gets work now either sees that it has left and enters itself again, or is seen here.
                 stream.listed.store(false, Ordering::SeqCst);
-                if stream.is_idle() || stream.listed.swap(true, Ordering::SeqCst) {
+                if stream.is_idle() {
                     return false;
                 }
+                stream.listed.store(true, Ordering::SeqCst);
             }
             if wanted(&stream) {
                 busy.push(stream);
             }
             true
         });
+        self.count.store(active.len(), Ordering::SeqCst);
         busy
     }
 
     /// Called by a stream behind the count of each operation that it is given.
     #[inline]
     pub(super) fn enter(&self, stream: &Arc<Shared>) {
-        if !stream.listed.load(Ordering::SeqCst) && !stream.listed.swap(true, Ordering::SeqCst) {
-            self.active().push(Arc::downgrade(stream));
+        if stream.kind == StreamKind::Legacy {
+            return;
+        }
+        if stream.listed.load(Ordering::SeqCst) {
+            return;
+        }
+        let mut active = self.active();
+        if !stream.listed.load(Ordering::SeqCst) {
+            active.push(Arc::downgrade(stream));
+            self.count.store(active.len(), Ordering::SeqCst);
+            // Last: who finds it listed finds it in the list.
+            stream.listed.store(true, Ordering::SeqCst);
         }
     }
 
