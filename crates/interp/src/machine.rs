@@ -89,7 +89,11 @@ impl<'a> Machine<'a> {
         if mask == FULL {
             *old = *row;
         } else if let Some(new) = D::choose(isa, mask, row, &before(old)) {
-            *old = new;
+            // In halves, which makes it another copy than the one above: of two alike the compiler would make one that takes either row
+            // from memory, and every result would be written and read back before it is stored.
+            let (low, high) = old.split_at_mut(16);
+            low.copy_from_slice(&new[..16]);
+            high.copy_from_slice(&new[16..]);
         } else {
             // A copy in memory, which the compiler cannot see through: how lanes are picked from it must not shape the code that all
             // lanes run.
