@@ -9,6 +9,7 @@ use warploom_exec::memory::{Gather, Lanes, Scalar, Spread};
 use crate::frame::Word;
 use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine};
+use crate::memory::Base;
 use crate::ops::load_store::{load_access, load_uniform, store_access};
 use crate::program::Inst;
 
@@ -226,8 +227,14 @@ pub(crate) struct LoadVariable<T>(PhantomData<T>);
 impl<T: Word + Scalar> LaneOp for LoadVariable<T> {
     #[inline(always)]
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let address = machine.uniform_address(&machine.function.accesses[inst.imm as usize]);
-        match machine.view.load_at::<T>(inst.imm, address) {
+        let access = &machine.function.accesses[inst.imm as usize];
+        let address = machine.uniform_address(access);
+        // All loads from one variable are one site, counted from the end: those of a whole table would take the places of all others.
+        let site = match access.base {
+            Base::Variable(number) => !number,
+            _ => inst.imm,
+        };
+        match machine.view.load_at::<T>(site, address) {
             Ok(value) => {
                 machine.put(inst.d, mask, &[value; 32]);
                 Flow::Next
