@@ -130,11 +130,17 @@ impl Streams {
         if let Some(known) = streams.iter().find(|known| known.thread.ptr_eq(&thread)) {
             return Ok((known.stream.clone(), Arc::clone(&known.capture), known.id));
         }
-        streams.retain(|known| known.thread.strong_count() > 0 || !known.stream.is_idle());
+        let of_ended = |known: &mut ThreadStream| known.thread.strong_count() == 0 && known.stream.is_idle();
+        let ended: Vec<ThreadStream> = streams.extract_if(.., of_ended).collect();
         let stream = self.new_stream(driver, StreamKind::Blocking, false);
         let id = driver.next_id();
         let capture = CaptureSlot::new(self.context, true);
         streams.push(ThreadStream { thread, id, stream: stream.clone(), capture: Arc::clone(&capture) });
+        drop(streams);
+        // Nobody can end what their threads began to capture.
+        for known in ended {
+            driver.abandon_capture(&known.capture);
+        }
         Ok((stream, capture, id))
     }
 

@@ -1,4 +1,5 @@
-/* Contexts destroyed while other threads allocate in them, and streams that several threads want to capture: nothing is lost with them. */
+/* Contexts destroyed while other threads allocate in them, streams that several threads want to capture, and threads that end while their own
+   stream is captured: nothing is lost with them. */
 #include "behaviour/expect.h"
 
 #include <pthread.h>
@@ -54,10 +55,47 @@ static void streams(void) {
     HOLDS(free_memory() == before);
 }
 
+static CUcontext shared;
+
+/* Begins a capture in the thread's own stream, allocates there, and leaves the capture behind. */
+static void *leave_capture(void *unused) {
+    CUdeviceptr memory;
+    (void)unused;
+    OK(cuCtxSetCurrent(shared));
+    OK(cuStreamBeginCapture(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuMemAllocAsync(&memory, 4096, CU_STREAM_PER_THREAD));
+    return NULL;
+}
+
+static void *use_own_stream(void *unused) {
+    (void)unused;
+    OK(cuCtxSetCurrent(shared));
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    return NULL;
+}
+
+static void run(void *(*body)(void *)) {
+    pthread_t thread;
+    HOLDS(pthread_create(&thread, NULL, body, NULL) == 0);
+    HOLDS(pthread_join(thread, NULL) == 0);
+}
+
+static void ended_threads(void) {
+    const size_t before = free_memory();
+    CUcontext popped;
+    OK(cuCtxCreate(&shared, NULL, 0, 0));
+    OK(cuCtxPopCurrent(&popped));
+    for (int k = 0; k < 10; k++) run(leave_capture);
+    run(use_own_stream);
+    OK(cuCtxDestroy(shared));
+    HOLDS(free_memory() == before);
+}
+
 int main(void) {
     size_t before;
     start();
     streams();
+    ended_threads();
     before = free_memory();
     for (int i = 0; i < 300; i++) {
         pthread_t threads[2];
