@@ -92,6 +92,11 @@ fn host_memory_that_ends_is_an_answer() {
 }
 
 #[test]
+fn what_the_host_cannot_unmap_stays_mapped() {
+    assert_eq!(run(&build("no_more_mappings.c"), &[]), "done\n");
+}
+
+#[test]
 fn many_objects_of_all_kinds_fit() {
     let program = build("many_objects.c");
     let printed = program.run(|command| _ = command.arg("20").env("WARPLOOM_MEMORY", "128G"));
