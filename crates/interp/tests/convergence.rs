@@ -62,3 +62,15 @@ fn a_loop_with_two_entries() {
         MIDDLE: add.u32 %r1, %r1, %r2; sub.u32 %r2, %r2, 1; bra HEAD; EXIT: COUNT";
     assert_eq!(sums(body), expected());
 }
+
+#[test]
+fn lanes_that_complete_a_barrier_meet_those_that_waited() {
+    // Each half has a barrier of its own; the second half completes it. What stands behind both is for all lanes at once.
+    let body = "setp.lt.u32 %p1, %r2, 16; @%p1 bra LOW; bar.sync 0; add.u32 %r1, %r1, 1; bra BEHIND;
+        LOW: bar.sync 0; add.u32 %r1, %r1, 2; BEHIND: COUNT";
+    let expected: Vec<u32> = (0..32).map(|i| if i < 16 { 232 } else { 132 }).collect();
+    assert_eq!(sums(body), expected);
+    for barrier in ["barrier.red.popc.u32 %r4, 0, %p1;", "barrier.sync 0, 32;"] {
+        assert_eq!(sums(&body.replace("bar.sync 0;", barrier)), expected, "{barrier}");
+    }
+}

@@ -47,10 +47,10 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
     {
         // `bar.sync` of a number, what `__syncthreads` is.
         let ticket = machine.cta.arrive(Arrival::plain(id, machine.warp.index, mask));
-        if machine.cta.passed(id, ticket) {
-            return Flow::Next;
-        }
         let alone = machine.warp.groups.is_empty();
+        if machine.cta.passed(id, ticket) {
+            return if alone { Flow::Next } else { go_on_with_others(machine, mask) };
+        }
         machine.warp.park(machine.activation, machine.pc, mask, Wait::Barrier { id, ticket, reduces: false });
         return if alone { Flow::Leave } else { Flow::Switch };
     }
@@ -109,12 +109,16 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
             waiting = true;
         }
     }
-    if !waiting {
+    if !waiting && (!waits || machine.warp.groups.is_empty()) {
         return Flow::Next;
     }
-    if passed != 0 {
-        machine.warp.park(machine.activation, machine.pc + 1, passed, Wait::Ready);
-    }
+    if passed != 0 { go_on_with_others(machine, passed) } else { Flow::Switch }
+}
+
+/// Lets lanes that have passed a barrier go on with the groups of their warp that may have waited for them: the places where those stand are
+/// to be met.
+fn go_on_with_others(machine: &mut Machine<'_>, lanes: u32) -> Flow {
+    machine.warp.park(machine.activation, machine.pc + 1, lanes, Wait::Ready);
     Flow::Switch
 }
 
