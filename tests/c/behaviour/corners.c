@@ -79,6 +79,17 @@ static void clusters(void) {
     OK(cuOccupancyMaxPotentialClusterSize(&size, waits, &shape));
     OK(cuOccupancyMaxActiveClusters(&count, waits, &shape));
     HOLDS(size == 8 && count > 0);
+    /* Of clusters of 2, recorded on an H100: at most 8 of their CTAs on each multiprocessor, where 32 of another launch would be. */
+    const unsigned sizes[] = {1, 32, 128, 256, 512, 1024};
+    const int resident[] = {8, 8, 8, 8, 4, 2};
+    int multiprocessors = 0;
+    OK(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+    for (int k = 0; k < 6; k++) {
+        shape.blockDimX = sizes[k];
+        OK(cuOccupancyMaxActiveClusters(&count, waits, &shape));
+        HOLDS(count == multiprocessors * resident[k] / 2);
+    }
+    shape.blockDimX = 1;
     attribute.value.clusterDim.x = 0;
     IS(INVALID_CLUSTER_SIZE, cuOccupancyMaxPotentialClusterSize(&size, waits, &shape));
     IS(INVALID_CLUSTER_SIZE, cuOccupancyMaxActiveClusters(&count, waits, &shape));

@@ -144,7 +144,11 @@ pub(crate) fn cuOccupancyMaxPotentialClusterSize(
     Ok(())
 }
 
-/// As many clusters as the device's multiprocessors can hold CTAs for; 0 for a launch without clusters, as recorded.
+/// CTAs of clusters that a multiprocessor holds at most, as recorded on an H100: fewer than of other launches.
+const MOST_CTAS_OF_CLUSTERS: u64 = 8;
+
+/// As many clusters as the device's multiprocessors can hold CTAs for; 0 for a launch without clusters, as recorded. On hardware the CTAs of a cluster share a
+/// group of multiprocessors, of which each chip has others: there are fewer clusters of more than 2 CTAs then. Here all multiprocessors are one group.
 pub(crate) fn cuOccupancyMaxActiveClusters(
     numClusters: Out<'_, i32>,
     func: CUfunction,
@@ -163,7 +167,8 @@ pub(crate) fn cuOccupancyMaxActiveClusters(
     let resident = u64::from(driver.resident_ctas(&function, threads, u64::from(shape.dynamic_shared))?);
     let device = driver.device(i32::try_from(function.module().context().ordinal()).unwrap_or(-1))?;
     let multiprocessors = device.attribute(attribute::MULTIPROCESSOR_COUNT).unwrap_or(1).unsigned_abs();
-    let clusters = (resident * u64::from(multiprocessors)).checked_div(cluster).unwrap_or(0);
+    let ctas = resident.min(MOST_CTAS_OF_CLUSTERS) * u64::from(multiprocessors);
+    let clusters = ctas.checked_div(cluster).unwrap_or(0);
     place.set(i32::try_from(clusters).unwrap_or(i32::MAX));
     Ok(())
 }
