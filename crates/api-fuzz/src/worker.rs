@@ -308,7 +308,9 @@ impl Worker {
             _ => {}
         }
         arena.take_back().map_err(|damage| anyhow::anyhow!("{} {damage}", function.symbol))?;
-        if result == CUresult::CUDA_ERROR_UNKNOWN {
+        // What a panic answers, and for one function, as recorded, a descriptor that is none.
+        let unknown = result == CUresult::CUDA_ERROR_UNKNOWN;
+        if unknown && function.symbol != "cuMemPoolImportFromShareableHandle" {
             bail!("{} panics", function.symbol);
         }
         Ok(result)

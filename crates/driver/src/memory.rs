@@ -15,7 +15,7 @@ pub use hints::{Advice, Hints, Location, location_kind};
 pub use host::host_flags;
 pub use ipc::SharedMemoryName;
 pub use pointer::{Pointer, PointerKind};
-pub use pool::{HighMark, MemoryPool, PoolPlace, PoolUse, REUSE_ATTRIBUTES};
+pub use pool::{HighMark, MemoryPool, PoolPlace, PoolUse, REUSE_ATTRIBUTES, SharedAllocation};
 pub use transfer::{Box3, Fill2d, Place, Side, SourceOrder, Transfer, Vouch};
 pub use virtual_memory::{HandleTypes, PhysicalMemory};
 pub use warploom_exec::copy::FillWidth;
@@ -157,6 +157,11 @@ impl Driver {
         if pool::pool_of(&info).is_null() { self.give_back(address) } else { self.give_back_to_pool(&info) }
     }
 
+    /// The allocation that `address` lies in: one of the memory, or a part of one that a pool has divided.
+    pub(super) fn allocated_at(&self, address: u64) -> Option<AllocationInfo> {
+        self.memory().lookup(address).and_then(|whole| self.frees.refine(whole, address))
+    }
+
     /// The allocation that starts at `address`, if its kind is right.
     pub(super) fn allocation_at(
         &self,
@@ -164,7 +169,7 @@ impl Driver {
         caller: &str,
         right: impl Fn(MemoryKind) -> bool,
     ) -> DriverResult<AllocationInfo> {
-        match self.memory().lookup(address) {
+        match self.allocated_at(address) {
             Some(info) if info.base == address && right(info.kind) => Ok(info),
             Some(info) if info.base == address => {
                 Err(DriverError::invalid_value(format!("{caller} is not for {info}")))
@@ -211,14 +216,18 @@ impl Driver {
         }
     }
 
-    /// Start and size of the allocation that holds `address`.
+    /// Start and size of the allocation that holds `address`, or of the mapping.
     ///
     /// # Errors
-    /// `NotFound` if none does, and those of [`Driver::current`].
+    /// `NotFound` if none does, and for a mapping that nobody may access, as recorded; those of [`Driver::current`].
     pub fn address_range(&self, address: u64) -> DriverResult<(u64, u64)> {
         self.current()?;
+        let accessible = |pointer: &Pointer| {
+            pointer.mapped.is_none() || self.memory().access_at(address).is_some_and(|access| access != MapAccess::None)
+        };
         let pointer = self
             .pointer(address)
+            .filter(accessible)
             .ok_or_else(|| DriverError::about(ErrorCode::NotFound, address, "is held by no allocation"))?;
         Ok((pointer.base, pointer.size))
     }

@@ -20,7 +20,7 @@ pub(crate) mod state;
 mod trace;
 
 pub(crate) use args::{
-    DefaultStream, HostPtr, In, InArray, InOut, InStr, Kept, Out, OutArray, OutCStr, OutStr, arg, no_flags,
+    DefaultStream, HostPtr, In, InArray, InOut, InStr, Kept, Out, OutArray, OutCStr, OutStr, arg, inherited, no_flags,
 };
 pub(crate) use call::{ApiResult, Call, enter, not_supported};
 pub(crate) use caller::calling_object;

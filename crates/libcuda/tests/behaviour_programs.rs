@@ -71,6 +71,11 @@ fn texture_references_are_bound_as_recorded() {
 }
 
 #[test]
+fn memory_pools_are_shared_between_processes() {
+    assert_eq!(run("shared_pools.c", |_| {}), "done\n");
+}
+
+#[test]
 fn corners_answer_as_recorded() {
     assert_eq!(run("corners.c", |_| {}), "done\n");
 }

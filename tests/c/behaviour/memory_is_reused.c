@@ -2,9 +2,9 @@
    will free is there for the same stream, and for others once it is freed. Needs a device with 1 GiB. */
 #include "later.h"
 
-enum { MIB = 1 << 20, WORDS = 32, BYTES = 4 * WORDS };
+enum { WORDS = 32, BYTES = 4 * WORDS };
 
-static const size_t LARGE = 300 * (size_t)MIB;
+static const size_t MIB = 1 << 20, LARGE = 300 << 20;
 
 static CUfunction late;
 static CUdeviceptr out, keep;
@@ -36,33 +36,103 @@ static void by_the_same_stream(void) {
     IS(INVALID_VALUE, cuMemsetD32(first, 1, 1));
 }
 
-/* A smaller allocation takes over what is at most twice as large, the smallest first. */
-static void by_smaller_ones(void) {
-    CUdeviceptr blocks[2], memory, next;
-    OK(cuMemAllocAsync(&blocks[0], 64 * (size_t)MIB, streams[0]));
-    OK(cuMemAllocAsync(&blocks[1], 48 * (size_t)MIB, streams[0]));
-    OK(cuMemsetD32Async(blocks[0], 1, 16 * MIB, streams[0]));
-    hold(streams[0]);
-    OK(cuMemsetD32Async(blocks[0], 2, 16 * MIB, streams[0]));
-    OK(cuMemFreeAsync(blocks[0], streams[0]));
-    OK(cuMemFreeAsync(blocks[1], streams[0]));
-    OK(cuMemAllocAsync(&memory, 40 * (size_t)MIB, streams[0]));
-    HOLDS(memory == blocks[1]);
-    OK(cuMemAllocAsync(&next, 16 * (size_t)MIB, streams[0]));
-    HOLDS(next != blocks[0]);
-    OK(cuMemFreeAsync(next, streams[0]));
-    OK(cuMemAllocAsync(&next, 33 * (size_t)MIB, streams[0]));
-    HOLDS(next == blocks[0]);
-    OK(cuMemsetD32Async(next, 3, 8 * MIB, streams[0]));
-    release();
-    OK(cuMemFreeAsync(memory, streams[0]));
-    OK(cuMemFreeAsync(next, streams[0]));
-    OK(cuStreamSynchronize(streams[0]));
+static size_t held(CUmemoryPool pool) {
+    cuuint64_t bytes = 0;
+    OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes));
+    return bytes;
+}
+
+/* Smaller allocations take parts of what the stream will free, the smallest that fits, and parts that are freed are joined again: addresses as recorded on an
+   H100. */
+static void in_parts(void) {
+    CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    const CUstream stream = streams[0];
+    static char host[64];
     CUmemoryPool pool;
-    cuuint64_t used = 1;
-    OK(cuDeviceGetDefaultMemPool(&pool, 0));
+    CUdeviceptr a, b, c, d, f, g, h, base;
+    cuuint64_t all = ~(cuuint64_t)0, used = 1, numbers[2];
+    size_t size, whole;
+    OK(cuMemPoolCreate(&pool, &properties));
+    OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
+    OK(cuMemAllocFromPoolAsync(&a, 64 * MIB, pool, stream));
+    hold(stream);
+    OK(cuMemsetD32Async(a, 5, 16 * MIB, stream));
+    OK(cuMemFreeAsync(a, stream));
+    whole = held(pool);
+    OK(cuMemAllocFromPoolAsync(&b, 16 * MIB, pool, stream));
+    OK(cuMemAllocFromPoolAsync(&c, 16 * MIB - 1000, pool, stream));
+    HOLDS(b == a && c == a + 16 * MIB && held(pool) == whole);
+    /* Each is an allocation. */
+    OK(cuMemGetAddressRange(&base, &size, c + 5));
+    HOLDS(base == c && size == 16 * MIB - 1000);
+    OK(cuPointerGetAttribute(&numbers[0], CU_POINTER_ATTRIBUTE_BUFFER_ID, b));
+    OK(cuPointerGetAttribute(&numbers[1], CU_POINTER_ATTRIBUTE_BUFFER_ID, c));
+    HOLDS(numbers[0] != numbers[1]);
+    IS(INVALID_VALUE, cuMemcpyDtoHAsync(host, b + 16 * MIB - 8, 16, stream));
+    IS(INVALID_VALUE, cuMemcpyDtoHAsync(host, c + 16 * MIB - 600, 16, stream));
+    IS(INVALID_VALUE, cuMemFreeAsync(c + 512, stream));
+    IS(NOT_FOUND, cuMemGetAddressRange(&base, &size, a + 40 * MIB));
+    IS(INVALID_VALUE, cuMemcpyDtoHAsync(host, a + 40 * MIB, 16, stream));
+    OK(cuMemAllocFromPoolAsync(&d, 48 * MIB, pool, stream));
+    HOLDS(d >= a + 64 * MIB || d + 48 * MIB <= a);
+    OK(cuMemAllocFromPoolAsync(&f, 3 * MIB, pool, stream));
+    HOLDS(f >= a + 32 * MIB - 1024 && f < a + 61 * MIB);
+    OK(cuMemFreeAsync(b, stream));
+    IS(INVALID_VALUE, cuPointerGetAttribute(&numbers[0], CU_POINTER_ATTRIBUTE_BUFFER_ID, b));
+    OK(cuMemFreeAsync(c, stream));
+    OK(cuMemAllocFromPoolAsync(&g, 31 * MIB, pool, stream));
+    HOLDS(g == a);
+    OK(cuMemFreeAsync(d, stream));
+    OK(cuMemFreeAsync(g, stream));
+    OK(cuMemFreeAsync(f, stream));
+    whole = held(pool);
+    OK(cuMemAllocFromPoolAsync(&h, 64 * MIB, pool, stream));
+    HOLDS(h == a && held(pool) == whole);
+    OK(cuMemsetD32Async(h, 6, 16 * MIB, stream));
+    OK(cuMemFreeAsync(h, stream));
+    /* Of what is free, the part that is needed; the rest is there for others while that is in use. */
+    OK(cuMemAllocFromPoolAsync(&b, 20 * MIB, pool, stream));
+    release();
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemAllocFromPoolAsync(&c, 20 * MIB, pool, streams[1]));
+    HOLDS(held(pool) == whole && c != b);
+    OK(cuMemFree(b));
+    IS(INVALID_VALUE, cuMemFree(b));
+    OK(cuMemFreeAsync(c, streams[1]));
+    OK(cuStreamSynchronize(streams[1]));
     OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
-    HOLDS(used == 0);
+    HOLDS(used == 0 && held(pool) == whole);
+    OK(cuMemPoolTrimTo(pool, 0));
+    HOLDS(held(pool) == 0);
+    OK(cuMemPoolDestroy(pool));
+}
+
+/* What a pool keeps is divided and joined too. */
+static void of_what_is_kept(void) {
+    CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CUmemoryPool pool;
+    CUdeviceptr whole, parts[3];
+    cuuint64_t all = ~(cuuint64_t)0;
+    size_t most;
+    OK(cuMemPoolCreate(&pool, &properties));
+    OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
+    OK(cuMemAllocFromPoolAsync(&whole, 64 * MIB, pool, streams[0]));
+    most = held(pool);
+    for (int round = 0; round < 3; round++) {
+        OK(cuMemFreeAsync(whole, streams[0]));
+        OK(cuStreamSynchronize(streams[0]));
+        for (int part = 0; part < 3; part++) {
+            OK(cuMemAllocFromPoolAsync(&parts[part], 16 * MIB, pool, streams[part % 2]));
+            OK(cuMemsetD32(parts[part], part, 4 * MIB));
+        }
+        HOLDS(held(pool) <= most);
+        for (int part = 0; part < 3; part++) OK(cuMemFreeAsync(parts[(part + round) % 3], streams[0]));
+        OK(cuCtxSynchronize());
+        OK(cuMemAllocFromPoolAsync(&whole, 56 * MIB, pool, streams[0]));
+        HOLDS(held(pool) <= most);
+    }
+    OK(cuMemFree(whole));
+    OK(cuMemPoolDestroy(pool));
 }
 
 /* Other streams, other sizes, plain allocations and graphs wait for what is about to be freed. */
@@ -169,7 +239,8 @@ int main(void) {
     OK(cuMemAlloc(&keep, BYTES));
     for (int index = 0; index < 2; index++) OK(cuStreamCreate(&streams[index], CU_STREAM_NON_BLOCKING));
     by_the_same_stream();
-    by_smaller_ones();
+    in_parts();
+    of_what_is_kept();
     by_others();
     by_nodes_of_a_graph();
     not_by_branches();

@@ -141,7 +141,10 @@ static void access_and_sharing(void) {
     IS(NOT_SUPPORTED, cuMemPoolSetAccess(pool, &own, 1));
     there.id = 9;
     IS(INVALID_DEVICE, cuMemPoolGetAccess(&flags, pool, &there));
+    shared.handleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
     IS(NOT_SUPPORTED, cuMemPoolCreate(&none, &shared));
+    shared.handleTypes = (CUmemAllocationHandleType)64;
+    IS(INVALID_VALUE, cuMemPoolCreate(&none, &shared));
     IS(INVALID_VALUE, cuMemPoolExportToShareableHandle(&descriptor, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     IS(INVALID_VALUE, cuMemPoolExportPointer(&data, 16));
     OK(cuMemPoolDestroy(pool));

@@ -190,6 +190,35 @@ static void attributes(void) {
     OK(cuMemFree(plain));
 }
 
+/* The addresses that a pointer into mapped memory lies in, and the mapping, as recorded on an H100. */
+static void ranges(void) {
+    const CUmemAccessDesc access = {.location = properties.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle first, second;
+    CUdeviceptr base, start;
+    size_t size;
+    OK(cuMemAddressReserve(&base, 8 * unit, 0, 0, 0));
+    OK(cuMemCreate(&first, 2 * unit, &properties, 0));
+    OK(cuMemCreate(&second, unit, &properties, 0));
+    OK(cuMemMap(base + unit, 2 * unit, 0, first, 0));
+    OK(cuMemMap(base + 3 * unit, unit, 0, second, 0));
+    IS(INVALID_VALUE, cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, base + 5 * unit));
+    IS(NOT_FOUND, cuMemGetAddressRange(&start, &size, base + unit));
+    OK(cuMemSetAccess(base + unit, 3 * unit, &access, 1));
+    for (size_t at = unit; at < 4 * unit; at += unit / 2) {
+        const size_t from = at < 3 * unit ? unit : 3 * unit;
+        OK(cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, base + at));
+        OK(cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, base + at));
+        HOLDS(start == base && size == 8 * unit);
+        OK(cuMemGetAddressRange(&start, &size, base + at));
+        HOLDS(start == base + from && size == (at < 3 * unit ? 2 * unit : unit));
+    }
+    IS(NOT_FOUND, cuMemGetAddressRange(&start, &size, base));
+    OK(cuMemUnmap(base, 8 * unit));
+    OK(cuMemAddressFree(base, 8 * unit));
+    OK(cuMemRelease(first));
+    OK(cuMemRelease(second));
+}
+
 static void refusals(void) {
     CUmemGenericAllocationHandle handle, plain;
     CUmemAllocationProp asked = properties;
@@ -225,6 +254,7 @@ int main(void) {
     OK(cuMemGetAllocationGranularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     in_one_process();
     attributes();
+    ranges();
     refusals();
     many();
     puts("done");

@@ -180,7 +180,7 @@ const BASE: [Option<i32>; 148] = [
     Some(0),          // 116 GPU_DIRECT_RDMA_SUPPORTED, CPU
     Some(0),          // 117 GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, CPU
     Some(0),          // 118 GPU_DIRECT_RDMA_WRITES_ORDERING, CPU
-    Some(0),          // 119 MEMPOOL_SUPPORTED_HANDLE_TYPES, CPU
+    Some(1),          // 119 MEMPOOL_SUPPORTED_HANDLE_TYPES, CPU
     Some(1),          // 120 CLUSTER_LAUNCH
     Some(0),          // 121 DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED, CPU
     Some(1),          // 122 CAN_USE_64_BIT_STREAM_MEM_OPS

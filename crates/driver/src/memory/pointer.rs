@@ -53,9 +53,16 @@ impl Pointer {
 }
 
 impl Driver {
-    /// What `address` points into; None if it is nothing that the driver knows.
+    /// Start and size of the addresses that memory is at: as recorded, the whole reservation of memory that was mapped, other memory's own.
+    pub fn addresses_around(&self, pointer: &Pointer) -> (u64, u64) {
+        let reserved = pointer.mapped.and_then(|_| self.memory().reservation_at(pointer.base));
+        reserved.unwrap_or((pointer.base, pointer.size))
+    }
+
+    /// What `address` points into; None if it is nothing that the driver knows, or memory that a stream is to free, as recorded.
     pub fn pointer(&self, address: u64) -> Option<Pointer> {
-        if let Some(info) = self.memory().lookup(address) {
+        if let Some(info) = self.allocated_at(address) {
+            self.frees.check(info.base).ok()?;
             let kind = match info.kind {
                 MemoryKind::Managed => PointerKind::Managed,
                 MemoryKind::PinnedHost => PointerKind::Pinned,

@@ -2,8 +2,10 @@
 //!
 //! Memory is given back when the stream gets to its freeing. Before that only the same stream may have it again, whose work comes
 //! later in any case; so every program that orders its accesses as documented finds its bytes. A large allocation keeps its pages until the next synchronisation, or for as long
-//! as the release threshold allows.
+//! as the release threshold allows; it may come back in parts.
 mod order;
+mod pending;
+mod sharing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,12 +14,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 use warploom_exec::memory::{AllocError, AllocSpec, AllocationInfo, Kept, MapAccess, Memory, MemoryKind};
 
-use super::{Location, host_flags, location_kind};
+use super::{HandleTypes, Location, host_flags, location_kind};
 use crate::driver::Driver;
 use crate::handle::{Handle, HandleTable, Kind};
 use crate::{DriverError, DriverResult, ErrorCode};
 
-pub(crate) use order::Frees;
+pub(crate) use pending::Frees;
+pub use sharing::SharedAllocation;
+use sharing::Sharing;
 
 /// What a pool is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +64,7 @@ pub struct MemoryPool {
     place: PoolPlace,
     is_default: bool,
     max_size: u64,
+    sharing: Sharing,
     reuse: [AtomicBool; 3],
     release_threshold: AtomicU64,
     store: Mutex<Store>,
@@ -97,11 +102,19 @@ impl Store {
         }
     }
 
-    /// The smallest kept memory that holds `size` bytes, if it is not much larger.
+    /// The smallest kept memory that holds `size` bytes.
     fn reuse(&mut self, size: u64) -> Option<Kept> {
         let fitting = self.kept.iter().enumerate().filter(|(_, kept)| kept.holds(size));
-        let (index, kept) = fitting.min_by_key(|(_, kept)| kept.size())?;
-        (kept.size() / 2 <= size).then(|| self.kept.remove(index))
+        let (index, _) = fitting.min_by_key(|(_, kept)| kept.size())?;
+        Some(self.kept.remove(index))
+    }
+
+    /// Keeps memory, as one with what is kept already on either side of it.
+    fn keep(&mut self, memory: &Memory, mut kept: Kept) {
+        while let Some(index) = self.kept.iter().position(|other| other.touches(&kept)) {
+            kept = memory.join_kept(kept, self.kept.remove(index));
+        }
+        self.kept.push(kept);
     }
 }
 
@@ -199,11 +212,19 @@ impl MemoryPool {
         self.handle.raw() as u64 | u64::from(flags)
     }
 
-    fn alloc(&self, memory: &Memory, size: u64) -> DriverResult<u64> {
+    fn spec(&self, size: u64) -> AllocSpec {
         let device = u32::try_from(self.place.location.ordinal()).unwrap_or(0);
-        let kind = self.kind();
         // Memory of pools belongs to no context.
-        let spec = AllocSpec { size, kind, device, owner: 0, tag: self.tag(), origin: "cuMemAllocAsync" };
+        AllocSpec { size, kind: self.kind(), device, owner: 0, tag: self.tag(), origin: "cuMemAllocAsync" }
+    }
+
+    /// Whether an allocation of `size` bytes may be a part of a larger one.
+    fn is_divisible(&self, memory: &Memory, size: u64) -> bool {
+        matches!(self.sharing, Sharing::Exports(..)) || memory.kept_size(&self.spec(size)).is_some()
+    }
+
+    fn alloc(&self, memory: &Memory, size: u64) -> DriverResult<u64> {
+        let spec = self.spec(size);
         let full = |held: u64| {
             let reason = format!("{size} bytes are not free in a pool that holds {held} bytes");
             DriverError::new(ErrorCode::OutOfMemory, reason)
@@ -212,11 +233,15 @@ impl MemoryPool {
         let least = memory.kept_size(&spec);
         if let Some(kept) = least.and_then(|_| store.reuse(size)) {
             let held = kept.size();
-            if let Ok(info) = memory.alloc_kept(spec, kept) {
-                store.figures.reserved -= held;
-                store.take(least.unwrap_or(info.size));
-                store.enter(info.size);
-                return Ok(info.base);
+            match memory.alloc_kept(spec, kept) {
+                Ok((info, rest)) => {
+                    store.figures.reserved -= held;
+                    store.take(least.unwrap_or(info.size) + rest.as_ref().map_or(0, Kept::size));
+                    store.enter(info.size);
+                    store.kept.extend(rest);
+                    return Ok(info.base);
+                }
+                Err(kept) => store.kept.push(kept),
             }
         }
         let bytes = least.unwrap_or(size);
@@ -254,7 +279,7 @@ impl MemoryPool {
         match kept {
             None => store.figures.reserved = store.figures.reserved.saturating_sub(info.size),
             Some(kept) if store.closed => memory.give_back_kept(kept),
-            Some(kept) => store.kept.push(kept),
+            Some(kept) => store.keep(memory, kept),
         }
     }
 
@@ -289,12 +314,19 @@ impl Pools {
         Pools { table: HandleTable::new(Kind::MemoryPool), slots: Mutex::default(), keep: AtomicBool::new(false) }
     }
 
-    fn make(&self, place: PoolPlace, max_size: u64, is_default: bool) -> DriverResult<Arc<MemoryPool>> {
+    fn make(
+        &self,
+        place: PoolPlace,
+        max_size: u64,
+        is_default: bool,
+        sharing: Sharing,
+    ) -> DriverResult<Arc<MemoryPool>> {
         self.table.insert(|handle| MemoryPool {
             handle,
             place,
             is_default,
             max_size,
+            sharing,
             reuse: [const { AtomicBool::new(true) }; 3],
             release_threshold: AtomicU64::new(0),
             store: Mutex::default(),
@@ -307,7 +339,7 @@ impl Pools {
         if let Some(slot) = slots.iter_mut().find(|slot| slot.place == place) {
             return Ok(use_slot(slot));
         }
-        let default = self.make(place, 0, true)?;
+        let default = self.make(place, 0, true, Sharing::No)?;
         let mut slot = Slot { place, current: Arc::clone(&default), default };
         let answer = use_slot(&mut slot);
         slots.push(slot);
@@ -329,6 +361,13 @@ impl Pools {
             any = true;
         }
         any
+    }
+
+    /// Counts shared memory that is gone.
+    fn gave_back(&self, info: &AllocationInfo) {
+        if let Some(pool) = self.table.get(pool_of(info)) {
+            pool.gave_back(info.size);
+        }
     }
 
     /// Gives memory to the pool it came from.
@@ -364,13 +403,14 @@ impl Driver {
         self.pools.table.lookup(handle)
     }
 
-    /// Creates a pool (`cuMemPoolCreate`) that holds at most `max_size` bytes; 0 for as many as there are.
+    /// Creates a pool (`cuMemPoolCreate`) that holds at most `max_size` bytes, 0 for as many as there are, and can be exported as `types`.
     ///
     /// # Errors
-    /// `InvalidValue` for a place that does not exist, `InvalidDevice`.
-    pub fn create_pool(&self, place: PoolPlace, max_size: u64) -> DriverResult<Handle> {
+    /// `InvalidValue` for a place that does not exist, and one whose memory is not shared; `InvalidDevice`.
+    pub fn create_pool(&self, place: PoolPlace, max_size: u64, types: HandleTypes) -> DriverResult<Handle> {
         self.check_pool_place(place)?;
-        Ok(self.pools.make(place, max_size, false)?.handle)
+        let sharing = Sharing::new(self.memory(), place, types)?;
+        Ok(self.pools.make(place, max_size, false, sharing)?.handle)
     }
 
     fn check_pool_place(&self, place: PoolPlace) -> DriverResult {
@@ -385,10 +425,14 @@ impl Driver {
     /// Destroys a pool. Its memory stays until it is freed; where it was the current pool, the default one is again.
     ///
     /// # Errors
-    /// `InvalidValue` for default pools, NULL, stale and foreign handles.
+    /// `InvalidValue` for default pools, imported ones of which pointers are left, as recorded, and NULL, stale and foreign handles.
     pub fn destroy_pool(&self, handle: Handle) -> DriverResult {
-        if self.pool(handle)?.is_default {
+        let pool = self.pool(handle)?;
+        if pool.is_default {
             return Err(DriverError::invalid_value("a default memory pool cannot be destroyed"));
+        }
+        if pool.require_own().is_err() && self.frees.has_divided(pool.tag()) {
+            return Err(DriverError::invalid_value("pointers that were imported with the pool have not been freed"));
         }
         let pool = self.pools.table.remove(handle)?;
         for slot in self.pools.slots.lock().iter_mut().filter(|slot| slot.current.handle == handle) {
@@ -425,6 +469,7 @@ impl Driver {
     pub fn set_current_pool(&self, place: PoolPlace, handle: Handle) -> DriverResult {
         self.check_pool_place(place)?;
         let pool = self.pool(handle)?;
+        pool.require_own()?;
         if pool.place != place {
             let reason = format!("the pool was made for {:?}, not for {place:?}", pool.place);
             return Err(DriverError::invalid_value(reason));
@@ -471,7 +516,9 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for NULL, stale and foreign handles.
     pub fn trim_pool(&self, handle: Handle, least: u64) -> DriverResult {
-        self.pool(handle)?.trim(self.memory(), least);
+        let pool = self.pool(handle)?;
+        pool.require_own()?;
+        pool.trim(self.memory(), least);
         Ok(())
     }
 

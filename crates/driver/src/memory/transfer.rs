@@ -427,7 +427,7 @@ impl Driver {
 
     pub(crate) fn check_device(&self, address: u64, len: u64, kind: AccessKind) -> DriverResult {
         self.memory().check_exact(address, len, kind).map_err(|_| self.nowhere(address, len, kind))?;
-        self.frees.check_inside(self.memory(), address)
+        self.frees.check_inside(self.memory(), address, len)
     }
 }
 

@@ -11,6 +11,7 @@ use warploom_exec::memory::{
 };
 
 use super::Location;
+use super::pool::pool_of;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -85,17 +86,17 @@ impl PhysicalMemory {
 }
 
 /// What an export says to its importer: where the memory was asked for.
-fn note_of(location: Location) -> [u8; 8] {
+pub(super) fn note_of(location: Location) -> [u8; 8] {
     let ([a, b, c, d], [e, f, g, h]) = (location.kind.to_le_bytes(), location.id.to_le_bytes());
     [a, b, c, d, e, f, g, h]
 }
 
-fn location_in(note: &[u8]) -> Option<Location> {
+pub(super) fn location_in(note: &[u8]) -> Option<Location> {
     let (kind, id) = note.split_at_checked(4)?;
     Some(Location { kind: u32::from_le_bytes(kind.try_into().ok()?), id: i32::from_le_bytes(id.try_into().ok()?) })
 }
 
-fn not_shared(error: ExportError) -> DriverError {
+pub(super) fn not_shared(error: ExportError) -> DriverError {
     let code = match error {
         ExportError::Host(_) => ErrorCode::OperatingSystem,
         ExportError::NotExported => ErrorCode::InvalidValue,
@@ -174,10 +175,12 @@ impl Driver {
     /// A handle of the physical memory that a descriptor stands for, which this or another process has exported (`cuMemImportFromShareableHandle`).
     ///
     /// # Errors
-    /// `InvalidValue` for anything else; `InvalidDevice` for memory of a device that this process does not have.
+    /// `NotSupported` for a memory pool, as recorded; `InvalidValue` for anything else; `InvalidDevice` for memory of a device that this process does not have.
     pub fn import_physical(&self, descriptor: OwnedFd) -> DriverResult<Handle> {
         let (physical, note) = self.memory().import(descriptor).map_err(not_shared)?;
-        let location = location_in(&note).ok_or_else(|| not_shared(ExportError::NotExported))?;
+        let location = location_in(&note).ok_or_else(|| {
+            DriverError::new(ErrorCode::NotSupported, "the descriptor is that of a memory pool, not of physical memory")
+        })?;
         self.check_location(location)?;
         self.name_physical(physical, location, HandleTypes::POSIX_FILE_DESCRIPTOR)
     }
@@ -240,11 +243,20 @@ impl Driver {
         Ok(())
     }
 
+    /// Fails for what a memory pool has mapped.
+    fn refuse_memory_of_pools(&self, address: u64) -> DriverResult {
+        match self.memory().lookup(address).filter(|info| !pool_of(info).is_null() && mapped_types(info).is_none()) {
+            Some(_) => Err(DriverError::about(ErrorCode::InvalidValue, address, "is memory of a pool")),
+            None => Ok(()),
+        }
+    }
+
     /// Takes mappings out (`cuMemUnmap`); a range in which nothing is mapped is fine, as recorded.
     ///
     /// # Errors
     /// `InvalidValue` for parts of mappings, and outside reservations.
     pub fn unmap(&self, address: u64, size: u64) -> DriverResult {
+        self.refuse_memory_of_pools(address)?;
         let mut mappings = self.mappings.0.lock();
         if let Err(error) = self.memory().unmap(address, size) {
             // The host may have refused in the middle.
@@ -265,6 +277,7 @@ impl Driver {
     /// `InvalidValue` if not all of the range is mapped or part of a mapping is not in it; `InvalidDevice`.
     pub fn set_access(&self, address: u64, size: u64, location: Location, access: MapAccess) -> DriverResult {
         self.check_location(location)?;
+        self.refuse_memory_of_pools(address)?;
         self.memory()
             .set_access(address, size, access)
             .map_err(|error| refused("made accessible", address, size, error))

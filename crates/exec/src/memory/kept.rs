@@ -22,6 +22,12 @@ impl Kept {
         self.size
     }
 
+    /// Whether the other begins where this ends, or ends where this begins.
+    pub fn touches(&self, other: &Kept) -> bool {
+        let meets = |a: &Kept, b: &Kept| a.first + a.chunks == b.first;
+        self.kind == other.kind && (meets(self, other) || meets(other, self))
+    }
+
     /// Whether an allocation of `size` bytes fits: it has the pages, and the addresses for a granule behind it that belongs to nobody.
     pub fn holds(&self, size: u64) -> bool {
         size > 0 && size <= self.size && chunks_for(size).is_some_and(|chunks| chunks <= self.chunks)
@@ -51,23 +57,50 @@ impl Memory {
         Some(backed(spec.size))
     }
 
-    /// Allocates in kept memory, which holds what was there. Gives it back as it is if it is too small.
+    /// Allocates in kept memory, which holds what was there, from its start. What is left of it is kept as before.
     ///
     /// # Errors
     /// The kept memory, if `spec` does not fit it.
-    pub fn alloc_kept(&self, spec: AllocSpec, kept: Kept) -> Result<AllocationInfo, Kept> {
+    pub fn alloc_kept(&self, spec: AllocSpec, kept: Kept) -> Result<(AllocationInfo, Option<Kept>), Kept> {
         let right = kept.holds(spec.size) && zone_of(spec.kind) == zone_of(kept.kind);
         let Some(chunks) = chunks_for(spec.size).filter(|_| right) else { return Err(kept) };
+        let taken = backed(spec.size);
         let base = self.space.address_of(kept.first);
         let info = self.describe(spec, base);
-        if kept.chunks > chunks {
-            self.space.give_back(kept.first + chunks, kept.chunks - chunks);
-        }
+        // The granule behind it may be in a chunk that held something.
+        self.space.window.discard(kept.first + taken / CHUNK, chunks - taken / CHUNK);
+        let left = kept.chunks - chunks;
+        let rest = Kept {
+            first: kept.first + chunks,
+            chunks: left,
+            size: (kept.size - taken).min(left * CHUNK),
+            kind: kept.kind,
+        };
         let mut runs = lock(&self.space.runs);
         runs.record(info, self.table.add_run(kept.first, chunks, base, info.size, false));
         drop(runs);
-        self.discharge(spec.kind, kept.size - info.size.next_multiple_of(GRANULE));
-        Ok(info)
+        self.discharge(spec.kind, kept.size - rest.size - info.size.next_multiple_of(GRANULE));
+        if rest.size != 0 {
+            return Ok((info, Some(self.hold_only_its_size(rest))));
+        }
+        if left != 0 {
+            self.space.give_back(rest.first, left);
+        }
+        Ok((info, None))
+    }
+
+    /// Makes one of two that touch.
+    pub fn join_kept(&self, one: Kept, other: Kept) -> Kept {
+        assert!(one.touches(&other));
+        let (chunks, size) = (one.chunks + other.chunks, one.size + other.size);
+        self.hold_only_its_size(Kept { first: one.first.min(other.first), chunks, size, kind: one.kind })
+    }
+
+    /// Takes the pages of the last chunks away, which are not counted.
+    fn hold_only_its_size(&self, kept: Kept) -> Kept {
+        let counted = kept.size / CHUNK;
+        self.space.window.discard(kept.first + counted, kept.chunks - counted);
+        kept
     }
 
     /// Gives kept memory back to the host.
@@ -106,10 +139,36 @@ mod tests {
         assert_eq!(memory.kept_size(&spec(u64::MAX - 511)), None);
 
         let kept = memory.alloc_kept(spec(9 << 20), kept).unwrap_err();
-        let again = memory.alloc_kept(spec(3 << 20), kept).unwrap();
-        assert_eq!((again.base, memory.used()), (info.base, 3 << 20));
+        let (again, rest) = memory.alloc_kept(spec(3 << 20), kept).unwrap();
+        assert!(rest.is_some_and(|rest| rest.size() == 2 << 20));
+        assert_eq!((again.base, memory.used()), (info.base, 5 << 20));
         assert_eq!(memory.view().load::<u32>(again.base + 8).unwrap(), 7);
         assert_ne!(again.id, info.id);
+        memory.free(again.base).unwrap();
+        assert_eq!(memory.used(), 2 << 20);
+    }
+
+    #[test]
+    fn kept_memory_is_divided_and_joined() {
+        let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28 }).unwrap();
+        let keep = |base| memory.free_keeping(base).unwrap().1.unwrap();
+        let whole = memory.alloc(spec(64 << 20)).unwrap();
+        let (first, rest) = memory.alloc_kept(spec(16 << 20), keep(whole.base)).unwrap();
+        let (second, rest) = memory.alloc_kept(spec(5 << 20), rest.unwrap()).unwrap();
+        let rest = rest.unwrap();
+        // Between them a chunk belongs to nobody.
+        assert_eq!((first.base, second.base), (whole.base, whole.base + (18 << 20)));
+        assert!(memory.check(first.base + (16 << 20), 1, AccessKind::Load).is_err());
+        memory.view().store(second.base + (5 << 20) - 4, 7_u32).unwrap();
+        assert_eq!(memory.used(), (16 << 20) + (5 << 20) + rest.size());
+        let first = keep(first.base);
+        assert!(!first.touches(&rest));
+        let joined = memory.join_kept(memory.join_kept(keep(second.base), rest), first);
+        assert_eq!(memory.used(), joined.size());
+        let (again, rest) = memory.alloc_kept(spec(60 << 20), joined).unwrap();
+        assert_eq!(again.base, whole.base);
+        memory.view().store(again.base + (60 << 20) - 4, 7_u32).unwrap();
+        rest.into_iter().for_each(|rest| memory.give_back_kept(rest));
         memory.free(again.base).unwrap();
         assert_eq!(memory.used(), 0);
     }

@@ -7,7 +7,8 @@
 //! - [`Memory`]: allocation, lookup, capacity.
 //! - [`View`]: what executors read and write with. All of its functions are safe.
 //! - `window`: the reservation. `table`: address to allocation without a lock. `slab`, `run`: small and large
-//!   allocations. `access`: the rule. `virtual_memory`, `physical`: reserved addresses and what is mapped there. `registered`: host pages.
+//!   allocations. `access`: the rule. `virtual_memory`, `physical`: reserved addresses and what is mapped there. `shared`: what other
+//!   processes can map. `registered`: host pages.
 //!   `capacity`: how much there is.
 //!
 //! **Access rule.** An access is valid inside a live allocation, its size rounded up to [`GRANULE`]; everything else is
@@ -30,6 +31,7 @@ mod registered;
 mod reserved;
 mod run;
 mod scalar;
+mod shared;
 mod slab;
 mod space;
 mod table;
@@ -52,6 +54,7 @@ pub use registered::{HostRange, RegisterError};
 pub use reserved::Reservation;
 pub use scalar::{Atomic, Scalar};
 pub(crate) use scalar::{racy_copy, racy_fill};
+pub use shared::SharedMemory;
 pub use view::{Lanes, Recent, Spread, View, spread};
 pub use virtual_memory::{MAP_GRANULARITY, MapAccess, MapError};
 
@@ -389,8 +392,18 @@ impl Memory {
             owner: spec.owner,
             tag: spec.tag,
             origin: spec.origin,
-            id: self.next_id.fetch_add(1, Ordering::Relaxed),
+            id: self.new_id(),
         }
+    }
+
+    /// A number that no allocation has, for a part of one.
+    pub fn new_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Whether an allocation that starts at `base` has chunks of its own.
+    pub fn is_run(&self, base: u64) -> bool {
+        self.in_window(base) && self.table.slab_at(base).is_none()
     }
 
     fn alloc_run(&self, info: &mut AllocationInfo) -> Result<(), AllocError> {

@@ -112,6 +112,12 @@ impl Memory {
         Ok(Arc::new(Physical { size, space: self.space.clone(), used: Some(self.used.clone()), state }))
     }
 
+    /// Physical memory of `size` bytes in a file of its own, which is not counted.
+    pub(super) fn in_new_file(&self, size: u64) -> io::Result<Physical> {
+        let state = Mutex::new(State { pages: Pages::File(new_file(size)?), mapped: 0 });
+        Ok(Physical { size, space: self.space.clone(), used: None, state })
+    }
+
     /// A descriptor of a memory file with the bytes of physical memory and with a note for whoever imports it, of up to 64 bytes. The memory
     /// lives as long as the descriptor or a copy of it is open anywhere. Kernels and copies pause while the bytes move to the file.
     pub fn export(&self, physical: &Physical, note: &[u8]) -> Result<OwnedFd, ExportError> {

@@ -3,11 +3,11 @@ use warploom_abi::{
     CUdevice, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType,
     CUmemLocation, CUmemPool_attribute, CUmemPoolProps, CUmemPoolPtrExportData, CUmemoryPool, CUstream,
 };
-use warploom_driver::memory::{HighMark, Location, MapAccess, PoolPlace, location_kind};
+use warploom_driver::memory::{HandleTypes, HighMark, Location, MapAccess, PoolPlace, SharedAllocation, location_kind};
 use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
 use super::stream::named;
-use crate::border::{ApiResult, DefaultStream, HostPtr, In, InArray, Out, members};
+use crate::border::{ApiResult, DefaultStream, HostPtr, In, InArray, Out, inherited, members, no_flags};
 use crate::process::driver;
 
 fn pool_handle(pool: CUmemoryPool) -> Handle {
@@ -67,6 +67,7 @@ pub(crate) fn cuMemPoolTrimTo(pool: CUmemoryPool, minBytesToKeep: usize) -> ApiR
 pub(crate) fn cuMemPoolSetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribute, value: HostPtr) -> ApiResult {
     type A = CUmemPool_attribute;
     let pool = driver()?.pool(pool_handle(pool))?;
+    pool.require_own()?;
     let reset = |mark| match value.read::<u64>("value")? {
         0 => {
             pool.reset_high(mark);
@@ -94,6 +95,7 @@ pub(crate) fn cuMemPoolGetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribut
     const VALUE: &str = "value";
     type A = CUmemPool_attribute;
     let pool = driver()?.pool(pool_handle(pool))?;
+    pool.require_own()?;
     let (figures, place) = (pool.figures(), pool.place());
     match attr {
         A::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES
@@ -109,7 +111,7 @@ pub(crate) fn cuMemPoolGetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribut
         }
         A::CU_MEMPOOL_ATTR_ALLOCATION_TYPE => value.write(VALUE, CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED),
         A::CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES => {
-            value.write(VALUE, CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE)
+            value.write(VALUE, CUmemAllocationHandleType(pool.handle_types().bits()))
         }
         A::CU_MEMPOOL_ATTR_LOCATION_ID => value.write(VALUE, place.location.id),
         A::CU_MEMPOOL_ATTR_LOCATION_TYPE => value.write(VALUE, place.location.kind),
@@ -152,8 +154,8 @@ pub(crate) fn cuMemPoolCreate(pool: Out<'_, CUmemoryPool>, poolProps: In<'_, CUm
     let place = pool.required("pool")?;
     let properties = poolProps.required("poolProps")?;
     let pool_place = place_of(properties.location, properties.allocType)?;
-    not_shared(properties.handleTypes)?;
-    place.set(c_pool(driver()?.create_pool(pool_place, properties.maxSize as u64)?));
+    let types = HandleTypes::new(properties.handleTypes.0)?;
+    place.set(c_pool(driver()?.create_pool(pool_place, properties.maxSize as u64, types)?));
     Ok(())
 }
 
@@ -205,55 +207,61 @@ pub(crate) fn cuMemSetMemPool(
     driver()?.set_current_pool(place_of(location.required("location")?, r#type)?, pool_handle(pool))
 }
 
-/// Memory of this driver belongs to its process (`CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES` is 0).
-fn not_shared(kind: CUmemAllocationHandleType) -> DriverResult {
-    if kind == CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE {
-        return Ok(());
+/// The kinds of handles that a descriptor of a pool is.
+fn exported_types(kind: CUmemAllocationHandleType) -> DriverResult<HandleTypes> {
+    let types = HandleTypes::new(kind.0)?;
+    if types == HandleTypes::POSIX_FILE_DESCRIPTOR {
+        return Ok(types);
     }
-    let reason = format!("memory pools cannot be shared with other processes, so not as {kind:?}");
-    Err(DriverError::new(ErrorCode::NotSupported, reason))
-}
-
-/// A pool was never created for sharing, so it cannot be exported.
-fn not_exportable(pool: CUmemoryPool) -> DriverError {
-    DriverError::invalid_value(format!("the pool {:#x} was not created with a handle type for sharing", pool.0))
+    Err(DriverError::invalid_value(format!("{kind:?} is no kind of handle to export or import")))
 }
 
 pub(crate) fn cuMemPoolExportToShareableHandle(
     handle_out: HostPtr,
     pool: CUmemoryPool,
-    _handleType: CUmemAllocationHandleType,
+    handleType: CUmemAllocationHandleType,
     flags: u64,
 ) -> ApiResult {
     handle_out.required("handle_out")?;
     driver()?.pool(pool_handle(pool))?;
-    if flags != 0 {
-        return Err(DriverError::invalid_value(format!("flags is {flags}, must be 0")));
-    }
-    Err(not_exportable(pool))
+    no_flags(flags)?;
+    // As recorded: a pool was not created with what it cannot be created with.
+    let types = exported_types(handleType).map_err(|error| DriverError::invalid_value(error.reason().into_owned()))?;
+    let descriptor = driver()?.export_pool(pool_handle(pool), types)?;
+    // The program closes it; unlike others it stays open in programs that this one becomes, as recorded.
+    handle_out.write("handle_out", inherited(descriptor)?)
 }
 
 pub(crate) fn cuMemPoolImportFromShareableHandle(
     pool_out: Out<'_, CUmemoryPool>,
-    _handle: HostPtr,
+    handle: HostPtr,
     handleType: CUmemAllocationHandleType,
     flags: u64,
 ) -> ApiResult {
-    pool_out.required("pool_out")?;
-    if flags != 0 {
-        return Err(DriverError::invalid_value(format!("flags is {flags}, must be 0")));
-    }
-    not_shared(handleType)?;
-    Err(DriverError::invalid_value(format!("{handleType:?} is no kind of handle to import")))
+    let place = pool_out.required("pool_out")?;
+    no_flags(flags)?;
+    exported_types(handleType)?;
+    let descriptor = handle.descriptor("handle").map_err(|error| match error.code() {
+        ErrorCode::InvalidValue => DriverError::new(ErrorCode::Unknown, error.reason().into_owned()),
+        _ => error,
+    })?;
+    place.set(c_pool(driver()?.import_pool(descriptor)?));
+    Ok(())
 }
 
+/// What export data begins with; the file, the offset and the size follow, eight bytes each.
+const EXPORT_DATA: &[u8; 8] = b"warploom";
+
 pub(crate) fn cuMemPoolExportPointer(shareData_out: Out<'_, CUmemPoolPtrExportData>, ptr: CUdeviceptr) -> ApiResult {
-    shareData_out.required("shareData_out")?;
-    let pool = driver()?.pointer(ptr).map_or(0, |pointer| pointer.pool);
-    if pool == 0 {
-        return Err(DriverError::invalid_value(format!("{ptr:#x} came from no memory pool")));
+    let place = shareData_out.required("shareData_out")?;
+    let SharedAllocation { file, offset, size } = driver()?.export_pool_pointer(ptr)?;
+    let words = [u64::from_le_bytes(*EXPORT_DATA), file, offset, size].map(u64::to_le_bytes);
+    let mut data = CUmemPoolPtrExportData::default();
+    for (place, byte) in data.reserved.iter_mut().zip(words.as_flattened()) {
+        *place = *byte;
     }
-    Err(not_exportable(CUmemoryPool(pool as usize)))
+    place.set(data);
+    Ok(())
 }
 
 pub(crate) fn cuMemPoolImportPointer(
@@ -261,8 +269,14 @@ pub(crate) fn cuMemPoolImportPointer(
     pool: CUmemoryPool,
     shareData: In<'_, CUmemPoolPtrExportData>,
 ) -> ApiResult {
-    ptr_out.required("ptr_out")?;
-    shareData.required("shareData")?;
+    let place = ptr_out.required("ptr_out")?;
+    let data = shareData.required("shareData")?;
     driver()?.pool(pool_handle(pool))?;
-    Err(DriverError::invalid_value(format!("the pool {:#x} was not imported from another process", pool.0)))
+    let word = |index: usize| u64::from_le_bytes(std::array::from_fn(|byte| data.reserved[8 * index + byte]));
+    if !data.reserved.starts_with(EXPORT_DATA) {
+        return Err(DriverError::invalid_value("shareData was not written by cuMemPoolExportPointer"));
+    }
+    let told = SharedAllocation { file: word(1), offset: word(2), size: word(3) };
+    place.set(driver()?.import_pool_pointer(pool_handle(pool), told)?);
+    Ok(())
 }

@@ -4,7 +4,7 @@ use warploom_abi::{
     CUpointer_attribute, CUstream,
 };
 use warploom_driver::memory::{Advice, HandleTypes, Hints, Location, Pointer, PointerKind};
-use warploom_driver::{DriverError, ErrorCode};
+use warploom_driver::{DriverError, ErrorCode, Handle};
 
 use super::stream::named;
 use crate::border::{ApiResult, DefaultStream, HostPtr, InArray, members, no_flags};
@@ -41,13 +41,16 @@ fn write_attribute(data: HostPtr, attribute: CUpointer_attribute, address: u64, 
         A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => {
             data.write(DATA, pointer.kind == PointerKind::Device && pointer.pool == 0 && pointer.mapped.is_none())
         }
-        A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR | A::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => {
-            data.write(DATA, pointer.base)
-        }
-        A::CU_POINTER_ATTRIBUTE_RANGE_SIZE | A::CU_POINTER_ATTRIBUTE_MAPPING_SIZE => data.write(DATA, pointer.size),
-        A::CU_POINTER_ATTRIBUTE_MAPPED => data.write(DATA, true),
+        A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => data.write(DATA, driver()?.addresses_around(pointer).0),
+        A::CU_POINTER_ATTRIBUTE_RANGE_SIZE => data.write(DATA, driver()?.addresses_around(pointer).1),
+        A::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => data.write(DATA, pointer.base),
+        A::CU_POINTER_ATTRIBUTE_MAPPING_SIZE => data.write(DATA, pointer.size),
+        // As wide as an int, as recorded, though documented as a boolean.
+        A::CU_POINTER_ATTRIBUTE_MAPPED => data.write(DATA, 1_u32),
         A::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => {
-            data.write(DATA, u64::from(pointer.mapped.map_or(0, HandleTypes::bits)))
+            let of_pool = || driver().and_then(|driver| driver.pool(Handle::from_raw(pointer.pool as usize)));
+            let types = pointer.mapped.or_else(|| of_pool().ok().map(|pool| pool.handle_types()));
+            data.write(DATA, u64::from(types.map_or(0, HandleTypes::bits)))
         }
         A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE | A::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => {
             data.write(DATA, false)

@@ -4,7 +4,7 @@
 //! success; nothing is assumed about alignment, as x86 callers of the real driver get away with none.
 use std::ffi::{CStr, c_char, c_void};
 use std::marker::PhantomData;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 
 use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
@@ -289,6 +289,16 @@ impl<T: Copy> InArray<'_, T> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub(crate) struct HostPtr(usize);
+
+/// The number of a descriptor that becomes the program's, and that of programs that it becomes (`execve`).
+pub(crate) fn inherited(descriptor: OwnedFd) -> DriverResult<i32> {
+    // SAFETY: sets a flag of a descriptor that is ours.
+    if unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFD, 0) } != 0 {
+        let reason = format!("a descriptor cannot be inherited: {}", std::io::Error::last_os_error());
+        return Err(DriverError::new(ErrorCode::OperatingSystem, reason));
+    }
+    Ok(descriptor.into_raw_fd())
+}
 
 impl HostPtr {
     /// The pointer to `address`.

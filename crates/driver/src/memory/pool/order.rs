@@ -1,153 +1,33 @@
 //! Allocation and freeing in the order of a stream.
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::Mutex;
 use warploom_exec::memory::{AllocationInfo, Memory, MemoryKind};
-use warploom_exec::stream::{Stream, Weight};
+use warploom_exec::stream::Weight;
 
-use super::{Location, PoolPlace, Pools, pool_of};
+use super::pending::Ended;
+use super::sharing::Sharing;
+use super::{Frees, Location, PoolPlace, Pools, pool_of};
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::memory::location_kind;
 use crate::stream::StreamName;
 use crate::{DriverError, DriverResult, ErrorCode};
 
-/// Memory that streams will free when they get there: a program may not free it again. What comes later in the same stream may have
-/// it at once.
-#[derive(Default)]
-pub(crate) struct Frees {
-    count: AtomicUsize,
-    state: Mutex<Pending>,
-}
-
-#[derive(Default)]
-struct Pending {
-    /// By address.
-    frees: HashMap<u64, Free>,
-    /// Addresses that an allocation of the same stream from the same pool may have, by size.
-    reusable: HashMap<Owner, BTreeMap<u64, Vec<u64>>>,
-    next: u64,
-}
-
-/// One free that a stream has not got to.
-struct Free {
-    /// Which of all frees it is: the address may have been allocated and freed again since.
-    number: u64,
-    stream: Stream,
-    owner: Owner,
-    size: u64,
-}
-
-/// What allocations have to agree in for one to take the other's place while the stream still holds the free.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Owner {
-    stream: usize,
-    tag: u64,
-}
-
-impl Pending {
-    /// Takes a free out of both tables.
-    fn remove(&mut self, address: u64) -> Option<Free> {
-        let free = self.frees.remove(&address)?;
-        if let Some(sizes) = self.reusable.get_mut(&free.owner) {
-            if let Some(places) = sizes.get_mut(&free.size) {
-                places.retain(|place| *place != address);
-                if places.is_empty() {
-                    sizes.remove(&free.size);
-                }
-            }
-            if sizes.is_empty() {
-                self.reusable.remove(&free.owner);
-            }
-        }
-        Some(free)
-    }
-}
-
-impl Frees {
-    /// Fails if a stream will free the allocation at `address`.
-    #[inline]
-    pub(in crate::memory) fn check(&self, address: u64) -> DriverResult {
-        if self.count.load(Ordering::Acquire) != 0 && self.state.lock().frees.contains_key(&address) {
-            return Err(freed_already(address));
-        }
-        Ok(())
-    }
-
-    /// Fails if a stream will free the allocation that `address` lies in: no later call may name it, whatever its stream.
-    #[inline]
-    pub(in crate::memory) fn check_inside(&self, memory: &Memory, address: u64) -> DriverResult {
-        if self.count.load(Ordering::Acquire) == 0 {
-            return Ok(());
-        }
-        memory.lookup(address).map_or(Ok(()), |info| self.check(info.base))
-    }
-
-    /// Notes that `stream` will free an allocation; the number of the free.
-    fn enter(&self, info: &AllocationInfo, stream: &Stream) -> DriverResult<u64> {
-        let mut state = self.state.lock();
-        if state.frees.contains_key(&info.base) {
-            return Err(freed_already(info.base));
-        }
-        let number = state.next;
-        state.next += 1;
-        let (owner, size) = (Owner { stream: stream.identity(), tag: info.tag }, info.size);
-        state.frees.insert(info.base, Free { number, stream: stream.clone(), owner, size });
-        state.reusable.entry(owner).or_default().entry(size).or_default().push(info.base);
-        self.count.fetch_add(1, Ordering::AcqRel);
-        Ok(number)
-    }
-
-    /// Whether the stream that has got to a free shall do it: nothing took the memory since.
-    fn leave(&self, address: u64, number: u64) -> bool {
-        let mut state = self.state.lock();
-        if state.frees.get(&address).is_none_or(|free| free.number != number) {
-            return false;
-        }
-        let free = state.remove(address);
-        self.count.fetch_sub(1, Ordering::AcqRel);
-        drop(state);
-        // A stream may go with it: not under the lock.
-        drop(free);
-        true
-    }
-
-    /// Address and size of memory of a pool that `stream` will free, for an allocation in the same stream that needs `size` bytes: the
-    /// smallest that has them, if it is not more than twice as large. It is not freed then, and keeps its size, as work of the stream may
-    /// still use all of it.
-    fn take(&self, stream: &Stream, tag: u64, size: u64) -> Option<(u64, u64)> {
-        if self.count.load(Ordering::Acquire) == 0 {
-            return None;
-        }
-        let owner = Owner { stream: stream.identity(), tag };
-        let mut state = self.state.lock();
-        let mut fitting = state.reusable.get(&owner)?.range(size..=size.saturating_mul(2));
-        let (known, address) = fitting.find_map(|(size, places)| Some((*size, *places.last()?)))?;
-        let free = state.remove(address);
-        self.count.fetch_sub(1, Ordering::AcqRel);
-        drop(state);
-        drop(free);
-        Some((address, known))
-    }
-
-    /// A stream that will free something.
-    fn stream(&self) -> Option<Stream> {
-        if self.count.load(Ordering::Acquire) == 0 {
-            return None;
-        }
-        self.state.lock().frees.values().next().map(|free| free.stream.clone())
-    }
-}
-
-fn freed_already(address: u64) -> DriverError {
-    DriverError::invalid_value(format!("{address:#x} has already been freed, by cuMemFreeAsync"))
-}
-
 /// Frees pooled memory now, and says whether it was there: its context or another thread may have been faster.
-fn free_to_pool(memory: &Memory, pools: &Pools, address: u64) -> bool {
-    memory.free_keeping(address).map(|(info, kept)| pools.came_back(memory, &info, kept)).is_ok()
+fn free_to_pool(memory: &Memory, pools: &Pools, frees: &Frees, address: u64) -> bool {
+    let whole = match frees.end(address) {
+        Ended::Nothing => address,
+        Ended::Before => return false,
+        Ended::Part => return true,
+        Ended::Whole(base, None) => base,
+        Ended::Whole(base, Some(shared)) => {
+            let info = memory.lookup(base);
+            memory.free_shared(&shared, base);
+            info.iter().for_each(|info| pools.gave_back(info));
+            return true;
+        }
+    };
+    memory.free_keeping(whole).map(|(info, kept)| pools.came_back(memory, &info, kept)).is_ok()
 }
 
 impl Driver {
@@ -171,15 +51,20 @@ impl Driver {
                 self.pools.with_slot(place, |slot| Arc::clone(&slot.current))?
             }
         };
+        pool.require_own()?;
         if size == 0 {
             return Ok(0);
         }
-        if let Some((address, known)) = self.frees.take(&stream.stream, pool.tag(), size) {
+        let divisible = pool.is_divisible(self.memory(), size);
+        if let Some((address, bytes)) = self.frees.take(self.memory(), &stream.stream, pool.tag(), (size, divisible)) {
             // What the stream does with it from now on comes after all that it did with it before.
-            pool.was_taken_again(known);
+            pool.was_taken_again(bytes);
             return Ok(address);
         }
-        self.with_freed_memory(size, || pool.alloc(self.memory(), size))
+        self.with_freed_memory(size, || match &pool.sharing {
+            Sharing::Exports(_, shared) => pool.alloc_shared(self.memory(), &self.frees, shared, size),
+            Sharing::No | Sharing::Imports(..) => pool.alloc(self.memory(), size),
+        })
     }
 
     /// Allocates `size` bytes; where there is no memory, once more after pools have given up what they keep, and after streams have got to
@@ -230,7 +115,7 @@ impl Driver {
 
     /// Frees memory that may be of a pool now.
     pub(in crate::memory) fn give_back_to_pool(&self, info: &AllocationInfo) -> DriverResult {
-        if free_to_pool(self.memory(), &self.pools, info.base) {
+        if free_to_pool(self.memory(), &self.pools, &self.frees, info.base) {
             self.pools.was_freed(info);
         }
         Ok(())
@@ -259,12 +144,12 @@ impl Driver {
         if stream.stream.is_idle() {
             return self.give_back_to_pool(&info);
         }
-        let number = self.frees.enter(&info, &stream.stream)?;
+        let number = self.frees.enter(self.memory(), &info, &stream.stream)?;
         self.pools.was_freed(&info);
         let (memory, pools, frees) = (Arc::clone(self.memory()), Arc::clone(&self.pools), Arc::clone(&self.frees));
         stream.stream.run(Weight::Light, move || {
-            if frees.leave(address, number) {
-                free_to_pool(&memory, &pools, address);
+            if let Some(address) = frees.leave(number) {
+                free_to_pool(&memory, &pools, &frees, address);
             }
         });
         Ok(())
