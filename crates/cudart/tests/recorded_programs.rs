@@ -8,6 +8,8 @@ mod compiler;
 mod library;
 #[path = "support/pypi.rs"]
 mod pypi;
+#[path = "../../../tests/settings.rs"]
+mod settings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -57,14 +59,11 @@ fn build(compiler: &Path, toolkit: &str) -> Result<BTreeMap<String, PathBuf>, St
 /// What a program prints, which must end well and in time.
 fn run(program: &Path) -> Result<String, String> {
     let mut command = Command::new(program);
-    command
+    settings::take_out(&mut command)
         .env("LD_LIBRARY_PATH", library::folder())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .stdin(Stdio::null());
-    for name in ["CUDA_VERSION", "DEVICE", "DEVICE_COUNT", "THREADS", "LOG"] {
-        command.env_remove(format!("WARPLOOM_{name}"));
-    }
     let mut child = command.spawn().map_err(|error| format!("does not start: {error}"))?;
     let (mut printed, mut errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
     let read = std::thread::spawn(move || {

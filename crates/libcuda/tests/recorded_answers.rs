@@ -3,6 +3,8 @@
 //! Each section runs in a process of its own. Where we differ on purpose, [`DELIBERATE`] says why.
 #[path = "support/library.rs"]
 mod library;
+#[path = "../../../tests/settings.rs"]
+mod settings;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -107,10 +109,8 @@ fn expected<'a>(section: &str, line: usize, recorded: &'a str) -> &'a str {
 /// What `program` prints in its section `name`.
 fn run(program: &str, name: &str, prepare: impl FnOnce(&mut Command)) -> String {
     let mut command = Command::new(folder().join(program));
-    command.arg(name).env("LD_LIBRARY_PATH", folder()).env("WARPLOOM_CUDA_VERSION", "13.0");
-    for setting in ["WARPLOOM_DEVICE", "WARPLOOM_DEVICE_COUNT", "WARPLOOM_THREADS", "WARPLOOM_LOG"] {
-        command.env_remove(setting);
-    }
+    settings::take_out(&mut command).arg(name);
+    command.env("LD_LIBRARY_PATH", folder()).env("WARPLOOM_CUDA_VERSION", "13.0");
     prepare(&mut command);
     let output = command.output().expect("the program starts");
     String::from_utf8_lossy(&output.stdout).into_owned()

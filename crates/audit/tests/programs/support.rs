@@ -1,4 +1,7 @@
 //! Stand-ins for libraries, compiled by the C compiler, and programs run under the auditing library.
+#[path = "../../../../tests/settings.rs"]
+mod settings;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -66,8 +69,8 @@ impl Scene {
     /// A program of the folder.
     pub(crate) fn plain(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(self.folder.join(program));
-        command.current_dir(&self.folder);
-        for name in ["LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD", "WARPLOOM_EXPLAIN"] {
+        settings::take_out(&mut command).current_dir(&self.folder);
+        for name in ["LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD"] {
             command.env_remove(name);
         }
         command

@@ -1,4 +1,7 @@
 //! The command under test.
+#[path = "../../../../tests/settings.rs"]
+mod settings;
+
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -24,15 +27,6 @@ pub(crate) fn warploom() -> Command {
         command
     });
     let mut command = Command::new(command);
-    for name in [
-        "WARPLOOM_CUDA_VERSION",
-        "WARPLOOM_DEVICE",
-        "WARPLOOM_DEVICE_COUNT",
-        "WARPLOOM_THREADS",
-        "WARPLOOM_MULTIPROCESSORS",
-        "WARPLOOM_LOG",
-    ] {
-        command.env_remove(name);
-    }
+    settings::take_out(&mut command);
     command
 }

@@ -1,4 +1,7 @@
 //! CUDA C++ programs of `tests/cuda`, compiled with NVIDIA's compiler from PyPI, run on our libraries.
+#[path = "../../../../tests/settings.rs"]
+mod settings;
+
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -36,10 +39,7 @@ pub(crate) fn build(toolkit: &Path, name: &str, sources: &[&str], major: u32, op
 /// What a program prints. `prepare` adds arguments and settings.
 pub(crate) fn output(program: &Path, prepare: impl FnOnce(&mut Command)) -> String {
     let mut command = Command::new(program);
-    command.env("LD_LIBRARY_PATH", library::folder());
-    for setting in ["CUDA_VERSION", "DEVICE", "DEVICE_COUNT", "THREADS", "LOG"] {
-        command.env_remove(format!("WARPLOOM_{setting}"));
-    }
+    settings::take_out(&mut command).env("LD_LIBRARY_PATH", library::folder());
     prepare(&mut command);
     let Output { status, stdout, stderr } = command.output().expect("the program starts");
     let (printed, errors) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));

@@ -1,4 +1,7 @@
 //! Programs of `tests/c`, compiled against our headers and run against our library.
+#[path = "../../../../tests/settings.rs"]
+mod settings;
+
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -60,10 +63,7 @@ impl Program {
     /// What it prints with success, and what stands on standard error.
     pub(crate) fn run_and_report(&self, prepare: impl FnOnce(&mut Command)) -> (String, String) {
         let mut command = Command::new(self.folder().join("program"));
-        command.current_dir(&self.folder).env("LD_LIBRARY_PATH", &self.folder);
-        for setting in ["CUDA_VERSION", "DEVICE", "DEVICE_COUNT", "THREADS", "LOG"] {
-            command.env_remove(format!("WARPLOOM_{setting}"));
-        }
+        settings::take_out(&mut command).current_dir(&self.folder).env("LD_LIBRARY_PATH", &self.folder);
         prepare(&mut command);
         let Output { status, stdout, stderr } = command.output().expect("the program starts");
         let (printed, errors) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
