@@ -20,11 +20,12 @@ pub(crate) mod state;
 mod trace;
 
 pub(crate) use args::{
-    DefaultStream, HostPtr, In, InArray, InOut, InStr, Kept, Out, OutArray, OutCStr, OutStr, arg, inherited, no_flags,
+    DefaultStream, HostAddress, HostPtr, In, InArray, InOut, InStr, Kept, Out, OutArray, OutCStr, OutStr, arg,
+    inherited, no_flags,
 };
 pub(crate) use call::{ApiResult, Call, enter, not_supported};
 pub(crate) use caller::calling_object;
-pub(crate) use host_memory::host_range;
+pub(crate) use host_memory::callers_memory;
 pub(crate) use identity::{IDENTITY_TABLE, identity_table};
 pub(crate) use image::{read_image, read_input, write_log};
 pub(crate) use launch::launch_attributes;

@@ -7,7 +7,9 @@ use warploom_interp::Processor;
 use warploom_jit::{Mode, Target, tiered};
 use warploom_ptx::ir::{FunctionId, GlobalId, Module};
 
-use crate::settings::{Settings, say};
+use warploom_border::say;
+
+use crate::settings::Settings;
 
 fn report_declined(kernel: &str, why: &str) {
     say(&format!("kernel {kernel} is not compiled: {why}"));

@@ -4,11 +4,11 @@
 //! A value that cannot be understood is reported on standard error, and the default holds: a driver cannot refuse to load.
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::io::Write as _;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use warploom_abi::settings::{COMPUTE_CAPABILITIES, MOST_MULTIPROCESSORS, MOST_THREADS, OLDEST_CUDA_VERSION};
+use warploom_border::{LogSettings, say};
 use warploom_interp::Processor;
 use warploom_jit::Mode;
 
@@ -47,27 +47,6 @@ pub(crate) struct Settings {
     pub(crate) jit: Mode,
 }
 
-/// What `WARPLOOM_LOG` asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LogSettings {
-    /// Every call.
-    pub(crate) calls: bool,
-    /// Every call that fails.
-    pub(crate) errors: bool,
-}
-
-impl LogSettings {
-    /// Whether any call is printed.
-    pub(crate) fn traces(self) -> bool {
-        self.calls || self.errors
-    }
-}
-
-/// A line on standard error. A program may have closed it, or nobody may read it any more: then the line is lost, and the program goes on.
-pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "warploom: {line}");
-}
-
 /// The stages that can be printed.
 const DUMPS: [&str; 4] = ["ast", "ir", "decoded", "info"];
 
@@ -102,7 +81,7 @@ impl Settings {
             report_stalled: reader.one("WARPLOOM_STALL_SECONDS", None, |text| parse_seconds(text).map(Some)),
             launch_timeout: reader.one("WARPLOOM_LAUNCH_TIMEOUT", None, |text| parse_seconds(text).map(Some)),
             eager_loading: reader.one("CUDA_MODULE_LOADING", false, parse_loading),
-            log: reader.one("WARPLOOM_LOG", LogSettings::default(), parse_log),
+            log: reader.one("WARPLOOM_LOG", LogSettings::default(), LogSettings::parse),
             dump: reader.one("WARPLOOM_DUMP", Vec::new(), parse_dump),
             jit: reader.one("WARPLOOM_JIT", Mode::Off, parse_jit),
         };
@@ -197,18 +176,6 @@ fn parse_loading(text: &str) -> Result<bool, String> {
         "LAZY" | "DEFAULT" => Ok(false),
         _ => Err("EAGER, LAZY or DEFAULT is expected".to_owned()),
     }
-}
-
-fn parse_log(text: &str) -> Result<LogSettings, String> {
-    let mut log = LogSettings::default();
-    for part in text.split(',').map(str::trim) {
-        match part {
-            "calls" => log.calls = true,
-            "errors" => log.errors = true,
-            _ => return Err("calls, errors, or both with a comma are expected".to_owned()),
-        }
-    }
-    Ok(log)
 }
 
 fn parse_jit(text: &str) -> Result<Mode, String> {

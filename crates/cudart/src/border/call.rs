@@ -2,12 +2,12 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use warploom_abi::runtime::{cudaChannelFormatDesc, cudaError};
+use warploom_border::{LogSettings, internal_error, say};
 
 use crate::failure::{ApiResult, Failure};
 
@@ -107,27 +107,19 @@ pub(crate) fn remember(symbol: &str, failure: &Failure) {
 #[cold]
 #[inline(never)]
 fn panicked(call: &'static Call, panic: &(dyn Any + Send)) -> cudaError {
-    let what = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
-    say(&format!("internal error in {}: {what}; please report it with the program that shows it", call.symbol));
+    say(&internal_error(call.symbol, panic));
     LAST_ERROR.set(cudaError::cudaErrorUnknown);
     cudaError::cudaErrorUnknown
 }
 
-/// Whether reasons are wanted on the error output: `WARPLOOM_LOG`, as for the driver, and as there read once.
+/// Whether reasons are wanted on the error output: `WARPLOOM_LOG`, as for the driver, and as there read once. A value that cannot be understood asks for nothing; our
+/// driver, which reads it too, says so.
 fn reports() -> bool {
     static WANTED: LazyLock<bool> = LazyLock::new(|| {
-        std::env::var_os("WARPLOOM_LOG").is_some_and(|value| !value.is_empty() && value != "off" && value != "0")
+        let value = std::env::var("WARPLOOM_LOG").unwrap_or_default();
+        LogSettings::parse(value.trim()).is_ok_and(LogSettings::traces)
     });
     *WANTED
-}
-
-fn say(text: &str) {
-    // Nobody may be left to read it.
-    let _ = writeln!(std::io::stderr(), "warploom: {text}");
 }
 
 /// What a function returns that cannot return an error, when it fails.

@@ -8,7 +8,7 @@ use super::memory::GraphAllocation;
 use super::{Driver, DriverError, DriverResult, Graph, Handle};
 use crate::event::Event;
 use crate::launch::LaunchShape;
-use crate::memory::{Checked, Fill2d, Place, Transfer, Vouch};
+use crate::memory::{CallersMemory, Checked, Fill2d, Place, Transfer};
 use crate::module::Function;
 use crate::stream::{AttributeValue, ValueOperation};
 
@@ -305,8 +305,8 @@ impl Driver {
     ///
     /// # Errors
     /// As [`Driver::copy`].
-    pub fn copy_work(&self, transfer: Transfer, vouch: Vouch) -> DriverResult<Work> {
-        let checked = self.check_transfer(&transfer, vouch)?;
+    pub fn copy_work(&self, transfer: Transfer, callers: CallersMemory) -> DriverResult<Work> {
+        let checked = self.check_transfer(&transfer, callers)?;
         Ok(Work::Copy(Arc::new(CopyWork { transfer, checked })))
     }
 

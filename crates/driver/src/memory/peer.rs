@@ -3,7 +3,7 @@
 //! programming guide, peer-to-peer memory copy; `cuMemcpyPeer`).
 use std::sync::Arc;
 
-use super::{Place, PointerKind, SourceOrder, Transfer, Vouch};
+use super::{CallersMemory, Place, PointerKind, SourceOrder, Transfer};
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -20,14 +20,14 @@ impl Driver {
         transfer: &Transfer,
         contexts: [Handle; 2],
         stream: StreamName,
-        vouch: Vouch,
+        callers: CallersMemory,
     ) -> DriverResult {
         let mut contexts = self.peers(contexts)?.to_vec();
         contexts.push(self.current()?);
         for context in contexts {
             self.finish_all_of(&context)?;
         }
-        self.copy(transfer, stream, vouch)
+        self.copy(transfer, stream, callers)
     }
 
     /// Puts a copy between two contexts into a stream. In a legacy stream it is ordered with all work of both.
@@ -39,11 +39,11 @@ impl Driver {
         transfer: &Transfer,
         contexts: [Handle; 2],
         stream: StreamName,
-        vouch: Vouch,
+        callers: CallersMemory,
     ) -> DriverResult {
         let contexts = self.peers(contexts)?;
         let stream = self.stream(stream)?;
-        let put = || self.put_copy(transfer, &stream, SourceOrder::Stream, vouch);
+        let put = || self.put_copy(transfer, &stream, SourceOrder::Stream, callers);
         if stream.is_legacy() { self.in_order_with(&contexts, &stream, put) } else { put() }
     }
 

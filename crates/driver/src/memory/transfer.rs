@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use warploom_exec::copy::{self, FillWidth};
 use warploom_exec::fault::AccessKind;
-use warploom_exec::memory::{AllocSpec, HostRange, Memory, MemoryKind};
+use warploom_exec::memory::{AllocSpec, CallersMemory, Memory, MemoryKind};
 use warploom_exec::stream::{Stream, Weight};
 
 use crate::array::Array;
@@ -12,9 +12,6 @@ use crate::fault::Sticky;
 use crate::graph::{CopyWork, Work};
 use crate::stream::{StreamName, StreamRef};
 use crate::{DriverError, DriverResult, ErrorCode};
-
-/// States that the caller of the API vouches for `len` bytes of host memory at `address`: see [`HostRange::new`].
-pub type Vouch = fn(address: u64, len: u64) -> HostRange;
 
 /// Where one side of a copy lies.
 #[derive(Clone)]
@@ -203,10 +200,10 @@ impl Driver {
     ///
     /// # Errors
     /// `InvalidValue` for a box that does not lie in its places; those of [`Driver::current`].
-    pub fn copy(&self, transfer: &Transfer, stream: StreamName, vouch: Vouch) -> DriverResult {
+    pub fn copy(&self, transfer: &Transfer, stream: StreamName, callers: CallersMemory) -> DriverResult {
         let stream = self.stream(stream)?;
         self.refuse_capture(&stream)?;
-        let Some(checked) = self.check_transfer(transfer, vouch)? else { return Ok(()) };
+        let Some(checked) = self.check_transfer(transfer, callers)? else { return Ok(()) };
         if stream.is_legacy() {
             for context in self.contexts_between(transfer) {
                 self.finish_all_of(&context)?;
@@ -229,10 +226,10 @@ impl Driver {
         transfer: &Transfer,
         stream: StreamName,
         order: SourceOrder,
-        vouch: Vouch,
+        callers: CallersMemory,
     ) -> DriverResult {
         let stream = self.stream(stream)?;
-        let put = || self.put_copy(transfer, &stream, order, vouch);
+        let put = || self.put_copy(transfer, &stream, order, callers);
         match stream.is_legacy().then(|| self.contexts_between(transfer)) {
             Some(contexts) if !contexts.is_empty() => self.in_order_with(&contexts, &stream, put),
             _ => put(),
@@ -245,10 +242,10 @@ impl Driver {
         transfer: &Transfer,
         stream: &StreamRef,
         order: SourceOrder,
-        vouch: Vouch,
+        callers: CallersMemory,
     ) -> DriverResult {
         let capture = self.capture_of(stream)?;
-        let Some(checked) = self.check_transfer(transfer, vouch)? else { return Ok(()) };
+        let Some(checked) = self.check_transfer(transfer, callers)? else { return Ok(()) };
         if let Some(capture) = capture {
             let work = CopyWork::new(transfer.clone(), checked);
             return self.capture(&capture, stream, Work::Copy(Arc::new(work))).map(|_| ());
@@ -364,17 +361,17 @@ impl Driver {
         self.sticky.check()
     }
 
-    pub(crate) fn check_transfer(&self, transfer: &Transfer, vouch: Vouch) -> DriverResult<Option<Checked>> {
+    pub(crate) fn check_transfer(&self, transfer: &Transfer, callers: CallersMemory) -> DriverResult<Option<Checked>> {
         let Transfer { dst, src, size } = transfer;
         if size.is_empty() {
             return Ok(None);
         }
-        let src = self.check_side(src, size, AccessKind::Load, vouch)?;
-        let dst = self.check_side(dst, size, AccessKind::Store, vouch)?;
+        let src = self.check_side(src, size, AccessKind::Load, callers)?;
+        let dst = self.check_side(dst, size, AccessKind::Store, callers)?;
         Ok(Some(Checked { dst, src, size: *size }))
     }
 
-    fn check_side(&self, side: &Side, size: &Box3, kind: AccessKind, vouch: Vouch) -> DriverResult<Rows> {
+    fn check_side(&self, side: &Side, size: &Box3, kind: AccessKind, callers: CallersMemory) -> DriverResult<Rows> {
         let (address, is_host) = match side.place {
             Place::Array(ref array) => return array_rows(array, side, size),
             Place::Host(address) => (address, true),
@@ -405,7 +402,7 @@ impl Driver {
         let extent = extent(size, pitch, slice)?;
         if is_host {
             start.checked_add(extent).ok_or_else(too_large)?;
-            let range = vouch(start, extent);
+            let range = callers.range(start, extent);
             if self.memory().in_window(start) {
                 // Pinned memory, or what was: its end is known.
                 self.check_device(start, extent, kind)?;

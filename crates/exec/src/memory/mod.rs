@@ -50,7 +50,7 @@ pub use gather::Gather;
 pub use kept::Kept;
 pub use machine::{MachineExtent, find_extent};
 pub use physical::{ExportError, Physical};
-pub use registered::{HostRange, RegisterError};
+pub use registered::{CallersMemory, HostRange, RegisterError};
 pub use reserved::Reservation;
 pub use scalar::{Atomic, Scalar};
 pub(crate) use scalar::{racy_copy, racy_fill};

@@ -14,6 +14,25 @@ pub struct HostRange {
     len: u64,
 }
 
+/// The right to name host memory that a program has named in a call: only who knows of the call's promises can make one.
+#[derive(Clone, Copy, Debug)]
+pub struct CallersMemory(());
+
+impl CallersMemory {
+    /// States that what the arguments of the program's call name is as the documentation of the call demands.
+    ///
+    /// # Safety
+    /// As for [`HostRange::new`], for all ranges that the arguments of the call name. Whoever gets the right asks for no others.
+    pub unsafe fn vouched_for() -> CallersMemory {
+        CallersMemory(())
+    }
+
+    /// `len` bytes at `address`, which an argument of the call names.
+    pub fn range(self, address: u64, len: u64) -> HostRange {
+        HostRange { address, len }
+    }
+}
+
 impl HostRange {
     /// States that `len` bytes at `address` may be read, and written if the use made of the range writes.
     ///

@@ -9,7 +9,7 @@ use warploom_abi::{
 use warploom_driver::device::{Device, attribute};
 use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
-use crate::border::{ApiResult, HostPtr, InArray, InStr, Out, OutArray, OutStr};
+use crate::border::{ApiResult, HostAddress, InArray, InStr, Out, OutArray, OutStr};
 use crate::process::driver;
 
 /// `0000:00:00.0` and the NUL.
@@ -187,7 +187,7 @@ pub(crate) fn cuDeviceGetPCIBusId(pciBusId: OutStr<'_>, len: i32, dev: CUdevice)
 
 pub(crate) fn cuDeviceGetByPCIBusId(dev: Out<'_, CUdevice>, pciBusId: InStr<'_>) -> ApiResult {
     let place = dev.required("dev")?;
-    let text = pciBusId.required("pciBusId")?;
+    let text = pciBusId.get("pciBusId")?;
     let wanted = parse_bus_id(text)
         .ok_or_else(|| DriverError::invalid_value(format!("{text:?} is no PCI bus id such as 0000:01:00.0")))?;
     let device = driver()?.devices().iter().find(|device| {
@@ -297,7 +297,7 @@ fn write_atomic_capabilities(
     if count == 0 {
         return Err(DriverError::invalid_value("count is 0"));
     }
-    let operations = operations.read("operations", count as usize)?;
+    let operations = operations.get(count as usize, "operations")?;
     let answers = operations.into_iter().map(atomic_capability).collect::<DriverResult<Vec<u32>>>()?;
     capabilities.write("capabilities", answers.len(), &answers)
 }
@@ -331,7 +331,7 @@ pub(crate) fn cuDeviceGetP2PAtomicCapabilities(
 pub(crate) fn cuDeviceRegisterAsyncNotification(
     device: CUdevice,
     callbackFunc: CUasyncCallback,
-    _userData: HostPtr,
+    _userData: HostAddress,
     callback: Out<'_, CUasyncCallbackHandle>,
 ) -> ApiResult {
     let place = callback.required("callback")?;

@@ -4,9 +4,11 @@ use std::sync::OnceLock;
 use warploom_abi::{CUdriverProcAddressQueryResult, CUuuid};
 use warploom_driver::{DriverError, ErrorCode};
 
-use crate::border::{ApiResult, HostPtr, IDENTITY_TABLE, In, InStr, Out, calling_object, identity_table};
+use crate::border::{ApiResult, HostAddress, IDENTITY_TABLE, In, InStr, Out, calling_object, identity_table};
 use crate::lookup::{self, Found, LONGEST_NAME, Refused};
-use crate::settings::{Settings, say};
+use warploom_border::say;
+
+use crate::settings::Settings;
 
 /// What both versions share. Where a recorded driver crashes (a NULL symbol), this answers `CUDA_ERROR_INVALID_VALUE`.
 #[inline]
@@ -25,10 +27,15 @@ fn look_up(symbol: &InStr<'_>, version: i32, flags: u64) -> Result<Found, Driver
 }
 
 /// The first ABI has no query result: what is not there is an error, and leaves `pfn` alone.
-pub(crate) fn cuGetProcAddress(symbol: InStr<'_>, pfn: Out<'_, HostPtr>, cudaVersion: i32, flags: u64) -> ApiResult {
+pub(crate) fn cuGetProcAddress(
+    symbol: InStr<'_>,
+    pfn: Out<'_, HostAddress>,
+    cudaVersion: i32,
+    flags: u64,
+) -> ApiResult {
     let pfn = pfn.required("pfn")?;
     match look_up(&symbol, cudaVersion, flags)? {
-        Found::Symbol(version) => pfn.set(HostPtr::new(version.address.addr())),
+        Found::Symbol(version) => pfn.set(HostAddress(version.address.addr())),
         Found::Unknown => {
             return Err(DriverError::new(ErrorCode::NotFound, "the driver has no entry point of this name"));
         }
@@ -42,7 +49,7 @@ pub(crate) fn cuGetProcAddress(symbol: InStr<'_>, pfn: Out<'_, HostPtr>, cudaVer
 /// The second ABI answers success with NULL and a query result for what is not there.
 pub(crate) fn cuGetProcAddress_v2(
     symbol: InStr<'_>,
-    pfn: Out<'_, HostPtr>,
+    pfn: Out<'_, HostAddress>,
     cudaVersion: i32,
     flags: u64,
     symbolStatus: Out<'_, CUdriverProcAddressQueryResult>,
@@ -53,7 +60,7 @@ pub(crate) fn cuGetProcAddress_v2(
         Found::Unknown => (0, CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND),
         Found::VersionNotSufficient => (0, CUdriverProcAddressQueryResult::CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT),
     };
-    pfn.set(HostPtr::new(address));
+    pfn.set(HostAddress(address));
     if let Some(place) = symbolStatus.optional() {
         place.set(status);
     }
@@ -61,9 +68,9 @@ pub(crate) fn cuGetProcAddress_v2(
 }
 
 /// Other drivers' tables are private to their makers' programs, which check for the error and do without.
-pub(crate) fn cuGetExportTable(ppExportTable: Out<'_, HostPtr>, pExportTableId: In<'_, CUuuid>) -> ApiResult {
+pub(crate) fn cuGetExportTable(ppExportTable: Out<'_, HostAddress>, pExportTableId: In<'_, CUuuid>) -> ApiResult {
     let place = ppExportTable.required("ppExportTable")?;
-    let id = pExportTableId.required("pExportTableId")?;
+    let id = pExportTableId.get("pExportTableId")?;
     match id.bytes.map(|byte| byte as u8) {
         IDENTITY_TABLE => {
             place.set(identity_table());

@@ -10,7 +10,9 @@ use warploom_driver::stream::StreamName;
 use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
 use super::stream::named;
-use crate::border::{ApiResult, DefaultStream, HostPtr, In, InArray, Out, OutCStr, callback, launch_attributes};
+use crate::border::{
+    ApiResult, DefaultStream, HostAddress, HostPtr, In, InArray, Out, OutCStr, callback, launch_attributes,
+};
 use crate::process::driver;
 
 /// The four preferences for cache or shared memory, which are without effect on a CPU.
@@ -255,7 +257,7 @@ pub(crate) fn cuLaunchKernelEx(
     kernelParams: InArray<'_, HostPtr>,
     extra: InArray<'_, HostPtr>,
 ) -> ApiResult {
-    let config = config.required("config")?;
+    let config = config.get("config")?;
     let driver = driver()?;
     let function = driver.launchable(Handle::from_raw(f.0))?;
     let extras = extras(&config)?;
@@ -296,7 +298,7 @@ pub(crate) fn cuLaunchHostFunc(
     default: DefaultStream,
     hStream: CUstream,
     r#fn: CUhostFn,
-    userData: HostPtr,
+    userData: HostAddress,
 ) -> ApiResult {
     if r#fn == CUhostFn::default() {
         return Err(DriverError::invalid_value("fn is NULL"));
@@ -312,7 +314,7 @@ pub(crate) fn cuLaunchHostFunc_v2(
     default: DefaultStream,
     hStream: CUstream,
     r#fn: CUhostFn,
-    userData: HostPtr,
+    userData: HostAddress,
     syncMode: u32,
 ) -> ApiResult {
     let modes = [CUhostTaskSyncMode::CU_HOST_TASK_BLOCKING, CUhostTaskSyncMode::CU_HOST_TASK_SPINWAIT];

@@ -45,7 +45,7 @@ fn edges(data: &InArray<'_, CUgraphEdgeData>, count: usize) -> DriverResult<Vec<
     if data.is_null() {
         return Ok(vec![EdgeData::default(); count]);
     }
-    Ok(data.read("edgeData", count)?.iter().map(edge).collect())
+    Ok(data.get(count, "edgeData")?.iter().map(edge).collect())
 }
 
 /// A list of nodes of a graph, with what the edges to them say. A list that is longer than the graph names a node twice, and
@@ -60,7 +60,7 @@ pub(super) fn nodes(
     if count > most {
         return Err(DriverError::invalid_value(format!("{count} nodes are named of a graph that has {most}")));
     }
-    let nodes = list.read("dependencies", count)?;
+    let nodes = list.get(count, "dependencies")?;
     Ok(nodes.into_iter().map(node_handle).zip(edges(data, count)?).collect())
 }
 

@@ -49,8 +49,8 @@ pub(super) fn read(
     values: &InArray<'_, HostPtr>,
 ) -> DriverResult<Jit> {
     let count = count as usize;
-    let names = options.read("options", count)?;
-    let given = values.read("optionValues", count)?;
+    let names = options.get(count, "options")?;
+    let given = values.get(count, "optionValues")?;
     let mut jit = Jit {
         options: JitOptions::default(),
         values: values.keep(),
@@ -122,7 +122,7 @@ impl Jit {
             _ => 0,
         };
         let len = if written < text.len() && written > 0 { size } else { written };
-        self.values.list().write_back(index, HostPtr::new(len));
+        self.values.list().write_back_number(index, len);
     }
 
     /// A float in milliseconds in the low half of the value; the high half stays.
@@ -130,6 +130,6 @@ impl Jit {
         let old = self.values.list().at("optionValues", index).map_or(0, HostPtr::addr) as u64;
         let milliseconds = time.as_secs_f32() * 1e3;
         let new = old & !0xffff_ffff | u64::from(milliseconds.to_bits());
-        self.values.list().write_back(index, HostPtr::new(new as usize));
+        self.values.list().write_back_number(index, new as usize);
     }
 }

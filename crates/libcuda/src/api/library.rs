@@ -8,12 +8,12 @@ use warploom_driver::{DriverError, DriverResult, Handle};
 
 use super::jit;
 use super::module::{name, read_file};
-use crate::border::{ApiResult, HostPtr, InArray, InStr, Out, OutArray, OutCStr, read_image};
+use crate::border::{ApiResult, HostAddress, HostPtr, InArray, InStr, Out, OutArray, OutCStr, read_image};
 use crate::process::driver;
 
 /// The options of loading that exist: a place for pointers to kernels, and a promise about the image.
 fn check_options(count: u32, options: &InArray<'_, CUlibraryOption>) -> ApiResult {
-    for option in options.read("libraryOptions", count as usize)? {
+    for option in options.get(count as usize, "libraryOptions")? {
         if option.0 > CUlibraryOption::CU_LIBRARY_BINARY_IS_PRESERVED.0 {
             return Err(DriverError::invalid_value(format!("{} is no option of libraries", option.0)));
         }
@@ -50,7 +50,7 @@ pub(crate) fn cuLibraryLoadFromFile(
     numLibraryOptions: u32,
 ) -> ApiResult {
     let place = library.required("library")?;
-    let image = Image::from_bytes(read_file(fileName.required("fileName")?)?);
+    let image = Image::from_bytes(read_file(fileName.get("fileName")?)?);
     let jit = jit::read(numJitOptions, &jitOptions, &jitOptionsValues)?;
     check_options(numLibraryOptions, &libraryOptions)?;
     place.set(CUlibrary(driver()?.load_library(image, jit.options)?.raw()));
@@ -154,7 +154,11 @@ pub(crate) fn cuLibraryGetManaged(
 }
 
 /// PTX has no unified functions: none is ever found, which answers `CUDA_ERROR_INVALID_VALUE` as recorded.
-pub(crate) fn cuLibraryGetUnifiedFunction(fptr: Out<'_, HostPtr>, library: CUlibrary, symbol: InStr<'_>) -> ApiResult {
+pub(crate) fn cuLibraryGetUnifiedFunction(
+    fptr: Out<'_, HostAddress>,
+    library: CUlibrary,
+    symbol: InStr<'_>,
+) -> ApiResult {
     fptr.required("fptr")?;
     let symbol = self::name(&symbol)?;
     driver()?.library(Handle::from_raw(library.0))?;

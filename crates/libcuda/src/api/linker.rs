@@ -9,7 +9,7 @@ use warploom_driver::{DriverResult, Handle};
 
 use super::jit::{self, Jit};
 use super::module::read_file;
-use crate::border::{ApiResult, HostPtr, InArray, InStr, Out, read_input};
+use crate::border::{ApiResult, HostAddress, HostPtr, InArray, InStr, Out, read_input};
 use crate::process::driver;
 
 /// Where each link reports to: the program keeps the option values and log buffers of `cuLinkCreate` alive as long as the link.
@@ -108,18 +108,18 @@ pub(crate) fn cuLinkAddFile_v2(
     optionValues: InArray<'_, HostPtr>,
 ) -> ApiResult {
     driver()?.link_logs(Handle::from_raw(state.0))?;
-    let file = path.required("path")?;
+    let file = path.get("path")?;
     jit::read(numOptions, &options, &optionValues)?;
     add(state, r#type, &file.to_string_lossy(), read_file(file)?)
 }
 
-pub(crate) fn cuLinkComplete(state: CUlinkState, cubinOut: Out<'_, HostPtr>, sizeOut: Out<'_, usize>) -> ApiResult {
+pub(crate) fn cuLinkComplete(state: CUlinkState, cubinOut: Out<'_, HostAddress>, sizeOut: Out<'_, usize>) -> ApiResult {
     let link = Handle::from_raw(state.0);
     let driver = driver()?;
     let result: DriverResult<_> = driver.complete_link(link);
     report(link)?;
     let image = result?;
-    cubinOut.required("cubinOut")?.set(HostPtr::new(image.as_ptr().expose_provenance()));
+    cubinOut.required("cubinOut")?.set(HostAddress(image.as_ptr().expose_provenance()));
     if let Some(place) = sizeOut.optional() {
         place.set(image.len());
     }

@@ -7,11 +7,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use warploom_abi::{CUlogIterator, CUlogsCallback, CUlogsCallbackHandle};
 use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
-use crate::border::{ApiResult, HostPtr, InOut, InStr, Out, OutStr, log, no_flags};
+use crate::border::{ApiResult, HostAddress, InOut, InStr, Out, OutStr, log, no_flags};
 
 pub(crate) fn cuLogsRegisterCallback(
     callbackFunc: CUlogsCallback,
-    userData: HostPtr,
+    userData: HostAddress,
     callback_out: Out<'_, CUlogsCallbackHandle>,
 ) -> ApiResult {
     if callbackFunc.0 == 0 {
@@ -45,7 +45,7 @@ fn start(iterator: &InOut<'_, CUlogIterator>) -> DriverResult<Option<u32>> {
 }
 
 pub(crate) fn cuLogsDumpToFile(iterator: InOut<'_, CUlogIterator>, pathToFile: InStr<'_>, flags: u32) -> ApiResult {
-    let path = pathToFile.required("pathToFile")?;
+    let path = pathToFile.get("pathToFile")?;
     no_flags(u64::from(flags))?;
     let end = log::end();
     let text = log::text_since(start(&iterator)?).concat();

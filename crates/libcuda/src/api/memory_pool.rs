@@ -123,7 +123,7 @@ pub(crate) fn cuMemPoolGetAttribute(pool: CUmemoryPool, attr: CUmemPool_attribut
 
 pub(crate) fn cuMemPoolSetAccess(pool: CUmemoryPool, map: InArray<'_, CUmemAccessDesc>, count: usize) -> ApiResult {
     driver()?.pool(pool_handle(pool))?;
-    for descriptor in map.read("map", count)? {
+    for descriptor in map.get(count, "map")? {
         let access = match descriptor.flags {
             CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE => MapAccess::None,
             CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ => MapAccess::Read,
@@ -141,7 +141,7 @@ pub(crate) fn cuMemPoolGetAccess(
     location: In<'_, CUmemLocation>,
 ) -> ApiResult {
     let place = flags.required("flags")?;
-    let location = members::location(location.required("location")?);
+    let location = members::location(location.get("location")?);
     place.set(match driver()?.pool_access(pool_handle(memPool), location)? {
         MapAccess::None => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE,
         MapAccess::Read => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ,
@@ -152,7 +152,7 @@ pub(crate) fn cuMemPoolGetAccess(
 
 pub(crate) fn cuMemPoolCreate(pool: Out<'_, CUmemoryPool>, poolProps: In<'_, CUmemPoolProps>) -> ApiResult {
     let place = pool.required("pool")?;
-    let properties = poolProps.required("poolProps")?;
+    let properties = poolProps.get("poolProps")?;
     let pool_place = place_of(properties.location, properties.allocType)?;
     let types = HandleTypes::new(properties.handleTypes.0)?;
     place.set(c_pool(driver()?.create_pool(pool_place, properties.maxSize as u64, types)?));
@@ -185,7 +185,7 @@ pub(crate) fn cuMemGetDefaultMemPool(
     r#type: CUmemAllocationType,
 ) -> ApiResult {
     let place = pool_out.required("pool_out")?;
-    place.set(c_pool(driver()?.default_pool(place_of(location.required("location")?, r#type)?)?));
+    place.set(c_pool(driver()?.default_pool(place_of(location.get("location")?, r#type)?)?));
     Ok(())
 }
 
@@ -195,7 +195,7 @@ pub(crate) fn cuMemGetMemPool(
     r#type: CUmemAllocationType,
 ) -> ApiResult {
     let place = pool.required("pool")?;
-    place.set(c_pool(driver()?.current_pool(place_of(location.required("location")?, r#type)?)?));
+    place.set(c_pool(driver()?.current_pool(place_of(location.get("location")?, r#type)?)?));
     Ok(())
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn cuMemSetMemPool(
     r#type: CUmemAllocationType,
     pool: CUmemoryPool,
 ) -> ApiResult {
-    driver()?.set_current_pool(place_of(location.required("location")?, r#type)?, pool_handle(pool))
+    driver()?.set_current_pool(place_of(location.get("location")?, r#type)?, pool_handle(pool))
 }
 
 /// The kinds of handles that a descriptor of a pool is.
@@ -270,7 +270,7 @@ pub(crate) fn cuMemPoolImportPointer(
     shareData: In<'_, CUmemPoolPtrExportData>,
 ) -> ApiResult {
     let place = ptr_out.required("ptr_out")?;
-    let data = shareData.required("shareData")?;
+    let data = shareData.get("shareData")?;
     driver()?.pool(pool_handle(pool))?;
     let word = |index: usize| u64::from_le_bytes(std::array::from_fn(|byte| data.reserved[8 * index + byte]));
     if !data.reserved.starts_with(EXPORT_DATA) {

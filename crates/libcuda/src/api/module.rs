@@ -15,7 +15,7 @@ use crate::process::driver;
 
 /// A name in a module: empty ones are refused, as recorded.
 pub(super) fn name<'a>(name: &InStr<'a>) -> DriverResult<&'a str> {
-    let text = name.required("name")?;
+    let text = name.get("name")?;
     if text.is_empty() {
         return Err(DriverError::invalid_value("name is empty"));
     }
@@ -48,7 +48,7 @@ fn load(image: &Image, options: &JitOptions, logs: &mut JitLogs) -> DriverResult
 
 pub(crate) fn cuModuleLoad(module: Out<'_, CUmodule>, fname: InStr<'_>) -> ApiResult {
     let place = module.required("module")?;
-    let path = fname.required("fname")?;
+    let path = fname.get("fname")?;
     driver()?.current()?;
     let image = Image::from_bytes(read_file(path)?);
     place.set(load(&image, &JitOptions::default(), &mut JitLogs::default())?);

@@ -134,7 +134,7 @@ pub(crate) fn cuOccupancyMaxPotentialClusterSize(
     config: In<'_, CUlaunchConfig>,
 ) -> ApiResult {
     let place = clusterSize.required("clusterSize")?;
-    let config = config.required("config")?;
+    let config = config.get("config")?;
     let function = function(func)?;
     let shape = cluster_shape(&config)?;
     let driver = driver()?;
@@ -155,7 +155,7 @@ pub(crate) fn cuOccupancyMaxActiveClusters(
     config: In<'_, CUlaunchConfig>,
 ) -> ApiResult {
     let place = numClusters.required("numClusters")?;
-    let config = config.required("config")?;
+    let config = config.get("config")?;
     let function = function(func)?;
     let shape = cluster_shape(&config)?;
     let Some(cluster) = shape.cluster.or_else(|| function.required_cluster()).map(volume) else {

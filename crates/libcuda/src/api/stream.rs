@@ -6,7 +6,7 @@ use warploom_abi::{
 use warploom_driver::stream::StreamName;
 use warploom_driver::{DriverError, ErrorCode, Handle};
 
-use crate::border::{ApiResult, DefaultStream, HostPtr, In, Out, callback, members};
+use crate::border::{ApiResult, DefaultStream, HostAddress, In, Out, callback, members};
 use crate::process::driver;
 
 /// The stream that a handle means: 0 is the default stream that the symbol was called for.
@@ -97,7 +97,7 @@ pub(crate) fn cuStreamAddCallback(
     default: DefaultStream,
     hStream: CUstream,
     callback: CUstreamCallback,
-    userData: HostPtr,
+    userData: HostAddress,
     flags: u32,
 ) -> ApiResult {
     if flags != 0 {
@@ -163,6 +163,6 @@ pub(crate) fn cuStreamSetAttribute(
     attr: CUstreamAttrID,
     param: In<'_, CUstreamAttrValue>,
 ) -> ApiResult {
-    let value = members::attribute_value(&param.required("value")?);
+    let value = members::attribute_value(&param.get("value")?);
     driver()?.set_stream_attribute(named(hStream, default), attr.0, value)
 }

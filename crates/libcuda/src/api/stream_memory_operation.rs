@@ -173,7 +173,7 @@ fn batch(
         return Err(DriverError::invalid_value(format!("flags is {flags}, must be 0")));
     }
     check_batch(count)?;
-    let given = given.read("paramArray", count as usize)?;
+    let given = given.get(count as usize, "paramArray")?;
     let operations = operations(&given)?;
     driver()?.operate_on_values(named(stream, default), operations, move |context| described(context, given))
 }

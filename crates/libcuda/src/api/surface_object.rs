@@ -15,7 +15,7 @@ pub(crate) fn cuSurfObjectCreate(
     pResDesc: In<'_, CUDA_RESOURCE_DESC>,
 ) -> ApiResult {
     let place = pSurfObject.required("pSurfObject")?;
-    let resource = resource(&pResDesc.required("pResDesc")?)?;
+    let resource = resource(&pResDesc.get("pResDesc")?)?;
     place.set(driver()?.create_surface(resource)?.raw() as CUsurfObject);
     Ok(())
 }

@@ -43,8 +43,8 @@ pub(crate) fn cuTexObjectCreate(
     pResViewDesc: In<'_, CUDA_RESOURCE_VIEW_DESC>,
 ) -> ApiResult {
     let place = pTexObject.required("pTexObject")?;
-    let resource = resource(&pResDesc.required("pResDesc")?)?;
-    let settings = settings(&pTexDesc.required("pTexDesc")?);
+    let resource = resource(&pResDesc.get("pResDesc")?)?;
+    let settings = settings(&pTexDesc.get("pTexDesc")?);
     let view = pResViewDesc.optional().map(|view| view_of(&view));
     place.set(driver()?.create_texture(resource, settings, view)?.raw() as CUtexObject);
     Ok(())

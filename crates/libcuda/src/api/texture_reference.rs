@@ -75,7 +75,7 @@ pub(crate) fn cuTexRefSetAddress2D_v3(
     dptr: CUdeviceptr,
     Pitch: usize,
 ) -> ApiResult {
-    let shape = desc.required("desc")?;
+    let shape = desc.get("desc")?;
     change(hTexRef, |binding| {
         binding.format = shape.Format.0;
         binding.channels = shape.NumChannels.cast_signed();
@@ -159,7 +159,7 @@ pub(crate) fn cuTexRefSetMaxAnisotropy(hTexRef: CUtexref, maxAniso: u32) -> ApiR
 }
 
 pub(crate) fn cuTexRefSetBorderColor(hTexRef: CUtexref, pBorderColor: InArray<'_, f32>) -> ApiResult {
-    let color = pBorderColor.read("pBorderColor", 4)?;
+    let color = pBorderColor.get(4, "pBorderColor")?;
     change(hTexRef, |binding| {
         for (place, channel) in binding.settings.border_color.iter_mut().zip(color) {
             *place = channel;

@@ -105,8 +105,8 @@ pub(crate) fn cuPointerGetAttributes(
     if numAttributes == 0 {
         return Err(DriverError::invalid_value("numAttributes is 0"));
     }
-    let attributes = attributes.read("attributes", numAttributes as usize)?;
-    let data = data.read("data", numAttributes as usize)?;
+    let attributes = attributes.get(numAttributes as usize, "attributes")?;
+    let data = data.get(numAttributes as usize, "data")?;
     let pointer = driver()?.pointer(ptr);
     for (attribute, data) in attributes.into_iter().zip(data) {
         match &pointer {
@@ -231,9 +231,9 @@ fn write_accessors(data: HostPtr, size: usize, parts: &[Hints]) -> ApiResult {
     let candidates = parts.first().map(|part| part.accessed_by.as_slice()).unwrap_or_default();
     let everywhere = candidates.iter().filter(|place| parts.iter().all(|part| part.accessed_by.contains(place)));
     let places = everywhere.copied().chain(std::iter::repeat(NO_PLACE));
-    let start = data.required("data")?;
+    data.required("data")?;
     for (index, place) in places.take(size / size_of::<i32>()).enumerate() {
-        HostPtr::new(start + index * size_of::<i32>()).write("data", place)?;
+        data.write_at("data", index, place)?;
     }
     Ok(())
 }
@@ -261,9 +261,9 @@ pub(crate) fn cuMemRangeGetAttributes(
     if numAttributes == 0 {
         return Err(DriverError::invalid_value("numAttributes is 0"));
     }
-    let data = data.read("data", numAttributes)?;
-    let sizes = dataSizes.read("dataSizes", numAttributes)?;
-    let attributes = attributes.read("attributes", numAttributes)?;
+    let data = data.get(numAttributes, "data")?;
+    let sizes = dataSizes.get(numAttributes, "dataSizes")?;
+    let attributes = attributes.get(numAttributes, "attributes")?;
     let parts = driver()?.hints(devPtr, count as u64)?;
     for ((data, size), attribute) in data.into_iter().zip(sizes).zip(attributes) {
         write_range_attribute(data, size, attribute, &parts)?;

@@ -40,7 +40,7 @@ pub(crate) fn cuMemCreate(
     flags: u64,
 ) -> ApiResult {
     let place = handle.required("handle")?;
-    let properties = prop.required("prop")?;
+    let properties = prop.get("prop")?;
     no_flags(flags)?;
     if properties.r#type != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
         return Err(DriverError::invalid_value(format!("{:?} is no type of physical memory", properties.r#type)));
@@ -108,7 +108,7 @@ pub(crate) fn cuMemSetAccess(
         return Err(DriverError::invalid_value("count is 0"));
     }
     // All devices share one memory, so what one may do all may; the last descriptor holds.
-    for descriptor in desc.read("desc", count)? {
+    for descriptor in desc.get(count, "desc")? {
         let access = match descriptor.flags {
             CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE => MapAccess::None,
             CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ => MapAccess::Read,
@@ -122,7 +122,7 @@ pub(crate) fn cuMemSetAccess(
 
 pub(crate) fn cuMemGetAccess(flags: Out<'_, u64>, location: In<'_, CUmemLocation>, ptr: CUdeviceptr) -> ApiResult {
     let place = flags.required("flags")?;
-    let location = members::location(location.required("location")?);
+    let location = members::location(location.get("location")?);
     let access = match driver()?.access(ptr, location)? {
         MapAccess::None => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE,
         MapAccess::Read => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ,
@@ -139,7 +139,7 @@ pub(crate) fn cuMemGetAllocationGranularity(
     option: CUmemAllocationGranularity_flags,
 ) -> ApiResult {
     let place = granularity.required("granularity")?;
-    prop.required("prop")?;
+    prop.get("prop")?;
     let known = [
         CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM,
         CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED,

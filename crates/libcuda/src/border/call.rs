@@ -173,13 +173,8 @@ fn earlier(call: &'static Call, error: &DriverError, given: &dyn Fn(&mut Given))
 #[cold]
 #[inline(never)]
 fn panicked(call: &'static Call, panic: Box<dyn Any + Send>) -> CUresult {
-    let what = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
-    let report = format!("internal error in {}: {what}; please report it with the program that shows it", call.symbol);
-    crate::settings::say(&report);
+    let report = warploom_border::internal_error(call.symbol, &*panic);
+    warploom_border::say(&report);
     failed(call, DriverError::new(ErrorCode::Unknown, report), &|_| {}).0
 }
 

@@ -5,30 +5,30 @@ use warploom_abi::{CUhostFn, CUlogLevel, CUlogsCallback, CUoccupancyB2DSize, CUr
 
 use warploom_driver::graph::HostWork;
 
-use super::{HostPtr, foreign, state};
+use super::{HostAddress, foreign, state};
 
 /// A host function in a stream (`cuLaunchHostFunc`) or a graph; `kind` says which, for reports. `callback` must not be NULL.
-pub(crate) fn host_function(kind: &'static str, callback: CUhostFn, data: HostPtr) -> HostWork {
+pub(crate) fn host_function(kind: &'static str, callback: CUhostFn, data: HostAddress) -> HostWork {
     let call = Arc::new(move || {
         // SAFETY: the C caller promised a function of this type at the address, good as long as it may be called: until it has
         // run in a stream, or for the life of a graph.
         state::during_callback(|| unsafe {
-            foreign::call(kind, callback.0, [data.addr(), 0, 0, 0]);
+            foreign::call(kind, callback.0, [data.0, 0, 0, 0]);
         });
     });
-    HostWork { function: callback.0, data: data.addr(), call }
+    HostWork { function: callback.0, data: data.0, call }
 }
 
 /// A stream callback (`cuStreamAddCallback`), which is told how its stream does. `callback` must not be NULL.
 pub(crate) fn stream_callback(
     callback: CUstreamCallback,
     stream: CUstream,
-    data: HostPtr,
+    data: HostAddress,
 ) -> impl FnOnce(CUresult) + Send + 'static {
     move |status| {
         // SAFETY: as for a host function.
         state::during_callback(|| unsafe {
-            let arguments = [stream.0, status.0 as usize, data.addr(), 0];
+            let arguments = [stream.0, status.0 as usize, data.0, 0];
             foreign::call("a stream callback (cuStreamAddCallback)", callback.0, arguments);
         });
     }
@@ -42,14 +42,14 @@ pub(crate) fn shared_memory_of(callback: CUoccupancyB2DSize, size: i32) -> usize
 }
 
 /// Hands one line of the log to the application. It runs within the call that failed and may call the driver.
-pub(super) fn log_line(callback: CUlogsCallback, data: HostPtr, text: &str) {
+pub(super) fn log_line(callback: CUlogsCallback, data: HostAddress, text: &str) {
     let mut message = text.as_bytes().to_vec();
     let length = message.len();
     message.push(0);
     let level = CUlogLevel::CU_LOG_LEVEL_ERROR;
     // SAFETY: the C caller promised a function of this type at the address; the message ends in NUL and outlives the call.
     unsafe {
-        let arguments = [data.addr(), level.0 as usize, message.as_mut_ptr().expose_provenance(), length];
+        let arguments = [data.0, level.0 as usize, message.as_mut_ptr().expose_provenance(), length];
         foreign::call("a callback of cuLogsRegisterCallback", callback.0, arguments);
     }
 }

@@ -1,10 +1,10 @@
 //! Host memory that a C caller vouches for.
-use warploom_driver::memory::HostRange;
+use warploom_driver::memory::CallersMemory;
 
-/// `len` bytes of host memory at `address`, which the program passed to a function whose documentation says that it reads or
-/// writes them. The driver crate asks for exactly those ranges that the arguments of the call name.
-pub(crate) fn host_range(address: u64, len: u64) -> HostRange {
-    // SAFETY: the contract of the C function: the range is accessible for the duration of the call or, for work that the call
+/// The host memory that the arguments of the running call name: its documentation says that the function reads or writes it. Handlers give it to the driver crate
+/// together with these arguments, and that asks for exactly what they name.
+pub(crate) fn callers_memory() -> CallersMemory {
+    // SAFETY: the contract of the C function: the ranges are accessible for the duration of the call or, for work that the call
     // puts into a stream and for registered pages, for as long as the documentation of the call says.
-    unsafe { HostRange::new(address, len) }
+    unsafe { CallersMemory::vouched_for() }
 }

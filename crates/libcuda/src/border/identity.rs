@@ -3,7 +3,7 @@
 //! `cuGetExportTable` is the one documented function whose answers are each driver's own affair, so no further symbol is needed.
 use std::ffi::c_char;
 
-use super::HostPtr;
+use super::HostAddress;
 
 /// The name of the table; `warploom-entrypoint` knows it.
 pub(crate) const IDENTITY_TABLE: [u8; 16] = *b"warploom:identit";
@@ -23,6 +23,6 @@ static TABLE: IdentityTable = IdentityTable {
 };
 
 /// The table, for the caller to read.
-pub(crate) fn identity_table() -> HostPtr {
-    HostPtr::new((&raw const TABLE).expose_provenance())
+pub(crate) fn identity_table() -> HostAddress {
+    HostAddress((&raw const TABLE).expose_provenance())
 }

@@ -5,7 +5,7 @@ use warploom_driver::module::{ELF_MAGIC, FAT_BINARY_MAGIC, FAT_BINARY_WRAPPER_MA
 use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
 use super::HostPtr;
-use super::host_memory::host_range;
+use super::host_memory::callers_memory;
 
 /// Bytes of the headers of an ELF file of 64 bits and of each of its sections, and of the header of a fat binary.
 const ELF_HEADER: usize = 64;
@@ -46,7 +46,7 @@ pub(crate) fn read_input(pointer: HostPtr, size: usize) -> DriverResult<Vec<u8>>
     if size == 0 {
         return Err(DriverError::invalid_value("size is 0"));
     }
-    host_range(address as u64, size as u64).read_if_there().ok_or_else(|| {
+    callers_memory().range(address as u64, size as u64).read_if_there().ok_or_else(|| {
         let reason = format!("size says {size} bytes at {address:#x}, where they are not");
         DriverError::new(ErrorCode::InvalidValue, reason)
     })
@@ -63,7 +63,7 @@ fn starts_with(address: usize, bytes: &[u8]) -> bool {
 
 /// A copy of what headers say is there. What they say may be wrong: then the image is, and the process goes on.
 fn read(address: usize, len: usize) -> DriverResult<Vec<u8>> {
-    host_range(address as u64, len as u64).read_if_there().ok_or_else(|| {
+    callers_memory().range(address as u64, len as u64).read_if_there().ok_or_else(|| {
         let reason = format!("the image's headers speak of {len} bytes at {address:#x}, where they are not");
         DriverError::new(ErrorCode::InvalidImage, reason)
     })

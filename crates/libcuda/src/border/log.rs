@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use warploom_abi::CUlogsCallback;
 use warploom_driver::{DriverError, ErrorCode};
 
-use super::{HostPtr, callback};
+use super::{HostAddress, callback};
 
 /// How many lines are kept; together with [`LONGEST_LINE`] the documented 25600 bytes.
 const CAPACITY: usize = 100;
@@ -71,7 +71,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 struct Listener {
     id: usize,
     callback: CUlogsCallback,
-    data: HostPtr,
+    data: HostAddress,
 }
 
 static LISTENERS: Mutex<Vec<Listener>> = Mutex::new(Vec::new());
@@ -144,7 +144,7 @@ pub(crate) fn text_since(start: Option<u32>) -> Vec<String> {
 }
 
 /// Calls `callback` with `data` for each failure from now on. The number ends that.
-pub(crate) fn listen(callback: CUlogsCallback, data: HostPtr) -> usize {
+pub(crate) fn listen(callback: CUlogsCallback, data: HostAddress) -> usize {
     static NEXT_ID: Mutex<usize> = Mutex::new(0x1_0000);
     let mut next = NEXT_ID.lock();
     // As handles are: multiples of 16 above 64 KiB, never used again.

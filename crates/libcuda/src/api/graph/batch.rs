@@ -20,7 +20,7 @@ pub(super) fn work(driver: &Driver, given: &CUDA_BATCH_MEM_OP_NODE_PARAMS) -> Dr
         return Err(DriverError::invalid_value(format!("flags is {}, must be 0", given.flags)));
     }
     check_batch(given.count)?;
-    let list = graph::operations(given.paramArray).read("paramArray", given.count as usize)?;
+    let list = graph::operations(given.paramArray).get(given.count as usize, "paramArray")?;
     driver.batch_work(operations(&list)?, Box::new(Described { context: given.ctx, list }))
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn cuGraphAddBatchMemOpNode(
     numDependencies: usize,
     nodeParams: In<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
 ) -> ApiResult {
-    let given = nodeParams.required("nodeParams")?;
+    let given = nodeParams.get("nodeParams")?;
     add(phGraphNode, hGraph, &dependencies, numDependencies, |driver| work(driver, &given))
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn cuGraphBatchMemOpNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: In<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
 ) -> ApiResult {
-    let given = nodeParams.required("nodeParams")?;
+    let given = nodeParams.get("nodeParams")?;
     let driver = driver()?;
     driver.set_node_work(node_handle(hNode), work(driver, &given)?)
 }
@@ -79,7 +79,7 @@ pub(crate) fn cuGraphExecBatchMemOpNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: In<'_, CUDA_BATCH_MEM_OP_NODE_PARAMS>,
 ) -> ApiResult {
-    let given = nodeParams.required("nodeParams")?;
+    let given = nodeParams.get("nodeParams")?;
     let driver = driver()?;
     driver.set_exec_work(Handle::from_raw(hGraphExec.0), node_handle(hNode), work(driver, &given)?)
 }

@@ -133,7 +133,7 @@ fn given_edges(
         let reason = format!("{count} dependencies are named in a graph that has {nodes} nodes");
         return Err(DriverError::invalid_value(reason));
     }
-    let ends = from.read("from", count)?.into_iter().zip(to.read("to", count)?);
+    let ends = from.get(count, "from")?.into_iter().zip(to.get(count, "to")?);
     Ok(ends.zip(edges(data, count)?).map(|((from, to), edge)| (node_handle(from), node_handle(to), edge)).collect())
 }
 

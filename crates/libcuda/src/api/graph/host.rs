@@ -4,7 +4,7 @@ use warploom_driver::graph::{HostWork, Work};
 use warploom_driver::{DriverError, DriverResult, Handle};
 
 use super::{add, node_handle, other_kind};
-use crate::border::{ApiResult, HostPtr, In, InArray, Out, callback};
+use crate::border::{ApiResult, HostAddress, In, InArray, Out, callback};
 use crate::process::driver;
 
 /// The work that parameters describe.
@@ -12,7 +12,7 @@ pub(super) fn work(given: &CUDA_HOST_NODE_PARAMS_v1) -> DriverResult<Work> {
     if given.r#fn == CUhostFn::default() {
         return Err(DriverError::invalid_value("fn is NULL"));
     }
-    let data = HostPtr::new(given.userData.expose_provenance());
+    let data = HostAddress(given.userData.expose_provenance());
     Ok(Work::Host(callback::host_function("a host node of a graph", given.r#fn, data)))
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn cuGraphAddHostNode(
     numDependencies: usize,
     nodeParams: In<'_, CUDA_HOST_NODE_PARAMS_v1>,
 ) -> ApiResult {
-    let given = nodeParams.required("nodeParams")?;
+    let given = nodeParams.get("nodeParams")?;
     add(phGraphNode, hGraph, &dependencies, numDependencies, |_| work(&given))
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn cuGraphHostNodeGetParams(hNode: CUgraphNode, nodeParams: Out<'_, C
 }
 
 pub(crate) fn cuGraphHostNodeSetParams(hNode: CUgraphNode, nodeParams: In<'_, CUDA_HOST_NODE_PARAMS_v1>) -> ApiResult {
-    let given = nodeParams.required("nodeParams")?;
+    let given = nodeParams.get("nodeParams")?;
     driver()?.set_node_work(node_handle(hNode), work(&given)?)
 }
 
@@ -52,6 +52,6 @@ pub(crate) fn cuGraphExecHostNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: In<'_, CUDA_HOST_NODE_PARAMS_v1>,
 ) -> ApiResult {
-    let given = nodeParams.required("nodeParams")?;
+    let given = nodeParams.get("nodeParams")?;
     driver()?.set_exec_work(Handle::from_raw(hGraphExec.0), node_handle(hNode), work(&given)?)
 }

@@ -95,7 +95,7 @@ pub(crate) fn cuGraphAddKernelNode(
     numDependencies: usize,
     nodeParams: In<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> ApiResult {
-    let given = widened(&nodeParams.required("nodeParams")?);
+    let given = widened(&nodeParams.get("nodeParams")?);
     add(phGraphNode, hGraph, &dependencies, numDependencies, |driver| work(driver, &given, BTreeMap::new()))
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn cuGraphAddKernelNode_v2(
     numDependencies: usize,
     nodeParams: In<'_, CUDA_KERNEL_NODE_PARAMS_v2>,
 ) -> ApiResult {
-    let given = nodeParams.required("nodeParams")?;
+    let given = nodeParams.get("nodeParams")?;
     add(phGraphNode, hGraph, &dependencies, numDependencies, |driver| work(driver, &given, BTreeMap::new()))
 }
 
@@ -151,14 +151,14 @@ pub(crate) fn cuGraphKernelNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: In<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> ApiResult {
-    set(hNode, &widened(&nodeParams.required("nodeParams")?))
+    set(hNode, &widened(&nodeParams.get("nodeParams")?))
 }
 
 pub(crate) fn cuGraphKernelNodeSetParams_v2(
     hNode: CUgraphNode,
     nodeParams: In<'_, CUDA_KERNEL_NODE_PARAMS_v2>,
 ) -> ApiResult {
-    set(hNode, &nodeParams.required("nodeParams")?)
+    set(hNode, &nodeParams.get("nodeParams")?)
 }
 
 /// Gives a node of an instance other parameters; its attributes are those of the graph's node.
@@ -175,7 +175,7 @@ pub(crate) fn cuGraphExecKernelNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: In<'_, CUDA_KERNEL_NODE_PARAMS_v1>,
 ) -> ApiResult {
-    set_exec(hGraphExec, hNode, &widened(&nodeParams.required("nodeParams")?))
+    set_exec(hGraphExec, hNode, &widened(&nodeParams.get("nodeParams")?))
 }
 
 pub(crate) fn cuGraphExecKernelNodeSetParams_v2(
@@ -183,7 +183,7 @@ pub(crate) fn cuGraphExecKernelNodeSetParams_v2(
     hNode: CUgraphNode,
     nodeParams: In<'_, CUDA_KERNEL_NODE_PARAMS_v2>,
 ) -> ApiResult {
-    set_exec(hGraphExec, hNode, &nodeParams.required("nodeParams")?)
+    set_exec(hGraphExec, hNode, &nodeParams.get("nodeParams")?)
 }
 
 pub(crate) fn cuGraphKernelNodeGetAttribute(
@@ -202,7 +202,7 @@ pub(crate) fn cuGraphKernelNodeSetAttribute(
     attr: CUkernelNodeAttrID,
     value: In<'_, CUkernelNodeAttrValue>,
 ) -> ApiResult {
-    let value = members::attribute_value(&value.required("value")?);
+    let value = members::attribute_value(&value.get("value")?);
     let driver = driver()?;
     let kernel = kernel_of(driver, hNode)?;
     let mut attributes = kernel.attributes.clone();

@@ -5,13 +5,13 @@ use warploom_driver::{Driver, DriverResult, Handle};
 
 use super::super::memory::copy::{cuboid, described};
 use super::{add, check_context, node_handle, other_kind};
-use crate::border::{ApiResult, In, InArray, Out, host_range};
+use crate::border::{ApiResult, In, InArray, Out, callers_memory};
 use crate::process::driver;
 
 /// The work that a structure describes.
 pub(super) fn work(driver: &Driver, given: &CUDA_MEMCPY3D_v2, context: CUcontext) -> DriverResult<Work> {
     check_context(driver, context)?;
-    driver.copy_work(cuboid(given)?, host_range)
+    driver.copy_work(cuboid(given)?, callers_memory())
 }
 
 pub(crate) fn cuGraphAddMemcpyNode(
@@ -22,7 +22,7 @@ pub(crate) fn cuGraphAddMemcpyNode(
     copyParams: In<'_, CUDA_MEMCPY3D_v2>,
     ctx: CUcontext,
 ) -> ApiResult {
-    let given = copyParams.required("copyParams")?;
+    let given = copyParams.get("copyParams")?;
     add(phGraphNode, hGraph, &dependencies, numDependencies, |driver| work(driver, &given, ctx))
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn cuGraphMemcpyNodeGetParams(hNode: CUgraphNode, nodeParams: Out<'_,
 }
 
 pub(crate) fn cuGraphMemcpyNodeSetParams(hNode: CUgraphNode, nodeParams: In<'_, CUDA_MEMCPY3D_v2>) -> ApiResult {
-    let given = nodeParams.required("nodeParams")?;
+    let given = nodeParams.get("nodeParams")?;
     let driver = driver()?;
     driver.set_node_work(node_handle(hNode), work(driver, &given, CUcontext::NULL)?)
 }
@@ -47,7 +47,7 @@ pub(crate) fn cuGraphExecMemcpyNodeSetParams(
     copyParams: In<'_, CUDA_MEMCPY3D_v2>,
     ctx: CUcontext,
 ) -> ApiResult {
-    let given = copyParams.required("copyParams")?;
+    let given = copyParams.get("copyParams")?;
     let driver = driver()?;
     driver.set_exec_work(Handle::from_raw(hGraphExec.0), node_handle(hNode), work(driver, &given, ctx)?)
 }

@@ -36,7 +36,7 @@ pub(super) fn work(driver: &Driver, given: &CUDA_MEM_ALLOC_NODE_PARAMS) -> Drive
     if given.accessDescCount > driver.devices().len() {
         return Err(DriverError::invalid_value(format!("{} descriptions of access", given.accessDescCount)));
     }
-    let accesses = graph::accesses(given.accessDescs).read("accessDescs", given.accessDescCount)?;
+    let accesses = graph::accesses(given.accessDescs).get(given.accessDescCount, "accessDescs")?;
     for access in &accesses {
         let place = members::location(access.location);
         if place.kind != location_kind::DEVICE {

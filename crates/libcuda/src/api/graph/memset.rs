@@ -47,7 +47,7 @@ pub(crate) fn cuGraphAddMemsetNode(
     memsetParams: In<'_, CUDA_MEMSET_NODE_PARAMS_v1>,
     ctx: CUcontext,
 ) -> ApiResult {
-    let given = memsetParams.required("memsetParams")?;
+    let given = memsetParams.get("memsetParams")?;
     add(phGraphNode, hGraph, &dependencies, numDependencies, |driver| work(driver, &given, ctx))
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn cuGraphMemsetNodeSetParams(
     hNode: CUgraphNode,
     nodeParams: In<'_, CUDA_MEMSET_NODE_PARAMS_v1>,
 ) -> ApiResult {
-    let given = nodeParams.required("nodeParams")?;
+    let given = nodeParams.get("nodeParams")?;
     let driver = driver()?;
     driver.set_node_work(node_handle(hNode), work(driver, &given, CUcontext::NULL)?)
 }
@@ -78,7 +78,7 @@ pub(crate) fn cuGraphExecMemsetNodeSetParams(
     memsetParams: In<'_, CUDA_MEMSET_NODE_PARAMS_v1>,
     ctx: CUcontext,
 ) -> ApiResult {
-    let given = memsetParams.required("memsetParams")?;
+    let given = memsetParams.get("memsetParams")?;
     let driver = driver()?;
     driver.set_exec_work(Handle::from_raw(hGraphExec.0), node_handle(hNode), work(driver, &given, ctx)?)
 }

@@ -112,7 +112,7 @@ pub(crate) fn cuGraphAddNode_v3(
 
 /// The work that a change describes. A graph, an allocation or a free cannot become another one.
 fn change(driver: &Driver, given: &In<'_, CUgraphNodeParams>) -> DriverResult<Work> {
-    let parameters = node_parameters(&given.required("nodeParams")?)?;
+    let parameters = node_parameters(&given.get("nodeParams")?)?;
     if matches!(
         parameters,
         NodeParameters::Graph(_) | NodeParameters::Alloc(_) | NodeParameters::Free(_) | NodeParameters::Conditional(_)
@@ -140,7 +140,7 @@ pub(crate) fn cuGraphExecNodeSetParams(
     let driver = driver()?;
     let exec = Handle::from_raw(hGraphExec.0);
     driver.graph_exec(exec)?;
-    let parameters = node_parameters(&nodeParams.required("nodeParams")?)?;
+    let parameters = node_parameters(&nodeParams.get("nodeParams")?)?;
     if let NodeParameters::Graph(given) = parameters {
         return driver.set_exec_graph(exec, node_handle(hNode), graph_handle(given.graph));
     }

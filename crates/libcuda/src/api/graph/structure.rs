@@ -94,7 +94,7 @@ pub(crate) fn cuGraphGetRootNodes(
 }
 
 pub(crate) fn cuGraphDebugDotPrint(hGraph: CUgraph, path: InStr<'_>, flags: u32) -> ApiResult {
-    let path = path.required("path")?;
+    let path = path.get("path")?;
     let path = std::path::Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()));
     driver()?.print_graph(graph_handle(hGraph), path, flags)
 }

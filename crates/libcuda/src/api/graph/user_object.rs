@@ -3,7 +3,7 @@ use warploom_abi::{CUgraph, CUhostFn, CUuserObject};
 use warploom_driver::{DriverError, Handle};
 
 use super::graph_handle;
-use crate::border::{ApiResult, HostPtr, Out, callback};
+use crate::border::{ApiResult, HostAddress, Out, callback};
 use crate::process::driver;
 
 /// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`, which must be set: nobody can wait for the destructor.
@@ -17,7 +17,7 @@ fn object_handle(object: CUuserObject) -> Handle {
 
 pub(crate) fn cuUserObjectCreate(
     object_out: Out<'_, CUuserObject>,
-    ptr: HostPtr,
+    ptr: HostAddress,
     destroy: CUhostFn,
     initialRefcount: u32,
     flags: u32,

@@ -14,7 +14,7 @@ pub(crate) fn cuArrayCreate_v2(
     pAllocateArray: In<'_, CUDA_ARRAY_DESCRIPTOR_v2>,
 ) -> ApiResult {
     let place = pHandle.required("pHandle")?;
-    let asked = pAllocateArray.required("pAllocateArray")?;
+    let asked = pAllocateArray.get("pAllocateArray")?;
     let descriptor = ArrayDescriptor {
         width: asked.Width as u64,
         height: asked.Height as u64,
@@ -48,7 +48,7 @@ pub(crate) fn cuArray3DCreate_v2(
     pAllocateArray: In<'_, CUDA_ARRAY3D_DESCRIPTOR_v2>,
 ) -> ApiResult {
     let place = pHandle.required("pHandle")?;
-    let asked = pAllocateArray.required("pAllocateArray")?;
+    let asked = pAllocateArray.get("pAllocateArray")?;
     let descriptor = ArrayDescriptor {
         width: asked.Width as u64,
         height: asked.Height as u64,

@@ -9,7 +9,7 @@ use warploom_driver::{DriverError, DriverResult};
 
 use super::super::stream::named;
 use crate::border::members::{self, CopyOperand};
-use crate::border::{ApiResult, DefaultStream, In, InArray, Out, host_range, no_flags};
+use crate::border::{ApiResult, DefaultStream, In, InArray, Out, callers_memory, no_flags};
 use crate::process::driver;
 
 /// The stream of a batch, which may not be the legacy default stream.
@@ -82,7 +82,7 @@ fn copy_line(line: &Line, stream: StreamName) -> ApiResult {
         src: Side::line(Place::Unified(line.src)),
         size: Box3::line(line.size as u64),
     };
-    driver()?.copy_async(&transfer, stream, order, host_range)
+    driver()?.copy_async(&transfer, stream, order, callers_memory())
 }
 
 fn read_lines(
@@ -98,10 +98,10 @@ fn read_lines(
     if attribute_count > count {
         return Err(DriverError::invalid_value(format!("numAttrs is {attribute_count}, for {count} copies")));
     }
-    let (dsts, srcs) = (pointers[0].read("dsts", count)?, pointers[1].read("srcs", count)?);
-    let sizes = sizes.read("sizes", count)?;
-    let attributes = attributes.read("attrs", attribute_count)?;
-    let attributes = spread(count, &attributes, &starts.read("attrsIdxs", attribute_count)?)?;
+    let (dsts, srcs) = (pointers[0].get(count, "dsts")?, pointers[1].get(count, "srcs")?);
+    let sizes = sizes.get(count, "sizes")?;
+    let attributes = attributes.get(attribute_count, "attrs")?;
+    let attributes = spread(count, &attributes, &starts.get(attribute_count, "attrsIdxs")?)?;
     let lines = dsts.into_iter().zip(srcs).zip(sizes).zip(attributes);
     Ok(lines.map(|(((dst, src), size), attributes)| Line { dst, src, size, attributes }).collect())
 }
@@ -150,7 +150,7 @@ pub(crate) fn cuMemcpyWithAttributesAsync(
     attr: In<'_, CUmemcpyAttributes>,
     hStream: CUstream,
 ) -> ApiResult {
-    let attributes = attr.required("attr")?;
+    let attributes = attr.get("attr")?;
     copy_line(&Line { dst, src, size, attributes }, named(hStream, default))
 }
 
@@ -202,7 +202,7 @@ fn copy_cuboid(operation: &CUDA_MEMCPY3D_BATCH_OP, stream: StreamName) -> ApiRes
         src: side(&src, element, width, height)?,
         size: Box3 { width: bytes, height, depth },
     };
-    driver()?.copy_async(&transfer, stream, order, host_range)
+    driver()?.copy_async(&transfer, stream, order, callers_memory())
 }
 
 pub(crate) fn cuMemcpy3DBatchAsync(
@@ -228,7 +228,7 @@ fn read_cuboids(
 ) -> DriverResult<Vec<CUDA_MEMCPY3D_BATCH_OP>> {
     no_flags(flags)?;
     some(count, "numOps")?;
-    list.read("opList", count)
+    list.get(count, "opList")
 }
 
 pub(crate) fn cuMemcpy3DBatchAsync_v2(
@@ -249,7 +249,7 @@ pub(crate) fn cuMemcpy3DWithAttributesAsync(
     hStream: CUstream,
 ) -> ApiResult {
     no_flags(flags)?;
-    copy_cuboid(&op.required("op")?, named(hStream, default))
+    copy_cuboid(&op.get("op")?, named(hStream, default))
 }
 
 struct Range {
@@ -265,7 +265,7 @@ fn read_ranges(
 ) -> DriverResult<Vec<Range>> {
     no_flags(flags)?;
     some(count, "count")?;
-    let ranges = pointers.read("dptrs", count)?.into_iter().zip(sizes.read("sizes", count)?);
+    let ranges = pointers.get(count, "dptrs")?.into_iter().zip(sizes.get(count, "sizes")?);
     Ok(ranges.map(|(address, size)| Range { address, size }).collect())
 }
 
@@ -290,8 +290,8 @@ pub(crate) fn cuMemPrefetchBatchAsync(
     hStream: CUstream,
 ) -> ApiResult {
     let ranges = read_ranges(&dptrs, &sizes, count, flags)?;
-    let locations = prefetchLocs.read("prefetchLocs", numPrefetchLocs)?;
-    let starts = prefetchLocIdxs.read("prefetchLocIdxs", numPrefetchLocs)?;
+    let locations = prefetchLocs.get(numPrefetchLocs, "prefetchLocs")?;
+    let starts = prefetchLocIdxs.get(numPrefetchLocs, "prefetchLocIdxs")?;
     prefetch(ranges, &locations, &starts, batch_stream(hStream, default)?)
 }
 

@@ -7,7 +7,7 @@ use warploom_driver::stream::StreamName;
 use warploom_driver::{DriverError, DriverResult, Handle};
 
 use super::super::stream::{default_stream, named};
-use crate::border::{ApiResult, DefaultStream, HostPtr, In, host_range};
+use crate::border::{ApiResult, DefaultStream, HostPtr, In, callers_memory};
 use crate::process::driver;
 
 const HOST: CUmemorytype = CUmemorytype::CU_MEMORYTYPE_HOST;
@@ -22,8 +22,8 @@ enum When {
 fn transfer(transfer: &Transfer, when: When) -> ApiResult {
     let driver = driver()?;
     match when {
-        When::Now(stream) => driver.copy(transfer, stream, host_range),
-        When::Later(stream) => driver.copy_async(transfer, stream, SourceOrder::Stream, host_range),
+        When::Now(stream) => driver.copy(transfer, stream, callers_memory()),
+        When::Later(stream) => driver.copy_async(transfer, stream, SourceOrder::Stream, callers_memory()),
     }
 }
 
@@ -66,8 +66,8 @@ fn between(transfer: &Transfer, dst: CUcontext, src: CUcontext, when: When) -> A
     let driver = driver()?;
     let contexts = [dst, src].map(|context| Handle::from_raw(context.0));
     match when {
-        When::Now(stream) => driver.copy_between(transfer, contexts, stream, host_range),
-        When::Later(stream) => driver.copy_between_async(transfer, contexts, stream, host_range),
+        When::Now(stream) => driver.copy_between(transfer, contexts, stream, callers_memory()),
+        When::Later(stream) => driver.copy_between_async(transfer, contexts, stream, callers_memory()),
     }
 }
 
@@ -293,7 +293,7 @@ fn rectangle(copy: &CUDA_MEMCPY2D_v2) -> DriverResult<Transfer> {
 }
 
 pub(crate) fn cuMemcpy2D_v2(default: DefaultStream, pCopy: In<'_, CUDA_MEMCPY2D_v2>) -> ApiResult {
-    transfer(&rectangle(&pCopy.required("pCopy")?)?, When::Now(default_stream(default)))
+    transfer(&rectangle(&pCopy.get("pCopy")?)?, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpy2DUnaligned_v2(default: DefaultStream, pCopy: In<'_, CUDA_MEMCPY2D_v2>) -> ApiResult {
@@ -305,7 +305,7 @@ pub(crate) fn cuMemcpy2DAsync_v2(
     pCopy: In<'_, CUDA_MEMCPY2D_v2>,
     hStream: CUstream,
 ) -> ApiResult {
-    transfer(&rectangle(&pCopy.required("pCopy")?)?, When::Later(named(hStream, default)))
+    transfer(&rectangle(&pCopy.get("pCopy")?)?, When::Later(named(hStream, default)))
 }
 
 /// A copy of three dimensions, which need not be of anything: a copy of nothing succeeds, whatever it is told.
@@ -373,7 +373,7 @@ pub(in crate::api) fn described(transfer: &Transfer) -> CUDA_MEMCPY3D_v2 {
 }
 
 pub(crate) fn cuMemcpy3D_v2(default: DefaultStream, pCopy: In<'_, CUDA_MEMCPY3D_v2>) -> ApiResult {
-    transfer(&cuboid_or_nothing(&pCopy.required("pCopy")?)?, When::Now(default_stream(default)))
+    transfer(&cuboid_or_nothing(&pCopy.get("pCopy")?)?, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpy3DAsync_v2(
@@ -381,7 +381,7 @@ pub(crate) fn cuMemcpy3DAsync_v2(
     pCopy: In<'_, CUDA_MEMCPY3D_v2>,
     hStream: CUstream,
 ) -> ApiResult {
-    transfer(&cuboid_or_nothing(&pCopy.required("pCopy")?)?, When::Later(named(hStream, default)))
+    transfer(&cuboid_or_nothing(&pCopy.get("pCopy")?)?, When::Later(named(hStream, default)))
 }
 
 /// As [`cuboid`], between contexts.
@@ -413,7 +413,7 @@ fn peer_cuboid(copy: &CUDA_MEMCPY3D_PEER) -> DriverResult<Transfer> {
 }
 
 pub(crate) fn cuMemcpy3DPeer(default: DefaultStream, pCopy: In<'_, CUDA_MEMCPY3D_PEER>) -> ApiResult {
-    let copy = pCopy.required("pCopy")?;
+    let copy = pCopy.get("pCopy")?;
     between(&peer_cuboid(&copy)?, copy.dstContext, copy.srcContext, When::Now(default_stream(default)))
 }
 
@@ -422,6 +422,6 @@ pub(crate) fn cuMemcpy3DPeerAsync(
     pCopy: In<'_, CUDA_MEMCPY3D_PEER>,
     hStream: CUstream,
 ) -> ApiResult {
-    let copy = pCopy.required("pCopy")?;
+    let copy = pCopy.get("pCopy")?;
     between(&peer_cuboid(&copy)?, copy.dstContext, copy.srcContext, When::Later(named(hStream, default)))
 }

@@ -6,7 +6,7 @@ use warploom_abi::{
 };
 use warploom_driver::{DriverError, ErrorCode};
 
-use crate::border::{ApiResult, HostPtr, In, Out};
+use crate::border::{ApiResult, HostAddress, HostPtr, In, Out};
 use crate::process::driver;
 
 fn refused() -> ApiResult {
@@ -75,7 +75,7 @@ pub(crate) fn cuMemGetAddressRange(
     refused()
 }
 
-pub(crate) fn cuMemAllocHost(_pp: Out<'_, HostPtr>, _bytesize: u32) -> ApiResult {
+pub(crate) fn cuMemAllocHost(_pp: Out<'_, HostAddress>, _bytesize: u32) -> ApiResult {
     refused()
 }
 

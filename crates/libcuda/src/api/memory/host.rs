@@ -2,10 +2,10 @@
 use warploom_abi::CUdeviceptr;
 use warploom_driver::DriverError;
 
-use crate::border::{ApiResult, HostPtr, Out, host_range};
+use crate::border::{ApiResult, HostAddress, HostPtr, Out, callers_memory};
 use crate::process::driver;
 
-pub(crate) fn cuMemAllocHost_v2(pp: Out<'_, HostPtr>, bytesize: usize) -> ApiResult {
+pub(crate) fn cuMemAllocHost_v2(pp: Out<'_, HostAddress>, bytesize: usize) -> ApiResult {
     cuMemHostAlloc(pp, bytesize, 0)
 }
 
@@ -17,9 +17,9 @@ pub(crate) fn cuMemFreeHost(p: HostPtr) -> ApiResult {
     driver()?.free_host(p.addr() as u64)
 }
 
-pub(crate) fn cuMemHostAlloc(pp: Out<'_, HostPtr>, bytesize: usize, Flags: u32) -> ApiResult {
+pub(crate) fn cuMemHostAlloc(pp: Out<'_, HostAddress>, bytesize: usize, Flags: u32) -> ApiResult {
     let place = pp.required("pp")?;
-    place.set(HostPtr::new(driver()?.alloc_host(bytesize as u64, Flags)? as usize));
+    place.set(HostAddress(driver()?.alloc_host(bytesize as u64, Flags)? as usize));
     Ok(())
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn cuMemHostRegister(p: HostPtr, bytesize: usize, Flags: u32) -> ApiR
 }
 
 pub(crate) fn cuMemHostRegister_v2(p: HostPtr, bytesize: usize, Flags: u32) -> ApiResult {
-    driver()?.register_host(host_range(p.addr() as u64, bytesize as u64), Flags)
+    driver()?.register_host(callers_memory().range(p.addr() as u64, bytesize as u64), Flags)
 }
 
 pub(crate) fn cuMemHostUnregister(p: HostPtr) -> ApiResult {
