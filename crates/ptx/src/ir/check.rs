@@ -3,12 +3,12 @@
 //! Lowering and linking are right or not for every input alike, so a body that breaks these rules is a mistake in a pass and not in the
 //! text: it runs behind each pass in debug builds ([`assert_sound`]) and in tests, and its message names the place. What it looks at: that every register exists and has the width and
 //! class that the list of operands gives ([`Inst::operands`](super::Inst::operands)), that blocks follow each other in [`Body::insts`] without gap, that branches go to blocks, `next` stands exactly where control
-//! can go on, edges that go back go to the header of a loop around them and loops nest, that calls have the arguments of their callees, that parameters are in their frames, that addresses in initial values are
+//! can go on, edges that go back go to the header of a loop around them and loops nest, that calls have the arguments of their callees, that parameters are in their frames, each in bytes of its own, that addresses in initial values are
 //! those of something, and that what an instruction names is in the body's own lists.
 
 use super::{
     Body, CallArg, CallTarget, Cfg, Function, FunctionId, Global, GlobalId, LocId, Loop, Module, Op, Operand,
-    OperandRef, Reg, RelocationTarget, Role, ScalarType, Storage, Symbol, Terminator, TerminatorKind,
+    OperandRef, Param, Reg, RelocationTarget, Role, ScalarType, Storage, Symbol, Terminator, TerminatorKind,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -107,7 +107,21 @@ impl Checker<'_> {
                 }
             }
         }
-        Ok(())
+        self.apart(function)
+    }
+
+    /// No two parameters have the same bytes.
+    fn apart(&self, function: &Function) -> Result<(), String> {
+        let place = |param: &'_ Param| match param.storage {
+            Storage::Memory { offset } if param.size != 0 => Some((offset, offset + param.size)),
+            Storage::Memory { .. } | Storage::Register(_) => None,
+        };
+        let mut places: Vec<_> = function.params.iter().chain(&function.returns).filter_map(place).collect();
+        places.sort_unstable();
+        let meet = places.windows(2).find(|pair| pair[0].1 > pair[1].0);
+        require(meet.is_none(), || {
+            format!("two parameters are at byte {} of the frame", meet.map_or(0, |pair| pair[1].0))
+        })
     }
 
     fn in_frame(&self, offset: u32, size: u32) -> bool {

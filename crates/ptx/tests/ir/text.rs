@@ -209,6 +209,12 @@ fn unsound_texts_are_refused_with_the_rule() {
             "parameter a is not in the frame",
         ),
         (
+            format!(
+                "{head}f0: Internal function f (a .b64 at 0 size 8 align 8) -> (b .b32 at 4 size 4 align 4)\n  param frame: 8 bytes\nb0:\nret\n"
+            ),
+            "two parameters are at byte 4 of the frame",
+        ),
+        (
             format!("{head}g0: Internal .global a .u64 size 8 align 8 = 00 +0 size 8 g3\n"),
             "a refers to g3, which does not exist",
         ),
