@@ -1,5 +1,5 @@
-//! The environment of the C border, read once, at the first call of the process: `WARPLOOM_*`, `CUDA_MODULE_LOADING`,
-//! `CUDA_VISIBLE_DEVICES`. Limits of memory and waiting are the device's business, which reads its own.
+//! The settings of the driver, read from the environment once, at the first call of the process: `WARPLOOM_*`, `CUDA_MODULE_LOADING`,
+//! `CUDA_VISIBLE_DEVICES`.
 //!
 //! A value that cannot be understood is reported on standard error, and the default holds: a driver cannot refuse to load.
 use std::ffi::OsString;
