@@ -7,6 +7,9 @@ use std::marker::PhantomData;
 
 use crate::{Border, HostAddress, HostPtr, Refusal};
 
+/// What an argument object holds of the caller, and for which border.
+pub(crate) type Borrowed<T, B> = PhantomData<(T, fn() -> B)>;
+
 /// Makes the argument object `Self` of the C argument `C`.
 pub trait FromC<C>: Sized {
     /// # Safety
@@ -37,7 +40,7 @@ macro_rules! pointer_argument {
         $(#[$doc])*
         pub struct $name<'a, T, B> {
             pointer: *mut T,
-            lifetime: PhantomData<(&'a mut T, fn() -> B)>,
+            lifetime: Borrowed<&'a mut T, B>,
         }
 
         impl<T, B> FromC<*mut T> for $name<'_, T, B> {

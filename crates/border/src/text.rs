@@ -2,12 +2,13 @@
 use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
 
+use crate::arguments::Borrowed;
 use crate::{Border, FromC, Refusal};
 
 /// A C string that goes in.
 pub struct InStr<'a, B> {
     pointer: *const c_char,
-    lifetime: PhantomData<(&'a c_char, fn() -> B)>,
+    lifetime: Borrowed<&'a c_char, B>,
 }
 
 impl<B> FromC<*const c_char> for InStr<'_, B> {
@@ -53,7 +54,7 @@ impl<'a, B: Border> InStr<'a, B> {
 /// A buffer for text; its size says another argument.
 pub struct OutStr<'a, B> {
     pointer: *mut c_char,
-    lifetime: PhantomData<(&'a mut c_char, fn() -> B)>,
+    lifetime: Borrowed<&'a mut c_char, B>,
 }
 
 impl<B> FromC<*mut c_char> for OutStr<'_, B> {
@@ -90,7 +91,7 @@ impl<B: Border> OutStr<'_, B> {
 /// Where a pointer to a string goes that the driver keeps.
 pub struct OutCStr<'a, B> {
     pointer: *mut *const c_char,
-    lifetime: PhantomData<(&'a mut *const c_char, fn() -> B)>,
+    lifetime: Borrowed<&'a mut *const c_char, B>,
 }
 
 impl<B> FromC<*mut *const c_char> for OutCStr<'_, B> {
