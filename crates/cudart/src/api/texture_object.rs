@@ -27,6 +27,10 @@ pub(crate) fn resource(description: &In<'_, cudaResourceDesc>) -> ApiResult<CUDA
     // SAFETY: every member of the union is valid for all bits, and the kind says which the caller set.
     unsafe {
         match given.resType {
+            // Drivers do not agree on what they say to it.
+            cudaResourceType::cudaResourceTypeArray if given.res.array.array == cudaArray_t::NULL => {
+                return Err(Failure::new(cudaError::cudaErrorInvalidResourceHandle, "the array is NULL"));
+            }
             cudaResourceType::cudaResourceTypeArray => resource.res.array.hArray = given.res.array.array,
             cudaResourceType::cudaResourceTypeMipmappedArray => {
                 resource.res.mipmap.hMipmappedArray = given.res.mipmap.mipmap;
