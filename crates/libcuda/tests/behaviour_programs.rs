@@ -26,6 +26,11 @@ fn physical_memory_is_shared() {
 }
 
 #[test]
+fn the_device_runtime_is_built_in() {
+    assert_eq!(run("device_runtime.c", |_| {}), "done\n");
+}
+
+#[test]
 fn batches_of_copies() {
     assert_eq!(run("batches.c", |_| {}), "done\n");
 }
