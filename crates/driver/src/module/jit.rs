@@ -4,7 +4,7 @@ use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use warploom_ptx::diagnostic::{self, APPLICATION_INPUT, error_log, info_log};
-use warploom_ptx::image::{ElfKind, Entry, Fatbin, ImageError, read_container};
+use warploom_ptx::image::{ElfKind, Entry, EntryKind, Fatbin, ImageError, read_container};
 use warploom_ptx::{Failure, FailureClass, Linker, Options, VerifiedModule};
 
 use super::{Code, Image, verbose};
@@ -109,6 +109,18 @@ pub(crate) fn no_binary(logs: &mut JitLogs) -> DriverError {
     DriverError::new(ErrorCode::NoBinaryForGpu, reason)
 }
 
+/// What a fat binary answers in which there is nothing for a device of compute capability `device` (times ten). Some programs look
+/// at no result code: that there is PTX for newer devices is said on standard error too.
+fn none_for(binary: &Fatbin<'_>, device: u32, logs: &mut JitLogs) -> DriverError {
+    let newer = binary.entries.iter().filter(|entry| entry.kind == EntryKind::Ptx).map(|entry| entry.architecture.sm);
+    let Some(sm) = newer.filter(|sm| *sm > device).min() else { return no_binary(logs) };
+    let reason = format!("the image holds PTX for sm_{sm} and newer devices only, and this one is sm_{device}");
+    let hint = format!("a device sm_{sm} loads it: --device sm_{sm}, or WARPLOOM_DEVICE=sm_{sm}");
+    logs.complain(&format!("error   : {reason}"));
+    say_once(&hint, &reason);
+    DriverError::new(ErrorCode::NoBinaryForGpu, format!("{reason} ({hint})"))
+}
+
 impl Driver {
     /// Translates an image. The logs are there in any case.
     ///
@@ -194,7 +206,8 @@ impl Driver {
         logs: &mut JitLogs,
     ) -> DriverResult<VerifiedModule> {
         let binary = Fatbin::parse(bytes).map_err(|error| damaged(&error))?;
-        let best = self.best_entry(&binary, options).ok_or_else(|| no_binary(logs))?;
+        let device = self.ptx_options(options).sm;
+        let best = self.best_entry(&binary, options).ok_or_else(|| none_for(&binary, device, logs))?;
         let text = best.content().map_err(|error| damaged(&error))?;
         self.translate_text(&text, options, logs)
     }
