@@ -55,7 +55,6 @@ pub struct Context {
     /// What the local memory of its kernels is counted as, while some hold it.
     local_memory: Mutex<Weak<Reservation>>,
     cache_config: AtomicU32,
-    shared_config: AtomicU32,
     coredump: Mutex<CoredumpSettings>,
     /// Ids of contexts that it may reach.
     peers: Mutex<Vec<u64>>,
@@ -148,12 +147,13 @@ impl Context {
         Ok(())
     }
 
-    /// The width of shared memory banks (`CUsharedconfig`): kept, without effect since compute capability 5.0.
+    /// The width of shared memory banks (`CUsharedconfig`): `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`, whatever was asked for, as
+    /// recorded.
     pub fn shared_config(&self) -> u32 {
-        self.shared_config.load(Ordering::Relaxed)
+        1
     }
 
-    /// Keeps a width of shared memory banks.
+    /// Looks at a wish for a width of shared memory banks, which changes nothing since compute capability 5.0.
     ///
     /// # Errors
     /// `InvalidValue` for anything but the three values of `CUsharedconfig`.
@@ -161,7 +161,6 @@ impl Context {
         if config > 2 {
             return Err(DriverError::invalid_value(format!("{config} is no shared memory configuration")));
         }
-        self.shared_config.store(config, Ordering::Relaxed);
         Ok(())
     }
 

@@ -281,6 +281,12 @@ impl Driver {
             _ => None,
         };
         let mut state = graph.state.lock();
+        if let Work::Free(free) = &work
+            && state.blocks.is_free(free.address)
+        {
+            let reason = format!("another node of the graph frees the memory at {:#x}", free.address);
+            return Err(DriverError::invalid_value(reason));
+        }
         let local = state.next_node;
         if dependencies.iter().any(|dependency| !state.nodes.contains_key(&dependency.node)) {
             return Err(node_is_gone());

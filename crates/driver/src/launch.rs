@@ -187,10 +187,11 @@ impl Driver {
             return refuse(format!("CTAs of {cta:?}; the kernel requires {required:?}"));
         }
         if dynamic_shared > function.max_dynamic_shared() {
-            return refuse(format!(
-                "{dynamic_shared} bytes of dynamic shared memory; the function allows {}",
-                function.max_dynamic_shared()
-            ));
+            let most = function.max_dynamic_shared();
+            let reason = format!("{dynamic_shared} bytes of dynamic shared memory; the function allows {most}");
+            // As recorded: no CTA of such a grid can be resident.
+            let code = if shape.cooperative { ErrorCode::CooperativeLaunchTooLarge } else { ErrorCode::InvalidValue };
+            return Err(DriverError::new(code, reason));
         }
         self.check_local(function)?;
         let cluster = self.check_cluster(function, shape)?;

@@ -107,6 +107,17 @@ impl Driver {
         Ok(library)
     }
 
+    /// Translates a library that was not used yet, for what the translation says. A failure is kept for the first use.
+    ///
+    /// # Errors
+    /// As [`Driver::library`].
+    pub fn translate_library(&self, library: Handle, logs: &mut JitLogs) -> DriverResult {
+        let library = self.library(library)?;
+        // Who asks for something in it is told what went wrong.
+        let _ = library.code.get_or_init(|| self.translate(&library.image, &library.options, logs));
+        Ok(())
+    }
+
     /// The code of a library, translated at the first use.
     ///
     /// # Errors

@@ -15,9 +15,6 @@ use crate::handle::Handle;
 use crate::stream::Streams;
 use crate::{DriverError, DriverResult, ErrorCode};
 
-/// `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`: what a new context answers, as recorded.
-const FOUR_BYTE_BANKS: u32 = 1;
-
 impl Driver {
     /// Creates a context and makes it the calling thread's.
     ///
@@ -54,7 +51,6 @@ impl Driver {
             }),
             local_memory: Mutex::default(),
             cache_config: AtomicU32::new(0),
-            shared_config: AtomicU32::new(FOUR_BYTE_BANKS),
             coredump: Mutex::new(CoredumpSettings::for_context()),
             peers: Mutex::default(),
         }

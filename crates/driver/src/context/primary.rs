@@ -6,7 +6,7 @@ use crate::device::Device;
 use crate::driver::Driver;
 use crate::{DriverError, DriverResult, ErrorCode};
 
-/// What a device keeps of its primary context between lives.
+/// What a device keeps of its primary context.
 #[derive(Default)]
 pub(crate) struct Primary {
     retained: u32,
@@ -77,8 +77,10 @@ impl Driver {
         Ok(())
     }
 
+    /// Ends the context, if it lives. The flags end with it, as recorded.
     fn end_primary(&self, device: &Device) {
         if let Some(context) = self.contexts.suspend(device.primary_handle()) {
+            device.primary.lock().flags = 0;
             self.end(&context);
         }
     }

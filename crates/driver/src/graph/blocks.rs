@@ -14,6 +14,8 @@ pub(super) struct Blocks {
     own: HashSet<u64>,
     /// What is free behind a node of the graph, by the number of that node.
     free: BTreeMap<u32, Arc<GraphAllocation>>,
+    /// The addresses of these.
+    free_addresses: HashSet<u64>,
 }
 
 impl Blocks {
@@ -22,10 +24,16 @@ impl Blocks {
         self.own.insert(allocation.address());
     }
 
+    /// Whether a node has freed memory of this graph's, and none has got it since.
+    pub(super) fn is_free(&self, address: u64) -> bool {
+        self.free_addresses.contains(&address)
+    }
+
     /// Notes that node `local` frees memory. What other graphs allocate is theirs.
     pub(super) fn freed(&mut self, local: u32, allocation: &Arc<GraphAllocation>) {
         if self.own.contains(&allocation.address()) {
             self.free.insert(local, Arc::clone(allocation));
+            self.free_addresses.insert(allocation.address());
         }
     }
 
@@ -44,7 +52,9 @@ impl Blocks {
         let mut seen: HashSet<u32> = open.iter().copied().collect();
         while let Some(local) = open.pop() {
             if candidates.contains(&local) {
-                return self.free.remove(&local);
+                let block = self.free.remove(&local)?;
+                self.free_addresses.remove(&block.address());
+                return Some(block);
             }
             let before = nodes.get(&local).into_iter().flat_map(|node| &node.dependencies);
             open.extend(before.map(|dependency| dependency.node).filter(|node| *node >= first && seen.insert(*node)));

@@ -441,13 +441,12 @@ fn implicit() -> DriverError {
 }
 
 impl Driver {
-    /// The captures in which a stream takes part that the legacy stream of `context` waits for.
+    /// The captures in which a stream takes part that the legacy stream of `context` waits for; also those that have failed, as
+    /// recorded.
     fn captures_of_blocking(&self, context: &Context) -> Vec<Arc<Capture>> {
         let all = self.captures.all.lock();
         let involved = |capture: &&Arc<Capture>| {
-            !capture.is_invalid()
-                && capture.is_endable()
-                && capture.slots().iter().any(|slot| slot.blocking && slot.context == context.id())
+            capture.is_endable() && capture.slots().iter().any(|slot| slot.blocking && slot.context == context.id())
         };
         all.iter().filter(involved).cloned().collect()
     }

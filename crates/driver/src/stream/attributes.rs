@@ -79,13 +79,15 @@ impl Driver {
         })
     }
 
-    /// Gives one stream the attributes of another.
+    /// Gives one stream the attributes of another, its priority among them, as recorded.
     ///
     /// # Errors
     /// As [`Driver::stream`].
     pub fn copy_stream_attributes(&self, to: StreamName, from: StreamName) -> DriverResult {
         self.sticky.check()?;
-        let copied = self.with_attributes(from, |attributes| attributes.clone())?;
+        let priority = self.stream_attribute(from, PRIORITY)?;
+        let mut copied = self.with_attributes(from, |attributes| attributes.clone())?;
+        copied.insert(PRIORITY, priority);
         self.with_attributes(to, |attributes| *attributes = copied)
     }
 }

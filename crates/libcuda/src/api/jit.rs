@@ -105,6 +105,11 @@ fn target(value: usize) -> DriverResult<u32> {
 }
 
 impl Jit {
+    /// Whether there is a place for what the translation says.
+    pub(super) fn wants_logs(&self) -> bool {
+        self.errors.address.is_some() || self.info.address.is_some() || self.wall_time.is_some()
+    }
+
     /// Hands the logs out: into the buffers, and their sizes and the time into the option values.
     pub(super) fn report(&self, logs: &JitLogs) {
         self.write(&self.errors, &logs.errors);

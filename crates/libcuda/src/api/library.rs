@@ -3,10 +3,10 @@ use warploom_abi::{
     CUdevice, CUdeviceptr, CUfunc_cache, CUfunction, CUfunction_attribute, CUjit_option, CUkernel, CUlibrary,
     CUlibraryOption, CUmodule,
 };
-use warploom_driver::module::{FunctionAttribute, Image};
+use warploom_driver::module::{FunctionAttribute, Image, JitLogs};
 use warploom_driver::{DriverError, DriverResult, Handle};
 
-use super::jit;
+use super::jit::{self, Jit};
 use super::module::{name, read_file};
 use crate::border::{ApiResult, HostAddress, HostPtr, InArray, InStr, Out, OutArray, OutCStr, read_image};
 use crate::process::driver;
@@ -35,8 +35,21 @@ pub(crate) fn cuLibraryLoadData(
     let image = read_image(code)?;
     let jit = jit::read(numJitOptions, &jitOptions, &jitOptionsValues)?;
     check_options(numLibraryOptions, &libraryOptions)?;
-    place.set(CUlibrary(driver()?.load_library(image, jit.options)?.raw()));
+    place.set(load(image, jit)?);
     Ok(())
+}
+
+/// Keeps an image as a library. Who gives places for logs gets them now; what is wrong with the image shows when something in it is
+/// asked for, as recorded.
+fn load(image: Image, mut jit: Jit) -> DriverResult<CUlibrary> {
+    let driver = driver()?;
+    let library = driver.load_library(image, std::mem::take(&mut jit.options))?;
+    if jit.wants_logs() {
+        let mut logs = JitLogs::default();
+        driver.translate_library(library, &mut logs)?;
+        jit.report(&logs);
+    }
+    Ok(CUlibrary(library.raw()))
 }
 
 pub(crate) fn cuLibraryLoadFromFile(
@@ -53,7 +66,7 @@ pub(crate) fn cuLibraryLoadFromFile(
     let image = Image::from_bytes(read_file(fileName.get("fileName")?)?);
     let jit = jit::read(numJitOptions, &jitOptions, &jitOptionsValues)?;
     check_options(numLibraryOptions, &libraryOptions)?;
-    place.set(CUlibrary(driver()?.load_library(image, jit.options)?.raw()));
+    place.set(load(image, jit)?);
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
 use warploom_abi::{CUlogIterator, CUlogsCallback, CUlogsCallbackHandle};
-use warploom_driver::{DriverError, DriverResult, ErrorCode};
+use warploom_driver::{DriverError, DriverResult};
 
 use crate::border::{ApiResult, HostAddress, InOut, InStr, Out, OutStr, log, no_flags};
 
@@ -32,9 +32,9 @@ pub(crate) fn cuLogsUnregisterCallback(callback: CUlogsCallbackHandle) -> ApiRes
     }
 }
 
-pub(crate) fn cuLogsCurrent(iterator_out: Out<'_, CUlogIterator>, flags: u32) -> ApiResult {
+/// Flags are not looked at, as recorded.
+pub(crate) fn cuLogsCurrent(iterator_out: Out<'_, CUlogIterator>, _flags: u32) -> ApiResult {
     let place = iterator_out.required("iterator_out")?;
-    no_flags(u64::from(flags))?;
     place.set(log::end());
     Ok(())
 }
@@ -54,9 +54,7 @@ pub(crate) fn cuLogsDumpToFile(iterator: InOut<'_, CUlogIterator>, pathToFile: I
         .append(true)
         .open(OsStr::from_bytes(path.to_bytes()))
         .and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|error| {
-            DriverError::new(ErrorCode::OperatingSystem, format!("{path:?} cannot be written: {error}"))
-        })?;
+        .map_err(|error| DriverError::invalid_value(format!("{path:?} cannot be written: {error}")))?;
     iterator.set(end);
     Ok(())
 }

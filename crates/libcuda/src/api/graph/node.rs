@@ -9,7 +9,7 @@ use warploom_abi::{
     CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_anonymous0, CUgraphNodeType,
 };
 use warploom_driver::graph::{NodeKind, Work};
-use warploom_driver::{Driver, DriverError, DriverResult, Handle};
+use warploom_driver::{Driver, DriverError, DriverResult, ErrorCode, Handle};
 
 use super::super::memory::copy;
 use super::{add_after, batch, conditional, graph_handle, host, kernel, memcpy, memory, memset, node_handle, nodes};
@@ -117,7 +117,7 @@ fn change(driver: &Driver, given: &In<'_, CUgraphNodeParams>) -> DriverResult<Wo
         parameters,
         NodeParameters::Graph(_) | NodeParameters::Alloc(_) | NodeParameters::Free(_) | NodeParameters::Conditional(_)
     ) {
-        return Err(DriverError::invalid_value("nodes of this kind cannot be changed"));
+        return Err(DriverError::new(ErrorCode::NotSupported, "nodes of this kind cannot be changed"));
     }
     // What is left does not depend on the graph.
     work(driver, CUgraph::NULL, &parameters)

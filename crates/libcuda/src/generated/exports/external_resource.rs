@@ -120,6 +120,7 @@ pub(crate) unsafe extern "C" fn cuSignalExternalSemaphoresAsync(
         |given| {
             given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
             given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
+            given.then("numExtSems", numExtSems == 0, ErrorCode::InvalidValue);
             given.stream(stream);
         },
         |trace| {
@@ -144,6 +145,7 @@ pub(crate) unsafe extern "C" fn cuSignalExternalSemaphoresAsync_ptsz(
         |given| {
             given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
             given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
+            given.then("numExtSems", numExtSems == 0, ErrorCode::InvalidValue);
             given.stream(stream);
         },
         |trace| {
@@ -168,6 +170,7 @@ pub(crate) unsafe extern "C" fn cuWaitExternalSemaphoresAsync(
         |given| {
             given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
             given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
+            given.then("numExtSems", numExtSems == 0, ErrorCode::InvalidValue);
             given.stream(stream);
         },
         |trace| {
@@ -192,6 +195,7 @@ pub(crate) unsafe extern "C" fn cuWaitExternalSemaphoresAsync_ptsz(
         |given| {
             given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
             given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
+            given.then("numExtSems", numExtSems == 0, ErrorCode::InvalidValue);
             given.stream(stream);
         },
         |trace| {
