@@ -89,6 +89,26 @@ pub(crate) fn ensure() -> ApiResult {
     if ANY_RESET.load(Ordering::Relaxed) { revive(current) } else { Ok(()) }
 }
 
+/// Whether the thread's context, which the driver says is destroyed, was a primary one that this runtime has retained, and there is
+/// another one now: who resets a primary context by the driver API does not tell the runtime.
+#[cold]
+pub(crate) fn replaced() -> bool {
+    let Ok(context) = current() else { return false };
+    let is_it =
+        |primary: &Primary| matches!(primary, Primary::Retained(known) | Primary::Reset(known) if *known == context);
+    let index = PRIMARY.lock().iter().position(is_it);
+    let Some(ordinal) = index.and_then(|index| i32::try_from(index).ok()) else { return false };
+    let was_reset = device(ordinal).and_then(is_active).is_ok_and(|active| !active);
+    was_reset && enter(ordinal).is_ok()
+}
+
+/// Whether a device's primary context lives.
+fn is_active(device: CUdevice) -> ApiResult<bool> {
+    let (mut flags, mut active) = (0, 0);
+    driver!(cuDevicePrimaryCtxGetState_v7000(device, &mut flags, &mut active))?;
+    Ok(active != 0)
+}
+
 /// Retains the current context anew if it is a primary context that was reset: its handle stays, and stays current.
 #[cold]
 fn revive(current: CUcontext) -> ApiResult {
@@ -116,7 +136,7 @@ pub(crate) fn enter(ordinal: i32) -> ApiResult {
     driver!(cuCtxSetCurrent_v4000(context))
 }
 
-/// The primary context of a device, which is retained once.
+/// The primary context of a device, which is retained once, and again when it was reset.
 pub(crate) fn primary(ordinal: i32) -> ApiResult<CUcontext> {
     let device = device(ordinal)?;
     let index = usize::try_from(ordinal).unwrap_or_default();
@@ -124,7 +144,9 @@ pub(crate) fn primary(ordinal: i32) -> ApiResult<CUcontext> {
     if contexts.len() <= index {
         contexts.resize(index + 1, Primary::Unused);
     }
-    if let Primary::Retained(context) = contexts[index] {
+    if let Primary::Retained(context) = contexts[index]
+        && is_active(device)?
+    {
         return Ok(context);
     }
     let mut context = CUcontext::NULL;

@@ -8,6 +8,7 @@ use warploom_abi::runtime::cudaError;
 use warploom_abi::{CUresult, EntryPoint};
 use warploom_entrypoint::{Driver, LookupError};
 
+use crate::context;
 use crate::failure::{ApiResult, Failure};
 
 /// The driver that the dynamic linker finds. Without one there is no device that this runtime could be too new for.
@@ -61,9 +62,13 @@ fn look_up<E: EntryPoint>() -> ApiResult<*mut ()> {
     }
 }
 
-/// The driver's answer as a result.
+/// Calls the driver; once more in a new context, if the thread's was the primary one and somebody has reset it by the driver API.
 #[inline(always)]
-pub(crate) fn check(result: CUresult) -> ApiResult {
+pub(crate) fn call(mut function: impl FnMut() -> ApiResult<CUresult>) -> ApiResult {
+    let mut result = function()?;
+    if result == CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED && context::replaced() {
+        result = function()?;
+    }
     if result == CUresult::CUDA_SUCCESS { Ok(()) } else { Err(Failure::of_driver(result)) }
 }
 
@@ -73,7 +78,7 @@ macro_rules! driver {
         static FUNCTION: $crate::driver::Function<warploom_abi::entry::$entry> = $crate::driver::Function::new();
         FUNCTION.get().and_then(|function| {
             // SAFETY: outputs are ours; every other pointer is one that the C caller gave under the same contract.
-            $crate::driver::check(unsafe { function($($argument),*) })
+            $crate::driver::call(|| Ok(unsafe { function($($argument),*) }))
         })
     }};
 }

@@ -3,7 +3,7 @@ use std::ffi::{c_char, c_void};
 
 use warploom_abi::runtime::*;
 use warploom_abi::{
-    CUdevice, CUdevice_P2PAttribute, CUdevice_attribute, CUflushGPUDirectRDMAWritesScope,
+    CUasyncCallback, CUdevice, CUdevice_P2PAttribute, CUdevice_attribute, CUflushGPUDirectRDMAWritesScope,
     CUflushGPUDirectRDMAWritesTarget, CUfunc_cache, CUlimit, CUmemoryPool,
 };
 
@@ -177,6 +177,54 @@ pub fn cudaDeviceGetTexture1DLinearMaxWidth(
     driver!(cuDeviceGetTexture1DLinearMaxWidth_v11010(&mut width, format, channels, device))?;
     place.set(width);
     Ok(())
+}
+
+pub fn cudaDeviceGetHostAtomicCapabilities(
+    capabilities: Passed<'_, u32>,
+    operations: Passed<'_, cudaAtomicOperation>,
+    count: u32,
+    device: i32,
+) -> ApiResult {
+    let device = context::device(device)?;
+    driver!(cuDeviceGetHostAtomicCapabilities_v13000(capabilities.get(), operations.cast(), count, device))
+}
+
+pub fn cudaDeviceGetP2PAtomicCapabilities(
+    capabilities: Passed<'_, u32>,
+    operations: Passed<'_, cudaAtomicOperation>,
+    count: u32,
+    srcDevice: i32,
+    dstDevice: i32,
+) -> ApiResult {
+    if capabilities.get().is_null() {
+        return Err(Failure::invalid_value("capabilities is NULL"));
+    }
+    let (source, target) = (context::device(srcDevice)?, context::device(dstDevice)?);
+    driver!(cuDeviceGetP2PAtomicCapabilities_v13000(capabilities.get(), operations.cast(), count, source, target))
+}
+
+/// Both APIs tell the same to callbacks.
+pub fn cudaDeviceRegisterAsyncNotification(
+    device: i32,
+    callbackFunc: cudaAsyncCallback,
+    userData: Passed<'_, c_void>,
+    callback: Passed<'_, cudaAsyncCallbackHandle_t>,
+) -> ApiResult {
+    let (device, function) = (context::device(device)?, CUasyncCallback(callbackFunc.0));
+    driver!(cuDeviceRegisterAsyncNotification_v12040(device, function, userData.get(), callback.cast()))
+}
+
+pub fn cudaDeviceUnregisterAsyncNotification(device: i32, callback: cudaAsyncCallbackHandle_t) -> ApiResult {
+    let device = context::device(device)?;
+    driver!(cuDeviceUnregisterAsyncNotification_v12040(device, warploom_abi::CUasyncCallbackHandle(callback.0)))
+}
+
+pub fn cudaDeviceGetNvSciSyncAttributes(nvSciSyncAttrList: Passed<'_, c_void>, device: i32, flags: i32) -> ApiResult {
+    if nvSciSyncAttrList.get().is_null() {
+        return Err(Failure::new(cudaError::cudaErrorInvalidResourceHandle, "nvSciSyncAttrList is NULL"));
+    }
+    let device = context::device(device)?;
+    driver!(cuDeviceGetNvSciSyncAttributes_v10020(nvSciSyncAttrList.get(), device, flags))
 }
 
 pub fn cudaDeviceGetDefaultMemPool(memPool: Out<'_, CUmemoryPool>, device: i32) -> ApiResult {

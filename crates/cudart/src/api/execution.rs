@@ -5,7 +5,7 @@ use warploom_abi::runtime::*;
 use warploom_abi::{CUfunc_cache, CUfunction, CUfunction_attribute, CUhostFn, CUkernel, CUlaunchConfig};
 
 use super::device::attribute;
-use crate::border::{DefaultStream, In, InOut, Out, Passed, version};
+use crate::border::{DefaultStream, In, InArray, InOut, Out, Passed, version};
 use crate::driver::driver;
 use crate::failure::{ApiResult, Failure};
 use crate::{binaries, context};
@@ -139,6 +139,32 @@ pub fn cudaLaunchCooperativeKernel(
         args.get()
     ))
     .map_err(|failure| configured(failure, grid, block))
+}
+
+/// On one device it is a cooperative launch; grids of several devices cannot wait for each other.
+pub fn cudaLaunchCooperativeKernelMultiDevice(
+    launchParamsList: InArray<'_, cudaLaunchParams>,
+    numDevices: u32,
+    flags: u32,
+) -> ApiResult {
+    let known = cudaCooperativeLaunchMultiDeviceNoPreSync | cudaCooperativeLaunchMultiDeviceNoPostSync;
+    if numDevices == 0 || i64::from(numDevices) > i64::from(context::devices()?) || flags & !known != 0 {
+        let reason = format!("launches on {numDevices} devices with flags {flags:#x}");
+        return Err(Failure::invalid_value(reason));
+    }
+    let [launch] = launchParamsList.get(numDevices as usize, "launchParamsList")?[..] else {
+        let reason = "cooperative launches on several devices are not implemented";
+        return Err(Failure::new(cudaError::cudaErrorNotSupported, reason));
+    };
+    if launch.stream == cudaStream_t::NULL {
+        return Err(Failure::new(
+            cudaError::cudaErrorInvalidResourceHandle,
+            "the stream of a launch is the default one",
+        ));
+    }
+    let cudaLaunchParams { func, gridDim, blockDim, args, sharedMem, stream } = launch;
+    let (func, args) = (Passed::of(func), Passed::of(args));
+    cudaLaunchCooperativeKernel(DefaultStream::Legacy, func, gridDim, blockDim, args, sharedMem, stream)
 }
 
 pub fn cudaLaunchHostFunc(

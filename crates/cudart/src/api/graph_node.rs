@@ -260,12 +260,8 @@ pub fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
     driver!(cuGraphExecMemcpyNodeSetParams_v10020(hGraphExec, node, &copy, context))
 }
 
-/// Widths of copies with arrays count elements.
-pub fn cudaGraphMemcpyNodeGetParams(node: cudaGraphNode_t, pNodeParams: Out<'_, cudaMemcpy3DParms>) -> ApiResult {
-    let place = pNodeParams.required("pNodeParams")?;
-    context::devices()?;
-    let mut copy = CUDA_MEMCPY3D::default();
-    driver!(cuGraphMemcpyNodeGetParams_v10000(node, &mut copy))?;
+/// What a caller described as this copy. Widths of copies with arrays count elements.
+pub(crate) fn runtime_copy(copy: &CUDA_MEMCPY3D) -> ApiResult<cudaMemcpy3DParms> {
     let host = |kind| kind == CUmemorytype::CU_MEMORYTYPE_HOST;
     let unified = [copy.srcMemoryType, copy.dstMemoryType].contains(&CUmemorytype::CU_MEMORYTYPE_UNIFIED);
     let kind = match (host(copy.srcMemoryType), host(copy.dstMemoryType)) {
@@ -283,7 +279,7 @@ pub fn cudaGraphMemcpyNodeGetParams(node: cudaGraphNode_t, pNodeParams: Out<'_, 
     let target = if host(copy.dstMemoryType) { copy.dstHost } else { pointer(copy.dstDevice) };
     let position = |array, x, y, z| cudaPos { x: if array == CUarray::NULL { x } else { x / element }, y, z };
     let (width, rows) = (copy.WidthInBytes, (copy.srcHeight, copy.dstHeight));
-    place.set(cudaMemcpy3DParms {
+    Ok(cudaMemcpy3DParms {
         srcArray: copy.srcArray,
         srcPos: position(copy.srcArray, copy.srcXInBytes, copy.srcY, copy.srcZ),
         srcPtr: cudaPitchedPtr { ptr: source, pitch: copy.srcPitch, xsize: width, ysize: rows.0 },
@@ -292,7 +288,15 @@ pub fn cudaGraphMemcpyNodeGetParams(node: cudaGraphNode_t, pNodeParams: Out<'_, 
         dstPtr: cudaPitchedPtr { ptr: target, pitch: copy.dstPitch, xsize: width, ysize: rows.1 },
         extent: cudaExtent { width: width / element, height: copy.Height, depth: copy.Depth },
         kind,
-    });
+    })
+}
+
+pub fn cudaGraphMemcpyNodeGetParams(node: cudaGraphNode_t, pNodeParams: Out<'_, cudaMemcpy3DParms>) -> ApiResult {
+    let place = pNodeParams.required("pNodeParams")?;
+    context::devices()?;
+    let mut copy = CUDA_MEMCPY3D::default();
+    driver!(cuGraphMemcpyNodeGetParams_v10000(node, &mut copy))?;
+    place.set(runtime_copy(&copy)?);
     Ok(())
 }
 
@@ -324,5 +328,18 @@ pub fn cudaGraphConditionalHandleCreate(
     flags: u32,
 ) -> ApiResult {
     let context = context_of_nodes()?;
+    driver!(cuGraphConditionalHandleCreate_v12030(pHandle_out.get(), graph, context, defaultLaunchValue, flags))
+}
+
+/// A conditional handle for a context that is named, or the thread's.
+pub fn cudaGraphConditionalHandleCreate_v2(
+    pHandle_out: Passed<'_, cudaGraphConditionalHandle>,
+    graph: cudaGraph_t,
+    ctx: cudaExecutionContext_t,
+    defaultLaunchValue: u32,
+    flags: u32,
+) -> ApiResult {
+    let own = context_of_nodes()?;
+    let context = if ctx == cudaExecutionContext_t::NULL { own } else { CUcontext(ctx.0) };
     driver!(cuGraphConditionalHandleCreate_v12030(pHandle_out.get(), graph, context, defaultLaunchValue, flags))
 }

@@ -1,12 +1,24 @@
 //! Error log management: the log is the driver's.
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 
+use warploom_abi::CUlogsCallback;
 use warploom_abi::runtime::*;
 
 use crate::border::Passed;
 use crate::context;
 use crate::driver::driver;
 use crate::failure::ApiResult;
+
+/// Both APIs have the same callbacks.
+pub fn cudaLogsRegisterCallback(
+    callbackFunc: cudaLogsCallback_t,
+    userData: Passed<'_, c_void>,
+    callback_out: Passed<'_, cudaLogsCallbackHandle>,
+) -> ApiResult {
+    context::devices()?;
+    let function = CUlogsCallback(callbackFunc.0);
+    driver!(cuLogsRegisterCallback_v12090(function, userData.get(), callback_out.get()))
+}
 
 pub fn cudaLogsUnregisterCallback(callback: cudaLogsCallbackHandle) -> ApiResult {
     context::devices()?;

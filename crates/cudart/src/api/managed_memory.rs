@@ -164,3 +164,15 @@ pub fn cudaMemDiscardAndPrefetchBatchAsync(
         default.stream(stream)
     ))
 }
+
+pub fn cudaMemGetLocationInfo(
+    devPtr: Passed<'_, c_void>,
+    size: usize,
+    summaryGranularity: usize,
+    samplingGranularity: usize,
+    location_out: Passed<'_, cudaMemLocation>,
+) -> ApiResult {
+    context::ensure()?;
+    let (address, place) = (devPtr.addr(), location_out.cast());
+    driver!(cuMemGetLocationInfo_v13040(address, size, summaryGranularity, samplingGranularity, place))
+}

@@ -88,6 +88,11 @@ impl<'a, T> Passed<'a, T> {
         self.pointer.cast()
     }
 
+    /// A pointer in a structure of the caller's.
+    pub(crate) fn of(pointer: *mut T) -> Self {
+        Passed { pointer, lifetime: PhantomData }
+    }
+
     /// A place in device memory.
     pub(crate) fn to_device(address: u64) -> Self {
         Passed { pointer: std::ptr::with_exposed_provenance_mut(address as usize), lifetime: PhantomData }

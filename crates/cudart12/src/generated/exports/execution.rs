@@ -4,7 +4,7 @@
 
 use warploom_abi::runtime::*;
 use warploom_cudart::api;
-use warploom_cudart::border::{Call, DefaultStream, arg, enter, not_supported};
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
@@ -139,9 +139,18 @@ pub(crate) unsafe extern "C" fn cudaLaunchCooperativeKernel_ptsz(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLaunchCooperativeKernelMultiDevice() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLaunchCooperativeKernelMultiDevice(
+    launchParamsList: *mut cudaLaunchParams,
+    numDevices: u32,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLaunchCooperativeKernelMultiDevice", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::execution::cudaLaunchCooperativeKernelMultiDevice(arg(launchParamsList), arg(numDevices), arg(flags))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]

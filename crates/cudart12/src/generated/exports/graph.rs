@@ -4,7 +4,7 @@
 
 use warploom_abi::runtime::*;
 use warploom_cudart::api;
-use warploom_cudart::border::{Call, DefaultStream, arg, enter, not_supported};
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
@@ -547,39 +547,97 @@ pub(crate) unsafe extern "C" fn cudaGraphEventWaitNodeSetEvent(node: cudaGraphNo
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddExternalSemaphoresSignalNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddExternalSemaphoresSignalNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    nodeParams: *const cudaExternalSemaphoreSignalNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddExternalSemaphoresSignalNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_external_node::cudaGraphAddExternalSemaphoresSignalNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(nodeParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExternalSemaphoresSignalNodeGetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExternalSemaphoresSignalNodeGetParams(
+    hNode: cudaGraphNode_t,
+    params_out: *mut cudaExternalSemaphoreSignalNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExternalSemaphoresSignalNodeGetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_external_node::cudaGraphExternalSemaphoresSignalNodeGetParams(arg(hNode), arg(params_out)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExternalSemaphoresSignalNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExternalSemaphoresSignalNodeSetParams(
+    hNode: cudaGraphNode_t,
+    nodeParams: *const cudaExternalSemaphoreSignalNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExternalSemaphoresSignalNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_external_node::cudaGraphExternalSemaphoresSignalNodeSetParams(arg(hNode), arg(nodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddExternalSemaphoresWaitNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddExternalSemaphoresWaitNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    nodeParams: *const cudaExternalSemaphoreWaitNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddExternalSemaphoresWaitNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_external_node::cudaGraphAddExternalSemaphoresWaitNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(nodeParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExternalSemaphoresWaitNodeGetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExternalSemaphoresWaitNodeGetParams(
+    hNode: cudaGraphNode_t,
+    params_out: *mut cudaExternalSemaphoreWaitNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExternalSemaphoresWaitNodeGetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_external_node::cudaGraphExternalSemaphoresWaitNodeGetParams(arg(hNode), arg(params_out)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExternalSemaphoresWaitNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExternalSemaphoresWaitNodeSetParams(
+    hNode: cudaGraphNode_t,
+    nodeParams: *const cudaExternalSemaphoreWaitNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExternalSemaphoresWaitNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_external_node::cudaGraphExternalSemaphoresWaitNodeSetParams(arg(hNode), arg(nodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -1167,15 +1225,41 @@ pub(crate) unsafe extern "C" fn cudaGraphExecEventWaitNodeSetEvent(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecExternalSemaphoresSignalNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecExternalSemaphoresSignalNodeSetParams(
+    hGraphExec: cudaGraphExec_t,
+    hNode: cudaGraphNode_t,
+    nodeParams: *const cudaExternalSemaphoreSignalNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecExternalSemaphoresSignalNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_external_node::cudaGraphExecExternalSemaphoresSignalNodeSetParams(
+                arg(hGraphExec),
+                arg(hNode),
+                arg(nodeParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecExternalSemaphoresWaitNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecExternalSemaphoresWaitNodeSetParams(
+    hGraphExec: cudaGraphExec_t,
+    hNode: cudaGraphNode_t,
+    nodeParams: *const cudaExternalSemaphoreWaitNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecExternalSemaphoresWaitNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_external_node::cudaGraphExecExternalSemaphoresWaitNodeSetParams(
+                arg(hGraphExec),
+                arg(hNode),
+                arg(nodeParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -1347,27 +1431,76 @@ pub(crate) unsafe extern "C" fn cudaGraphReleaseUserObject(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddNode() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddNode(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    numDependencies: usize,
+    nodeParams: *mut cudaGraphNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddNode", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_any_node::cudaGraphAddNode(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(numDependencies),
+                arg(nodeParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphAddNode_v2() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphAddNode_v2(
+    pGraphNode: *mut cudaGraphNode_t,
+    graph: cudaGraph_t,
+    pDependencies: *const cudaGraphNode_t,
+    dependencyData: *const cudaGraphEdgeData,
+    numDependencies: usize,
+    nodeParams: *mut cudaGraphNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphAddNode_v2", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graph_any_node::cudaGraphAddNode_v2(
+                arg(pGraphNode),
+                arg(graph),
+                arg(pDependencies),
+                arg(dependencyData),
+                arg(numDependencies),
+                arg(nodeParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphNodeSetParams(
+    node: cudaGraphNode_t,
+    nodeParams: *mut cudaGraphNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_any_node::cudaGraphNodeSetParams(arg(node), arg(nodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphExecNodeSetParams() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphExecNodeSetParams(
+    graphExec: cudaGraphExec_t,
+    node: cudaGraphNode_t,
+    nodeParams: *mut cudaGraphNodeParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphExecNodeSetParams", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graph_any_node::cudaGraphExecNodeSetParams(arg(graphExec), arg(node), arg(nodeParams)) }
+    })
 }
 
 #[unsafe(no_mangle)]

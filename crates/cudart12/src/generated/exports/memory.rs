@@ -4,7 +4,7 @@
 
 use warploom_abi::runtime::*;
 use warploom_cudart::api;
-use warploom_cudart::border::{Call, DefaultStream, arg, enter, not_supported};
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
@@ -835,27 +835,115 @@ pub(crate) unsafe extern "C" fn cudaMemcpyPeerAsync(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyBatchAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyBatchAsync(
+    dsts: *mut *mut core::ffi::c_void,
+    srcs: *mut *mut core::ffi::c_void,
+    sizes: *mut usize,
+    count: usize,
+    attrs: *mut cudaMemcpyAttributes,
+    attrsIdxs: *mut usize,
+    numAttrs: usize,
+    failIdx: *mut usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyBatchAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy_batch::cudaMemcpyBatchAsync(
+                DefaultStream::Legacy,
+                arg(dsts),
+                arg(srcs),
+                arg(sizes),
+                arg(count),
+                arg(attrs),
+                arg(attrsIdxs),
+                arg(numAttrs),
+                arg(failIdx),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyBatchAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyBatchAsync_ptsz(
+    dsts: *mut *mut core::ffi::c_void,
+    srcs: *mut *mut core::ffi::c_void,
+    sizes: *mut usize,
+    count: usize,
+    attrs: *mut cudaMemcpyAttributes,
+    attrsIdxs: *mut usize,
+    numAttrs: usize,
+    failIdx: *mut usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyBatchAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy_batch::cudaMemcpyBatchAsync(
+                DefaultStream::PerThread,
+                arg(dsts),
+                arg(srcs),
+                arg(sizes),
+                arg(count),
+                arg(attrs),
+                arg(attrsIdxs),
+                arg(numAttrs),
+                arg(failIdx),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DBatchAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DBatchAsync(
+    numOps: usize,
+    opList: *mut cudaMemcpy3DBatchOp,
+    failIdx: *mut usize,
+    flags: u64,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DBatchAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy_batch::cudaMemcpy3DBatchAsync(
+                DefaultStream::Legacy,
+                arg(numOps),
+                arg(opList),
+                arg(failIdx),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DBatchAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DBatchAsync_ptsz(
+    numOps: usize,
+    opList: *mut cudaMemcpy3DBatchOp,
+    failIdx: *mut usize,
+    flags: u64,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DBatchAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy_batch::cudaMemcpy3DBatchAsync(
+                DefaultStream::PerThread,
+                arg(numOps),
+                arg(opList),
+                arg(failIdx),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -4,20 +4,52 @@
 
 use warploom_abi::runtime::*;
 use warploom_cudart::api;
-use warploom_cudart::border::{Call, arg, enter, not_supported};
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceGetHostAtomicCapabilities() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceGetHostAtomicCapabilities(
+    capabilities: *mut u32,
+    operations: *const cudaAtomicOperation,
+    count: u32,
+    device: i32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceGetHostAtomicCapabilities", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::device::cudaDeviceGetHostAtomicCapabilities(
+                arg(capabilities),
+                arg(operations),
+                arg(count),
+                arg(device),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceGetP2PAtomicCapabilities() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceGetP2PAtomicCapabilities(
+    capabilities: *mut u32,
+    operations: *const cudaAtomicOperation,
+    count: u32,
+    srcDevice: i32,
+    dstDevice: i32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceGetP2PAtomicCapabilities", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::device::cudaDeviceGetP2PAtomicCapabilities(
+                arg(capabilities),
+                arg(operations),
+                arg(count),
+                arg(srcDevice),
+                arg(dstDevice),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -189,15 +221,36 @@ pub(crate) unsafe extern "C" fn cudaDeviceFlushGPUDirectRDMAWrites(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceRegisterAsyncNotification() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceRegisterAsyncNotification(
+    device: i32,
+    callbackFunc: cudaAsyncCallback,
+    userData: *mut core::ffi::c_void,
+    callback: *mut cudaAsyncCallbackHandle_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceRegisterAsyncNotification", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::device::cudaDeviceRegisterAsyncNotification(
+                arg(device),
+                arg(callbackFunc),
+                arg(userData),
+                arg(callback),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceUnregisterAsyncNotification() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceUnregisterAsyncNotification(
+    device: i32,
+    callback: cudaAsyncCallbackHandle_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceUnregisterAsyncNotification", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::device::cudaDeviceUnregisterAsyncNotification(arg(device), arg(callback)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -259,9 +312,16 @@ pub(crate) unsafe extern "C" fn cudaDeviceGetMemPool(memPool: *mut cudaMemPool_t
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceGetNvSciSyncAttributes() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceGetNvSciSyncAttributes(
+    nvSciSyncAttrList: *mut core::ffi::c_void,
+    device: i32,
+    flags: i32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceGetNvSciSyncAttributes", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::device::cudaDeviceGetNvSciSyncAttributes(arg(nvSciSyncAttrList), arg(device), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]

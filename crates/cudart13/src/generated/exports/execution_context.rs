@@ -3,102 +3,235 @@
 //! Execution context management.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceGetDevResource() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceGetDevResource(
+    device: i32,
+    resource: *mut cudaDevResource,
+    r#type: cudaDevResourceType,
+) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceGetDevResource", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution_context::cudaDeviceGetDevResource(arg(device), arg(resource), arg(r#type)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDevSmResourceSplitByCount() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDevSmResourceSplitByCount(
+    result: *mut cudaDevResource,
+    nbGroups: *mut u32,
+    input: *const cudaDevResource,
+    remaining: *mut cudaDevResource,
+    flags: u32,
+    minCount: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaDevSmResourceSplitByCount", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::execution_context::cudaDevSmResourceSplitByCount(
+                arg(result),
+                arg(nbGroups),
+                arg(input),
+                arg(remaining),
+                arg(flags),
+                arg(minCount),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDevSmResourceSplit() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDevSmResourceSplit(
+    result: *mut cudaDevResource,
+    nbGroups: u32,
+    input: *const cudaDevResource,
+    remainder: *mut cudaDevResource,
+    flags: u32,
+    groupParams: *mut cudaDevSmResourceGroupParams,
+) -> cudaError {
     static CALL: Call = Call::new("cudaDevSmResourceSplit", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::execution_context::cudaDevSmResourceSplit(
+                arg(result),
+                arg(nbGroups),
+                arg(input),
+                arg(remainder),
+                arg(flags),
+                arg(groupParams),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDevResourceGenerateDesc() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDevResourceGenerateDesc(
+    phDesc: *mut cudaDevResourceDesc_t,
+    resources: *mut cudaDevResource,
+    nbResources: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaDevResourceGenerateDesc", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution_context::cudaDevResourceGenerateDesc(arg(phDesc), arg(resources), arg(nbResources)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGreenCtxCreate() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGreenCtxCreate(
+    phCtx: *mut cudaExecutionContext_t,
+    desc: cudaDevResourceDesc_t,
+    device: i32,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGreenCtxCreate", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution_context::cudaGreenCtxCreate(arg(phCtx), arg(desc), arg(device), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaExecutionCtxDestroy() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaExecutionCtxDestroy(ctx: cudaExecutionContext_t) -> cudaError {
     static CALL: Call = Call::new("cudaExecutionCtxDestroy", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution_context::cudaExecutionCtxDestroy(arg(ctx)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaExecutionCtxGetDevResource() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaExecutionCtxGetDevResource(
+    ctx: cudaExecutionContext_t,
+    resource: *mut cudaDevResource,
+    r#type: cudaDevResourceType,
+) -> cudaError {
     static CALL: Call = Call::new("cudaExecutionCtxGetDevResource", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution_context::cudaExecutionCtxGetDevResource(arg(ctx), arg(resource), arg(r#type)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaExecutionCtxGetDevice() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaExecutionCtxGetDevice(device: *mut i32, ctx: cudaExecutionContext_t) -> cudaError {
     static CALL: Call = Call::new("cudaExecutionCtxGetDevice", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution_context::cudaExecutionCtxGetDevice(arg(device), arg(ctx)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaExecutionCtxGetId() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaExecutionCtxGetId(ctx: cudaExecutionContext_t, ctxId: *mut u64) -> cudaError {
     static CALL: Call = Call::new("cudaExecutionCtxGetId", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution_context::cudaExecutionCtxGetId(arg(ctx), arg(ctxId)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaExecutionCtxStreamCreate() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaExecutionCtxStreamCreate(
+    phStream: *mut cudaStream_t,
+    ctx: cudaExecutionContext_t,
+    flags: u32,
+    priority: i32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaExecutionCtxStreamCreate", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::execution_context::cudaExecutionCtxStreamCreate(arg(phStream), arg(ctx), arg(flags), arg(priority))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaExecutionCtxSynchronize() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaExecutionCtxSynchronize(ctx: cudaExecutionContext_t) -> cudaError {
     static CALL: Call = Call::new("cudaExecutionCtxSynchronize", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution_context::cudaExecutionCtxSynchronize(arg(ctx)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetDevResource() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetDevResource(
+    hStream: cudaStream_t,
+    resource: *mut cudaDevResource,
+    r#type: cudaDevResourceType,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetDevResource", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::execution_context::cudaStreamGetDevResource(
+                DefaultStream::Legacy,
+                arg(hStream),
+                arg(resource),
+                arg(r#type),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamGetDevResource_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamGetDevResource_ptsz(
+    hStream: cudaStream_t,
+    resource: *mut cudaDevResource,
+    r#type: cudaDevResourceType,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamGetDevResource_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::execution_context::cudaStreamGetDevResource(
+                DefaultStream::PerThread,
+                arg(hStream),
+                arg(resource),
+                arg(r#type),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaExecutionCtxRecordEvent() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaExecutionCtxRecordEvent(
+    ctx: cudaExecutionContext_t,
+    event: cudaEvent_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaExecutionCtxRecordEvent", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution_context::cudaExecutionCtxRecordEvent(arg(ctx), arg(event)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaExecutionCtxWaitEvent() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaExecutionCtxWaitEvent(
+    ctx: cudaExecutionContext_t,
+    event: cudaEvent_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaExecutionCtxWaitEvent", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution_context::cudaExecutionCtxWaitEvent(arg(ctx), arg(event)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaDeviceGetExecutionCtx() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaDeviceGetExecutionCtx(ctx: *mut cudaExecutionContext_t, device: i32) -> cudaError {
     static CALL: Call = Call::new("cudaDeviceGetExecutionCtx", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution_context::cudaDeviceGetExecutionCtx(arg(ctx), arg(device)) }
+    })
 }

@@ -3,12 +3,19 @@
 //! Execution control, deprecated.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaFuncSetSharedMemConfig() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaFuncSetSharedMemConfig(
+    func: *const core::ffi::c_void,
+    config: cudaSharedMemConfig,
+) -> cudaError {
     static CALL: Call = Call::new("cudaFuncSetSharedMemConfig", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::execution_deprecated::cudaFuncSetSharedMemConfig(arg(func), arg(config)) }
+    })
 }

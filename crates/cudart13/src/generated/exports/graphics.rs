@@ -3,48 +3,100 @@
 //! Graphics interoperability.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsUnregisterResource() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsUnregisterResource(resource: cudaGraphicsResource_t) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsUnregisterResource", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graphics::cudaGraphicsUnregisterResource(arg(resource)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsResourceSetMapFlags() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsResourceSetMapFlags(
+    resource: cudaGraphicsResource_t,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsResourceSetMapFlags", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graphics::cudaGraphicsResourceSetMapFlags(arg(resource), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsMapResources() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsMapResources(
+    count: i32,
+    resources: *mut cudaGraphicsResource_t,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsMapResources", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graphics::cudaGraphicsMapResources(arg(count), arg(resources), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsUnmapResources() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsUnmapResources(
+    count: i32,
+    resources: *mut cudaGraphicsResource_t,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsUnmapResources", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graphics::cudaGraphicsUnmapResources(arg(count), arg(resources), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsResourceGetMappedPointer() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsResourceGetMappedPointer(
+    devPtr: *mut *mut core::ffi::c_void,
+    size: *mut usize,
+    resource: cudaGraphicsResource_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsResourceGetMappedPointer", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graphics::cudaGraphicsResourceGetMappedPointer(arg(devPtr), arg(size), arg(resource)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsSubResourceGetMappedArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsSubResourceGetMappedArray(
+    array: *mut cudaArray_t,
+    resource: cudaGraphicsResource_t,
+    arrayIndex: u32,
+    mipLevel: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsSubResourceGetMappedArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::graphics::cudaGraphicsSubResourceGetMappedArray(
+                arg(array),
+                arg(resource),
+                arg(arrayIndex),
+                arg(mipLevel),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsResourceGetMappedMipmappedArray() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsResourceGetMappedMipmappedArray(
+    mipmappedArray: *mut cudaMipmappedArray_t,
+    resource: cudaGraphicsResource_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsResourceGetMappedMipmappedArray", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::graphics::cudaGraphicsResourceGetMappedMipmappedArray(arg(mipmappedArray), arg(resource)) }
+    })
 }

@@ -4,14 +4,21 @@
 
 use warploom_abi::runtime::*;
 use warploom_cudart::api;
-use warploom_cudart::border::{Call, arg, enter, not_supported};
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaLogsRegisterCallback() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaLogsRegisterCallback(
+    callbackFunc: cudaLogsCallback_t,
+    userData: *mut core::ffi::c_void,
+    callback_out: *mut cudaLogsCallbackHandle,
+) -> cudaError {
     static CALL: Call = Call::new("cudaLogsRegisterCallback", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::logs::cudaLogsRegisterCallback(arg(callbackFunc), arg(userData), arg(callback_out)) }
+    })
 }
 
 #[unsafe(no_mangle)]

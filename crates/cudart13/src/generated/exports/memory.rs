@@ -4,32 +4,96 @@
 
 use warploom_abi::runtime::*;
 use warploom_cudart::api;
-use warploom_cudart::border::{Call, DefaultStream, arg, enter, not_supported};
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyWithAttributesAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyWithAttributesAsync(
+    dst: *mut core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    size: usize,
+    attr: *mut cudaMemcpyAttributes,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyWithAttributesAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy_batch::cudaMemcpyWithAttributesAsync(
+                DefaultStream::Legacy,
+                arg(dst),
+                arg(src),
+                arg(size),
+                arg(attr),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyWithAttributesAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyWithAttributesAsync_ptsz(
+    dst: *mut core::ffi::c_void,
+    src: *const core::ffi::c_void,
+    size: usize,
+    attr: *mut cudaMemcpyAttributes,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyWithAttributesAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy_batch::cudaMemcpyWithAttributesAsync(
+                DefaultStream::PerThread,
+                arg(dst),
+                arg(src),
+                arg(size),
+                arg(attr),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DWithAttributesAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DWithAttributesAsync(
+    op: *mut cudaMemcpy3DBatchOp,
+    flags: u64,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DWithAttributesAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy_batch::cudaMemcpy3DWithAttributesAsync(
+                DefaultStream::Legacy,
+                arg(op),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DWithAttributesAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DWithAttributesAsync_ptsz(
+    op: *mut cudaMemcpy3DBatchOp,
+    flags: u64,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DWithAttributesAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy_batch::cudaMemcpy3DWithAttributesAsync(
+                DefaultStream::PerThread,
+                arg(op),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -201,9 +265,26 @@ pub(crate) unsafe extern "C" fn cudaMemDiscardAndPrefetchBatchAsync_ptsz(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemGetLocationInfo() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemGetLocationInfo(
+    devPtr: *mut core::ffi::c_void,
+    size: usize,
+    summaryGranularity: usize,
+    samplingGranularity: usize,
+    location_out: *mut cudaMemLocation,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemGetLocationInfo", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::managed_memory::cudaMemGetLocationInfo(
+                arg(devPtr),
+                arg(size),
+                arg(summaryGranularity),
+                arg(samplingGranularity),
+                arg(location_out),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -1033,27 +1114,107 @@ pub(crate) unsafe extern "C" fn cudaMemcpyPeerAsync(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyBatchAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyBatchAsync(
+    dsts: *const *mut core::ffi::c_void,
+    srcs: *const *const core::ffi::c_void,
+    sizes: *const usize,
+    count: usize,
+    attrs: *mut cudaMemcpyAttributes,
+    attrsIdxs: *mut usize,
+    numAttrs: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyBatchAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy_batch::cudaMemcpyBatchAsync_v13(
+                DefaultStream::Legacy,
+                arg(dsts),
+                arg(srcs),
+                arg(sizes),
+                arg(count),
+                arg(attrs),
+                arg(attrsIdxs),
+                arg(numAttrs),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpyBatchAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpyBatchAsync_ptsz(
+    dsts: *const *mut core::ffi::c_void,
+    srcs: *const *const core::ffi::c_void,
+    sizes: *const usize,
+    count: usize,
+    attrs: *mut cudaMemcpyAttributes,
+    attrsIdxs: *mut usize,
+    numAttrs: usize,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpyBatchAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy_batch::cudaMemcpyBatchAsync_v13(
+                DefaultStream::PerThread,
+                arg(dsts),
+                arg(srcs),
+                arg(sizes),
+                arg(count),
+                arg(attrs),
+                arg(attrsIdxs),
+                arg(numAttrs),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DBatchAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DBatchAsync(
+    numOps: usize,
+    opList: *mut cudaMemcpy3DBatchOp,
+    flags: u64,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DBatchAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy_batch::cudaMemcpy3DBatchAsync_v13(
+                DefaultStream::Legacy,
+                arg(numOps),
+                arg(opList),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaMemcpy3DBatchAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaMemcpy3DBatchAsync_ptsz(
+    numOps: usize,
+    opList: *mut cudaMemcpy3DBatchOp,
+    flags: u64,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaMemcpy3DBatchAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory_copy_batch::cudaMemcpy3DBatchAsync_v13(
+                DefaultStream::PerThread,
+                arg(numOps),
+                arg(opList),
+                arg(flags),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
