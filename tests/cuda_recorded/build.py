@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Builds the CUDA C++ programs of this folder with NVIDIA's compiler.
 
-    build.py OUT --compiler TOOLKIT --libcuda LIBRARY [--toolkit 12|13] [--jobs N] [NAME ...]
+    build.py OUT --compiler TOOLKIT --libcuda LIBRARY [--runtime-12 FOLDER] [--jobs N] [NAME ...]
 
-OUT gets `programs/TOPIC/NAME`, and the headers and libraries of CUDA 12 for programs of that. TOOLKIT is the folder with the
-compiler's `bin` and `lib`, as the tests of crates/cudart install it from PyPI (in the target folder,
-tmp/cuda-13.0/nvidia/cu13). LIBRARY is a driver to link with, NAME a program as TOPIC/NAME; without one,
-all are built. Their names are printed. Programs newer than their sources and this file are kept. The exit status is 0 when all are
-built, 75 when the headers of CUDA 12 cannot be had (the reason stands on standard error), 1 when a program does not compile.
+OUT gets `programs/TOPIC/NAME`. TOOLKIT is the folder with the compiler's `bin` and `lib`, as the tests of crates/cudart install it
+from PyPI (in the target folder, tmp/cuda-13.0/nvidia/cu13). LIBRARY is a driver to link with. FOLDER has the packages with headers
+and libraries of CUDA 12 (there, tmp/cuda-12.9), for programs of that: PyPI has no compiler of CUDA 12, so that the newer one compiles
+them. NAME is a program as TOPIC/NAME; without one, all are built. Their names are printed. Programs newer than their sources and this
+file are kept. The exit status is 0 when all are built.
 
 Code for the device goes in as PTX of one architecture, so that one file runs on every device. A line `// nvcc: ...` in a source adds
 options, `// toolkit: 12` or `13` says that a program is for one only; a folder with several sources is one program of them.
@@ -22,33 +22,14 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-UNAVAILABLE = 75
-# PyPI has no compiler of CUDA 12: its programs are compiled by the newer one, against the headers and the libraries of 12.9.
-RUNTIME_12 = ["nvidia-cuda-runtime-cu12==12.9.79", "nvidia-cuda-nvcc-cu12==12.9.86", "nvidia-cuda-cccl-cu12==12.9.27"]
 OPTIONS = ["-std=c++17", "-gencode", "arch=compute_75,code=compute_75", "-diag-suppress", "177,550", f"-I{HERE}"]
 
 
 class Toolkit:
-    """The compiler in the folder `compiler`, and the headers and the runtime library of a version; those of 12 are kept in `folder`."""
+    """The compiler in the folder `compiler`, and the headers and the runtime library of a version; those of 12 are in `folder`."""
 
     def __init__(self, compiler, folder, version):
         self.compiler, self.folder, self.version = compiler, folder, version
-
-    def install(self):
-        """Brings the packages of CUDA 12 here, unless they are: a mark says which. A reason, when that cannot be."""
-        mark = self.folder / "installed"
-        if self.version == "13" or (mark.exists() and mark.read_text().split() == RUNTIME_12):
-            return None
-        shutil.rmtree(self.folder, ignore_errors=True)
-        pip = [str(self.compiler.parents[4] / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        got = subprocess.run([*pip, "--target", str(self.folder), *RUNTIME_12], capture_output=True, text=True)
-        if got.returncode != 0:
-            return f"PyPI does not give {' '.join(RUNTIME_12)}: {got.stderr.strip()}"
-        # The newer compiler tells this macro one thing more.
-        header = self.package("cuda_nvcc") / "include/crt/host_runtime.h"
-        header.write_text(header.read_text().replace("#define __cudaLaunch(fun)", "#define __cudaLaunch(fun, ...)"))
-        mark.write_text("\n".join(RUNTIME_12))
-        return None
 
     def package(self, name):
         return self.folder / "nvidia" / name
@@ -61,8 +42,18 @@ class Toolkit:
         linked.symlink_to(where / f"lib/libcudart.so.{self.version}")
         command = [str(self.compiler / "bin/nvcc"), *OPTIONS, f"-L{out}", f"-L{where / 'lib'}"]
         if self.version == "12":
+            command.append(f"-I{self.changed_headers(out)}")
             command += [f"-I{self.package(name) / 'include'}" for name in ["cuda_runtime", "cuda_nvcc", "cuda_cccl"]]
         return command
+
+    def changed_headers(self, out):
+        """A copy of the headers that the newer compiler tells one thing more."""
+        headers = out / "headers"
+        shutil.rmtree(headers, ignore_errors=True)
+        shutil.copytree(self.package("cuda_nvcc") / "include/crt", headers / "crt")
+        header = headers / "crt/host_runtime.h"
+        header.write_text(header.read_text().replace("#define __cudaLaunch(fun)", "#define __cudaLaunch(fun, ...)"))
+        return headers
 
 
 def sources(toolkit):
@@ -108,17 +99,15 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--compiler", type=Path, required=True)
     parser.add_argument("--libcuda", type=Path, required=True)
-    parser.add_argument("--toolkit", choices=["12", "13"], default="13")
+    parser.add_argument("--runtime-12", type=Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("names", nargs="*")
     asked = parser.parse_intermixed_args()
     out = asked.out.resolve()
-    toolkit = Toolkit(asked.compiler.resolve(), out / "cuda_12", asked.toolkit)
-    missing = toolkit.install()
-    if missing:
-        print(missing, file=sys.stderr)
-        return UNAVAILABLE
-    programs = {name: files for name, files in sources(asked.toolkit).items() if not asked.names or name in asked.names}
+    out.mkdir(parents=True, exist_ok=True)
+    version = "12" if asked.runtime_12 else "13"
+    toolkit = Toolkit(asked.compiler.resolve(), asked.runtime_12 and asked.runtime_12.resolve(), version)
+    programs = {name: files for name, files in sources(version).items() if not asked.names or name in asked.names}
     # Linked by its name, which is the one that the loader asks for.
     linked = out / "libcuda.so"
     linked.unlink(missing_ok=True)

@@ -10,6 +10,8 @@ mod library;
 mod program;
 #[path = "support/pypi.rs"]
 mod pypi;
+#[path = "support/runner.rs"]
+mod runner;
 
 use std::path::Path;
 

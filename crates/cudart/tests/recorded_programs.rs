@@ -1,13 +1,17 @@
 //! The programs of `tests/cuda_recorded` print what they print with NVIDIA's driver and runtime library on real hardware, line by line.
 //!
-//! `WARPLOOM_TEST_TOOLKIT=12` takes the headers and the library of CUDA 12 instead of 13, `WARPLOOM_TEST_PROGRAMS` a list of programs
-//! instead of all.
+//! All are run with CUDA 13, and with 12 those that differ there; `WARPLOOM_TEST_PROGRAMS` is a list of programs to run with both
+//! instead, or `all`.
 #[path = "support/compiler.rs"]
 mod compiler;
 #[path = "support/library.rs"]
 mod library;
+#[path = "support/of_12.rs"]
+mod of_12;
 #[path = "support/pypi.rs"]
 mod pypi;
+#[path = "support/runner.rs"]
+mod runner;
 #[path = "../../../tests/settings.rs"]
 mod settings;
 
@@ -18,8 +22,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The exit status of `build.py` when the headers cannot be had.
-const UNAVAILABLE: i32 = 75;
 /// Programs at the same time: they are built and run on machines of two cores.
 const JOBS: usize = 2;
 /// Longer than any program takes, also in a debug build.
@@ -33,37 +35,27 @@ fn setting(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The built programs by their names; none, and why, when the headers are not there.
-fn build(compiler: &Path, toolkit: &str) -> Result<BTreeMap<String, PathBuf>, String> {
+/// The built programs by their names; none, and why, when the headers cannot be had.
+fn build(compiler: &Path, toolkit: &str, chosen: &[String]) -> Result<BTreeMap<String, PathBuf>, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("recorded_programs_{toolkit}"));
-    std::fs::create_dir_all(&folder).expect("the scratch folder takes folders");
-    let chosen = setting("WARPLOOM_TEST_PROGRAMS").unwrap_or_default();
-    let output = Command::new("python3")
-        .arg(programs().join("build.py"))
-        .arg(&folder)
-        .args(["--toolkit", toolkit, "--jobs", &JOBS.to_string(), "--compiler"])
-        .arg(compiler)
-        .arg("--libcuda")
-        .arg(library::folder().join("libcuda.so.1"))
-        .args(chosen.split_whitespace())
-        .output()
-        .map_err(|error| format!("python3 does not start: {error}"))?;
-    let (listed, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if output.status.code() == Some(UNAVAILABLE) {
-        return Err(errors.trim().to_owned());
+    let mut command = Command::new("python3");
+    command.arg(programs().join("build.py")).arg(&folder);
+    command.args(["--jobs", &JOBS.to_string(), "--compiler"]).arg(compiler);
+    command.arg("--libcuda").arg(library::folder().join("libcuda.so.1"));
+    if toolkit == "12" {
+        command.arg("--runtime-12").arg(of_12::install()?);
     }
+    let output = command.args(chosen).output();
+    let output = output.map_err(|error| format!("python3 does not start: {error}"))?;
+    let (listed, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "the programs are not built:\n{errors}");
     Ok(listed.lines().map(|name| (name.to_owned(), folder.join("programs").join(name))).collect())
 }
 
 /// What a program prints, which must end well and in time.
-fn run(program: &Path) -> Result<String, String> {
-    let mut command = Command::new(program);
-    settings::take_out(&mut command)
-        .env("LD_LIBRARY_PATH", library::folder())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .stdin(Stdio::null());
+fn run(name: &str, program: &Path) -> Result<String, String> {
+    let mut command = runner::runner(program, name.starts_with("units/static_"));
+    settings::take_out(&mut command).stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
     let mut child = command.spawn().map_err(|error| format!("does not start: {error}"))?;
     let (mut printed, mut errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
     let read = std::thread::spawn(move || {
@@ -135,11 +127,30 @@ fn not_yet() -> BTreeMap<String, String> {
         .collect()
 }
 
-#[test]
-fn programs_print_what_they_print_on_hardware() {
-    let toolkit = setting("WARPLOOM_TEST_TOOLKIT").unwrap_or_else(|| "13".into());
+/// The programs that do something else with CUDA 12: one has another recording, says so, or looks at the version.
+fn differ_with_12() -> Vec<String> {
+    let text = |path: &Path| std::fs::read_to_string(path).expect("a source is text");
+    let differs = |text: String| text.contains("CUDART_VERSION") || text.contains("// toolkit: 12");
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("the folder is there");
+        entries.map(|entry| entry.expect("a folder lists").path()).collect()
+    };
+    let topics = entries(&programs()).into_iter().filter(|path| path.is_dir());
+    let programs_of =
+        |topic: PathBuf| entries(&topic).into_iter().filter(|path| path.extension().is_some_and(|it| it == "cu"));
+    let found =
+        topics.flat_map(programs_of).filter(|source| source.with_extension("12.txt").exists() || differs(text(source)));
+    let name = |source: PathBuf| {
+        let name = source.with_extension("");
+        name.strip_prefix(programs()).expect("it is in the folder").display().to_string()
+    };
+    found.map(name).collect()
+}
+
+/// Builds and runs programs, all unless some are chosen.
+fn check(toolkit: &str, chosen: &[String]) {
     let Some(compiler) = compiler::compiler() else { return };
-    let built = match build(compiler, &toolkit) {
+    let built = match build(compiler, toolkit, chosen) {
         Ok(built) => built,
         Err(reason) => {
             eprintln!("SKIPPED: {reason}");
@@ -152,7 +163,7 @@ fn programs_print_what_they_print_on_hardware() {
         for _ in 0..JOBS {
             scope.spawn(|| {
                 while let Some((name, program)) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = run(program).and_then(|ours| compare(&ours, &expected(name, &toolkit)));
+                    let result = run(name, program).and_then(|ours| compare(&ours, &expected(name, toolkit)));
                     results.lock().expect("no runner panicked").insert((*name).clone(), result);
                 }
             });
@@ -172,4 +183,20 @@ fn programs_print_what_they_print_on_hardware() {
         }
     }
     assert!(wrong.is_empty(), "toolkit {toolkit}:\n{}", wrong.join("\n"));
+}
+
+/// The programs that somebody asks for.
+fn asked_for() -> Option<Vec<String>> {
+    let list = setting("WARPLOOM_TEST_PROGRAMS")?;
+    Some(if list == "all" { Vec::new() } else { list.split_whitespace().map(str::to_owned).collect() })
+}
+
+#[test]
+fn programs_of_13_print_what_they_print_on_hardware() {
+    check("13", &asked_for().unwrap_or_default());
+}
+
+#[test]
+fn programs_of_12_print_what_they_print_on_hardware() {
+    check("12", &asked_for().unwrap_or_else(differ_with_12));
 }

@@ -7,6 +7,8 @@ mod library;
 mod program;
 #[path = "support/pypi.rs"]
 mod pypi;
+#[path = "support/runner.rs"]
+mod runner;
 
 /// A host function prints while the thread that queued it goes on: where its lines stand is chance. They come last here.
 fn settled(text: &str) -> String {

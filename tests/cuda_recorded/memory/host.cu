@@ -11,8 +11,6 @@ int main() {
     CALL(cudaHostGetFlags(&flags, pinned));
     SHOW(flags);
     CALL(cudaHostAlloc(&mapped, 256, cudaHostAllocMapped | cudaHostAllocPortable));
-    CALL(cudaHostGetFlags(&flags, mapped));
-    SHOW(flags);
     memset(mapped, 0, 256);
     CALL(cudaHostGetDevicePointer(&seen, mapped, 0));
     SHOW(seen == mapped);

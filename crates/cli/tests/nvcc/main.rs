@@ -1,5 +1,7 @@
 //! Programs that NVIDIA's compiler really linked, under `warploom run`. The compiler comes from PyPI into the build folder; where that cannot
 //! be reached, these tests say so and pass.
+#[path = "../../../cudart/tests/support/of_12.rs"]
+mod of_12;
 #[path = "../../../cudart/tests/support/pypi.rs"]
 mod pypi;
 #[path = "../support/mod.rs"]
@@ -171,6 +173,22 @@ fn our_static_runtime_is_linked_and_left_alone() {
                     "{version}: {errors}"
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn two_major_versions_share_a_process() {
+    let of_major = |major: &str| toolkits().iter().find(|toolkit| toolkit.version().starts_with(major));
+    let (Some(old), Some(new)) = (of_major("12"), of_major("13")) else { return };
+    for (program, library, expected) in [(old, new, "12 13: 12 12 0\n"), (new, old, "13 12: 12 12 0\n")] {
+        for (runtime, other) in [("shared", "shared"), ("static", "shared"), ("shared", "static")] {
+            let shared = ["-shared", "-Xcompiler", "-fPIC", "-cudart", other];
+            let library = compile(library, &["other_major.cu"], &format!("libother-{other}.so"), &shared);
+            let options = ["-cudart", runtime, "-ldl"];
+            let program = compile(program, &["two_majors.cu"], &format!("two_majors-{runtime}"), &options);
+            let (printed, errors, success) = run(warploom().args(["run", "--"]).arg(&program).arg(&library));
+            assert_eq!((printed.as_str(), errors.as_str(), success), (expected, "", true), "{program:?}, {library:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::pypi;
+use crate::{of_12, pypi};
 
 /// A folder as a toolkit has it: `bin`, `include`, `lib`, `nvvm`.
 pub(crate) struct Toolkit {
@@ -47,10 +47,8 @@ pub(crate) fn toolkits() -> &'static [Toolkit] {
     TOOLKITS.get_or_init(|| {
         let newest = install("13.5", &pypi::of_13("13.5"), "nvidia/cu13");
         let older = install("13.0", &pypi::of_13("13.0"), "nvidia/cu13");
-        // PyPI has no nvcc of version 12: that of 13, with the headers and the runtime library of 12.
-        let of_12 = ["nvidia-cuda-runtime-cu12==12.9.79", "nvidia-cuda-nvcc-cu12==12.9.86"].map(str::to_owned);
-        let parts = install("12.9", &of_12, "nvidia");
-        let mixed = newest.as_ref().zip(parts).map(|(newest, parts)| mix(newest, &parts.folder));
+        let parts = or_said("12.9", of_12::install()).map(|folder| folder.join("nvidia"));
+        let mixed = newest.as_ref().zip(parts).map(|(newest, parts)| mix(newest, &parts));
         let all: Vec<Toolkit> = [newest, older, mixed].into_iter().flatten().collect();
         all.iter().for_each(Toolkit::name_shared_runtime);
         all
@@ -59,17 +57,20 @@ pub(crate) fn toolkits() -> &'static [Toolkit] {
 
 /// A toolkit of packages, whose files lie in `folder`.
 fn install(version: &'static str, packages: &[String], folder: &str) -> Option<Toolkit> {
-    match pypi::install(&format!("cuda-{version}"), packages) {
-        Ok(target) => Some(Toolkit { folder: target.join(folder), version }),
-        Err(why) => {
-            // Not what the test harness captures.
-            let _ = writeln!(
-                std::io::stderr(),
-                "SKIPPED: programs of NVIDIA's compiler {version}, which cannot be installed: {why}"
-            );
-            None
-        }
+    let target = or_said(version, pypi::install(&format!("cuda-{version}"), packages))?;
+    Some(Toolkit { folder: target.join(folder), version })
+}
+
+/// What was installed; says so if nothing could be.
+fn or_said(version: &str, installed: Result<PathBuf, String>) -> Option<PathBuf> {
+    if let Err(why) = &installed {
+        // Not what the test harness captures.
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: programs of NVIDIA's compiler {version}, which cannot be installed: {why}"
+        );
     }
+    installed.ok()
 }
 
 /// The compiler of one toolkit with headers and libraries of version 12.

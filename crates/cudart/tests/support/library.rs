@@ -1,14 +1,18 @@
-//! The built libraries, in a folder under the names that programs look for.
+//! The built libraries, in a folder under the names that programs look for, and the command that leads programs to them.
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
 /// What cargo calls the libraries, and what programs do.
-const LIBRARIES: [(&str, &str); 3] =
-    [("libcuda.so", "libcuda.so.1"), ("libcudart12.so", "libcudart.so.12"), ("libcudart13.so", "libcudart.so.13")];
+const LIBRARIES: [(&str, &str); 4] = [
+    ("libcuda.so", "libcuda.so.1"),
+    ("libcudart12.so", "libcudart.so.12"),
+    ("libcudart13.so", "libcudart.so.13"),
+    ("warploom", "warploom"),
+];
 
-/// A folder with the driver and both runtimes.
+/// A folder with the driver, both runtimes, and the command.
 pub(crate) fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -41,6 +45,7 @@ fn build(target: &Path) {
         .args(["build", "--quiet", "--profile", profile, "--target-dir"])
         .arg(target)
         .args(["--package", "warploom-libcuda", "--package", "warploom-cudart12", "--package", "warploom-cudart13"])
+        .args(["--package", "warploom-cli", "--package", "warploom-audit"])
         .status();
     assert!(built.expect("cargo runs").success(), "the libraries build");
 }

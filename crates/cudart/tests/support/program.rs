@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 
 use crate::library;
 use crate::pypi::run;
+use crate::runner;
 
 /// The repository.
 pub(crate) fn root() -> PathBuf {
@@ -38,8 +39,8 @@ pub(crate) fn build(toolkit: &Path, name: &str, sources: &[&str], major: u32, op
 
 /// What a program prints. `prepare` adds arguments and settings.
 pub(crate) fn output(program: &Path, prepare: impl FnOnce(&mut Command)) -> String {
-    let mut command = Command::new(program);
-    settings::take_out(&mut command).env("LD_LIBRARY_PATH", library::folder());
+    let mut command = runner::runner(program, false);
+    settings::take_out(&mut command);
     prepare(&mut command);
     let Output { status, stdout, stderr } = command.output().expect("the program starts");
     let (printed, errors) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
