@@ -6,12 +6,6 @@ use super::*;
 use crate::define::{c_enum, callback, opaque_debug};
 use crate::types::*;
 
-/// `0x01` in C.
-pub const cudaCooperativeLaunchMultiDeviceNoPreSync: u32 = 0x01;
-
-/// `0x02` in C.
-pub const cudaCooperativeLaunchMultiDeviceNoPostSync: u32 = 0x02;
-
 /// `0x00` in C.
 pub const cudaOccupancyDefault: u32 = 0x00;
 
