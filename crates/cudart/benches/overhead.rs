@@ -56,7 +56,7 @@ fn folder() -> PathBuf {
     let bench = std::env::current_exe().expect("a benchmark knows its executable");
     let mut folders = bench.ancestors().skip(1).take(2);
     folders
-        .find(|folder| folder.join("libcudart13.so").exists())
+        .find(|folder| folder.join("libcudart.so.13").exists())
         .expect("`make release` builds the libraries")
         .to_owned()
 }
