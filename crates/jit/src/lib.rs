@@ -9,3 +9,11 @@ mod llvm;
 mod tier;
 
 pub use tier::{Mode, Target, tiered};
+
+/// The assembly that LLVM makes of a kernel's text ([`warploom_simt::codegen::compile`]).
+///
+/// # Errors
+/// What LLVM says against it, or what to install if it is not there.
+pub fn assembly(text: &str) -> Result<String, String> {
+    llvm::llvm()?.assembly(text)
+}

@@ -48,6 +48,9 @@ functions! {
     LLVMPassBuilderOptionsSetSLPVectorization: fn(Opaque, c_int);
     LLVMRunPasses: fn(Opaque, *const c_char, Opaque, Opaque) -> Opaque;
     LLVMTargetMachineEmitToMemoryBuffer: fn(Opaque, Opaque, c_int, *mut *mut c_char, *mut Opaque) -> c_int;
+    LLVMGetBufferStart: fn(Opaque) -> *const c_char;
+    LLVMGetBufferSize: fn(Opaque) -> usize;
+    LLVMDisposeMemoryBuffer: fn(Opaque);
     LLVMGetErrorMessage: fn(Opaque) -> *mut c_char;
     LLVMDisposeErrorMessage: fn(*mut c_char);
     LLVMOrcCreateLLJIT: fn(*mut Opaque, Opaque) -> Opaque;
@@ -77,6 +80,8 @@ const LEVEL: c_int = 2;
 const PIC: c_int = 2;
 const SMALL: c_int = 3;
 const OBJECT: c_int = 1;
+/// `LLVMAssemblyFile`
+const ASSEMBLY: c_int = 0;
 
 /// LLVM, opened.
 pub(crate) struct Llvm {
@@ -160,15 +165,36 @@ impl Llvm {
         // their context, texts of errors to the caller.
         unsafe {
             let context = (f.LLVMContextCreate)();
-            let object = self.object(context, text);
+            let object = self.object(context, text, OBJECT);
             (f.LLVMContextDispose)(context);
             self.link(object?)
         }
     }
 
+    /// The assembly of a module's text.
+    ///
+    /// # Errors
+    /// What LLVM says against it.
+    pub(crate) fn assembly(&self, text: &str) -> Result<String, String> {
+        let _busy = self.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let f = &self.functions;
+        // SAFETY: as in `compile`; the buffer is ours, and given back once.
+        unsafe {
+            let context = (f.LLVMContextCreate)();
+            let buffer = self.object(context, text, ASSEMBLY);
+            (f.LLVMContextDispose)(context);
+            let buffer = buffer?;
+            let bytes =
+                std::slice::from_raw_parts((f.LLVMGetBufferStart)(buffer).cast::<u8>(), (f.LLVMGetBufferSize)(buffer));
+            let assembly = String::from_utf8_lossy(bytes).into_owned();
+            (f.LLVMDisposeMemoryBuffer)(buffer);
+            Ok(assembly)
+        }
+    }
+
     /// # Safety
     /// `context` lives.
-    unsafe fn object(&self, context: Opaque, text: &str) -> Result<Opaque, String> {
+    unsafe fn object(&self, context: Opaque, text: &str, kind: c_int) -> Result<Opaque, String> {
         let f = &self.functions;
         // SAFETY: see `compile`.
         unsafe {
@@ -194,7 +220,7 @@ impl Llvm {
             let error = (f.LLVMRunPasses)(module, c"default<O2>".as_ptr(), machine, options);
             let mut object = ptr::null_mut();
             let result = self.check(error).and_then(|()| {
-                match (f.LLVMTargetMachineEmitToMemoryBuffer)(machine, module, OBJECT, &mut message, &mut object) {
+                match (f.LLVMTargetMachineEmitToMemoryBuffer)(machine, module, kind, &mut message, &mut object) {
                     0 => Ok(object),
                     _ => Err(take(f, message).to_string_lossy().into_owned()),
                 }
