@@ -93,6 +93,31 @@ impl Update {
     }
 }
 
+/// All lanes one behind the other, if all run, and an entry into the loop over those that do: `lane` is what one does.
+fn straight(lane: &str, lanes: u32) -> String {
+    let all = if lanes == 32 { -1 } else { (1i64 << lanes) - 1 };
+    let mut out = format!("  %full = icmp eq i32 %lanes, {all}\n  br i1 %full, label %each, label %some\neach:\n");
+    for number in 0..lanes {
+        out += &format!(
+            "  %at.{number} = getelementptr i64, ptr %addresses, i32 {number}\n  %place.{number} = load ptr, ptr %at.{number}\n"
+        );
+        for line in lane.lines() {
+            // Each lane has names of its own.
+            let words = line.split(' ').map(|word| match word.strip_prefix('%') {
+                Some("lane,") => format!("{number},"),
+                Some("values,") | None => word.to_owned(),
+                Some(name) => match name.strip_suffix(',') {
+                    Some(name) => format!("%{name}.{number},"),
+                    None => format!("%{name}.{number}"),
+                },
+            });
+            out += &words.collect::<Vec<_>>().join(" ");
+            out.push('\n');
+        }
+    }
+    out + "  ret void\nsome:\n  br label %head\n"
+}
+
 /// A subnormal number as zero of its sign.
 fn flushed(from: &str, to: &str, tag: &str) -> String {
     format!(
@@ -114,7 +139,7 @@ impl Writer<'_> {
         if update.compute().is_none() {
             return Err(self.lacks(inst));
         }
-        let asked = dst.as_ref().is_some_and(|_| self.written(inst, 0).is_some());
+        let asked = dst.is_some() && self.written(inst, 0).is_some_and(|value| self.plan.is_read(value));
         let target = self.target(inst, *space, *addr)?;
         let b = self.operand(b[0], *ty);
         let c = c.map(|c: Operand| self.operand(c, *ty));
@@ -243,9 +268,14 @@ impl Writer<'_> {
                 "  %to = getelementptr i{width}, ptr %values, i32 %lane\n  store i{width} {result}, ptr %to\n"
             );
         }
+        let (straight, start) = if update.alone && !asked && update.op != AtomicOp::Cas {
+            (straight(&lane, lanes), "some")
+        } else {
+            ("  br label %head\n".to_owned(), "0")
+        };
         self.plan.declare(format!(
-            "define internal void {name}(ptr %addresses, i32 %lanes, ptr %values) #2 {{\n  br label %head\nhead:\n  \
-             %left = phi i32 [ %lanes, %0 ], [ %rest, %{head} ]\n  %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)\n  \
+            "define internal void {name}(ptr %addresses, i32 %lanes, ptr %values) #2 {{\n{straight}head:\n  \
+             %left = phi i32 [ %lanes, %{start} ], [ %rest, %{head} ]\n  %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)\n  \
              %below = sub i32 %left, 1\n  %rest = and i32 %left, %below\n  %at = getelementptr i64, ptr %addresses, i32 %lane\n  \
              %place = load ptr, ptr %at\n{lane}  %go = icmp ne i32 %rest, 0\n  br i1 %go, label %head, label %end\nend:\n  ret void\n}}"
         ));

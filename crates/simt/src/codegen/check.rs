@@ -28,7 +28,7 @@ impl Writer<'_> {
         let (short, long, done) = (self.fresh(), self.fresh(), self.fresh());
         self.look(inst, target, short, long)?;
         self.label(&format!("L{long}"));
-        self.ask(inst, target)?;
+        self.ask_unless_near(inst, target)?;
         way(self, true)?;
         self.line(format!("br label %L{done}"));
         self.label(&format!("L{short}"));
@@ -63,17 +63,22 @@ impl Writer<'_> {
             return Ok(self.binary("and", &fits, &target.flag));
         }
         let all = self.all_addresses(inst, target)?;
+        Ok(self.all_inside(target, &all))
+    }
+
+    /// Whether the addresses of all lanes that run are among those of the site.
+    fn all_inside(&mut self, target: &Target, all: &Val) -> Val {
         if target.proven {
-            return Ok(self.constant(Ty::int(1, 0), 1));
+            return self.constant(Ty::int(1, 0), 1);
         }
-        let fits = self.is_inside(target.site, &all, target.bytes);
+        let fits = self.is_inside(target.site, all, target.bytes);
         let mask = self.mask_value();
         let ones = self.constant(mask.ty, 1);
         let off = self.binary("xor", &mask, &ones);
         let fine = self.binary("or", &fits, &off);
         let bits = self.bits_of(&fine.text);
         let every = self.constant(bits.ty, -1);
-        Ok(self.compare("eq", &bits, &every))
+        self.compare("eq", &bits, &every)
     }
 
     /// Whether addresses are among those of a site, and aligned.
@@ -154,33 +159,57 @@ impl Writer<'_> {
                 return Ok(());
             }
             let all = this.all_addresses(inst, target)?;
-            let i64 = Ty::int(64, 0);
-            let pointers = match target.space {
-                Space::Shared => {
-                    let shared = this.pointer(context::SHARED);
-                    let shared = this.set(i64, format!("ptrtoint ptr {shared} to i64"));
-                    let shared = this.splat(&shared);
-                    this.binary("add", &all, &shared)
-                }
-                Space::Local => {
-                    let stride = i64::from(this.plan.local_stride());
-                    let local = this.pointer(context::LOCAL);
-                    let local = this.set(i64, format!("ptrtoint ptr {local} to i64"));
-                    let thread = this.set(i64, "zext i32 %thread to i64");
-                    let by = this.constant(i64, stride);
-                    let before = this.binary("mul", &thread, &by);
-                    let local = this.binary("add", &local, &before);
-                    let local = this.splat(&local);
-                    let lanes = i64::from(this.lanes());
-                    let apart = Val { ty: all.ty, text: all.ty.lanes((0..lanes).map(|lane| lane * stride)) };
-                    let sum = this.binary("add", &all, &local);
-                    this.binary("add", &sum, &apart)
-                }
-                _ => all,
-            };
-            this.line(format!("store {} {}, ptr %addresses, align 64", pointers.ty.text(), pointers.text));
+            this.keep_pointers(target, &all);
             Ok(())
         })
+    }
+
+    /// Fills `%addresses` with where the bytes at some addresses are, which are known to be allowed.
+    fn keep_pointers(&mut self, target: &Target, all: &Val) {
+        let i64 = Ty::int(64, 0);
+        let pointers = match target.space {
+            Space::Shared => {
+                let shared = self.pointer(context::SHARED);
+                let shared = self.set(i64, format!("ptrtoint ptr {shared} to i64"));
+                let shared = self.splat(&shared);
+                self.binary("add", all, &shared)
+            }
+            Space::Local => {
+                let stride = i64::from(self.plan.local_stride());
+                let local = self.pointer(context::LOCAL);
+                let local = self.set(i64, format!("ptrtoint ptr {local} to i64"));
+                let thread = self.set(i64, "zext i32 %thread to i64");
+                let by = self.constant(i64, stride);
+                let before = self.binary("mul", &thread, &by);
+                let local = self.binary("add", &local, &before);
+                let local = self.splat(&local);
+                let lanes = i64::from(self.lanes());
+                let apart = Val { ty: all.ty, text: all.ty.lanes((0..lanes).map(|lane| lane * stride)) };
+                let sum = self.binary("add", all, &local);
+                self.binary("add", &sum, &apart)
+            }
+            _ => all.clone(),
+        };
+        self.line(format!("store {} {}, ptr %addresses, align 64", pointers.ty.text(), pointers.text));
+    }
+
+    /// Where a pattern does not hold because of lanes that do not run, what does run may be allowed all the same: only else the executor is asked.
+    fn ask_unless_near(&mut self, inst: &Inst, target: &Target) -> Result<(), String> {
+        if target.flag.text == "true" || target.space == Space::Generic {
+            return self.ask(inst, target);
+        }
+        let (near, far, on) = (self.fresh(), self.fresh(), self.fresh());
+        let all = self.all_addresses(inst, target)?;
+        let fits = self.all_inside(target, &all);
+        self.line(format!("br i1 {}, label %L{near}, label %L{far}", fits.text));
+        self.label(&format!("L{near}"));
+        self.keep_pointers(target, &all);
+        self.line(format!("br label %L{on}"));
+        self.label(&format!("L{far}"));
+        self.ask(inst, target)?;
+        self.line(format!("br label %L{on}"));
+        self.label(&format!("L{on}"));
+        Ok(())
     }
 
     /// Where the bytes of the first lane of some are.

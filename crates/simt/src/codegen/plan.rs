@@ -16,7 +16,7 @@ use crate::info::KernelInfo;
 use crate::pressure::scan;
 use crate::shape::Shape;
 use crate::uniformity::block_of;
-use crate::values::ValueId;
+use crate::values::{ValueId, paired};
 
 /// Blocks that run for the lanes of their masks, one behind the other.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +53,8 @@ pub(super) struct Plan<'k> {
     /// By value: only its first lane is kept.
     lazy: Vec<bool>,
     hulls: Vec<Hull>,
+    /// By value: whether anything reads it.
+    read: Vec<bool>,
     wide_vectors: bool,
 }
 
@@ -90,6 +92,7 @@ impl<'k> Plan<'k> {
             body,
             lazy: lazy(info, body, &block_of),
             hulls: hulls(info, body, &block_of),
+            read: reads(info, body),
             block_of,
             groups: Vec::new(),
             group_of: vec![None; body.blocks.len()],
@@ -275,6 +278,11 @@ impl<'k> Plan<'k> {
         self.lazy[value.0 as usize]
     }
 
+    /// Whether anything reads a value.
+    pub(super) fn is_read(&self, value: ValueId) -> bool {
+        self.read[value.0 as usize]
+    }
+
     pub(super) fn hulls(&self) -> &[Hull] {
         &self.hulls
     }
@@ -376,6 +384,21 @@ impl<'k> Plan<'k> {
         }
         out + "\n"
     }
+}
+
+/// By value: whether anything reads it.
+fn reads(info: &KernelInfo<'_>, body: &Body) -> Vec<bool> {
+    let mut read = vec![false; info.values.len()];
+    for (inst, number) in body.insts.iter().zip(0u32..) {
+        let operands = inst.operands();
+        let values = paired(&operands, info.values.of_inst(number));
+        let values = values.filter_map(|(operand, value)| value.filter(|_| operand.read().is_some()));
+        values.for_each(|value| read[value.0 as usize] = true);
+    }
+    for block in 0..body.blocks.len() as u32 {
+        info.values.of_end(block).iter().flatten().for_each(|value| read[value.0 as usize] = true);
+    }
+    read
 }
 
 /// Bytes that a value takes in memory.
