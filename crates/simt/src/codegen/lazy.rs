@@ -9,19 +9,42 @@ use std::collections::BTreeSet;
 use warploom_ptx::ir::{Body, Op};
 
 use crate::info::KernelInfo;
+use crate::pressure::scan;
 use crate::shape::Shape;
 use crate::values::{ValueId, paired};
 
 /// By value: whether only its first lane is kept.
 pub(super) fn lazy(info: &KernelInfo<'_>, body: &Body, block_of: &[u32]) -> Vec<bool> {
     let uses = uses(info, body);
+    let across = across_barriers(info, body, block_of);
     let mut known: Vec<Option<Recipe>> = vec![None; info.values.len()];
     // Operands come before their results, but around loops, where a value has several writes.
     for inst in 0..body.insts.len() as u32 {
         let Some(value) = info.values.written(body, inst) else { continue };
-        known[value.0 as usize] = recipe(info, body, block_of, &uses, &known, value);
+        // Behind a barrier the operands are there no more.
+        let again = !across.contains(&value) || !is_flagged(info, value);
+        let recipe = again.then(|| recipe(info, body, block_of, &uses, &known, value)).flatten();
+        known[value.0 as usize] = recipe;
     }
     known.into_iter().map(|recipe| recipe.is_some()).collect()
+}
+
+/// The values that are alive at a barrier.
+fn across_barriers(info: &KernelInfo<'_>, body: &Body, block_of: &[u32]) -> BTreeSet<ValueId> {
+    let mut across = BTreeSet::new();
+    for (barrier, _) in &info.barriers.all {
+        scan(body, &info.values, block_of[*barrier as usize], |inst, live| {
+            if inst == Some(*barrier) {
+                across.extend(live.iter().copied());
+            }
+        });
+    }
+    across
+}
+
+/// Whether the pattern of a value may fail to hold.
+fn is_flagged(info: &KernelInfo<'_>, value: ValueId) -> bool {
+    matches!(info.shape(value), Shape::Affine(affine) if !affine.unless_wraps.is_empty())
 }
 
 /// How the lanes of a value are had again.
@@ -81,8 +104,7 @@ fn recipe(
     let operands = inst.operands();
     for (operand, value) in paired(&operands, info.values.of_inst(def)) {
         let Some(value) = value.filter(|_| operand.read().is_some()) else { continue };
-        let flagged = matches!(info.shape(value), Shape::Affine(affine) if !affine.unless_wraps.is_empty());
-        if flagged {
+        if is_flagged(info, value) {
             let of = known[value.0 as usize].as_ref()?;
             recipe.leaves.extend(&of.leaves);
             recipe.start = recipe.start.min(of.start);
