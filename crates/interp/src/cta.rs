@@ -109,7 +109,9 @@ impl CtaShared {
     /// A fresh CTA with these warps (lanes that exist in each) and `shared` bytes of shared memory, which start as zero.
     pub(crate) fn start(&mut self, warps: &[u32], shared: usize) {
         self.serial += 1;
-        self.shared.clear();
+        // Filled, and not cleared to grow again: a fill is one `memset`, what grows has been a store for each byte.
+        self.shared.truncate(shared);
+        self.shared.fill(0);
         self.shared.resize(shared, 0);
         self.alive.clear();
         self.alive.extend_from_slice(warps);
