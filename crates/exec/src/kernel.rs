@@ -90,6 +90,47 @@ pub trait LoadedKernel: Send + Sync {
     }
 }
 
+/// [`LoadedKernel::run_ctas`] for an executor that has one state for a whole batch: `run` runs the unit with an id ([`Cta::id`]) and a part
+/// ([`Cta::part`]) from its start, with what the one before has left in `state`.
+#[inline]
+pub fn run_with_state<S: Any + Send>(
+    grid: &Grid,
+    units: Range<u64>,
+    worker: &mut Worker,
+    mut state: Box<S>,
+    mut run: impl FnMut(&mut S, [u32; 3], u32, &Worker) -> CtaExit,
+) -> Batch {
+    let mut id = grid.unit_start(units.start);
+    let mut done = 0;
+    for unit in units {
+        let (linear, part) = grid.unit_parts(unit);
+        worker.note_start(unit);
+        match run(&mut state, id, part, worker) {
+            CtaExit::Finished => {}
+            exit => {
+                let cta = Cta { id, linear, part, started: false, state: Some(state) };
+                return Batch { done, stopped: Some((cta, exit)) };
+            }
+        }
+        done += 1;
+        if grid.poll(worker) != Poll::Continue {
+            break;
+        }
+        grid.advance(&mut id, unit + 1);
+    }
+    worker.keep_spare(Some(state));
+    Batch { done, stopped: None }
+}
+
+/// The state that an executor finds, if it is one of its own; else a fresh one.
+pub fn kept<S: Default + 'static>(state: Option<Box<dyn Any + Send>>) -> Box<S> {
+    state.and_then(|state| state.downcast().ok()).unwrap_or_default()
+}
+
+/// A CTA gets its shared memory in multiples of so many bytes, and accesses up to there succeed, as recorded from a device of
+/// compute capability 9.0. What is between the variables and there is nobody's.
+pub const SHARED_GRANULE: u32 = 128;
+
 /// How [`LoadedKernel::run_cta`] came back.
 #[derive(Debug)]
 pub enum CtaExit {

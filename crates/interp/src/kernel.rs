@@ -3,7 +3,7 @@
 //! The warps of a CTA take turns on the calling thread. A CTA whose warps all wait or poll comes back, so that others can run. What is
 //! said about kernels that go wrong or do not end is in `report`.
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use warploom_exec::fault::{FaultKind, Site, SiteInfo, Trap};
 use warploom_exec::grid::{Grid, Launch, Poll};
-use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
+use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_with_state};
 use warploom_ptx::ir::{self, FunctionId, FunctionKind, GlobalId, Module, Op, Space, SpecialReg};
 
 use crate::cta::CtaShared;
@@ -23,14 +23,10 @@ use crate::machine::{Flow, Machine};
 use crate::program::Program;
 use crate::stack::{CALL_BYTES, deepest_chain};
 use crate::waiting::Outcome;
-use crate::warp::{NO_PARENT, Warp};
+use crate::warp::Warp;
 
 /// Instructions of a warp until the next one gets its turn: about a millisecond.
 const SLICE: i32 = 1 << 16;
-
-/// A CTA gets its shared memory in multiples of so many bytes, and accesses up to there succeed, as recorded from a device of
-/// compute capability 9.0. What is between the variables and there is nobody's.
-const SHARED_GRANULE: u32 = 128;
 
 /// Makes `kernel` ready to run on `processor`. `is_placed` knows which of the module's `.global` and `.const` variables there are: where they are is
 /// told by each launch, by the index of the variable in the module.
@@ -140,32 +136,17 @@ impl LoadedKernel for InterpretedKernel {
     }
 
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
-        let mut id = grid.unit_start(units.start);
-        let mut done = 0;
-        let mut state = kept(worker.take_spare(TypeId::of::<State>()));
-        for unit in units {
-            let (linear, part) = grid.unit_parts(unit);
-            worker.note_start(unit);
-            let exit = match self.start(&mut state, grid, id, part, worker) {
-                Ok(()) => self.rounds(&mut state, grid, worker),
+        let state: Box<State> = kept(worker.take_spare(self.state_type()));
+        run_with_state(grid, units, worker, state, |state, id, part, worker| {
+            match self.start(state, grid, id, part, worker) {
+                Ok(()) => self.rounds(state, grid, worker),
                 Err(kind) => CtaExit::Fault(Box::new(Trap::new(kind))),
-            };
-            if !matches!(exit, CtaExit::Finished) {
-                let cta = Cta { id, linear, part, started: false, state: Some(state) };
-                return Batch { done, stopped: Some((cta, exit)) };
             }
-            done += 1;
-            if grid.poll(worker) != Poll::Continue {
-                break;
-            }
-            grid.advance(&mut id, unit + 1);
-        }
-        worker.keep_spare(Some(state));
-        Batch { done, stopped: None }
+        })
     }
 
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
-        let mut state = kept(cta.state.take());
+        let mut state: Box<State> = kept(cta.state.take());
         if !cta.started
             && let Err(kind) = self.start(&mut state, grid, cta.id, cta.part, worker)
         {
@@ -195,11 +176,6 @@ impl LoadedKernel for InterpretedKernel {
             None => String::new(),
         }
     }
-}
-
-/// What a CTA has left, or nothing.
-fn kept(state: Option<Box<dyn Any + Send>>) -> Box<State> {
-    state.and_then(|state| state.downcast().ok()).unwrap_or_default()
 }
 
 impl InterpretedKernel {
@@ -296,26 +272,10 @@ impl InterpretedKernel {
     ) -> Result<(), Box<Trap>> {
         let function = &self.program.functions[self.program.kernel as usize];
         let CtaState { shared, warps, nobody, first } = cta;
-        let mut machine = Machine {
-            frame: shared.frames.take_nobodys(),
-            pc: 0,
-            active: 0,
-            limit: u32::MAX,
-            floor: 0,
-            fuel: SLICE,
-            polls: 0,
-            stores: 0,
-            looks: 0,
-            activation: NO_PARENT,
-            isa: self.isa,
-            function,
-            program: &self.program,
-            grid,
-            view: grid.memory().view_with(shared.recent.take()),
-            cta: shared,
-            warp: std::mem::take(nobody),
-            fault: None,
-        };
+        let frame = shared.frames.take_nobodys();
+        let warp = std::mem::take(nobody);
+        let mut machine =
+            Machine { fuel: SLICE, ..Machine::new(&self.program, function, self.isa, grid, shared, frame, warp) };
         loop {
             self.round(&mut machine, warps, first, worker, round)?;
             let on = alone && round.unfinished && round.outcome == Some(Outcome::Progressed);

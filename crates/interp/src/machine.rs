@@ -8,7 +8,7 @@ use crate::cta::CtaShared;
 use crate::frame::{FULL, Frame, Word, before};
 use crate::isa::Isa;
 use crate::program::{Function, Inst, Program};
-use crate::warp::Warp;
+use crate::warp::{NO_PARENT, Warp};
 
 /// What follows an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +69,41 @@ pub(crate) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
+    /// At the start of a function, no lane of which runs yet, and with no end to its time.
+    ///
+    /// Made in its place: it is large, and made for each CTA.
+    #[inline(always)]
+    pub(crate) fn new(
+        program: &'a Program,
+        function: &'a Function,
+        isa: Isa,
+        grid: &'a Grid,
+        cta: &'a mut CtaShared,
+        frame: Box<Frame>,
+        warp: Box<Warp>,
+    ) -> Machine<'a> {
+        Machine {
+            frame,
+            pc: 0,
+            active: 0,
+            limit: u32::MAX,
+            floor: 0,
+            fuel: i32::MAX,
+            polls: 0,
+            stores: 0,
+            looks: 0,
+            activation: NO_PARENT,
+            isa,
+            function,
+            program,
+            grid,
+            view: grid.memory().view_with(cta.recent.take()),
+            cta,
+            warp,
+            fault: None,
+        }
+    }
+
     /// Index of the running function.
     pub(crate) fn function_index(&self) -> u32 {
         self.program.functions.iter().position(|other| std::ptr::eq(other, self.function)).unwrap_or_default() as u32

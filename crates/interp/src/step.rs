@@ -19,7 +19,7 @@ use crate::error::LoadError;
 use crate::isa::{Isa, Processor};
 use crate::machine::{Flow, Machine, NO_GUARD, Trouble};
 use crate::program::{Place, Program};
-use crate::warp::{NO_PARENT, Warp};
+use crate::warp::Warp;
 
 /// Words of 64 bits that a register takes where operands and results are handed over: one for each lane. Of a register with up to 32 bits the lanes'
 /// words of 32 bits stand one behind the other; a predicate is one word of 32 bits with a bit for each lane.
@@ -118,26 +118,10 @@ impl Steps {
         state.shared.worker = worker;
         let function = &self.program.functions[step];
         let frame = state.shared.frames.take(&self.program, step as u32, 0, &grid.launch.variables);
-        let mut machine = Machine {
-            frame,
-            pc: 0,
-            active: mask,
-            limit: u32::MAX,
-            floor: 0,
-            fuel: i32::MAX,
-            polls: 0,
-            stores: 0,
-            looks: 0,
-            activation: NO_PARENT,
-            isa: self.isa,
-            function,
-            program: &self.program,
-            grid,
-            view: grid.memory().view_with(state.shared.recent.take()),
-            cta: &mut state.shared,
-            warp: state.warp.take().unwrap_or_default(),
-            fault: None,
-        };
+        let warp = state.warp.take().unwrap_or_default();
+        let shared = &mut state.shared;
+        let mut machine =
+            Machine { active: mask, ..Machine::new(&self.program, function, self.isa, grid, shared, frame, warp) };
         let mut slots = words.chunks_exact_mut(STEP_WORDS);
         for (place, slot) in function.parameters.iter().zip(&mut slots) {
             take(&mut machine, *place, width, slot);

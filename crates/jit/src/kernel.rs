@@ -1,6 +1,6 @@
 //! Compiled code as a kernel: its context, the checks that it asks for, and its faults.
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use warploom_exec::address::{LOCAL_WINDOW, SHARED_WINDOW, Space as Window, classify, split_shared};
 use warploom_exec::fault::{AccessKind, Cause, FaultKind, Place, Site, SiteInfo, Trap};
 use warploom_exec::grid::{Grid, Poll};
-use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
+use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_with_state};
 use warploom_exec::memory::{MachineExtent, Memory, find_extent};
 use warploom_interp::{Gang, STEP_WORDS, StepState, Steps};
 use warploom_ptx::ir::Space;
@@ -17,9 +17,6 @@ use warploom_simt::AccessKind as Kind;
 use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, context, outcome, window};
 
 use crate::llvm::Code;
-
-/// A CTA gets its shared memory in multiples of so many bytes, as on hardware and in the interpreter.
-const SHARED_GRANULE: u32 = 128;
 
 /// A kernel for CTAs of one shape.
 pub(crate) struct CompiledKernel {
@@ -137,35 +134,14 @@ impl LoadedKernel for CompiledKernel {
     }
 
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
-        let mut id = grid.unit_start(units.start);
-        let mut state = kept(worker.take_spare(self.state_type()));
+        let mut state: Box<State> = kept(worker.take_spare(self.state_type()));
         let shared = state.start(self, grid);
-        let mut done = 0;
-        for unit in units {
-            let (linear, part) = grid.unit_parts(unit);
-            worker.note_start(unit);
-            state.refresh(self, grid, shared);
-            match self.run(&mut state, grid, id, shared, worker) {
-                CtaExit::Finished => {}
-                exit => {
-                    let cta = Cta { id, linear, part, started: false, state: Some(state) };
-                    return Batch { done, stopped: Some((cta, exit)) };
-                }
-            }
-            done += 1;
-            if grid.poll(worker) != Poll::Continue {
-                break;
-            }
-            grid.advance(&mut id, unit + 1);
-        }
-        worker.keep_spare(Some(state));
-        Batch { done, stopped: None }
+        run_with_state(grid, units, worker, state, |state, id, _, worker| self.run(state, grid, id, shared, worker))
     }
 
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
-        let mut state = kept(cta.state.take());
+        let mut state: Box<State> = kept(cta.state.take());
         let shared = state.start(self, grid);
-        state.refresh(self, grid, shared);
         let exit = self.run(&mut state, grid, cta.id, shared, worker);
         cta.state = Some(state);
         exit
@@ -180,14 +156,10 @@ impl LoadedKernel for CompiledKernel {
     }
 }
 
-/// What a CTA has left, or nothing.
-fn kept(state: Option<Box<dyn Any + Send>>) -> Box<State> {
-    state.and_then(|state| state.downcast().ok()).unwrap_or_default()
-}
-
 impl CompiledKernel {
-    /// Runs one CTA, with what [`State::start`] and [`State::refresh`] have prepared.
+    /// Runs one CTA, with the state that [`State::start`] has prepared.
     fn run(&self, state: &mut State, grid: &Grid, id: [u32; 3], shared: u32, worker: &Worker) -> CtaExit {
+        state.refresh(self, grid, shared);
         let mut context = Context {
             params: grid.launch.params.as_ptr(),
             variables: grid.launch.variables.as_ptr(),
