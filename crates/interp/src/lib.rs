@@ -37,4 +37,4 @@ pub use error::LoadError;
 pub use isa::Processor;
 pub use kernel::load;
 pub use program::function_address;
-pub use step::{Gang, STEP_WORDS, Step, StepState, Steps};
+pub use step::{Gang, StepState, Steps};

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use warploom_exec::fault::FaultKind;
 use warploom_exec::grid::Grid;
 use warploom_ptx::ir::{
-    Block, Body, Directives, Function, FunctionId, FunctionKind, Inst, Linkage, Module, Param, Reg, Space, Storage,
-    Terminator, TerminatorKind,
+    Block, Body, Directives, Function, FunctionId, FunctionKind, Inst, Linkage, Module, Param, Reg, Space, Step,
+    Storage, Terminator, TerminatorKind,
 };
 
 use crate::cta::CtaShared;
@@ -20,10 +20,6 @@ use crate::isa::{Isa, Processor};
 use crate::machine::{Flow, Machine, NO_GUARD, Trouble};
 use crate::program::{Place, Program};
 use crate::warp::Warp;
-
-/// Words of 64 bits that a register takes where operands and results are handed over: one for each lane. Of a register with up to 32 bits the lanes'
-/// words of 32 bits stand one behind the other; a predicate is one word of 32 bits with a bit for each lane.
-pub const STEP_WORDS: usize = 32;
 
 /// Some instructions of a kernel.
 pub struct Steps {
@@ -49,17 +45,6 @@ pub struct Gang {
 pub struct StepState {
     shared: CtaShared,
     warp: Option<Box<Warp>>,
-}
-
-/// An instruction, and the registers that it reads and writes, each once: so they are handed over, results behind operands.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// Its number in the kernel.
-    pub inst: u32,
-    /// What it reads, but its guard.
-    pub reads: Vec<Reg>,
-    /// What it writes.
-    pub writes: Vec<Reg>,
 }
 
 impl Steps {
@@ -101,7 +86,7 @@ impl Steps {
         Ok(Steps { program, isa })
     }
 
-    /// Runs one of them: operands and results are handed over in `words`, see [`STEP_WORDS`].
+    /// Runs one of them: operands and results are handed over in `words`, see [`Step`].
     ///
     /// # Errors
     /// The fault and its lane.
@@ -122,7 +107,7 @@ impl Steps {
         let shared = &mut state.shared;
         let mut machine =
             Machine { active: mask, ..Machine::new(&self.program, function, self.isa, grid, shared, frame, warp) };
-        let mut slots = words.chunks_exact_mut(STEP_WORDS);
+        let mut slots = words.chunks_exact_mut(Step::PLACE_WORDS);
         for (place, slot) in function.parameters.iter().zip(&mut slots) {
             take(&mut machine, *place, width, slot);
         }

@@ -11,8 +11,8 @@ use warploom_exec::fault::{AccessKind, Cause, FaultKind, Place, Site, SiteInfo, 
 use warploom_exec::grid::{Grid, Poll};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_with_state};
 use warploom_exec::memory::{MachineExtent, Memory, find_extent};
-use warploom_interp::{Gang, STEP_WORDS, StepState, Steps};
-use warploom_ptx::ir::Space;
+use warploom_interp::{Gang, StepState, Steps};
+use warploom_ptx::ir::{Space, Step};
 use warploom_simt::AccessKind as Kind;
 use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, context, outcome, window};
 
@@ -314,7 +314,7 @@ unsafe extern "C" fn step(
     let context = unsafe { &mut *context };
     // SAFETY: as above; the words are the gang's.
     let (kernel, grid, words, state) = unsafe {
-        let words = std::slice::from_raw_parts_mut(words, STEP_WORDS * registers as usize);
+        let words = std::slice::from_raw_parts_mut(words, Step::PLACE_WORDS * registers as usize);
         (&*context.kernel, &*context.grid, words, &mut *context.steps)
     };
     // SAFETY: the worker lives while the code runs.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use warploom_exec::fault::{Place, Site, SiteInfo};
 use warploom_exec::grid::{Grid, Launch};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
-use warploom_interp::{Processor, Step, Steps};
+use warploom_interp::{Processor, Steps};
 use warploom_ptx::ir::{FunctionId, Module};
 use warploom_simt::codegen::{compile, preferred_width};
 use warploom_simt::{Gangs, VectorUnits, analyze};
@@ -117,16 +117,12 @@ impl Tiered {
             info = analyze(&self.module, self.kernel, gangs(width)?).ok_or("it is no kernel")?;
         }
         let written = compile(&info, &cpu, &features).map_err(|declined| declined.0)?;
-        let steps: Vec<Step> = written
-            .steps
-            .iter()
-            .map(|step| Step { inst: step.inst, reads: step.reads.clone(), writes: step.writes.clone() })
-            .collect();
         let processor = match self.target {
             Target::Host => Processor::V4,
             Target::V3 => Processor::V3,
         };
-        let steps = Steps::new(&self.module, self.kernel, &steps, processor).map_err(|error| error.to_string())?;
+        let steps =
+            Steps::new(&self.module, self.kernel, &written.steps, processor).map_err(|error| error.to_string())?;
         let code = llvm.compile(&written.text).map_err(|error| format!("LLVM says: {error}"))?;
         let places = written.sites.iter().map(|site| {
             let loc = body.insts[site.inst as usize].loc.and_then(|loc| body.locs.get(loc.index()));

@@ -17,6 +17,7 @@ mod module;
 mod op;
 mod operand;
 mod operands;
+mod step;
 mod sync;
 mod text;
 mod texture;
@@ -43,6 +44,7 @@ pub use operand::{
     Reg, Regs,
 };
 pub use operands::{OperandMut, OperandRef, OperandRefs, PlaceMut, Role, Symbol, SymbolMut};
+pub use step::Step;
 pub use sync::{AsyncOp, BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp, Proxy, ProxyFence};
 pub use text::{Malformed, ReadError};
 pub use texture::{Geometry, MipLevel, OpaqueRef, Query, SurfaceClamp, TextureOp};

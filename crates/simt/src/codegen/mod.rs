@@ -33,7 +33,6 @@ mod step;
 mod width;
 
 pub use regions::{Compiled, Declined, FRAME_ALIGN, SiteKind, compile};
-pub use step::Step;
 pub use width::preferred_width;
 
 /// What compiled code finds behind its only argument, by byte offset.

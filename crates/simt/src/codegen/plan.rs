@@ -3,13 +3,12 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use warploom_ptx::ir::{BarrierOp, Body, GlobalId, Op, SharedLayout};
+use warploom_ptx::ir::{BarrierOp, Body, GlobalId, Op, SharedLayout, Step};
 
 use super::hull::{Hull, hulls};
 use super::lazy::lazy;
 use super::names::{Element, Ty};
 use super::regions::FRAME_ALIGN;
-use super::step::Step;
 use crate::access::Access;
 use crate::barrier::{BarrierControl, Region};
 use crate::info::KernelInfo;

@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use warploom_ptx::ir::Space;
+use warploom_ptx::ir::{Space, Step};
 
 use super::function::Writer;
 use super::names::{Element, Ty};
 use super::outcome;
 use super::plan::{Keep, Plan};
-use super::step::Step;
 use crate::access::AccessKind;
 use crate::info::KernelInfo;
 

@@ -1,27 +1,15 @@
 //! Instructions that the executor runs, one at a time, for the lanes of a gang: those for which nothing is written here.
 //!
-//! Operands and results are handed over through memory, a place of 32 words of 64 bits for each register: lane after lane in words of 32 or 64 bits, and a
-//! predicate as a bit for each lane.
+//! Operands and results are handed over through memory, as [`Step`] says.
 
-use warploom_ptx::ir::{Inst, Op, Reg, Role, ScalarType, SpecialReg};
+use warploom_ptx::ir::{Inst, Op, Reg, ScalarType, SpecialReg, Step};
 
 use super::context;
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
 
 /// Bytes of a register's place.
-const PLACE: u32 = 256;
-
-/// An instruction for the executor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Its number in the body.
-    pub inst: u32,
-    /// The registers that it reads, but its guard; each once.
-    pub reads: Vec<Reg>,
-    /// Those that it writes.
-    pub writes: Vec<Reg>,
-}
+const PLACE: u32 = 8 * Step::PLACE_WORDS as u32;
 
 /// Whether an instruction only computes, or only accesses textures and surfaces.
 pub(super) fn is_step(op: &Op) -> bool {
@@ -65,27 +53,10 @@ pub(super) fn is_step(op: &Op) -> bool {
     ) || matches!(op, Op::ReadSpecial { reg, .. } if !matches!(reg, TotalSmemSize | AggrSmemSize))
 }
 
-/// What is handed over for an instruction.
-pub(super) fn step(number: u32, inst: &Inst) -> Step {
-    let mut step = Step { inst: number, reads: Vec::new(), writes: Vec::new() };
-    for operand in inst.operands() {
-        if operand.role == Role::Guard {
-            continue;
-        }
-        if let Some(reg) = operand.read().filter(|reg| !step.reads.contains(reg)) {
-            step.reads.push(reg);
-        }
-        if let Some(reg) = operand.def().filter(|reg| !step.writes.contains(reg)) {
-            step.writes.push(reg);
-        }
-    }
-    step
-}
-
 impl Writer<'_> {
     /// Has the executor run an instruction.
     pub(super) fn stepped(&mut self, inst: &Inst) -> Result<(), String> {
-        let step = step(self.inst, inst);
+        let step = Step::of(self.inst, inst);
         let body = self.body();
         let ty_of = |reg: &Reg| body.regs[reg.0 as usize].ty;
         let places = (step.reads.len() + step.writes.len()) as u32;
