@@ -9,7 +9,7 @@ RELEASE  = $(TARGET)/release
 BUILD    = build
 RUNTIMES = --package warploom-cudart12 --package warploom-cudart13
 
-.PHONY: all demo test lint unit fuzz sweep suite test-samples bench install clean
+.PHONY: all demo test lint unit fuzz fuzz-kernels sweep suite test-samples bench install clean
 
 all: release
 
@@ -44,12 +44,20 @@ unit:
 	$(CARGO) build --workspace --lib --bins --tests
 	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace
 	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seed 1 --seconds 20
+	$(TARGET)/debug/kernel-fuzz --seed 1 --seconds 20
 
 # Every function of the driver with arguments good and bad, for as long as FUZZ_SECONDS says, from a seed that is printed.
 fuzz:
 	$(CARGO) build --package warploom-libcuda --package warploom-api-fuzz
 	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+
+# Generated kernels, interpreted and compiled: what they compute is compared. What differs is put into FUZZ_KEEP as a filetest.
+fuzz-kernels:
+	$(CARGO) build --package warploom-kernel-fuzz
+	$(TARGET)/debug/kernel-fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) --keep $(FUZZ_KEEP)
+
 FUZZ_SECONDS = 600
+FUZZ_KEEP    = $(BUILD)/kernel-fuzz
 FUZZ_SEED    = $(shell date +%s)
 
 # What an H200 computed for thousands of PTX instructions, against ours.

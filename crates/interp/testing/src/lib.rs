@@ -15,7 +15,7 @@ use warploom_exec::texture::{NoObjects, Objects};
 use warploom_exec::workspace::Workspace;
 use warploom_interp::{LoadError, Processor, function_address, load};
 use warploom_ptx::VerifiedModule;
-use warploom_ptx::ir::{GlobalId, Module, RelocationTarget, Space};
+use warploom_ptx::ir::{FunctionId, GlobalId, Module, RelocationTarget, Space};
 
 #[derive(Default)]
 struct Printed(Mutex<Vec<u8>>);
@@ -44,6 +44,7 @@ pub const CLOCK_KHZ: u32 = 1_700_000;
 pub struct Kernel {
     loaded: Arc<dyn LoadedKernel>,
     module: Arc<VerifiedModule>,
+    id: FunctionId,
     variables: Arc<[u64]>,
 }
 
@@ -66,6 +67,13 @@ impl Shape {
     /// A grid of one dimension.
     pub fn new(grid: u32, cta: u32) -> Shape {
         Shape { grid: [grid, 1, 1], cta: [cta, 1, 1], dynamic_shared: 0, cooperative: false, stack_limit: 1024 }
+    }
+}
+
+impl Kernel {
+    /// Has another executor run it, made of the module, the kernel in it, and the one that runs it now.
+    pub fn run_by(&mut self, other: impl FnOnce(&Module, FunctionId, Arc<dyn LoadedKernel>) -> Arc<dyn LoadedKernel>) {
+        self.loaded = other(&self.module, self.id, self.loaded.clone());
     }
 }
 
@@ -123,17 +131,17 @@ impl Device {
             .functions
             .iter()
             .position(|function| function.kind == warploom_ptx::ir::FunctionKind::Kernel)
-            .map(|index| warploom_ptx::ir::FunctionId(index as u32))
+            .map(|index| FunctionId(index as u32))
             .expect("a kernel");
         let places = self.place(&module);
         let loaded = load(&module, kernel, &|GlobalId(id)| places[id as usize].is_some(), processor)?;
-        Ok(Kernel { loaded, module: Arc::new(module), variables: table(places) })
+        Ok(Kernel { loaded, module: Arc::new(module), id: kernel, variables: table(places) })
     }
 
     /// The same kernel with variables of its own, as in another context.
     pub fn instance(&self, kernel: &Kernel) -> Kernel {
         let variables = table(self.place(&kernel.module));
-        Kernel { loaded: kernel.loaded.clone(), module: kernel.module.clone(), variables }
+        Kernel { loaded: kernel.loaded.clone(), module: kernel.module.clone(), id: kernel.id, variables }
     }
 
     fn place(&self, module: &Module) -> Vec<Option<u64>> {
@@ -168,6 +176,11 @@ impl Device {
         let base = self.memory.alloc(spec).unwrap().base;
         self.memory.view().write_bytes(base, &vec![0; size as usize]).unwrap();
         base
+    }
+
+    /// Gives memory back.
+    pub fn free(&self, base: u64) {
+        self.memory.free(base).unwrap();
     }
 
     /// Device memory that holds `words`; its address.

@@ -1,0 +1,58 @@
+//! Runs generated kernels with the interpreter and compiled, for the host's processor and for one with AVX2 alone, and compares all that they compute.
+//!
+//! `kernel-fuzz --seconds N --seed S` starts workers one after the other, as compiled code that is wrong may take its process with it. What differs
+//! is made small by leaving statements out, and printed, or put into a folder, as a filetest; its expected values are the interpreter's, to be
+//! looked at before they are believed.
+
+mod compute;
+mod generate;
+mod kernel;
+mod memory;
+mod run;
+mod shrink;
+mod supervisor;
+mod warp;
+mod worker;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Compares executors on generated kernels.
+#[derive(Parser)]
+struct Options {
+    /// How long.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// The first seed; the following ones are those after it.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// A folder for what is found.
+    #[arg(long)]
+    keep: Option<PathBuf>,
+    /// Prints the kernel of the first seed, and does nothing.
+    #[arg(long)]
+    print: bool,
+    /// Runs as a worker, and says what comes of each seed.
+    #[arg(long, hide = true)]
+    worker: bool,
+    /// With `worker`: only the first seed, without these statements.
+    #[arg(long, hide = true, value_delimiter = ',')]
+    without: Option<Vec<u32>>,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let options = Options::parse();
+    if options.print {
+        print!("{}", worker::filetest(options.seed, &options.without.unwrap_or_default().into_iter().collect()));
+    } else if let (true, Some(without)) = (options.worker, &options.without) {
+        worker::once(options.seed, &without.iter().copied().collect());
+    } else if options.worker {
+        worker::many(options.seed, options.seconds);
+    } else {
+        let found = supervisor::run(options.seed, options.seconds, options.keep.as_deref())?;
+        return Ok(if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    Ok(ExitCode::SUCCESS)
+}
