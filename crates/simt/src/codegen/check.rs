@@ -25,6 +25,10 @@ impl Writer<'_> {
         if target.proven && target.flag.text == "true" && target.space != Space::Generic {
             return way(self, false);
         }
+        if self.full {
+            self.check_in_full(inst, target)?;
+            return way(self, false);
+        }
         let (short, long, done) = (self.fresh(), self.fresh(), self.fresh());
         self.look(inst, target, short, long)?;
         self.label(&format!("L{long}"));
@@ -52,7 +56,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn fits(&mut self, inst: &Inst, target: &Target) -> Result<Val, String> {
+    pub(super) fn fits(&mut self, inst: &Inst, target: &Target) -> Result<Val, String> {
         if let Some(first) = &target.first {
             if target.proven {
                 return Ok(target.flag.clone());
@@ -101,21 +105,27 @@ impl Writer<'_> {
         self.compare("ult", &offset, &count)
     }
 
+    /// The first byte of several accesses with one base, and whether all of them are known to be allowed.
+    pub(super) fn hull_fits(&mut self, target: &Target) -> Option<(Val, Val)> {
+        let (site, hull) = self.plan.hull(self.inst)?;
+        let first = target.first.clone()?;
+        let (low, bytes) = (hull.low, hull.bytes);
+        let by = self.constant(first.ty, low - self.plan.offset_of(self.inst));
+        let from = self.binary("add", &first, &by);
+        let inside = self.is_inside(site, &from, bytes);
+        let fits = self.binary("and", &inside, &target.flag);
+        Some((from, fits))
+    }
+
     /// Before the first of several accesses with one base: whether all of them are allowed.
     fn look_at_hull(&mut self, target: &Target) {
         let Some((site, hull)) = self.plan.hull(self.inst) else { return };
         if hull.first != self.inst {
             return;
         }
-        let Some(first) = target.first.clone() else { return };
-        let (low, bytes) = (hull.low, hull.bytes);
-        let offset = self.plan.offset_of(self.inst);
         let place = format!("%h{site}");
         self.places.push((place.clone(), Ty::int(1, 0)));
-        let by = self.constant(first.ty, low - offset);
-        let from = self.binary("add", &first, &by);
-        let inside = self.is_inside(site, &from, bytes);
-        let fits = self.binary("and", &inside, &target.flag);
+        let Some((from, fits)) = self.hull_fits(target) else { return };
         self.store(&fits, &place);
         let (find, on) = (self.fresh(), self.fresh());
         self.line(format!("br i1 {}, label %L{on}, label %L{find}, !prof !2", fits.text));

@@ -15,18 +15,36 @@ impl Writer<'_> {
         let region = &self.plan.regions()[number];
         let lanes = self.lanes();
         let blocks = self.plan.blocks_of(region);
-        match region.start {
-            RegionStart::Entry => self.line("br label %B0"),
+        let full = self.plan.has_full();
+        let rest = match region.start {
+            RegionStart::Entry => {
+                self.fill_or(0, "B0");
+                None
+            }
             RegionStart::Barrier(inst) => {
                 let block = self.plan.block_of[inst as usize];
-                let alive = self.load(Ty::int(1, lanes), "%alive");
-                let any = self.any(&alive.text);
-                self.line(format!("br i1 {}, label %start, label %end", any.text));
-                self.label("start");
-                self.together_mask();
-                if self.insts(inst + 1..self.body().blocks[block as usize].insts.end)?.is_some() {
-                    self.end_of(block)?;
+                self.begin_behind_barrier();
+                Some((block, inst + 1..self.body().blocks[block as usize].insts.end))
+            }
+        };
+        if full {
+            if let Some((block, insts)) = rest.clone() {
+                self.label("filled");
+                self.fill();
+                if self.insts(insts)?.is_some() {
+                    self.end_in_full(block)?;
                 }
+            }
+            for block in &blocks {
+                self.full_block(*block)?;
+            }
+            self.full = false;
+        }
+        if let Some((block, insts)) = rest {
+            self.label("start");
+            self.together_mask();
+            if self.insts(insts)?.is_some() {
+                self.end_of(block)?;
             }
         }
         for block in blocks {
@@ -47,7 +65,26 @@ impl Writer<'_> {
         Ok(self.prologue(number, region.start) + &body + "}\n\n")
     }
 
+    /// To full code if all lanes go on behind a barrier, to masked code if some do.
+    fn begin_behind_barrier(&mut self) {
+        let alive = self.load(self.mask_type(), "%alive");
+        if self.plan.has_full() {
+            let bits = self.bits_of(&alive.text);
+            let every = self.constant(bits.ty, -1);
+            let all = self.compare("eq", &bits, &every);
+            let (full, some) = (self.fresh(), self.fresh());
+            self.line(format!("br i1 {}, label %L{full}, label %L{some}", all.text));
+            self.label(&format!("L{full}"));
+            self.forget_masks();
+            self.line("br label %filled");
+            self.label(&format!("L{some}"));
+        }
+        let any = self.any(&alive.text);
+        self.line(format!("br i1 {}, label %start, label %end", any.text));
+    }
+
     fn together_mask(&mut self) {
+        self.full = false;
         self.together = true;
         let alive = self.load(self.mask_type(), "%alive");
         self.mask = alive.text;
@@ -79,9 +116,10 @@ impl Writer<'_> {
     }
 
     /// Writes instructions; none if a barrier ends them.
-    fn insts(&mut self, range: std::ops::Range<u32>) -> Result<Option<()>, String> {
+    pub(super) fn insts(&mut self, range: std::ops::Range<u32>) -> Result<Option<()>, String> {
         for number in range {
             self.inst = number;
+            self.resume();
             self.values = self.plan.info.values.of_inst(number);
             let inst = &self.body().insts[number as usize];
             if self.plan.barrier(number).is_some() {
@@ -89,6 +127,7 @@ impl Writer<'_> {
                 return Ok(None);
             }
             self.guarded(inst)?;
+            self.note_sides(inst);
         }
         Ok(Some(()))
     }
@@ -143,23 +182,40 @@ impl Writer<'_> {
         let back = to <= from && self.plan.group_of(to).is_none();
         let target = if only_ends(self.body(), to) { "end".to_owned() } else { format!("B{to}") };
         if back {
-            self.poll(&target);
+            let on = self.fresh();
+            self.poll(&format!("L{on}"));
+            self.label(&format!("L{on}"));
+            self.fill_or(to, &target);
+        } else if self.plan.group_of(to).is_none() && target != "end" {
+            self.fill_or(to, &target);
         } else {
             self.line(format!("br label %{target}"));
         }
     }
 
-    /// Looks at the attention word before it goes back.
-    fn poll(&mut self, target: &str) {
-        let (asked, given_up) = (self.fresh(), self.fresh());
+    /// Whether the attention word says that something is to be asked.
+    pub(super) fn is_raised(&mut self) -> Val {
         let word = self.pointer(context::ATTENTION);
         let raised = self.set(Ty::int(32, 0), format!("load atomic i32, ptr {word} monotonic, align 4"));
         let zero = self.constant(raised.ty, 0);
-        let raised = self.compare("ne", &raised, &zero);
+        self.compare("ne", &raised, &zero)
+    }
+
+    /// Looks at the attention word before it goes back.
+    fn poll(&mut self, target: &str) {
+        let asked = self.fresh();
+        let raised = self.is_raised();
         self.line(format!("br i1 {}, label %L{asked}, label %{target}, !prof !1", raised.text));
         self.label(&format!("L{asked}"));
+        self.ask_whether_to_go_on(target);
+    }
+
+    /// Asks the executor whether the CTA is to be given up.
+    pub(super) fn ask_whether_to_go_on(&mut self, target: &str) {
+        let given_up = self.fresh();
         let poll = self.pointer(context::POLL);
         let answer = self.set(Ty::int(32, 0), format!("call i32 {poll}(ptr %context)"));
+        let zero = self.constant(answer.ty, 0);
         let go_on = self.compare("eq", &answer, &zero);
         self.line(format!("br i1 {}, label %{target}, label %L{given_up}", go_on.text));
         self.label(&format!("L{given_up}"));
@@ -252,7 +308,18 @@ impl Writer<'_> {
             self.label(&format!("L{no}"));
             return next.map_or(Ok(()), |to| self.enter(block, to));
         }
-        let (yes, no) = self.divide(&condition);
+        self.part(block, &condition, taken, next)
+    }
+
+    /// Lanes part at the end of a block that all of them have run.
+    pub(super) fn part(
+        &mut self,
+        block: u32,
+        condition: &Val,
+        taken: Option<u32>,
+        next: Option<u32>,
+    ) -> Result<(), String> {
+        let (yes, no) = self.divide(condition);
         let targets = [taken.map(|to| (yes.clone(), to)), next.map(|to| (no, to))];
         if taken.is_none() {
             self.end_lanes(&yes);
@@ -261,6 +328,10 @@ impl Writer<'_> {
             self.send(mask, *to)?;
         }
         let members = targets.iter().flatten().map(|(_, to)| *to);
+        if self.plan.group_of(block).is_some() {
+            self.line(format!("br label %N{block}"));
+            return Ok(());
+        }
         let first = members.filter(|to| self.plan.group_of(*to).is_some()).min();
         match first.or(self.plan.converges(block)?) {
             Some(to) if self.plan.group_of(to).is_some() => self.line(format!("br label %B{to}")),
@@ -308,7 +379,10 @@ impl Writer<'_> {
             let (again, on) = (self.fresh(), self.fresh());
             self.line(format!("br i1 {}, label %L{again}, label %L{on}", any.text));
             self.label(&format!("L{again}"));
-            self.poll(&format!("B{header}"));
+            let (asked, some) = (self.fresh(), format!("B{header}"));
+            self.poll(&format!("L{asked}"));
+            self.label(&format!("L{asked}"));
+            self.fill_if(&waiting, header, &some);
             self.label(&format!("L{on}"));
         }
         match self.plan.next_in_group(block) {

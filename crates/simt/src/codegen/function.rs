@@ -1,10 +1,11 @@
 //! One region as one function: what is written so far, and the instructions that all others are made of.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use warploom_ptx::ir::Body;
 
+use super::full::Sides;
 use super::names::{Element, Ty};
 use super::plan::Plan;
 use crate::values::ValueId;
@@ -36,6 +37,12 @@ pub(super) struct Writer<'p> {
     pub(super) places: Vec<(String, Ty)>,
     /// Registers that steps hand over at most.
     pub(super) steps: u32,
+    /// All lanes of the gang run what is written.
+    pub(super) full: bool,
+    /// Instructions at which full code is left for masked code.
+    pub(super) resumes: BTreeSet<u32>,
+    /// Of predicates that full code has written since the block began.
+    pub(super) sides: BTreeMap<ValueId, Sides>,
     /// What could not be written, where there was no other way to say so.
     pub(super) refused: Option<String>,
 }
@@ -54,6 +61,9 @@ impl<'p> Writer<'p> {
             first_lane: false,
             places: Vec::new(),
             steps: 0,
+            full: false,
+            resumes: BTreeSet::new(),
+            sides: BTreeMap::new(),
             refused: None,
         }
     }

@@ -15,6 +15,7 @@ mod convert;
 mod exchange;
 mod float;
 mod flow;
+mod full;
 mod function;
 mod held;
 mod hull;

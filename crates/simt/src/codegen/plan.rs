@@ -305,6 +305,12 @@ impl<'k> Plan<'k> {
         self.info.gangs.are_full() && !self.info.divergence.some_end
     }
 
+    /// Blocks are written once more for gangs all of whose lanes run. Not in kernels so long that compiling them counts more.
+    pub(super) fn has_full(&self) -> bool {
+        const LONG: usize = 4000;
+        self.body.insts.len() < LONG
+    }
+
     /// The processor gathers and scatters by itself.
     pub(super) fn has_wide_vectors(&self) -> bool {
         self.wide_vectors

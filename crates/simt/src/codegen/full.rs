@@ -1,0 +1,340 @@
+//! Gangs all of whose lanes run: the usual case, which is written without masks, beside what stands for some of the lanes.
+//!
+//! Blocks are written twice. In full code all lanes run, so that nothing is masked, a branch by lanes is a branch if all take it alike, and each
+//! access has only its short way. Where that does not hold any more, the gang leaves full code: lanes that part go on by masks, and an access that
+//! needs a longer look is done again by masked code, at the same instruction. What registers hold is in the same places for both. The gang
+//! comes back where all its lanes are together and have not ended.
+//!
+//! So nothing joins full code from the side, and what is known there once stays known: tables, bases and limits are read once for a whole loop.
+
+use warploom_ptx::ir::{BoolOp, Compare, Inst, LogicOp, Op, Operand, ScalarType, TerminatorKind};
+
+use super::function::{Val, Writer};
+use super::memory::Target;
+use super::names::Ty;
+use crate::divergence::only_ends;
+use crate::range::is_integer;
+use crate::shape::Shape;
+use crate::values::ValueId;
+
+/// What is known of a predicate that differs by lane without looking at each: two `i1`, that it is true in all lanes, and that it is false in all.
+#[derive(Clone, Debug)]
+pub(super) struct Sides {
+    all: Val,
+    none: Val,
+}
+
+impl Writer<'_> {
+    /// A block for gangs all of whose lanes run it.
+    pub(super) fn full_block(&mut self, block: u32) -> Result<(), String> {
+        self.label(&format!("F{block}"));
+        self.fill();
+        if self.insts(self.body().blocks[block as usize].insts.clone())?.is_some() {
+            self.end_in_full(block)?;
+        }
+        Ok(())
+    }
+
+    /// Full code begins.
+    pub(super) fn fill(&mut self) {
+        self.full = true;
+        self.together = true;
+        self.mask = self.constant(self.mask_type(), 1).text;
+        self.sides.clear();
+    }
+
+    /// Goes to full code if all lanes run, else to a label. What masks hold is written down, so that it is known on that way.
+    pub(super) fn fill_or(&mut self, to: u32, label: &str) {
+        let alive = self.load(self.mask_type(), "%alive");
+        self.fill_if(&alive, to, label);
+    }
+
+    /// To full code at a block if a mask has all lanes, else to a label.
+    pub(super) fn fill_if(&mut self, mask: &Val, to: u32, label: &str) {
+        if !self.plan.has_full() {
+            self.line(format!("br label %{label}"));
+            return;
+        }
+        let bits = self.bits_of(&mask.text);
+        let every = self.constant(bits.ty, -1);
+        let all = self.compare("eq", &bits, &every);
+        let full = self.fresh();
+        self.line(format!("br i1 {}, label %L{full}, label %{label}", all.text));
+        self.label(&format!("L{full}"));
+        self.forget_masks();
+        self.line(format!("br label %F{to}"));
+    }
+
+    /// All lanes run, and none waits elsewhere.
+    pub(super) fn forget_masks(&mut self) {
+        let ty = self.mask_type();
+        let (all, none) = (self.constant(ty, 1), self.constant(ty, 0));
+        self.store(&all, "%alive");
+        for block in self.plan.members() {
+            self.store(&none, &format!("%m{block}"));
+        }
+    }
+
+    /// Goes on in full code where something holds, and in masked code at this instruction where it does not.
+    pub(super) fn or_leave(&mut self, holds: &Val) {
+        if holds.text == "true" {
+            return;
+        }
+        let (on, leave) = (self.fresh(), self.fresh());
+        self.line(format!("br i1 {}, label %L{on}, label %L{leave}, !prof !2", holds.text));
+        self.label(&format!("L{leave}"));
+        let all = self.constant(self.mask_type(), 1);
+        let place = self.mask_place();
+        self.store(&all, &place);
+        self.line(format!("br label %K{}", self.inst));
+        self.label(&format!("L{on}"));
+        self.resumes.insert(self.inst);
+    }
+
+    /// Where masked code keeps the mask of the block that is written, for instructions that full code leaves at.
+    fn mask_place(&mut self) -> String {
+        let place = format!("%k{}", self.plan.block_of[self.inst as usize]);
+        let ty = self.mask_type();
+        if !self.places.iter().any(|(known, _)| *known == place) {
+            self.places.push((place.clone(), ty));
+        }
+        place
+    }
+
+    /// Masked code can be entered at this instruction, if full code is left at it.
+    pub(super) fn resume(&mut self) {
+        if self.full || !self.resumes.contains(&self.inst) {
+            return;
+        }
+        let place = self.mask_place();
+        let mask = self.mask_value();
+        self.store(&mask, &place);
+        self.line(format!("br label %K{}", self.inst));
+        self.label(&format!("K{}", self.inst));
+        self.mask = self.load(mask.ty, &place).text;
+    }
+
+    /// Whether all lanes may access: else masked code looks closer.
+    pub(super) fn check_in_full(&mut self, inst: &Inst, target: &Target) -> Result<(), String> {
+        let holds = match self.plan.hull(self.inst) {
+            Some((site, hull)) => {
+                let known = format!("%h{site}");
+                let holds = if hull.first == self.inst { self.hull_fits(target).map(|(_, fits)| fits) } else { None };
+                let yes = self.constant(Ty::int(1, 0), 1);
+                let Some(holds) = holds else { return Ok(()) };
+                self.or_leave(&holds);
+                self.store(&yes, &known);
+                return Ok(());
+            }
+            None => self.fits(inst, target)?,
+        };
+        self.or_leave(&holds);
+        Ok(())
+    }
+
+    pub(super) fn end_in_full(&mut self, block: u32) -> Result<(), String> {
+        let end = &self.body().blocks[block as usize].terminator;
+        self.values = self.plan.info.values.of_end(block);
+        let ends = matches!(end.kind, TerminatorKind::Ret { .. } | TerminatorKind::Exit);
+        let taken = match &end.kind {
+            TerminatorKind::Bra { target, .. } => Some(target.0),
+            TerminatorKind::Next | TerminatorKind::Ret { .. } | TerminatorKind::Exit => None,
+            TerminatorKind::BrxIdx { .. } => return Err(format!("line {}: brx.idx", end.line)),
+            TerminatorKind::Trap => return Err(format!("line {}: trap", end.line)),
+        };
+        let next = end.next.map(|next| next.0);
+        let Some(guard) = end.guard else {
+            match taken.or(next) {
+                Some(to) if !ends => self.go_in_full(block, to),
+                _ => self.line("br label %end"),
+            }
+            return Ok(());
+        };
+        let id = self.values.first().copied().flatten().ok_or("a guard without a value")?;
+        let value = self.read(id);
+        let condition = if guard.negated {
+            let ones = self.constant(value.ty, 1);
+            self.binary("xor", &value, &ones)
+        } else {
+            value
+        };
+        let (yes, no) = (self.fresh(), self.fresh());
+        if condition.ty.lanes == 0 {
+            self.line(format!("br i1 {}, label %L{yes}, label %L{no}", condition.text));
+        } else {
+            self.three_ways(id, guard.negated, &condition, yes, no);
+            self.part(block, &condition, taken, next)?;
+        }
+        self.label(&format!("L{yes}"));
+        match taken {
+            Some(to) => self.go_in_full(block, to),
+            None => self.line("br label %end"),
+        }
+        self.label(&format!("L{no}"));
+        match next {
+            Some(to) => self.go_in_full(block, to),
+            None => self.line("br label %end"),
+        }
+        Ok(())
+    }
+
+    /// To one label if all lanes have a condition, to another if none has, and on if they part.
+    fn three_ways(&mut self, id: ValueId, negated: bool, condition: &Val, yes: u32, no: u32) {
+        if let Some(Sides { all, none }) = self.sides.get(&id).cloned() {
+            let (all, none) = if negated { (none, all) } else { (all, none) };
+            for (known, to) in [(all, yes), (none, no)] {
+                if known.text != "false" {
+                    let on = self.fresh();
+                    self.line(format!("br i1 {}, label %L{to}, label %L{on}", known.text));
+                    self.label(&format!("L{on}"));
+                }
+            }
+        }
+        let bits = self.bits_of(&condition.text);
+        for (number, to) in [(-1, yes), (0, no)] {
+            let on = self.fresh();
+            let number = self.constant(bits.ty, number);
+            let alike = self.compare("eq", &bits, &number);
+            self.line(format!("br i1 {}, label %L{to}, label %L{on}", alike.text));
+            self.label(&format!("L{on}"));
+        }
+    }
+
+    /// All lanes go on to a block.
+    fn go_in_full(&mut self, from: u32, to: u32) {
+        if only_ends(self.body(), to) {
+            self.line("br label %end");
+        } else if to > from {
+            self.line(format!("br label %F{to}"));
+        } else {
+            // Asked by masked code, so that no call stands in the loop.
+            let asked = self.fresh();
+            let raised = self.is_raised();
+            self.line(format!("br i1 {}, label %L{asked}, label %F{to}, !prof !1", raised.text));
+            self.label(&format!("L{asked}"));
+            if self.plan.group_of(to).is_some() {
+                let all = self.constant(self.mask_type(), 1);
+                self.store(&all, &format!("%m{to}"));
+            }
+            self.ask_whether_to_go_on(&format!("B{to}"));
+        }
+    }
+
+    /// Notes what is known of the predicate that an instruction has written, for the branch that it is for.
+    pub(super) fn note_sides(&mut self, inst: &Inst) {
+        if !self.full || inst.guard.is_some() {
+            return;
+        }
+        let Some(id) = self.plan.info.values.written(self.plan.body, self.inst) else { return };
+        self.sides.remove(&id);
+        let sides = match &inst.op {
+            Op::Setp { cmp, ty, a, b, combine, dst_q: None, .. } if is_integer(*ty) => {
+                let own = self.compared(*cmp, *ty, *a, *b);
+                match (own, combine) {
+                    (own, None) => own,
+                    (own, Some((op @ (BoolOp::And | BoolOp::Or), other))) => {
+                        let other = self.sides_of(Operand::Reg(other.reg), other.negated);
+                        self.both(own, other, *op == BoolOp::And)
+                    }
+                    (_, Some((BoolOp::Xor, _))) => None,
+                }
+            }
+            Op::Logic { op: op @ (LogicOp::And | LogicOp::Or), ty: ScalarType::Pred, a, b, .. } => {
+                let (a, b) = (self.sides_of(*a, false), self.sides_of(*b, false));
+                self.both(a, b, *op == LogicOp::And)
+            }
+            _ => None,
+        };
+        if let Some(sides) = sides {
+            self.sides.insert(id, sides);
+        }
+    }
+
+    /// Of an operand: of what lanes have in common it is the number itself.
+    fn sides_of(&mut self, operand: Operand, negated: bool) -> Option<Sides> {
+        let id = self.value_of(operand)?;
+        let sides = if self.is_scalar(id) {
+            let all = self.read(id);
+            let one = self.constant(all.ty, 1);
+            let none = self.binary("xor", &all, &one);
+            Sides { all, none }
+        } else {
+            self.sides.get(&id)?.clone()
+        };
+        Some(if negated { Sides { all: sides.none, none: sides.all } } else { sides })
+    }
+
+    fn both(&mut self, a: Option<Sides>, b: Option<Sides>, and: bool) -> Option<Sides> {
+        let flag = Ty::int(1, 0);
+        let unknown = || Sides { all: self.constant(flag, 0), none: self.constant(flag, 0) };
+        if a.is_none() && b.is_none() {
+            return None;
+        }
+        let (a, b) = (a.unwrap_or_else(unknown), b.unwrap_or_else(unknown));
+        let (all, none) = if and { ("and", "or") } else { ("or", "and") };
+        Some(Sides { all: self.joined(all, &a.all, &b.all), none: self.joined(none, &a.none, &b.none) })
+    }
+
+    /// `and` or `or` of flags, with what constants make of it.
+    fn joined(&mut self, op: &str, a: &Val, b: &Val) -> Val {
+        match (op, a.text.as_str(), b.text.as_str()) {
+            ("and", "false", _) | ("or", _, "false") => a.clone(),
+            ("and", _, "false") | ("or", "false", _) => b.clone(),
+            _ => self.binary(op, a, b),
+        }
+    }
+
+    /// A pattern that goes up from the first lane, held against what lanes have in common: by its first and its last lane. Only what follows without a
+    /// look at whether it wraps around: of a number that is less than another, none between them has.
+    fn compared(&mut self, cmp: Compare, ty: ScalarType, a: Operand, b: Operand) -> Option<Sides> {
+        if ty.bits() != 32 {
+            return None;
+        }
+        let pattern = |this: &Self, operand: Operand| {
+            let id = this.value_of(operand)?;
+            match this.shape(id) {
+                Shape::Affine(affine) if affine.is_constant() && this.element_of(id).bits() == 32 => {
+                    let (low, high) = affine.lanes.bounds();
+                    (low == 0 && high < 1 << 30 && affine.unless_wraps.is_empty()).then_some((id, high))
+                }
+                _ => None,
+            }
+        };
+        let common = |this: &Self, operand: Operand| match operand {
+            Operand::Imm(_) => true,
+            Operand::Reg(_) => this.value_of(operand).is_some_and(|id| this.is_scalar(id)),
+        };
+        // As if the pattern stood left.
+        let (id, high, limit, cmp) = match (pattern(self, a), pattern(self, b)) {
+            (Some((id, high)), None) if common(self, b) => (id, high, b, cmp),
+            (None, Some((id, high))) if common(self, a) => {
+                let turned = match cmp {
+                    Compare::Lt => Compare::Gt,
+                    Compare::Le => Compare::Ge,
+                    Compare::Gt => Compare::Lt,
+                    Compare::Ge => Compare::Le,
+                    other => other,
+                };
+                (id, high, a, turned)
+            }
+            _ => return None,
+        };
+        // Less than the limit in all lanes, or not more than it.
+        let (name, in_all) = match cmp {
+            Compare::Lt => ("slt", true),
+            Compare::Le => ("sle", true),
+            Compare::Gt => ("sle", false),
+            Compare::Ge => ("slt", false),
+            _ => return None,
+        };
+        let base = self.read_base(id)?;
+        let limit = self.operand(limit, ty);
+        let base = self.resize(&base, 64, ty.is_signed());
+        let limit = self.resize(&limit, 64, ty.is_signed());
+        let high = self.constant(limit.ty, high);
+        let limit = self.binary("sub", &limit, &high);
+        let below = self.compare(name, &base, &limit);
+        let never = self.constant(below.ty, 0);
+        Some(if in_all { Sides { all: below, none: never } } else { Sides { all: never, none: below } })
+    }
+}
