@@ -184,7 +184,7 @@ impl Driver {
     /// `InvalidHandle` for NULL, stale and foreign handles; the sticky error.
     pub fn array(&self, array: Handle) -> DriverResult<Arc<Array>> {
         let array = self.arrays.lookup(array)?;
-        self.sticky.check()?;
+        array.context.check()?;
         Ok(array)
     }
 

@@ -21,6 +21,7 @@ use warploom_exec::grid::Environment;
 use warploom_exec::memory::Reservation;
 
 use crate::coredump::CoredumpSettings;
+use crate::device::DeviceState;
 use crate::handle::Handle;
 use crate::stream::Streams;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -42,6 +43,7 @@ pub struct Context {
     handle: Handle,
     id: u64,
     ordinal: u32,
+    device: Arc<DeviceState>,
     primary: bool,
     flags: AtomicU32,
     /// `cuCtxAttach` and `cuCtxDetach`; `cuCtxDestroy` does not ask.
@@ -79,6 +81,20 @@ impl Context {
     /// The ordinal of its device.
     pub fn ordinal(&self) -> u32 {
         self.ordinal
+    }
+
+    /// What it shares with all contexts of its device.
+    pub(crate) fn device(&self) -> &Arc<DeviceState> {
+        &self.device
+    }
+
+    /// Fails once a kernel of its device has faulted.
+    ///
+    /// # Errors
+    /// The sticky error.
+    #[inline]
+    pub(crate) fn check(&self) -> DriverResult {
+        self.device.check()
     }
 
     /// Whether it is a device's primary context.

@@ -2,12 +2,15 @@
 mod attributes;
 mod host;
 mod listener;
+mod state;
 
 pub use attributes::{attribute, capabilities};
 
 pub(crate) use listener::Listener;
+pub(crate) use state::{DeviceState, Note};
 
 use std::ffi::CString;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use warploom_exec::grid::WorkerSet;
@@ -16,7 +19,7 @@ use crate::context::Primary;
 use crate::driver::DriverOptions;
 use crate::handle::Handle;
 
-/// One device. All devices of a process run on the same cores and the same memory.
+/// One device. All devices of a process run on the same cores and the same memory, but each fails alone.
 pub struct Device {
     ordinal: u32,
     name: CString,
@@ -24,6 +27,7 @@ pub struct Device {
     attributes: Box<[Option<i32>]>,
     total_memory: u64,
     workers: WorkerSet,
+    state: Arc<DeviceState>,
     primary_handle: Handle,
     pub(crate) primary: Mutex<Primary>,
 }
@@ -40,6 +44,7 @@ impl Device {
         number: u32,
         options: &DriverOptions,
         total_memory: u64,
+        state: DeviceState,
         primary_handle: Handle,
     ) -> Device {
         let host = host::Host::get();
@@ -50,6 +55,7 @@ impl Device {
             attributes: attributes::of(number, options, host, total_memory),
             total_memory,
             workers: WorkerSet::default(),
+            state: Arc::new(state),
             primary_handle,
             primary: Mutex::new(Primary::default()),
         }
@@ -104,6 +110,11 @@ impl Device {
     /// The workers that run its kernels: all, as devices share the cores.
     pub(crate) fn workers(&self) -> &WorkerSet {
         &self.workers
+    }
+
+    /// Who runs its streams, and whether a kernel has faulted.
+    pub(crate) fn state(&self) -> &Arc<DeviceState> {
+        &self.state
     }
 
     /// The handle that its primary context has for life.

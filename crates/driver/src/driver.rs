@@ -1,20 +1,18 @@
 //! The driver as a whole: what is one a process.
-use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use warploom_exec::memory::{Memory, Options};
 use warploom_exec::output::{Buffered, CStdout, DeviceOutput};
-use warploom_exec::pool::PoolOptions;
-use warploom_exec::stream::Engine;
+use warploom_exec::pool::{Pool, PoolOptions};
+use warploom_exec::stream::Stream;
 
 use crate::array::Array;
 use crate::context::Context;
-use crate::device::{Device, Listener};
+use crate::device::{Device, DeviceState, Listener, Note};
 use crate::event::Event;
 use crate::executor::Executor;
-use crate::fault::Sticky;
 use crate::graph::{Captures, Conditions, Graph, GraphExec, GraphMemory, NodeRef, UserObject};
 use crate::handle::{HandleTable, Kind};
 use crate::library::{Kernel, Library};
@@ -56,7 +54,8 @@ pub struct Driver {
     options: DriverOptions,
     executor: Arc<dyn Executor>,
     memory: Arc<Memory>,
-    engine: Arc<Engine>,
+    pool: Arc<Pool>,
+    own: DeviceState,
     output: Arc<dyn DeviceOutput>,
     devices: Box<[Device]>,
     pub(crate) contexts: HandleTable<Context>,
@@ -84,14 +83,11 @@ pub struct Driver {
     pub(crate) graph_memory: Arc<GraphMemory>,
     pub(crate) conditions: Conditions,
     pub(crate) captures: Captures,
-    pub(crate) sticky: Arc<Sticky>,
     next_id: AtomicU64,
 }
 
 impl Driver {
     /// A driver without contexts. Starts no thread and installs no signal handler: a process may still fork.
-    ///
-    /// The report of a kernel's fault goes to standard error, where the kernel's user looks for it.
     ///
     /// # Errors
     /// `OutOfMemory` if the host gives no address range for the device memory.
@@ -106,32 +102,24 @@ impl Driver {
         pool.threads = options.threads.unwrap_or(pool.threads);
         pool.report_stalled = options.report_stalled.unwrap_or(pool.report_stalled);
         pool.launch_timeout = options.launch_timeout;
+        let pool = Pool::new(pool);
+        let variable_names = Arc::new(VariableNames::default());
+        let names = Arc::clone(&variable_names);
+        let note: Note = Arc::new(move |fault| names.note(fault));
         let devices = (0..)
             .zip(&options.devices)
             .map(|(ordinal, &number)| {
-                Ok(Device::new(ordinal, number, &options, memory.capacity(), contexts.reserve()?))
+                let state = DeviceState::new(&pool, Some(ordinal), Arc::clone(&note));
+                Ok(Device::new(ordinal, number, &options, memory.capacity(), state, contexts.reserve()?))
             })
             .collect::<DriverResult<_>>()?;
-        let sticky = Arc::new(Sticky::default());
-        let first_fault = Arc::clone(&sticky);
-        let variable_names = Arc::new(VariableNames::default());
-        let names = Arc::clone(&variable_names);
-        let engine = Engine::new(
-            pool,
-            Box::new(move |fault| {
-                // In one piece and first: the program may end as soon as a call fails.
-                let report = format!("warploom: {fault}{}\n", names.note(fault));
-                // Without standard error nobody reads reports.
-                let _ = std::io::stderr().write_all(report.as_bytes());
-                first_fault.set(fault);
-            }),
-        );
-        memory.set_crew(Box::new(Arc::downgrade(&engine)));
+        memory.set_crew(Box::new(Arc::downgrade(&pool)));
         Ok(Driver {
             options,
             executor,
             memory: Arc::new(memory),
-            engine,
+            own: DeviceState::new(&pool, None, note),
+            pool,
             output: Arc::new(Buffered::new(OUTPUT_BUFFER, CStdout)),
             devices,
             contexts,
@@ -159,7 +147,6 @@ impl Driver {
             graph_memory: Arc::default(),
             conditions: Conditions::default(),
             captures: Captures::default(),
-            sticky,
             next_id: AtomicU64::new(1),
         })
     }
@@ -167,7 +154,7 @@ impl Driver {
     /// Ends all kernels and copies at the end of the process, and waits until none runs, for `limit` at most: what they use, such as
     /// registered memory of the program's static objects, is about to go.
     pub fn close(&self, limit: std::time::Duration) {
-        self.engine.close(limit);
+        self.pool.close(limit);
     }
 
     /// What it was made from.
@@ -185,9 +172,30 @@ impl Driver {
         &self.memory
     }
 
-    /// Who runs streams.
-    pub(crate) fn engine(&self) -> &Arc<Engine> {
-        &self.engine
+    /// What fails together with the work of a stream: its device, or nothing but the driver's own streams.
+    pub(crate) fn state_of(&self, stream: &Stream) -> &DeviceState {
+        let device = stream.device().and_then(|ordinal| self.devices.get(ordinal as usize));
+        device.map_or(&self.own, |device| device.state())
+    }
+
+    /// A stream for what the driver does when others have got somewhere: no fault of a device ends it.
+    pub(crate) fn internal_stream(&self) -> Stream {
+        self.own.new_stream()
+    }
+
+    /// For a call that is about no device: fails if a kernel of the calling thread's has faulted. Without a context, if kernels of all devices have.
+    ///
+    /// # Errors
+    /// The sticky error.
+    pub(crate) fn check(&self) -> DriverResult {
+        match self.current_unless_destroyed() {
+            Ok(context) => context.check(),
+            Err(_) => {
+                let mut answers = self.devices.iter().map(|device| device.state().check());
+                let first = answers.next().unwrap_or(Ok(()));
+                if answers.all(|answer| answer.is_err()) { first } else { Ok(()) }
+            }
+        }
     }
 
     /// Where kernels print.

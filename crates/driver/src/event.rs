@@ -110,7 +110,7 @@ impl Driver {
     /// An event by its handle.
     pub(crate) fn event(&self, event: Handle) -> DriverResult<Arc<Event>> {
         let event = self.events.lookup(event)?;
-        self.sticky.check()?;
+        event.context.check()?;
         Ok(event)
     }
 
@@ -185,7 +185,7 @@ impl Driver {
         }
         self.release_pools();
         self.flush_output();
-        self.sticky.check()
+        event.context.check()
     }
 
     /// Milliseconds from one event to another.

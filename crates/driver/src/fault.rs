@@ -1,4 +1,4 @@
-//! The sticky error: after a kernel faulted, every context of the process, and every new one, fails with its code.
+//! The sticky error: after a kernel faulted, every context of its device in the process, and every new one, fails with its code.
 use std::fmt::Display;
 use std::sync::OnceLock;
 
@@ -6,7 +6,7 @@ use warploom_exec::fault::Fault;
 
 use crate::{DriverError, DriverResult, ErrorCode};
 
-/// The first fault of the process.
+/// The first fault of a device.
 #[derive(Default)]
 pub(crate) struct Sticky {
     error: OnceLock<DriverError>,

@@ -64,7 +64,7 @@ impl Driver {
     /// # Errors
     /// `OutOfMemory` if there are no handles left; the sticky error.
     pub fn load_library(&self, image: Image, options: JitOptions) -> DriverResult<Handle> {
-        self.sticky.check()?;
+        self.check()?;
         let library = self.libraries.insert(|handle| Library {
             handle,
             image,
@@ -81,7 +81,7 @@ impl Driver {
     /// # Errors
     /// `InvalidHandle` for NULL, stale and foreign handles; the sticky error.
     pub fn unload_library(&self, library: Handle) -> DriverResult {
-        self.sticky.check()?;
+        self.check()?;
         let library = self.libraries.remove(library)?;
         for (_, kernel) in library.kernels.lock().drain() {
             // A kernel's handle ends with its library only: it is there.
@@ -103,7 +103,7 @@ impl Driver {
     /// `InvalidHandle` for NULL, stale and foreign handles; the sticky error.
     pub fn library(&self, library: Handle) -> DriverResult<Arc<Library>> {
         let library = self.libraries.lookup(library)?;
-        self.sticky.check()?;
+        self.check()?;
         Ok(library)
     }
 
@@ -184,7 +184,7 @@ impl Driver {
     /// `InvalidHandle` for NULL, stale and foreign handles; the sticky error.
     pub fn kernel(&self, kernel: Handle) -> DriverResult<Arc<Kernel>> {
         let kernel = self.kernels.lookup(kernel)?;
-        self.sticky.check()?;
+        self.check()?;
         Ok(kernel)
     }
 

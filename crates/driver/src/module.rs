@@ -117,7 +117,7 @@ impl Driver {
     /// `InvalidHandle` for NULL, stale and foreign handles; the sticky error.
     pub fn module(&self, module: Handle) -> DriverResult<Arc<Module>> {
         let module = self.modules.lookup(module)?;
-        self.sticky.check()?;
+        module.context.check()?;
         Ok(module)
     }
 

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use warploom_exec::stream::{Group, Marker, Stream, StreamKind};
 
 use crate::context::Context;
+use crate::device::DeviceState;
 use crate::driver::Driver;
 use crate::graph::{CaptureSlot, HostWork, Work};
 use crate::handle::Handle;
@@ -80,6 +81,7 @@ pub struct StreamFacts {
 
 /// The streams of one context.
 pub(crate) struct Streams {
+    device: Arc<DeviceState>,
     group: Arc<Group>,
     legacy: Stream,
     /// The legacy stream cannot be captured: its slot stays empty.
@@ -108,13 +110,14 @@ thread_local! {
 }
 
 impl Streams {
-    pub(crate) fn new(driver: &Driver, context: u64) -> Streams {
+    pub(crate) fn new(driver: &Driver, device: &Arc<DeviceState>, context: u64) -> Streams {
         let group = Arc::new(Group::default());
         Streams {
             context,
             legacy_capture: CaptureSlot::new(context, false),
-            legacy: Stream::new(driver.engine(), &group, StreamKind::Legacy, false),
+            legacy: Stream::new(device.engine(), &group, StreamKind::Legacy, false),
             legacy_id: driver.next_id(),
+            device: Arc::clone(device),
             group,
             per_thread: Mutex::default(),
             created: Mutex::default(),
@@ -132,7 +135,7 @@ impl Streams {
         }
         let of_ended = |known: &mut ThreadStream| known.thread.strong_count() == 0 && known.stream.is_idle();
         let ended: Vec<ThreadStream> = streams.extract_if(.., of_ended).collect();
-        let stream = self.new_stream(driver, StreamKind::Blocking, false);
+        let stream = self.new_stream(StreamKind::Blocking, false);
         let id = driver.next_id();
         let capture = CaptureSlot::new(self.context, true);
         streams.push(ThreadStream { thread, id, stream: stream.clone(), capture: Arc::clone(&capture) });
@@ -169,8 +172,8 @@ impl Streams {
         }
     }
 
-    fn new_stream(&self, driver: &Driver, kind: StreamKind, urgent: bool) -> Stream {
-        let stream = Stream::new(driver.engine(), &self.group, kind, urgent);
+    fn new_stream(&self, kind: StreamKind, urgent: bool) -> Stream {
+        let stream = Stream::new(self.device.engine(), &self.group, kind, urgent);
         let mut held_back_by = self.held_back_by.lock();
         held_back_by.retain(|marker| !marker.is_done());
         for marker in held_back_by.iter() {
@@ -216,7 +219,7 @@ impl Driver {
         }
         let kind = if flags & NON_BLOCKING != 0 { StreamKind::NonBlocking } else { StreamKind::Blocking };
         let priority = priority.clamp(PRIORITIES.1, PRIORITIES.0);
-        let stream = context.streams().new_stream(self, kind, priority < 0);
+        let stream = context.streams().new_stream(kind, priority < 0);
         let id = self.next_id();
         let created = self.streams.insert(|handle| CreatedStream {
             handle,
@@ -240,7 +243,7 @@ impl Driver {
         let StreamName::Created(handle) = name else {
             return Err(DriverError::invalid_handle("a default stream cannot be destroyed"));
         };
-        self.sticky.check()?;
+        self.streams.lookup(handle)?.context.check()?;
         let stream = self.streams.remove(handle)?;
         self.abandon_capture(&stream.capture);
         stream.context.streams().created.lock().remove(&handle);
@@ -257,7 +260,7 @@ impl Driver {
         match name {
             StreamName::Created(handle) => {
                 let created = self.streams.lookup(handle)?;
-                self.sticky.check()?;
+                created.context.check()?;
                 Ok(StreamRef {
                     context: Arc::clone(&created.context),
                     stream: created.stream.clone(),
@@ -293,7 +296,7 @@ impl Driver {
         match name {
             StreamName::Created(handle) => {
                 let created = self.streams.lookup(handle)?;
-                self.sticky.check()?;
+                created.context.check()?;
                 Ok(facts(&created.context, created.id, created.flags, created.priority))
             }
             StreamName::Legacy => {
@@ -333,7 +336,7 @@ impl Driver {
         if !stream.stream.has_ended() {
             return Err(DriverError::new(ErrorCode::NotReady, "work of the stream has not ended"));
         }
-        self.sticky.check()
+        stream.context.check()
     }
 
     /// Calls a function of the program when all that is in the stream has ended. It gets the code of the sticky error, if
@@ -344,7 +347,7 @@ impl Driver {
     pub fn call_back(&self, name: StreamName, callback: Box<dyn FnOnce(Option<ErrorCode>) + Send>) -> DriverResult {
         let stream = self.stream(name)?;
         self.refuse_capture(&stream)?;
-        let sticky = Arc::clone(&self.sticky);
+        let sticky = Arc::clone(stream.context.device().sticky());
         stream.stream.callback(Box::new(move |_| callback(sticky.check().err().map(|error| error.code()))));
         Ok(())
     }
@@ -364,7 +367,7 @@ impl Driver {
 
     /// Calls a function of the program when a stream gets there, unless a kernel has faulted.
     pub(crate) fn put_function(&self, function: &HostWork, stream: &Stream) {
-        let (sticky, call) = (Arc::clone(&self.sticky), Arc::clone(&function.call));
+        let (sticky, call) = (Arc::clone(self.state_of(stream).sticky()), Arc::clone(&function.call));
         stream.callback(Box::new(move |_| {
             if sticky.check().is_ok() {
                 call();

@@ -160,7 +160,7 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for stale and foreign handles; the sticky error.
     pub fn texture_view(&self, texture: Handle) -> DriverResult<Option<ResourceView>> {
-        self.sticky.check()?;
+        self.check()?;
         Ok(self.objects.textures.lookup(texture)?.view.clone())
     }
 
@@ -169,7 +169,7 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for stale and foreign handles; the sticky error.
     pub fn texture(&self, texture: Handle) -> DriverResult<(Resource, TextureSettings)> {
-        self.sticky.check()?;
+        self.check()?;
         let texture = self.objects.textures.lookup(texture)?;
         Ok((texture.resource.clone(), texture.settings.clone()))
     }
@@ -207,7 +207,7 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for stale and foreign handles; the sticky error.
     pub fn surface(&self, surface: Handle) -> DriverResult<Resource> {
-        self.sticky.check()?;
+        self.check()?;
         Ok(self.objects.surfaces.lookup(surface)?.resource.clone())
     }
 }

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use criterion::Criterion;
 use warploom_exec::copy::Side;
-use warploom_exec::grid::{Environment, Grid, Launch, WorkerSet};
+use warploom_exec::grid::{Environment, Grid, Launch};
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::memory::{AllocSpec, HostRange, Lanes, Memory, MemoryKind, Options};
 use warploom_exec::output::{Buffered, CStdout};
-use warploom_exec::pool::PoolOptions;
+use warploom_exec::pool::{Pool, PoolOptions};
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind, Weight};
-use warploom_exec::texture::NoObjects;
 
 struct Empty;
 
@@ -68,28 +67,14 @@ fn device(c: &mut Criterion) {
         });
     }
 
-    let engine = Engine::new(PoolOptions::default(), Box::new(|_| {}));
+    let engine = Engine::new(&Pool::new(PoolOptions::default()), Some(0), Box::new(|_| {}));
     let group = Arc::new(Group::default());
     let stream = Stream::new(&engine, &group, StreamKind::Legacy, false);
     let heap = DeviceHeap::new(memory.clone(), 0, 1);
     let output = Arc::new(Buffered::new(1 << 20, CStdout));
     let environment = Arc::new(Environment { memory: memory.clone(), heap, output, clock_khz: 1_000_000 });
     let kernel = Arc::new(Empty);
-    let launch = |ctas: u32| Launch {
-        kernel: kernel.clone(),
-        grid: [ctas, 1, 1],
-        cta: [32, 1, 1],
-        cluster: [1, 1, 1],
-        dynamic_shared: 0,
-        params: Box::new([]),
-        cooperative: None,
-        stack_limit: 1024,
-        variables: Arc::new([]),
-        objects: Arc::new(NoObjects),
-        local: None,
-        workers: WorkerSet::default(),
-        environment: environment.clone(),
-    };
+    let launch = |ctas: u32| Launch::new(kernel.clone(), [ctas, 1, 1], [32, 1, 1], &environment);
     for ctas in [1, 10_000] {
         c.bench_function(&format!("empty kernel of {ctas} CTAs, then synchronise"), |b| {
             b.iter(|| {

@@ -10,8 +10,11 @@ use crate::kernel::{LoadedKernel, Worker};
 use crate::memory::{Memory, Reservation};
 use crate::output::DeviceOutput;
 use crate::overdue::Overdue;
-use crate::texture::Objects;
+use crate::texture::{NoObjects, Objects};
 use crate::workspace::Workspace;
+
+/// Bytes of local memory that call frames of a thread may use in a new context (`CU_LIMIT_STACK_SIZE`), as recorded.
+pub const DEFAULT_STACK: u64 = 1024;
 
 /// What all kernels of a context share.
 pub struct Environment {
@@ -55,6 +58,27 @@ pub struct Launch {
     pub workers: WorkerSet,
     /// What the context lends.
     pub environment: Arc<Environment>,
+}
+
+impl Launch {
+    /// A kernel that needs nothing else: no parameters, variables and dynamic shared memory, with the stack that contexts begin with.
+    pub fn new(kernel: Arc<dyn LoadedKernel>, grid: [u32; 3], cta: [u32; 3], environment: &Arc<Environment>) -> Launch {
+        Launch {
+            kernel,
+            grid,
+            cta,
+            cluster: [1; 3],
+            dynamic_shared: 0,
+            params: Box::default(),
+            cooperative: None,
+            stack_limit: DEFAULT_STACK,
+            variables: Arc::default(),
+            objects: Arc::new(NoObjects),
+            local: None,
+            workers: WorkerSet::default(),
+            environment: Arc::clone(environment),
+        }
+    }
 }
 
 /// The workers that may run a grid: all, or the multiprocessors of a part of the device.

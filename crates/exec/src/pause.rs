@@ -5,23 +5,22 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 
 use crate::memory::Crew;
 use crate::pool::Pool;
-use crate::stream::Engine;
 
-/// With the engine all work ends.
-impl Crew for Weak<Engine> {
+/// With the pool all work ends.
+impl Crew for Weak<Pool> {
     fn threads(&self) -> u32 {
-        self.upgrade().map_or(0, |engine| engine.pool().threads())
+        self.upgrade().map_or(0, |pool| pool.threads())
     }
 
     fn spawn(&self, task: Box<dyn FnOnce() + Send>) {
-        if let Some(engine) = self.upgrade() {
-            engine.pool().spawn(false, task);
+        if let Some(pool) = self.upgrade() {
+            Pool::spawn(&pool, false, task);
         }
     }
 
     fn pause(&self, action: &mut dyn FnMut()) {
         match self.upgrade() {
-            Some(engine) => engine.pool().pause(action),
+            Some(pool) => Pool::pause(&pool, action),
             None => action(),
         }
     }

@@ -75,6 +75,8 @@ pub struct Pool {
 pub(crate) struct Shared {
     options: PoolOptions,
     pub(crate) started: AtomicBool,
+    /// The process ends: nothing is to be started any more.
+    closed: AtomicBool,
     /// Not one worker could start.
     alone: AtomicBool,
     /// How many workers there are, once they have started.
@@ -129,11 +131,12 @@ impl RunningGrid {
 
 impl Pool {
     /// A pool without threads yet.
-    pub fn new(options: PoolOptions) -> Pool {
-        Pool {
+    pub fn new(options: PoolOptions) -> Arc<Pool> {
+        Arc::new(Pool {
             shared: Arc::new(Shared {
                 options,
                 started: AtomicBool::new(false),
+                closed: AtomicBool::new(false),
                 alone: AtomicBool::new(false),
                 workers: OnceLock::new(),
                 pausing: Mutex::default(),
@@ -143,7 +146,7 @@ impl Pool {
                 work: Signal::default(),
                 helpers: Mutex::default(),
             }),
-        }
+        })
     }
 
     /// How many workers there are, or will be: the device's multiprocessors. At least 1.
@@ -151,8 +154,8 @@ impl Pool {
         self.shared.options.threads.max(1)
     }
 
-    /// Starts a grid. `done` is called once, on any thread, with the first fault if there was one.
-    pub fn launch(&self, mut launch: Launch, urgent: bool, done: Done) -> RunningGrid {
+    /// Starts a grid, in a stream of this device. `done` is called once, on any thread, with the first fault if there was one.
+    pub fn launch(&self, mut launch: Launch, device: Option<u32>, urgent: bool, done: Done) -> RunningGrid {
         let shared = &self.shared;
         let threads = self.threads();
         let overdue = Overdue::new(shared.options.report_stalled, shared.options.launch_timeout);
@@ -163,7 +166,7 @@ impl Pool {
         let grid = Grid::new(launch, threads, urgent, shared.watch.clone(), overdue);
         let units = u32::try_from(grid.units()).unwrap_or(u32::MAX);
         assert!(units != 0, "a grid has CTAs");
-        let run = Arc::new(Run::new(grid, threads, shared.options.report.clone(), done));
+        let run = Arc::new(Run::new(grid, device, threads, shared.options.report.clone(), done));
         {
             let mut queue = shared.queue();
             queue.list(&run);
@@ -182,6 +185,11 @@ impl Pool {
     /// Calls `then` on a worker once `condition` is true; it is looked at again and again, by one thread at a time.
     pub fn when(&self, condition: Box<dyn FnMut() -> bool + Send>, then: Box<dyn FnOnce() + Send>) {
         self.enqueue(Entry::Condition(condition, then), false);
+    }
+
+    /// Whether the process ends.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.shared.closed.load(Ordering::SeqCst)
     }
 
     /// Whether nothing waits for a worker.
@@ -275,20 +283,19 @@ impl Pool {
         shared.helpers().push(worker);
     }
 
-    /// Ends all grids in flight early, with this fault for those that have none.
-    pub(crate) fn cancel_all(&self, fault: &Arc<Fault>) {
+    /// Ends all grids of a device's streams early that are in flight, with this fault for those that have none.
+    pub(crate) fn cancel_all_of(&self, device: Option<u32>, fault: &Arc<Fault>) {
         let runs = self.shared.queue().runs().to_vec();
-        for run in runs {
+        for run in runs.iter().filter(|run| run.device == device) {
             run.cancel(Some(fault.clone()));
         }
     }
-}
 
-impl Pool {
-    /// Ends all grids in flight and waits until no other thread runs one, or a task, for `limit` at most. For the end of the process,
-    /// when what they use goes away.
-    pub(crate) fn close(&self, limit: Duration) {
+    /// Ends all grids in flight and waits until no other thread runs one, or a task, for `limit` at most. What streams hold, callbacks too, is
+    /// dropped. For the end of the process, when what they use goes away.
+    pub fn close(&self, limit: Duration) {
         let shared = &self.shared;
+        shared.closed.store(true, Ordering::SeqCst);
         if shared.started.load(Ordering::Acquire) && !shared.alone.load(Ordering::Acquire) {
             shared.watch.close(RUNS.get(), limit);
         }

@@ -31,6 +31,8 @@ pub(crate) type Done = Box<dyn FnOnce(Option<Arc<Fault>>) + Send>;
 
 pub(crate) struct Run {
     pub(crate) grid: Grid,
+    /// The device whose stream it is in.
+    pub(crate) device: Option<u32>,
     units: u64,
     /// Claims that the units which are left should make, if they were all of the same size.
     claims: u64,
@@ -171,12 +173,13 @@ pub(crate) enum Stay {
 }
 
 impl Run {
-    pub(crate) fn new(grid: Grid, workers: u32, report: Report, done: Done) -> Run {
+    pub(crate) fn new(grid: Grid, device: Option<u32>, workers: u32, report: Report, done: Done) -> Run {
         let units = grid.units();
         let workers = u64::from(grid.launch.workers.count(workers).max(1));
         let cooperative = grid.launch.cooperative.is_some();
         let resident = workers * RESIDENT_PER_WORKER * u64::from(grid.parts);
         Run {
+            device,
             units,
             claims: if cooperative { u64::MAX } else { 4 * workers },
             most_resident: if cooperative { u64::MAX } else { resident },

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use crate::callback::CallbackThreads;
 use crate::fault::{Fault, FaultKind};
 use crate::grid::Launch;
-use crate::pool::{Pool, PoolOptions, RunningGrid, is_worker};
+use crate::pool::{Pool, RunningGrid, is_worker};
 use crate::run::panic_text;
 use crate::signal::{Signal, spin_until};
 
@@ -29,24 +29,24 @@ pub use group::Group;
 /// How long a synchronising thread looks for the end before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
 
-/// Runs all streams of a process.
+/// Runs the streams of one device, or those that are no device's: a fault ends the work of all of them, and of no others. Engines share a pool.
 pub struct Engine {
-    pool: Pool,
+    pool: Arc<Pool>,
+    device: Option<u32>,
     callbacks: CallbackThreads,
     fault: OnceLock<Arc<Fault>>,
-    closed: AtomicBool,
     on_fault: Box<dyn Fn(&Fault) + Send + Sync>,
 }
 
 impl Engine {
-    /// An engine without threads yet. `on_fault` is called once, with the first fault of a kernel, before anybody who
+    /// An engine for the streams of the device with this ordinal. `on_fault` is called once, with the first fault of a kernel, before anybody who
     /// waits for that kernel is woken.
-    pub fn new(options: PoolOptions, on_fault: Box<dyn Fn(&Fault) + Send + Sync>) -> Arc<Engine> {
+    pub fn new(pool: &Arc<Pool>, device: Option<u32>, on_fault: Box<dyn Fn(&Fault) + Send + Sync>) -> Arc<Engine> {
         Arc::new(Engine {
-            pool: Pool::new(options),
+            pool: Arc::clone(pool),
+            device,
             callbacks: CallbackThreads::default(),
             fault: OnceLock::new(),
-            closed: AtomicBool::new(false),
             on_fault,
         })
     }
@@ -56,7 +56,7 @@ impl Engine {
         &self.pool
     }
 
-    /// The fault that ended all work of the process, if there was one. From then on operations are dropped, and only
+    /// The fault that ended all work of its streams, if there was one. From then on operations are dropped, and only
     /// callbacks still run.
     pub fn fault(&self) -> Option<&Arc<Fault>> {
         self.fault.get()
@@ -66,13 +66,6 @@ impl Engine {
     fn guard<R>(&self, what: &str, part: impl FnOnce() -> R) -> Option<R> {
         let result = catch_unwind(AssertUnwindSafe(part));
         result.map_err(|panic| self.fail(Arc::new(Fault::new(FaultKind::Internal(panic_text(&*panic)), what)))).ok()
-    }
-
-    /// Ends all work at the end of the process, and waits until nothing of it runs on another thread, for `limit` at most. What is
-    /// queued, callbacks too, is dropped.
-    pub fn close(&self, limit: Duration) {
-        self.closed.store(true, Ordering::SeqCst);
-        self.pool.close(limit);
     }
 
     /// Ends all work as a fault of a kernel does.
@@ -86,7 +79,7 @@ impl Engine {
         });
         if is_first {
             // Other kernels may wait for what the faulted one will never write.
-            self.pool.cancel_all(&fault);
+            self.pool.cancel_all_of(self.device, &fault);
         }
     }
 }
@@ -197,9 +190,19 @@ impl Stream {
         Stream { shared }
     }
 
+    /// A new stream of the same device, ordered with no other.
+    pub fn new_beside(&self) -> Stream {
+        Stream::new(&self.shared.engine, &Arc::new(Group::default()), StreamKind::NonBlocking, false)
+    }
+
     /// A number that no other stream has while this one is there.
     pub fn identity(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()
+    }
+
+    /// The device that it is a stream of, if it is one's.
+    pub fn device(&self) -> Option<u32> {
+        self.shared.engine.device
     }
 
     /// How it orders itself.
@@ -390,7 +393,7 @@ impl Shared {
                 mark.reach();
                 true
             }
-            _ if engine.closed.load(Ordering::SeqCst) => true,
+            _ if engine.pool.is_closed() => true,
             Operation::Callback(callback) => {
                 let stream = self.clone();
                 engine.callbacks.run(Box::new(move || {
@@ -415,14 +418,14 @@ impl Shared {
                 let grid = {
                     // Under the lock, so that the end of the grid finds it entered.
                     let mut state = self.state();
-                    let grid = engine.pool.launch(launch, self.urgent, done);
+                    let grid = engine.pool.launch(launch, engine.device, self.urgent, done);
                     state.grid = Some(grid.clone());
                     grid
                 };
                 // Either may have come after the look above, and not have seen this grid.
                 if let Some(fault) = engine.fault.get() {
                     grid.cancel(Some(fault));
-                } else if engine.closed.load(Ordering::SeqCst) {
+                } else if engine.pool.is_closed() {
                     grid.cancel(None);
                 }
                 false

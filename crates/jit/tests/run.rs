@@ -6,14 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warploom_exec::fault::{FaultKind, Refusal};
-use warploom_exec::grid::{Environment, Grid, Launch, WorkerSet};
+use warploom_exec::grid::{Environment, Grid, Launch};
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options as MemoryOptions};
 use warploom_exec::output::{Buffered, CStdout};
-use warploom_exec::pool::PoolOptions;
+use warploom_exec::pool::{Pool, PoolOptions};
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
-use warploom_exec::texture::NoObjects;
 use warploom_jit::{Mode, Target, tiered};
 use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, load};
@@ -60,7 +59,7 @@ impl Device {
             launch_timeout: None,
             report: Arc::new(|text| panic!("unexpected report: {text}")),
         };
-        let engine = Engine::new(options, Box::new(|_| {}));
+        let engine = Engine::new(&Pool::new(options), Some(0), Box::new(|_| {}));
         let stream = Stream::new(&engine, &Arc::new(Group::default()), StreamKind::NonBlocking, false);
         Device { environment, engine, stream, target }
     }
@@ -96,21 +95,7 @@ impl Device {
             buffer.resize(offset as usize, 0);
             buffer.extend_from_slice(value);
         }
-        self.stream.launch(Launch {
-            kernel,
-            grid,
-            cta,
-            cluster: [1, 1, 1],
-            dynamic_shared: 0,
-            params: buffer.into(),
-            cooperative: None,
-            stack_limit: 1024,
-            variables: Arc::new([]),
-            workers: WorkerSet::default(),
-            objects: Arc::new(NoObjects),
-            local: None,
-            environment: self.environment.clone(),
-        });
+        self.stream.launch(Launch { params: buffer.into(), ..Launch::new(kernel, grid, cta, &self.environment) });
         self.stream.synchronize();
     }
 }

@@ -23,7 +23,7 @@ impl Driver {
     pub fn create_context(&self, flags: u32, ordinal: i32) -> DriverResult<Arc<Context>> {
         let device = self.device(ordinal)?;
         let flags = check_flags(flags)?;
-        self.sticky.check()?;
+        device.state().check()?;
         let context = self.contexts.insert(|handle| self.new_context(handle, device, flags, false))?;
         self.enter(Arc::clone(&context));
         Ok(context)
@@ -42,7 +42,8 @@ impl Driver {
             destroyed: AtomicBool::new(false),
             additions: RwLock::default(),
             limits: Mutex::new(Limits::new(shared_size)),
-            streams: Streams::new(self, id),
+            streams: Streams::new(self, device.state(), id),
+            device: Arc::clone(device.state()),
             environment: Arc::new(Environment {
                 memory: Arc::clone(self.memory()),
                 heap: DeviceHeap::new(Arc::clone(self.memory()), device.ordinal(), id),
@@ -103,7 +104,7 @@ impl Driver {
         if !context.streams().are_idle() {
             context.streams().synchronize();
         }
-        self.sticky.check()
+        context.check()
     }
 
     /// Waits until nobody can use an allocation any more: the context that it belongs to and the calling thread's.

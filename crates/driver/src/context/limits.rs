@@ -1,6 +1,7 @@
 //! Limits of a context (`CUlimit`).
 use crate::driver::OUTPUT_BUFFER;
 use crate::{DriverError, DriverResult, ErrorCode};
+use warploom_exec::grid::DEFAULT_STACK;
 use warploom_exec::heap::DEFAULT_LIMIT;
 
 /// What can be limited, by its number in `CUlimit`.
@@ -73,7 +74,7 @@ impl Limits {
     /// The defaults on a device whose CTAs can have `shared_size` bytes of shared memory.
     pub(super) fn new(shared_size: u64) -> Limits {
         Limits {
-            stack_size: 1024,
+            stack_size: DEFAULT_STACK,
             printf_fifo_size: OUTPUT_BUFFER as u64,
             malloc_heap_size: DEFAULT_LIMIT,
             pending_launches: 2048,

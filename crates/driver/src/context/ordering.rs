@@ -36,7 +36,7 @@ impl Driver {
         }
         // A stream of its own comes after all others.
         let streams = context.streams();
-        let last = Stream::new(self.engine(), streams.group(), StreamKind::NonBlocking, false);
+        let last = Stream::new(context.device().engine(), streams.group(), StreamKind::NonBlocking, false);
         for stream in streams.busy() {
             last.wait_for(&stream.record());
         }

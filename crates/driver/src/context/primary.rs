@@ -29,7 +29,7 @@ impl Driver {
     /// `InvalidDevice`, and the sticky error.
     pub fn retain_primary(&self, ordinal: i32) -> DriverResult<Arc<Context>> {
         let device = self.device(ordinal)?;
-        self.sticky.check()?;
+        device.state().check()?;
         let mut primary = device.primary.lock();
         let handle = device.primary_handle();
         let context = match self.contexts.get(handle) {

@@ -71,7 +71,7 @@ impl Driver {
     #[inline]
     pub fn current(&self) -> DriverResult<Arc<Context>> {
         let context = self.current_unless_destroyed()?;
-        self.sticky.check()?;
+        context.check()?;
         Ok(context)
     }
 

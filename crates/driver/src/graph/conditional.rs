@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use warploom_exec::grid::Launch;
 use warploom_exec::memory::{AllocError, AllocSpec, Memory, MemoryKind, Order};
-use warploom_exec::stream::{Engine, Group, Marker, Stream, StreamKind, Weight};
+use warploom_exec::stream::{Marker, Stream};
 
 use super::plan::{Plan, Step};
 use super::{Driver, DriverError, DriverResult, Graph, Handle, Work};
@@ -116,25 +116,23 @@ enum Prepared {
 
 /// A conditional node that is ready to run.
 pub(super) struct Choice {
-    engine: Arc<Engine>,
     memory: Arc<Memory>,
-    sticky: Arc<Sticky>,
     condition: Arc<Condition>,
     kind: ConditionalKind,
     bodies: Vec<Vec<Prepared>>,
 }
 
 impl Choice {
-    /// Puts the node into a stream, which goes on when the last graph has ended.
-    pub(super) fn put(self: &Arc<Self>, stream: &Stream) {
-        let choice = Arc::clone(self);
-        let inner = Stream::new(&self.engine, &Arc::new(Group::default()), StreamKind::NonBlocking, false);
+    /// Puts the node into a stream, which goes on when the last graph has ended. `sticky` is that of the stream's device.
+    pub(super) fn put(self: &Arc<Self>, stream: &Stream, sticky: &Arc<Sticky>) {
+        let (choice, sticky) = (Arc::clone(self), Arc::clone(sticky));
+        let inner = stream.new_beside();
         let mut running: Option<Marker> = None;
-        stream.wait_until(move || choice.go_on(&inner, &mut running));
+        stream.wait_until(move || choice.go_on(&inner, &sticky, &mut running));
     }
 
     /// Starts the next graph if none runs; true when there is nothing left to do.
-    fn go_on(&self, inner: &Stream, running: &mut Option<Marker>) -> bool {
+    fn go_on(&self, inner: &Stream, sticky: &Arc<Sticky>, running: &mut Option<Marker>) -> bool {
         loop {
             if let Some(marker) = running {
                 if !marker.is_done() {
@@ -152,29 +150,22 @@ impl Choice {
                 (ConditionalKind::Switch, value) => self.bodies.get(value as usize),
             };
             let Some(body) = body else { return true };
-            if self.sticky.check().is_err() {
+            if sticky.check().is_err() {
                 return true;
             }
             for work in body {
-                self.start(work, inner);
+                self.start(work, inner, sticky);
             }
             *running = Some(inner.record());
         }
     }
 
-    fn start(&self, work: &Prepared, stream: &Stream) {
-        let (memory, sticky) = (Arc::clone(&self.memory), Arc::clone(&self.sticky));
+    fn start(&self, work: &Prepared, stream: &Stream, sticky: &Arc<Sticky>) {
         match work {
             Prepared::Launch(launch) => stream.launch(launch.clone()),
-            Prepared::Copy(checked) => {
-                let checked = *checked;
-                stream.run(checked.weight(), move || checked.run(&memory, &sticky));
-            }
-            Prepared::Fill(fill, extent) => {
-                let fill = *fill;
-                stream.run(Fill2d::weight(*extent), move || fill.run(&memory, &sticky));
-            }
-            Prepared::Choice(choice) => choice.put(stream),
+            Prepared::Copy(checked) => checked.put(&self.memory, sticky, stream),
+            Prepared::Fill(fill, extent) => fill.put(*extent, &self.memory, sticky, stream),
+            Prepared::Choice(choice) => choice.put(stream, sticky),
         }
     }
 }
@@ -268,9 +259,7 @@ impl Driver {
             enabled.filter_map(|step| self.prepare(step).transpose()).collect()
         };
         Ok(Arc::new(Choice {
-            engine: Arc::clone(self.engine()),
             memory: Arc::clone(self.memory()),
-            sticky: Arc::clone(&self.sticky),
             condition: Arc::clone(&work.condition),
             kind: work.kind,
             bodies: bodies.iter().map(body).collect::<DriverResult<_>>()?,

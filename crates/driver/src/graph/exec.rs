@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use warploom_exec::stream::{Group, Marker, Stream, StreamKind, Weight};
+use warploom_exec::stream::{Marker, Stream, Weight};
 
 use super::conditional::{Condition, conditions};
 use super::memory::MemoryEffects;
@@ -192,10 +192,6 @@ impl Driver {
         objects.release_after(self, &stream);
     }
 
-    pub(crate) fn internal_stream(&self) -> Stream {
-        Stream::new(self.engine(), &Arc::new(Group::default()), StreamKind::NonBlocking, false)
-    }
-
     /// Prepares an instance for launches in a stream: all that there is to prepare was done before.
     ///
     /// # Errors
@@ -225,8 +221,10 @@ impl Driver {
         // From here on nothing fails: a launch is put in as a whole.
         let stream = &stream.stream;
         let ExecState { plan, conditions, lanes, last, .. } = &mut *state;
+        // A fault ends what else the launch does: all of it is in streams of one device.
+        lanes.retain(|lane| lane.device() == stream.device());
         while lanes.len() + 1 < plan.lanes {
-            lanes.push(self.internal_stream());
+            lanes.push(self.state_of(stream).new_stream());
         }
         if let Some(last) = last {
             stream.wait_for(last);

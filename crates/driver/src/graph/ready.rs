@@ -76,10 +76,9 @@ impl Driver {
                 stream.launch(launch);
             }
             Ready::Copy(checked) => {
-                let (checked, memory, sticky) = (*checked, Arc::clone(self.memory()), Arc::clone(&self.sticky));
-                stream.run(checked.weight(), move || checked.run(&memory, &sticky));
+                checked.put(self.memory(), self.state_of(stream).sticky(), stream);
             }
-            Ready::Fill(fill, extent) => self.put_fill(fill, *extent, stream),
+            Ready::Fill(fill, extent) => fill.put(*extent, self.memory(), self.state_of(stream).sticky(), stream),
             Ready::Host(host) => self.put_function(host, stream),
             Ready::Wait(event) => {
                 if let Some(marker) = event.marker() {
@@ -92,7 +91,7 @@ impl Driver {
                     self.put_operation(operation, stream);
                 }
             }
-            Ready::Choice(choice) => choice.put(stream),
+            Ready::Choice(choice) => choice.put(stream, self.state_of(stream).sticky()),
         }
     }
 }

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use warploom_exec::stream::{Group, Stream, StreamKind};
+use warploom_exec::stream::Stream;
 
 use super::{Driver, DriverError, DriverResult, Handle};
 
@@ -113,8 +113,7 @@ impl Driver {
         if let Some(destroy) = object.take(count) {
             // The last reference is gone: nobody finds the object any more.
             let _ = self.user_objects.remove(object.handle);
-            let stream = Stream::new(self.engine(), &Arc::new(Group::default()), StreamKind::NonBlocking, false);
-            stream.callback(Box::new(move |_| destroy()));
+            self.internal_stream().callback(Box::new(move |_| destroy()));
         }
     }
 

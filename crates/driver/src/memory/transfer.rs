@@ -97,12 +97,13 @@ pub struct Fill2d {
 }
 
 impl Fill2d {
-    /// How long a set of `extent` bytes takes, which decides where it is done.
-    pub(crate) fn weight(extent: u64) -> Weight {
-        weight(extent)
+    /// Puts a set that was checked, of `extent` bytes, into a stream; a fault of it stays with the stream's device.
+    pub(crate) fn put(self, extent: u64, memory: &Arc<Memory>, sticky: &Arc<Sticky>, stream: &Stream) {
+        let (memory, sticky) = (Arc::clone(memory), Arc::clone(sticky));
+        stream.run(weight(extent), move || self.run(&memory, &sticky));
     }
 
-    pub(crate) fn run(&self, memory: &Memory, sticky: &Sticky) {
+    fn run(&self, memory: &Memory, sticky: &Sticky) {
         for y in 0..self.height {
             if let Err(fault) = memory.fill(self.address + y * self.pitch, self.element, self.value, self.width) {
                 sticky.set_late("a set", &fault);
@@ -150,9 +151,14 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
-    /// How long it takes, which decides where it is done.
-    pub(crate) fn weight(&self) -> Weight {
-        weight(self.size.width * self.size.height * self.size.depth)
+    /// Puts it into a stream; a fault of it stays with the stream's device.
+    pub(crate) fn put(self, memory: &Arc<Memory>, sticky: &Arc<Sticky>, stream: &Stream) {
+        let (memory, sticky) = (Arc::clone(memory), Arc::clone(sticky));
+        stream.run(weight(self.bytes()), move || self.run(&memory, &sticky));
+    }
+
+    fn bytes(&self) -> u64 {
+        self.size.width * self.size.height * self.size.depth
     }
 
     /// Whether one side is host memory that is not pinned.
@@ -160,7 +166,7 @@ impl Checked {
         self.src.pageable || self.dst.pageable
     }
 
-    pub(crate) fn run(&self, memory: &Memory, sticky: &Sticky) {
+    fn run(&self, memory: &Memory, sticky: &Sticky) {
         let Box3 { mut width, mut height, mut depth } = self.size;
         // What has no gaps on either side is one row.
         if self.dst.pitch == width && self.src.pitch == width {
@@ -212,8 +218,8 @@ impl Driver {
         if !stream.stream.is_idle() {
             self.finish(&stream)?;
         }
-        checked.run(self.memory(), &self.sticky);
-        self.sticky.check()
+        checked.run(self.memory(), stream.context.device().sticky());
+        stream.context.check()
     }
 
     /// Puts a copy into a stream. Host memory that is not pinned has been read or written when the call comes back: what is
@@ -250,37 +256,37 @@ impl Driver {
             let work = CopyWork::new(transfer.clone(), checked);
             return self.capture(&capture, stream, Work::Copy(Arc::new(work))).map(|_| ());
         }
-        let bytes = transfer.size.width * transfer.size.height * transfer.size.depth;
-        let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(&self.sticky));
+        let (memory, sticky) = (self.memory(), stream.context.device().sticky());
         if checked.dst.pageable {
             if !stream.stream.is_idle() {
                 self.finish(stream)?;
             }
-            checked.run(&memory, &sticky);
+            checked.run(memory, sticky);
             return sticky.check();
         }
         let source_is_now = order == SourceOrder::DuringCall || checked.src.pageable;
         if source_is_now && stream.stream.is_idle() {
-            checked.run(&memory, &sticky);
+            checked.run(memory, sticky);
             return sticky.check();
         }
         if source_is_now {
-            let waiting = self.stage(&checked, bytes)?;
+            let waiting = self.stage(&checked, sticky)?;
             let copy::Side::Device(staged) = waiting.src.base else { return Ok(()) };
-            stream.stream.run(weight(bytes), move || {
+            let (memory, sticky) = (Arc::clone(memory), Arc::clone(sticky));
+            stream.stream.run(weight(waiting.bytes()), move || {
                 waiting.run(&memory, &sticky);
                 // Nobody else knows the address.
                 let _ = memory.free(staged);
             });
             return Ok(());
         }
-        stream.stream.run(weight(bytes), move || checked.run(&memory, &sticky));
+        checked.put(memory, sticky, &stream.stream);
         Ok(())
     }
 
     /// Reads the source of a copy now; what is left to copy.
-    fn stage(&self, checked: &Checked, bytes: u64) -> DriverResult<Checked> {
-        let kind = MemoryKind::Internal;
+    fn stage(&self, checked: &Checked, sticky: &Sticky) -> DriverResult<Checked> {
+        let (bytes, kind) = (checked.bytes(), MemoryKind::Internal);
         let spec = AllocSpec { size: bytes, kind, device: 0, owner: 0, tag: 0, origin: "an asynchronous copy" };
         let room = self.memory().alloc(spec).map_err(|_| {
             let reason =
@@ -290,7 +296,7 @@ impl Driver {
         let Box3 { width, height, .. } = checked.size;
         let base = copy::Side::Device(room.base);
         let staged = Rows { base, pitch: width, slice: width * height, pageable: false };
-        Checked { dst: staged, src: checked.src, size: checked.size }.run(self.memory(), &self.sticky);
+        Checked { dst: staged, src: checked.src, size: checked.size }.run(self.memory(), sticky);
         Ok(Checked { dst: checked.dst, src: staged, size: checked.size })
     }
 
@@ -308,13 +314,13 @@ impl Driver {
             if !stream.stream.is_idle() {
                 self.finish(&stream)?;
             }
-            fill.run(self.memory(), &self.sticky);
-            return self.sticky.check();
+            fill.run(self.memory(), stream.context.device().sticky());
+            return stream.context.check();
         }
         match capture {
             Some(capture) => self.capture(&capture, &stream, Work::Fill(*fill)).map(|_| ()),
             None => {
-                self.put_fill(fill, extent, &stream.stream);
+                fill.put(extent, self.memory(), stream.context.device().sticky(), &stream.stream);
                 Ok(())
             }
         }
@@ -349,16 +355,10 @@ impl Driver {
         Ok(Some(extent))
     }
 
-    /// Puts a set that was checked into a stream.
-    pub(crate) fn put_fill(&self, fill: &Fill2d, extent: u64, stream: &Stream) {
-        let (memory, sticky, fill) = (Arc::clone(self.memory()), Arc::clone(&self.sticky), *fill);
-        stream.run(weight(extent), move || fill.run(&memory, &sticky));
-    }
-
     /// Waits for a stream, and what that must come after.
     pub(crate) fn finish(&self, stream: &StreamRef) -> DriverResult {
         stream.stream.synchronize();
-        self.sticky.check()
+        stream.context.check()
     }
 
     pub(crate) fn check_transfer(&self, transfer: &Transfer, callers: CallersMemory) -> DriverResult<Option<Checked>> {

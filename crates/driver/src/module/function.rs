@@ -251,7 +251,7 @@ impl Driver {
     #[inline]
     pub fn function(&self, function: Handle) -> DriverResult<Arc<Function>> {
         let function = self.functions.lookup(function)?;
-        self.sticky.check()?;
+        function.module().context().check()?;
         Ok(function)
     }
 

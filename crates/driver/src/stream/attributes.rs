@@ -73,7 +73,7 @@ impl Driver {
     /// As [`Driver::stream_attribute`].
     pub fn set_stream_attribute(&self, name: StreamName, attribute: u32, value: AttributeValue) -> DriverResult {
         check(attribute)?;
-        self.sticky.check()?;
+        self.check()?;
         self.with_attributes(name, |attributes| {
             attributes.insert(attribute, value);
         })
@@ -84,7 +84,7 @@ impl Driver {
     /// # Errors
     /// As [`Driver::stream`].
     pub fn copy_stream_attributes(&self, to: StreamName, from: StreamName) -> DriverResult {
-        self.sticky.check()?;
+        self.check()?;
         let priority = self.stream_attribute(from, PRIORITY)?;
         let mut copied = self.with_attributes(from, |attributes| attributes.clone())?;
         copied.insert(PRIORITY, priority);

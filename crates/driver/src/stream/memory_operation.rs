@@ -143,7 +143,7 @@ impl Driver {
     }
 
     fn put_write<T: Value>(&self, stream: &Stream, address: u64, value: T) {
-        let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(&self.sticky));
+        let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(self.state_of(stream).sticky()));
         stream.run(Weight::Light, move || {
             if let Err(fault) = memory.view().store_atomic(address, value, Order::Release) {
                 sticky.set_late("a write of a value by a stream", &fault);
@@ -152,7 +152,7 @@ impl Driver {
     }
 
     fn put_wait<T: Value>(&self, stream: &Stream, address: u64, value: T, when: WaitCondition) {
-        let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(&self.sticky));
+        let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(self.state_of(stream).sticky()));
         stream.wait_until(move || match memory.view().load_atomic::<T>(address, Order::Acquire) {
             Ok(now) => now.holds(when, value),
             Err(fault) => {

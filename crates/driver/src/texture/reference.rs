@@ -202,7 +202,7 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for NULL, stale and foreign handles; the sticky error.
     pub fn texture_reference(&self, reference: Handle) -> DriverResult<Arc<TextureReference>> {
-        self.sticky.check()?;
+        self.check()?;
         self.objects.texture_references.lookup(reference)
     }
 
@@ -280,7 +280,7 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for stale and foreign handles; `InvalidHandle` for a stale array; the sticky error.
     pub fn bind_surface_reference(&self, reference: Handle, array: Handle) -> DriverResult {
-        self.sticky.check()?;
+        self.check()?;
         let reference = self.objects.surface_references.lookup(reference)?;
         let texels = self.texels_of(&Resource::Array(array))?;
         *reference.array.lock() = Some((array, Arc::new(texels)));
@@ -292,7 +292,7 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for stale and foreign handles, and without an array; the sticky error.
     pub fn surface_reference_array(&self, reference: Handle) -> DriverResult<Handle> {
-        self.sticky.check()?;
+        self.check()?;
         let reference = self.objects.surface_references.lookup(reference)?;
         let array = reference.array.lock().as_ref().map(|(array, _)| *array);
         array.ok_or_else(|| DriverError::invalid_value("the surface reference is not bound"))

@@ -8,7 +8,7 @@ use crate::toy::{Toy, engine, engine_with, environment, launch, stream};
 use warploom_exec::fault::{FaultKind, Trap};
 use warploom_exec::grid::Poll;
 use warploom_exec::kernel::CtaExit;
-use warploom_exec::pool::PoolOptions;
+use warploom_exec::pool::{Pool, PoolOptions};
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
 use warploom_exec::workspace::Workspace;
 
@@ -250,7 +250,7 @@ fn a_grid_that_does_not_move_is_reported_and_ended() {
         launch_timeout: Some(Duration::from_millis(200)),
         report: Arc::new(move |text| told.lock().unwrap().push(text.to_owned())),
     };
-    let engine = Engine::new(options, Box::new(|_| {}));
+    let engine = Engine::new(&Pool::new(options), Some(0), Box::new(|_| {}));
     let (stream, environment) = (stream(&engine), environment());
     stream.launch(launch(Toy::new(|_, _, _| CtaExit::Yielded { progressed: false }), 6, &environment));
     stream.synchronize();
@@ -267,7 +267,7 @@ fn a_grid_that_does_not_move_is_reported_and_ended() {
 #[test]
 fn a_kernel_that_never_yields_ends_at_its_limit() {
     let options = PoolOptions { threads: 1, launch_timeout: Some(Duration::from_millis(30)), ..PoolOptions::default() };
-    let engine = Engine::new(options, Box::new(|_| {}));
+    let engine = Engine::new(&Pool::new(options), Some(0), Box::new(|_| {}));
     let (stream, environment) = (stream(&engine), environment());
     let kernel = Toy::new(|grid, _, worker| {
         while grid.poll(worker) != Poll::Cancel {

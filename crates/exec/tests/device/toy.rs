@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warploom_exec::fault::Fault;
-use warploom_exec::grid::{Environment, Grid, Launch, WorkerSet};
+use warploom_exec::grid::{Environment, Grid, Launch};
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::memory::{Memory, Options};
 use warploom_exec::output::{Buffered, CStdout};
-use warploom_exec::pool::PoolOptions;
+use warploom_exec::pool::{Pool, PoolOptions};
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
-use warploom_exec::texture::NoObjects;
 
 type Body = dyn Fn(&Grid, &mut Cta, &mut Worker) -> CtaExit + Send + Sync;
 
@@ -56,21 +55,7 @@ pub(crate) fn environment() -> Arc<Environment> {
 }
 
 pub(crate) fn launch(kernel: Arc<dyn LoadedKernel>, ctas: u32, environment: &Arc<Environment>) -> Launch {
-    Launch {
-        kernel,
-        grid: [ctas, 1, 1],
-        cta: [32, 1, 1],
-        cluster: [1, 1, 1],
-        dynamic_shared: 0,
-        params: Box::new([]),
-        cooperative: None,
-        stack_limit: 1024,
-        variables: Arc::new([]),
-        objects: Arc::new(NoObjects),
-        local: None,
-        workers: WorkerSet::default(),
-        environment: environment.clone(),
-    }
+    Launch::new(kernel, [ctas, 1, 1], [32, 1, 1], environment)
 }
 
 pub(crate) fn engine(threads: u32) -> Arc<Engine> {
@@ -84,7 +69,7 @@ pub(crate) fn engine_with(threads: u32, on_fault: impl Fn(&Fault) + Send + Sync 
         launch_timeout: None,
         report: Arc::new(|text| panic!("unexpected report: {text}")),
     };
-    Engine::new(options, Box::new(on_fault))
+    Engine::new(&Pool::new(options), Some(0), Box::new(on_fault))
 }
 
 /// A non-blocking stream of a group of its own.

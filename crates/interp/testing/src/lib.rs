@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
 use warploom_exec::fault::Fault;
-use warploom_exec::grid::{Environment, Launch, WorkerSet};
+use warploom_exec::grid::{Environment, Launch};
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::kernel::LoadedKernel;
 use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options};
@@ -34,7 +34,7 @@ pub struct Device {
     environment: Arc<Environment>,
     objects: Arc<dyn Objects>,
     printed: Arc<Printed>,
-    pool: Pool,
+    pool: Arc<Pool>,
 }
 
 /// How fast the device's clock counts.
@@ -207,21 +207,15 @@ impl Device {
     pub fn launch(&self, kernel: &Kernel, shape: Shape, params: &[u64]) -> Result<(), Arc<Fault>> {
         let (send, receive) = channel();
         let launch = Launch {
-            kernel: kernel.loaded.clone(),
             variables: kernel.variables.clone(),
             objects: self.objects.clone(),
-            local: None,
-            workers: WorkerSet::default(),
-            grid: shape.grid,
-            cta: shape.cta,
-            cluster: [1, 1, 1],
             dynamic_shared: shape.dynamic_shared,
             params: params.iter().flat_map(|value| value.to_le_bytes()).collect(),
             cooperative: shape.cooperative.then(|| Workspace::new(&self.memory, 0).unwrap()),
             stack_limit: shape.stack_limit,
-            environment: self.environment.clone(),
+            ..Launch::new(kernel.loaded.clone(), shape.grid, shape.cta, &self.environment)
         };
-        self.pool.launch(launch, false, Box::new(move |fault| send.send(fault).unwrap()));
+        self.pool.launch(launch, None, false, Box::new(move |fault| send.send(fault).unwrap()));
         match receive.recv().unwrap() {
             None => Ok(()),
             Some(fault) => Err(fault),

@@ -85,7 +85,7 @@ impl Driver {
                     }
                     let Some(stream) = self.frees.stream() else { return Err(error) };
                     stream.synchronize();
-                    self.sticky.check()?;
+                    self.state_of(&stream).check()?;
                 }
                 answer => return answer,
             }
