@@ -1,28 +1,26 @@
 //! One grid in flight: which CTAs have been issued, which wait to be resumed, and when all are done.
 
+mod pace;
+mod report;
+
 use std::any::Any;
 use std::collections::VecDeque;
-use std::fmt::Write;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::fault::{Cause, Fault, FaultKind, SiteInfo, Trap};
+use crate::fault::Fault;
 use crate::grid::{Grid, Poll};
 use crate::kernel::{Cta, CtaExit, Worker};
-use crate::overdue::Verdict;
 use crate::pool::Report;
+use pace::{Pace, Wakes};
 
 /// CTAs that one worker may hold unfinished, as on a GPU: a grid that does not exceed it can wait for itself.
 pub(crate) const RESIDENT_PER_WORKER: u64 = 32;
 /// Most units that are claimed at once. What is claimed counts as unfinished: larger claims of some workers would keep others from any.
 const LARGEST_CLAIM: u64 = RESIDENT_PER_WORKER;
-/// How long a claim should take: long enough that the counters which workers share do not matter, and so short that nobody waits long at the
-/// end of the grid for a worker that had the longest units, or whose core was taken away.
-const SHORT_CLAIM: Duration = Duration::from_micros(50);
-const LONG_CLAIM: Duration = Duration::from_micros(150);
 /// [`Run::listed`] of a run that the queue does not list.
 pub(crate) const UNLISTED: usize = usize::MAX;
 
@@ -94,63 +92,6 @@ enum Parked {
     Cta(Cta),
     /// Units claimed and not begun.
     Units(u64, u64),
-}
-
-/// When CTAs that got nowhere should be asked again.
-#[derive(Clone, Copy, Default)]
-enum Wakes {
-    /// None was asked.
-    #[default]
-    Nobody,
-    /// All of them sleep, the first one until then.
-    At(Instant),
-    /// One waits for what may happen any time.
-    AtOnce,
-}
-
-impl Wakes {
-    /// With one more that sleeps.
-    fn or(self, until: Instant) -> Wakes {
-        match self {
-            Wakes::Nobody => Wakes::At(until),
-            Wakes::At(other) => Wakes::At(other.min(until)),
-            Wakes::AtOnce => Wakes::AtOnce,
-        }
-    }
-
-    fn time(self) -> Option<Instant> {
-        match self {
-            Wakes::At(until) => Some(until),
-            Wakes::Nobody | Wakes::AtOnce => None,
-        }
-    }
-}
-
-/// How many units a thread claims at once.
-struct Pace {
-    most: u64,
-    /// When the last claim ended.
-    last: Option<Instant>,
-}
-
-impl Default for Pace {
-    fn default() -> Pace {
-        Pace { most: 1, last: None }
-    }
-}
-
-impl Pace {
-    /// A claim of `count` units has ended.
-    fn note(&mut self, count: u64) {
-        let now = Instant::now();
-        if let Some(took) = self.last.replace(now).map(|last| now.duration_since(last)) {
-            if took > LONG_CLAIM {
-                self.most = (count / 2).max(1);
-            } else if took < SHORT_CLAIM && count == self.most {
-                self.most = (2 * count).min(LARGEST_CLAIM);
-            }
-        }
-    }
 }
 
 /// What one call for a CTA came to.
@@ -376,37 +317,9 @@ impl Run {
         settled != Settled::Waits
     }
 
-    /// The report of a trap of the unit that starts with `cta`.
-    fn fault_of(&self, trap: Trap, cta: [u32; 3]) -> Fault {
-        let kernel = &*self.grid.launch.kernel;
-        // What an executor says about its code may be as wrong as the code.
-        let info =
-            trap.site.map_or_else(SiteInfo::default, |site| self.guard(|| kernel.site(site)).unwrap_or_default());
-        let kind = match (trap.cause, info.access) {
-            (Cause::Known(kind), _) => kind,
-            (Cause::Access(address), Some((kind, size))) => match self.grid.memory().explain(address, size, kind) {
-                Some(access) => FaultKind::Access(*access),
-                None => {
-                    FaultKind::Internal(format!("a {kind} of {size} bytes at {address:#x} was refused that is allowed"))
-                }
-            },
-            (Cause::Access(address), None) => {
-                FaultKind::Internal(format!("an access of {address:#x} by an instruction that accesses nothing"))
-            }
-        };
-        let fault = Fault::new(kind, kernel.name());
-        Fault { cta: Some(trap.cta.unwrap_or(cta)), thread: trap.thread, place: info.place, ..fault }
-    }
-
     /// Calls the executor. A panic of it comes back as its text.
     fn guard<R>(&self, call: impl FnOnce() -> R) -> Result<R, String> {
         catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_text(&*panic))
-    }
-
-    /// Ends the grid because of a defect of its executor.
-    fn fail_at(&self, cta: [u32; 3], what: String) {
-        let fault = Fault::new(FaultKind::Internal(what), self.grid.launch.kernel.name());
-        self.cancel(Some(Arc::new(Fault { cta: Some(cta), ..fault })));
     }
 
     /// Does what an exit of one CTA asks for. The caller owes one that has ended to [`Run::finish`]. One that waits adds to `wakes` when
@@ -475,13 +388,6 @@ impl Run {
         self.drop_parked();
     }
 
-    /// Ends the grid because it has run too long.
-    fn time_out(&self, cta: Option<&Cta>) {
-        let after_ms = self.grid.overdue.elapsed().as_millis() as u64;
-        let kind = FaultKind::LaunchTimeout { after_ms, state: self.describe(cta) };
-        self.cancel(Some(Arc::new(Fault::new(kind, self.grid.launch.kernel.name()))));
-    }
-
     fn drop_parked(&self) {
         let dropped = {
             let mut parked = self.parked();
@@ -506,51 +412,6 @@ impl Run {
                 done(self.fault.get().cloned());
             }
         }
-    }
-
-    /// Says what is to be said about a grid that does not end, and ends it if it has run too long. `cta` is one that has just come back.
-    fn attend(&self, cta: Option<&Cta>) {
-        let ended = self.counts.finished.load(Ordering::Relaxed);
-        let Some(verdict) = self.grid.overdue.look(ended, self.counts.moves.load(Ordering::Relaxed)) else { return };
-        let name = self.grid.launch.kernel.name();
-        let state = self.describe(cta);
-        let seconds = |time: Duration| (time.as_secs_f64() * 10.0).round() / 10.0;
-        match verdict {
-            Verdict::Stuck(time) => {
-                let time = seconds(time);
-                (self.report)(&format!("kernel {name} is stuck: all that is left has waited for {time} s; {state}"));
-            }
-            Verdict::Runs(time) => {
-                let time = seconds(time);
-                (self.report)(&format!("kernel {name} is still running: no CTA has ended for {time} s; {state}"));
-            }
-            Verdict::TooLong => self.time_out(cta),
-        }
-    }
-
-    /// What the unfinished CTAs do, as far as they are known: for reports.
-    fn describe(&self, cta: Option<&Cta>) -> String {
-        const SHOWN: usize = 4;
-        let kernel = &self.grid.launch.kernel;
-        let mut text = format!("{} of {} CTAs have ended", self.counts.finished.load(Ordering::Relaxed), self.units);
-        let parked = self.parked();
-        let begun = parked.iter().filter_map(|work| match work {
-            Parked::Cta(cta) => Some(cta),
-            Parked::Units(..) => None,
-        });
-        let all: Vec<&Cta> = cta.into_iter().chain(begun).collect();
-        for cta in all.iter().take(SHOWN) {
-            let [x, y, z] = cta.id;
-            let _ = write!(text, "\n  CTA ({x}, {y}, {z})");
-            let state = self.guard(|| kernel.describe(cta));
-            for line in state.unwrap_or_else(|panic| panic).lines() {
-                let _ = write!(text, "\n    {line}");
-            }
-        }
-        if all.len() > SHOWN {
-            let _ = write!(text, "\n  and {} more that have begun", all.len() - SHOWN);
-        }
-        text
     }
 }
 

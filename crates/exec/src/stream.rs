@@ -9,80 +9,28 @@
 //!
 //! No lock of a stream is held while a kernel, a task or a callback runs, and never the locks of two streams at once.
 
+mod engine;
 mod group;
+mod marker;
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use crate::callback::CallbackThreads;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::Fault;
 use crate::grid::Launch;
-use crate::pool::{Pool, RunningGrid, is_worker};
-use crate::run::panic_text;
+use crate::pool::{RunningGrid, is_worker};
 use crate::signal::{Signal, spin_until};
 
+pub use engine::Engine;
 pub use group::Group;
+pub use marker::Marker;
+
+use marker::Mark;
 
 /// How long a synchronising thread looks for the end before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
-
-/// Runs the streams of one device, or those that are no device's: a fault ends the work of all of them, and of no others. Engines share a pool.
-pub struct Engine {
-    pool: Arc<Pool>,
-    device: Option<u32>,
-    callbacks: CallbackThreads,
-    fault: OnceLock<Arc<Fault>>,
-    on_fault: Box<dyn Fn(&Fault) + Send + Sync>,
-}
-
-impl Engine {
-    /// An engine for the streams of the device with this ordinal. `on_fault` is called once, with the first fault of a kernel, before anybody who
-    /// waits for that kernel is woken.
-    pub fn new(pool: &Arc<Pool>, device: Option<u32>, on_fault: Box<dyn Fn(&Fault) + Send + Sync>) -> Arc<Engine> {
-        Arc::new(Engine {
-            pool: Arc::clone(pool),
-            device,
-            callbacks: CallbackThreads::default(),
-            fault: OnceLock::new(),
-            on_fault,
-        })
-    }
-
-    /// The worker pool.
-    pub fn pool(&self) -> &Pool {
-        &self.pool
-    }
-
-    /// The fault that ended all work of its streams, if there was one. From then on operations are dropped, and only
-    /// callbacks still run.
-    pub fn fault(&self) -> Option<&Arc<Fault>> {
-        self.fault.get()
-    }
-
-    /// Runs a part of the driver or of the program on a thread that must survive it: a panic becomes a fault.
-    fn guard<R>(&self, what: &str, part: impl FnOnce() -> R) -> Option<R> {
-        let result = catch_unwind(AssertUnwindSafe(part));
-        result.map_err(|panic| self.fail(Arc::new(Fault::new(FaultKind::Internal(panic_text(&*panic)), what)))).ok()
-    }
-
-    /// Ends all work as a fault of a kernel does.
-    pub fn fail(&self, fault: Arc<Fault>) {
-        let mut is_first = false;
-        self.fault.get_or_init(|| {
-            is_first = true;
-            // Nobody sees the fault before it has been reported: who waits may end the process.
-            (self.on_fault)(&fault);
-            fault.clone()
-        });
-        if is_first {
-            // Other kernels may wait for what the faulted one will never write.
-            self.pool.cancel_all_of(self.device, &fault);
-        }
-    }
-}
 
 /// How a stream orders itself against the legacy stream of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,26 +91,6 @@ enum Operation {
     Mark(Arc<Mark>),
     Wait(Arc<Shared>, u64),
     Condition(Box<dyn FnMut() -> bool + Send>),
-}
-
-/// A place in a stream: an event as recorded.
-#[derive(Clone)]
-pub struct Marker {
-    mark: Arc<Mark>,
-}
-
-struct Mark {
-    /// Gone only after the mark was reached: what is queued keeps its stream.
-    stream: Weak<Shared>,
-    number: u64,
-    /// Nanoseconds after [`epoch`], plus 1; 0 until reached.
-    time: AtomicU64,
-}
-
-/// The origin of marker times.
-fn epoch() -> Instant {
-    static EPOCH: OnceLock<Instant> = OnceLock::new();
-    *EPOCH.get_or_init(Instant::now)
 }
 
 enum Step {
@@ -302,44 +230,6 @@ impl Stream {
                 self.shared.submit(Operation::Wait(peer, number));
             }
         }
-    }
-}
-
-impl Marker {
-    /// Whether the work before it has ended.
-    pub fn is_done(&self) -> bool {
-        self.mark.time.load(Ordering::Acquire) != 0
-    }
-
-    /// The same for who asks until it is so (`cuEventQuery`): where no worker could start, the calling thread does a part of the work.
-    pub fn has_been_reached(&self) -> bool {
-        if !self.is_done()
-            && let Some(stream) = self.mark.stream.upgrade()
-        {
-            stream.engine.pool.stand_in();
-        }
-        self.is_done()
-    }
-
-    /// Waits until the work before it has ended.
-    pub fn wait(&self) {
-        if !self.is_done()
-            && let Some(stream) = self.mark.stream.upgrade()
-        {
-            stream.wait_for(self.mark.number);
-        }
-    }
-
-    /// When it was reached, on a clock that all markers share.
-    pub fn time(&self) -> Option<Duration> {
-        let time = self.mark.time.load(Ordering::Acquire);
-        time.checked_sub(1).map(Duration::from_nanos)
-    }
-}
-
-impl Mark {
-    fn reach(&self) {
-        self.time.store(epoch().elapsed().as_nanos() as u64 + 1, Ordering::Release);
     }
 }
 

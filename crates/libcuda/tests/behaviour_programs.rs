@@ -41,6 +41,11 @@ fn contexts_of_two_devices() {
 }
 
 #[test]
+fn each_device_fails_alone() {
+    assert_eq!(run("faults_of_two_devices.c", |command| _ = command.env("WARPLOOM_DEVICE_COUNT", "2")), "done\n");
+}
+
+#[test]
 fn copies_between_devices_are_ordered_with_both() {
     assert_eq!(run("peer_copies.c", |command| _ = command.env("WARPLOOM_DEVICE_COUNT", "2")), "done\n");
 }

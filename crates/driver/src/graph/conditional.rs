@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use warploom_exec::grid::Launch;
 use warploom_exec::memory::{AllocError, AllocSpec, Memory, MemoryKind, Order};
-use warploom_exec::stream::{Marker, Stream};
+use warploom_exec::stream::{Marker, Stream, Weight};
 
 use super::plan::{Plan, Step};
 use super::{Driver, DriverError, DriverResult, Graph, Handle, Work};

@@ -6,6 +6,7 @@
 mod order;
 mod pending;
 mod sharing;
+mod tables;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,12 +17,13 @@ use warploom_exec::memory::{AllocError, AllocSpec, AllocationInfo, Kept, MapAcce
 
 use super::{HandleTypes, Location, host_flags, location_kind};
 use crate::driver::Driver;
-use crate::handle::{Handle, HandleTable, Kind};
+use crate::handle::Handle;
 use crate::{DriverError, DriverResult, ErrorCode};
 
 pub(crate) use pending::Frees;
 pub use sharing::SharedAllocation;
 use sharing::Sharing;
+pub(crate) use tables::Pools;
 
 /// What a pool is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,96 +293,6 @@ impl MemoryPool {
     fn keeps_too_much(&self) -> bool {
         let store = self.store.lock();
         !store.kept.is_empty() && store.figures.reserved > self.release_threshold()
-    }
-}
-
-/// The pools of a place: the one that is always there, and the one that allocations come from now.
-struct Slot {
-    place: PoolPlace,
-    default: Arc<MemoryPool>,
-    current: Arc<MemoryPool>,
-}
-
-/// All memory pools.
-pub(crate) struct Pools {
-    table: HandleTable<MemoryPool>,
-    slots: Mutex<Vec<Slot>>,
-    /// Something was kept since pools were last looked at.
-    keep: AtomicBool,
-}
-
-impl Pools {
-    pub(crate) fn new() -> Pools {
-        Pools { table: HandleTable::new(Kind::MemoryPool), slots: Mutex::default(), keep: AtomicBool::new(false) }
-    }
-
-    fn make(
-        &self,
-        place: PoolPlace,
-        max_size: u64,
-        is_default: bool,
-        sharing: Sharing,
-    ) -> DriverResult<Arc<MemoryPool>> {
-        self.table.insert(|handle| MemoryPool {
-            handle,
-            place,
-            is_default,
-            max_size,
-            sharing,
-            reuse: [const { AtomicBool::new(true) }; 3],
-            release_threshold: AtomicU64::new(0),
-            store: Mutex::default(),
-            access: Mutex::default(),
-        })
-    }
-
-    fn with_slot<T>(&self, place: PoolPlace, use_slot: impl FnOnce(&mut Slot) -> T) -> DriverResult<T> {
-        let mut slots = self.slots.lock();
-        if let Some(slot) = slots.iter_mut().find(|slot| slot.place == place) {
-            return Ok(use_slot(slot));
-        }
-        let default = self.make(place, 0, true, Sharing::No)?;
-        let mut slot = Slot { place, current: Arc::clone(&default), default };
-        let answer = use_slot(&mut slot);
-        slots.push(slot);
-        Ok(answer)
-    }
-
-    /// Counts memory that the program has freed.
-    pub(super) fn was_freed(&self, info: &AllocationInfo) {
-        if let Some(pool) = self.table.get(pool_of(info)) {
-            pool.was_freed(info);
-        }
-    }
-
-    /// Gives back all that pools keep; false if that is nothing.
-    fn release_all(&self, memory: &Memory) -> bool {
-        let mut any = false;
-        while let Some(pool) = self.table.find(|pool| !pool.store.lock().kept.is_empty()) {
-            pool.trim(memory, 0);
-            any = true;
-        }
-        any
-    }
-
-    /// Counts shared memory that is gone.
-    fn gave_back(&self, info: &AllocationInfo) {
-        if let Some(pool) = self.table.get(pool_of(info)) {
-            pool.gave_back(info.size);
-        }
-    }
-
-    /// Gives memory to the pool it came from.
-    pub(super) fn came_back(&self, memory: &Memory, info: &AllocationInfo, kept: Option<Kept>) {
-        match self.table.get(pool_of(info)) {
-            Some(pool) => {
-                if kept.is_some() {
-                    self.keep.store(true, Ordering::Relaxed);
-                }
-                pool.came_back(memory, info, kept);
-            }
-            None => kept.into_iter().for_each(|kept| memory.give_back_kept(kept)),
-        }
     }
 }
 

@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 
 use super::gather::Gather;
+use super::lanes::{LANES, are_inside, lanes};
 use super::scalar::Scalar;
-use super::view::{LANES, are_inside, as_bytes_mut, copy_out, lanes};
+use super::view::{as_bytes_mut, copy_out};
 
 /// Memory that may be read while `'m` lasts.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! What the lanes of a warp load from addresses that have no pattern, once these have been checked.
 
+use super::lanes::{LANES, lanes};
 use super::scalar::Raw;
-use super::view::{LANES, lanes};
 
 /// How the processor loads from many addresses.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,7 +7,7 @@
 //! - [`Memory`]: allocation, lookup, capacity.
 //! - [`View`]: what executors read and write with. All of its functions are safe.
 //! - `window`: the reservation. `table`: address to allocation without a lock. `slab`, `run`: small and large
-//!   allocations. `access`: the rule. `virtual_memory`, `physical`: reserved addresses and what is mapped there. `shared`: what other
+//!   allocations, described in `allocation`. `access`: the rule. `virtual_memory`, `physical`: reserved addresses and what is mapped there. `shared`: what other
 //!   processes can map. `registered`: host pages.
 //!   `capacity`: how much there is.
 //!
@@ -19,12 +19,15 @@
 //! reads or writes stale bytes, as on a GPU, and nothing crashes.
 
 mod access;
+mod allocation;
 mod atomics;
 mod capacity;
 mod checked;
 mod gather;
 mod kept;
+mod lanes;
 mod machine;
+mod mapped_ranges;
 mod pages;
 mod physical;
 mod registered;
@@ -38,16 +41,18 @@ mod table;
 mod valgrind;
 mod view;
 mod virtual_memory;
+mod walk;
 mod window;
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard};
 
+pub use allocation::{AllocError, AllocSpec, AllocationInfo, FreeError, MemoryKind};
 pub use atomics::{AtomicOp, Order};
 pub use checked::{Run, RunMut};
 pub use gather::Gather;
 pub use kept::Kept;
+pub use lanes::{Lanes, Spread, spread};
 pub use machine::{MachineExtent, find_extent};
 pub use physical::{ExportError, Physical};
 pub use registered::{CallersMemory, HostRange, RegisterError};
@@ -55,7 +60,7 @@ pub use reserved::Reservation;
 pub use scalar::{Atomic, Scalar};
 pub(crate) use scalar::{racy_copy, racy_fill};
 pub use shared::SharedMemory;
-pub use view::{Lanes, Recent, Spread, View, spread};
+pub use view::{Recent, View};
 pub use virtual_memory::{MAP_GRANULARITY, MapAccess, MapError};
 
 use crate::address::MEMORY_WINDOW_SIZE;
@@ -69,130 +74,6 @@ use window::{CHUNK, Window};
 pub const ALIGNMENT: u64 = 512;
 /// The unit to which an allocation's size is rounded up for the access rule, in bytes.
 pub const GRANULE: u64 = 256;
-
-/// What kind of memory an allocation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryKind {
-    /// `cuMemAlloc` and its like.
-    Device,
-    /// `cuMemAllocManaged` and `__managed__` variables.
-    Managed,
-    /// `cuMemHostAlloc`, `cuMemAllocHost`.
-    PinnedHost,
-    /// Module variables in `.global`.
-    ModuleGlobal,
-    /// Module variables in `.const`.
-    ModuleConst,
-    /// `malloc` in a kernel.
-    DeviceHeap,
-    /// Storage of arrays (textures and surfaces), of which no program is told the address.
-    Array,
-    /// What the driver itself needs in the window.
-    Internal,
-}
-
-impl MemoryKind {
-    fn describe(self) -> &'static str {
-        match self {
-            MemoryKind::Device => "device",
-            MemoryKind::Managed => "managed",
-            MemoryKind::PinnedHost => "pinned host",
-            MemoryKind::ModuleGlobal => "global variable",
-            MemoryKind::ModuleConst => "constant variable",
-            MemoryKind::DeviceHeap => "device heap",
-            MemoryKind::Array => "array",
-            MemoryKind::Internal => "internal",
-        }
-    }
-}
-
-/// What to allocate, and what to remember about it.
-#[derive(Clone, Copy, Debug)]
-pub struct AllocSpec {
-    /// Bytes; 0 is an error.
-    pub size: u64,
-    /// Kind of memory.
-    pub kind: MemoryKind,
-    /// Device ordinal.
-    pub device: u32,
-    /// The context that owns it, as the caller counts contexts.
-    pub owner: u64,
-    /// Anything else that the caller wants back from a lookup.
-    pub tag: u64,
-    /// Who allocated it, for reports: the entry point or "variable `name`" kind of origin.
-    pub origin: &'static str,
-}
-
-/// A live or former allocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AllocationInfo {
-    /// First address.
-    pub base: u64,
-    /// Bytes asked for.
-    pub size: u64,
-    /// Kind of memory.
-    pub kind: MemoryKind,
-    /// Device ordinal.
-    pub device: u32,
-    /// The owner given at allocation.
-    pub owner: u64,
-    /// The tag given at allocation.
-    pub tag: u64,
-    /// The origin given at allocation.
-    pub origin: &'static str,
-    /// A number that no other allocation of the process has (`CU_POINTER_ATTRIBUTE_BUFFER_ID`).
-    pub id: u64,
-}
-
-impl fmt::Display for AllocationInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let AllocationInfo { base, size, kind, origin, .. } = self;
-        write!(f, "the {size}-byte {} allocation at {base:#x}, made by {origin}", kind.describe())
-    }
-}
-
-/// Why an allocation failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AllocError {
-    /// A size of 0.
-    Empty,
-    /// More than the capacity leaves.
-    OutOfMemory,
-}
-
-impl fmt::Display for AllocError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            AllocError::Empty => "an allocation of 0 bytes",
-            AllocError::OutOfMemory => "out of device memory",
-        })
-    }
-}
-
-impl std::error::Error for AllocError {}
-
-/// Why a free failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FreeError {
-    /// Nothing was ever allocated there.
-    NotAllocated,
-    /// The address lies inside this allocation, not at its start.
-    NotTheStart(AllocationInfo),
-    /// This allocation has been freed already.
-    AlreadyFreed(AllocationInfo),
-}
-
-impl fmt::Display for FreeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FreeError::NotAllocated => f.write_str("nothing is allocated there"),
-            FreeError::NotTheStart(a) => write!(f, "the address lies inside {a}, not at its start"),
-            FreeError::AlreadyFreed(a) => write!(f, "already freed: {a}"),
-        }
-    }
-}
-
-impl std::error::Error for FreeError {}
 
 /// How large the window and the memory are.
 #[derive(Clone, Copy, Debug)]

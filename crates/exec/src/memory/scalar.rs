@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use portable_atomic::AtomicU128;
 
 use super::gather::{self, Gather};
-use super::view::LANES;
+use super::lanes::LANES;
 
 mod sealed {
     pub trait Raw: Copy + Default + Eq + Send + Sync + 'static {

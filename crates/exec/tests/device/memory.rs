@@ -383,7 +383,7 @@ fn large_copies_and_fills_are_shared_and_whole() {
     const LEN: u64 = 37 << 20;
     let engine = engine(3);
     let memory = memory(1 << 30);
-    memory.set_crew(Box::new(Arc::downgrade(&engine)));
+    memory.set_crew(Box::new(Arc::downgrade(engine.pool())));
     let (a, b) = (alloc(&memory, LEN + 64), alloc(&memory, LEN + 64));
     let check = |address: u64, len: u64, expected: &dyn Fn(u64) -> u8| {
         let mut bytes = vec![0; len as usize];

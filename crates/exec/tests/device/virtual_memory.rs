@@ -227,7 +227,7 @@ fn kernels_pause_while_memory_moves_to_its_file() {
     let engine = engine(2);
     let environment = environment();
     let memory = &environment.memory;
-    memory.set_crew(Box::new(Arc::downgrade(&engine)));
+    memory.set_crew(Box::new(Arc::downgrade(engine.pool())));
     let physical = memory.create_physical(8 * G).unwrap();
     let base = memory.reserve(8 * G, 0).unwrap();
     map(memory, base, &physical);

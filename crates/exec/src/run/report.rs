@@ -1,0 +1,93 @@
+//! What is said of a grid: its fault, that it is stuck or still runs, and what its CTAs do.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::{Parked, Run};
+use crate::fault::{Cause, Fault, FaultKind, SiteInfo, Trap};
+use crate::kernel::Cta;
+use crate::overdue::Verdict;
+
+impl Run {
+    /// The report of a trap of the unit that starts with `cta`.
+    pub(super) fn fault_of(&self, trap: Trap, cta: [u32; 3]) -> Fault {
+        let kernel = &*self.grid.launch.kernel;
+        // What an executor says about its code may be as wrong as the code.
+        let info =
+            trap.site.map_or_else(SiteInfo::default, |site| self.guard(|| kernel.site(site)).unwrap_or_default());
+        let kind = match (trap.cause, info.access) {
+            (Cause::Known(kind), _) => kind,
+            (Cause::Access(address), Some((kind, size))) => match self.grid.memory().explain(address, size, kind) {
+                Some(access) => FaultKind::Access(*access),
+                None => {
+                    FaultKind::Internal(format!("a {kind} of {size} bytes at {address:#x} was refused that is allowed"))
+                }
+            },
+            (Cause::Access(address), None) => {
+                FaultKind::Internal(format!("an access of {address:#x} by an instruction that accesses nothing"))
+            }
+        };
+        let fault = Fault::new(kind, kernel.name());
+        Fault { cta: Some(trap.cta.unwrap_or(cta)), thread: trap.thread, place: info.place, ..fault }
+    }
+
+    /// Ends the grid because of a defect of its executor.
+    pub(super) fn fail_at(&self, cta: [u32; 3], what: String) {
+        let fault = Fault::new(FaultKind::Internal(what), self.grid.launch.kernel.name());
+        self.cancel(Some(Arc::new(Fault { cta: Some(cta), ..fault })));
+    }
+
+    /// Ends the grid because it has run too long.
+    pub(super) fn time_out(&self, cta: Option<&Cta>) {
+        let after_ms = self.grid.overdue.elapsed().as_millis() as u64;
+        let kind = FaultKind::LaunchTimeout { after_ms, state: self.describe(cta) };
+        self.cancel(Some(Arc::new(Fault::new(kind, self.grid.launch.kernel.name()))));
+    }
+
+    /// Says what is to be said about a grid that does not end, and ends it if it has run too long. `cta` is one that has just come back.
+    pub(super) fn attend(&self, cta: Option<&Cta>) {
+        let ended = self.counts.finished.load(Ordering::Relaxed);
+        let Some(verdict) = self.grid.overdue.look(ended, self.counts.moves.load(Ordering::Relaxed)) else { return };
+        let name = self.grid.launch.kernel.name();
+        let state = self.describe(cta);
+        let seconds = |time: Duration| (time.as_secs_f64() * 10.0).round() / 10.0;
+        match verdict {
+            Verdict::Stuck(time) => {
+                let time = seconds(time);
+                (self.report)(&format!("kernel {name} is stuck: all that is left has waited for {time} s; {state}"));
+            }
+            Verdict::Runs(time) => {
+                let time = seconds(time);
+                (self.report)(&format!("kernel {name} is still running: no CTA has ended for {time} s; {state}"));
+            }
+            Verdict::TooLong => self.time_out(cta),
+        }
+    }
+
+    /// What the unfinished CTAs do, as far as they are known: for reports.
+    fn describe(&self, cta: Option<&Cta>) -> String {
+        const SHOWN: usize = 4;
+        let kernel = &self.grid.launch.kernel;
+        let mut text = format!("{} of {} CTAs have ended", self.counts.finished.load(Ordering::Relaxed), self.units);
+        let parked = self.parked();
+        let begun = parked.iter().filter_map(|work| match work {
+            Parked::Cta(cta) => Some(cta),
+            Parked::Units(..) => None,
+        });
+        let all: Vec<&Cta> = cta.into_iter().chain(begun).collect();
+        for cta in all.iter().take(SHOWN) {
+            let [x, y, z] = cta.id;
+            let _ = write!(text, "\n  CTA ({x}, {y}, {z})");
+            let state = self.guard(|| kernel.describe(cta));
+            for line in state.unwrap_or_else(|panic| panic).lines() {
+                let _ = write!(text, "\n    {line}");
+            }
+        }
+        if all.len() > SHOWN {
+            let _ = write!(text, "\n  and {} more that have begun", all.len() - SHOWN);
+        }
+        text
+    }
+}
