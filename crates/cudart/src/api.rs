@@ -37,6 +37,7 @@ pub mod peer_access;
 pub mod profiler;
 pub mod registration;
 pub mod stream;
+pub mod stream_recapture;
 pub mod surface_object;
 pub mod symbol;
 pub mod texture_object;

@@ -13,15 +13,17 @@ mod memory;
 mod node;
 mod plan;
 mod ready;
+mod recapture;
 mod update;
 mod user_object;
 
-pub use capture::{CaptureInfo, CaptureMode, CaptureStatus, exchange_capture_mode};
+pub use capture::{CaptureInfo, CaptureInto, CaptureMode, CaptureStatus, exchange_capture_mode};
 pub use conditional::{Condition, ConditionalKind, ConditionalWork};
 pub use dependency::EdgeData;
 pub use exec::{GraphExec, InstantiateError, InstantiateResult, instantiate_flags};
 pub use memory::{GraphMemory, GraphMemoryUse};
 pub use node::{AllocWork, BatchWork, CopyWork, FreeWork, HostWork, KernelWork, NodeKind, Work};
+pub use recapture::{RecaptureObserver, RecaptureStatus};
 pub use update::{UpdateError, UpdateResult};
 pub use user_object::UserObject;
 
@@ -40,6 +42,7 @@ use crate::{DriverError, DriverResult, ErrorCode};
 use blocks::Blocks;
 use dependency::Dependency;
 use memory::GraphAllocation;
+use recapture::Recapture;
 use user_object::Holdings;
 
 /// A graph that a program builds, or one that belongs to a node of another.
@@ -68,6 +71,7 @@ struct State {
     conditions: Vec<Arc<Condition>>,
     /// Whether it is instantiated: with memory nodes it may be only once at a time.
     instance: Weak<()>,
+    recapture: Option<Recapture>,
 }
 
 /// A node of a graph.
@@ -268,7 +272,7 @@ impl Driver {
         Ok(local)
     }
 
-    /// Adds a node whose dependencies were checked.
+    /// Adds a node whose dependencies were checked; in a graph that is recaptured, finds the node whose turn it is.
     fn append(
         &self,
         graph: &Arc<Graph>,
@@ -276,6 +280,9 @@ impl Driver {
         work: Work,
         original: Handle,
     ) -> DriverResult<Handle> {
+        if graph.is_recaptured() {
+            return self.recapture_node(graph, &dependencies, work);
+        }
         let memory = match &work {
             Work::Alloc(alloc) => Some((alloc, self.memory_for(graph, &dependencies, alloc)?)),
             _ => None,

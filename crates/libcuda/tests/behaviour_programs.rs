@@ -66,6 +66,11 @@ fn graphs_keep_their_rules() {
 }
 
 #[test]
+fn graphs_are_captured_again() {
+    assert_eq!(run("recapture.c", |_| {}), "done\n");
+}
+
+#[test]
 fn arrays_are_seen_as_they_are() {
     assert_eq!(run("texture_views.c", |_| {}), "done\n");
 }

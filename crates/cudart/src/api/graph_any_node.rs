@@ -161,12 +161,8 @@ fn runtime_kernel(kernel: &CUDA_KERNEL_NODE_PARAMS_v3) -> cudaKernelNodeParamsV2
     }
 }
 
-/// The kernel is told as what stands for it in the host program, and as what that is.
-pub fn cudaGraphNodeGetParams(node: cudaGraphNode_t, nodeParams: Out<'_, cudaGraphNodeParams>) -> ApiResult {
-    let place = nodeParams.required("nodeParams")?;
-    context::ensure()?;
-    let mut parameters = CUgraphNodeParams::default();
-    driver!(cuGraphNodeGetParams_v13020(node, &mut parameters))?;
+/// A node's parameters in the runtime's terms. The kernel is told as what stands for it in the host program, and as what that is.
+pub(super) fn runtime_parameters(parameters: &CUgraphNodeParams) -> ApiResult<cudaGraphNodeParams> {
     let kind = cudaGraphNodeType(parameters.r#type.0);
     let union = &parameters.anonymous0;
     // SAFETY: as for `driver_parameters`.
@@ -183,6 +179,14 @@ pub fn cudaGraphNodeGetParams(node: cudaGraphNode_t, nodeParams: Out<'_, cudaGra
         }
         bytes
     };
-    place.set(cudaGraphNodeParams { r#type: kind, anonymous0, ..Default::default() });
+    Ok(cudaGraphNodeParams { r#type: kind, anonymous0, ..Default::default() })
+}
+
+pub fn cudaGraphNodeGetParams(node: cudaGraphNode_t, nodeParams: Out<'_, cudaGraphNodeParams>) -> ApiResult {
+    let place = nodeParams.required("nodeParams")?;
+    context::ensure()?;
+    let mut parameters = CUgraphNodeParams::default();
+    driver!(cuGraphNodeGetParams_v13020(node, &mut parameters))?;
+    place.set(runtime_parameters(&parameters)?);
     Ok(())
 }

@@ -14,7 +14,7 @@ use std::thread::ThreadId;
 
 use parking_lot::Mutex;
 
-use super::{Dependency, Driver, DriverError, DriverResult, EdgeData, Graph, Handle, Work};
+use super::{Dependency, Driver, DriverError, DriverResult, EdgeData, Graph, Handle, RecaptureObserver, Work};
 use crate::ErrorCode;
 use crate::context::Context;
 use crate::stream::{StreamName, StreamRef};
@@ -69,6 +69,16 @@ pub struct CaptureInfo {
     pub nodes: Arc<[usize]>,
     /// What their edges say.
     pub edges: Arc<[EdgeData]>,
+}
+
+/// Where a capture's nodes go.
+pub enum CaptureInto<'a> {
+    /// A graph of its own.
+    New,
+    /// A graph of the program's, after some of its nodes.
+    Graph(Handle, &'a [(Handle, EdgeData)]),
+    /// The nodes that a graph of the program's has already; the observer is told of changes.
+    Again(Handle, Option<RecaptureObserver>),
 }
 
 /// One capture, from its beginning to its end.
@@ -191,17 +201,12 @@ impl CaptureSlot {
 }
 
 impl Driver {
-    /// Begins to capture a stream: into a new graph, or into one of the program's, where what is captured comes after `after`.
+    /// Begins to capture a stream.
     ///
     /// # Errors
-    /// `StreamCaptureUnsupported` for the legacy stream, as recorded; `IllegalState` if the stream is captured already;
-    /// `InvalidValue` for nodes of other graphs; as [`Driver::stream`].
-    pub fn begin_capture(
-        &self,
-        name: StreamName,
-        mode: CaptureMode,
-        into: Option<(Handle, &[(Handle, EdgeData)])>,
-    ) -> DriverResult {
+    /// `StreamCaptureUnsupported` for the legacy stream, as recorded; `IllegalState` if the stream is captured already, or the
+    /// graph recaptured; `InvalidValue` for nodes of other graphs; as [`Driver::stream`].
+    pub fn begin_capture(&self, name: StreamName, mode: CaptureMode, into: CaptureInto<'_>) -> DriverResult {
         if name == StreamName::Legacy {
             let reason = "the legacy stream cannot be captured";
             return Err(DriverError::new(ErrorCode::StreamCaptureUnsupported, reason));
@@ -210,18 +215,19 @@ impl Driver {
         if stream.capture.capture().is_some() {
             return Err(DriverError::new(ErrorCode::IllegalState, "the stream is captured already"));
         }
-        let (graph, dependencies) = match into {
-            None => (self.new_graph(false, None)?, Vec::new()),
-            Some((graph, after)) => {
-                let graph = self.graphs.lookup(graph)?;
+        let (graph, dependencies) = match &into {
+            CaptureInto::New => (self.new_graph(false, None)?, Vec::new()),
+            CaptureInto::Graph(graph, after) => {
+                let graph = self.graphs.lookup(*graph)?;
                 let dependencies = self.dependencies(&graph, after)?;
                 (graph, dependencies)
             }
+            CaptureInto::Again(graph, _) => (self.graphs.lookup(*graph)?, Vec::new()),
         };
         let capture = Arc::new(Capture {
             id: self.next_id(),
             graph,
-            borrowed: into.is_some(),
+            borrowed: !matches!(into, CaptureInto::New),
             mode,
             thread: std::thread::current().id(),
             origin: Arc::downgrade(&stream.capture),
@@ -230,6 +236,12 @@ impl Driver {
             members: Mutex::default(),
             left_behind: Mutex::default(),
         });
+        if let CaptureInto::Again(_, observer) = into {
+            capture.graph.begin_recapture(&capture, observer)?;
+            // As the manual has it, the graph's user objects go.
+            let objects = std::mem::take(&mut capture.graph.state.lock().objects);
+            objects.release_all(self);
+        }
         // Known before it is joined: a context or stream that goes away ends what is known.
         let begun = stream.context.while_alive(|| {
             self.captures.all.lock().push(Arc::clone(&capture));
@@ -256,7 +268,7 @@ impl Driver {
     /// # Errors
     /// `IllegalState` if the stream is not captured; `StreamCaptureWrongThread`; `StreamCaptureUnmatched` in another stream than it
     /// began in; `StreamCaptureInvalidated` if it has failed; `StreamCaptureUnjoined` if work of other streams was not
-    /// waited for. But for `StreamCaptureUnmatched` the capture has ended, without a graph.
+    /// waited for; `GraphRecaptureFailure` if nodes of the graph were not captured again. But for `StreamCaptureUnmatched` the capture has ended, without a graph.
     pub fn end_capture(&self, name: StreamName) -> DriverResult<Handle> {
         let stream = self.stream(name)?;
         let Some(capture) = stream.capture.capture() else {
@@ -269,6 +281,7 @@ impl Driver {
         }
         let wrong_thread = capture.mode != CaptureMode::Relaxed && capture.thread != std::thread::current().id();
         let joined = is_joined(&capture, &stream.capture);
+        let complete = capture.graph.end_recapture(&capture);
         if !self.leave_capture(&capture) {
             return Err(DriverError::new(ErrorCode::IllegalState, "another thread has just ended the capture"));
         }
@@ -281,7 +294,7 @@ impl Driver {
                 ErrorCode::StreamCaptureUnjoined,
                 "work of another stream is captured that this stream does not wait for",
             )),
-            outcome => outcome,
+            outcome => outcome.and(complete),
         };
         if outcome.is_err() {
             self.discard_captured(&capture);
@@ -329,6 +342,8 @@ impl Driver {
     /// Ends a capture that nobody can end any more, and destroys its graph.
     fn give_up_capture(&self, capture: &Arc<Capture>) {
         capture.invalidate();
+        // Whatever is left over: nobody asks for the graph.
+        let _ = capture.graph.end_recapture(capture);
         if self.leave_capture(capture) {
             self.discard_captured(capture);
         }
@@ -392,11 +407,21 @@ impl Driver {
 
     /// Adds a node for what was put into a captured stream.
     pub(crate) fn capture(&self, capture: &Arc<Capture>, stream: &StreamRef, work: Work) -> DriverResult<Handle> {
-        let mut member = stream.capture.member.lock();
-        let Some(member) = member.as_mut().filter(|member| Arc::ptr_eq(&member.capture, capture)) else {
-            return Err(DriverError::new(ErrorCode::IllegalState, "the capture has just been ended"));
+        let ended = || DriverError::new(ErrorCode::IllegalState, "the capture has just been ended");
+        let is_ours = |member: &&mut Member| Arc::ptr_eq(&member.capture, capture);
+        let mut locked = stream.capture.member.lock();
+        let mut member = locked.as_mut().filter(is_ours).ok_or_else(ended)?;
+        let dependencies = member.dependencies.clone();
+        let node = if capture.graph.is_recaptured() {
+            // The program is asked, which may ask about the stream.
+            drop(locked);
+            let node = self.recapture_node(&capture.graph, &dependencies, work)?;
+            locked = stream.capture.member.lock();
+            member = locked.as_mut().filter(is_ours).ok_or_else(ended)?;
+            node
+        } else {
+            self.append(&capture.graph, dependencies, work, Handle::NULL)?
         };
-        let node = self.append(&capture.graph, member.dependencies.clone(), work, Handle::NULL)?;
         let local = self.node_number(node)?;
         member.dependencies = vec![Dependency { node: local, edge: EdgeData::default() }];
         Ok(node)

@@ -49,7 +49,7 @@ impl From<DriverError> for UpdateError {
 }
 
 /// What of a node may change in an instance: not where the work is done, nor its shape.
-fn check_change(old: &Work, new: &Work) -> Result<(), (UpdateResult, String)> {
+pub(super) fn check_change(old: &Work, new: &Work) -> Result<(), (UpdateResult, String)> {
     let parameters = |what: &str| Err((UpdateResult::ParametersChanged, what.to_owned()));
     match (old, new) {
         (Work::Kernel(old), Work::Kernel(new))

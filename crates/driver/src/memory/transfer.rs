@@ -26,8 +26,22 @@ pub enum Place {
     Array(Arc<Array>),
 }
 
+impl PartialEq for Place {
+    fn eq(&self, other: &Place) -> bool {
+        match (self, other) {
+            (Place::Host(a), Place::Host(b))
+            | (Place::Device(a), Place::Device(b))
+            | (Place::Unified(a), Place::Unified(b)) => a == b,
+            (Place::Array(a), Place::Array(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Place {}
+
 /// One side of a copy: a place, and where in it the box lies.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Side {
     /// The place.
     pub place: Place,
@@ -69,7 +83,7 @@ impl Box3 {
 }
 
 /// A copy.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Transfer {
     /// Where to.
     pub dst: Side,
@@ -80,7 +94,7 @@ pub struct Transfer {
 }
 
 /// A set of `height` rows of `width` elements.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill2d {
     /// First address.
     pub address: u64,

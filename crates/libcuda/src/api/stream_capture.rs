@@ -1,16 +1,23 @@
 //! Stream capture.
-use warploom_abi::{CUgraph, CUgraphEdgeData, CUgraphNode, CUstream, CUstreamCaptureMode, CUstreamCaptureStatus};
-use warploom_driver::graph::{CaptureInfo, CaptureMode, EdgeData, exchange_capture_mode};
+use std::sync::Arc;
+
+use warploom_abi::{
+    CUgraph, CUgraphEdgeData, CUgraphNode, CUgraphRecaptureCallback, CUgraphRecaptureStatus, CUresult, CUstream,
+    CUstreamCaptureMode, CUstreamCaptureStatus,
+};
+use warploom_driver::graph::{
+    CaptureInfo, CaptureInto, CaptureMode, EdgeData, RecaptureObserver, exchange_capture_mode,
+};
 use warploom_driver::{DriverError, ErrorCode, Handle};
 
-use super::graph::nodes;
+use super::graph::{node, nodes};
 use super::stream::named;
-use crate::border::{ApiResult, DefaultStream, InArray, InOut, Out};
+use crate::border::{ApiResult, DefaultStream, HostAddress, InArray, InOut, Out, callback};
 use crate::process::driver;
 
 /// The first ABI version means the mode that forbids most.
 pub(crate) fn cuStreamBeginCapture(default: DefaultStream, hStream: CUstream) -> ApiResult {
-    driver()?.begin_capture(named(hStream, default), CaptureMode::Global, None)
+    driver()?.begin_capture(named(hStream, default), CaptureMode::Global, CaptureInto::New)
 }
 
 pub(crate) fn cuStreamBeginCapture_v2(
@@ -18,7 +25,7 @@ pub(crate) fn cuStreamBeginCapture_v2(
     hStream: CUstream,
     mode: CUstreamCaptureMode,
 ) -> ApiResult {
-    driver()?.begin_capture(named(hStream, default), CaptureMode::from_number(mode.0)?, None)
+    driver()?.begin_capture(named(hStream, default), CaptureMode::from_number(mode.0)?, CaptureInto::New)
 }
 
 pub(crate) fn cuStreamBeginCaptureToGraph(
@@ -32,8 +39,31 @@ pub(crate) fn cuStreamBeginCaptureToGraph(
 ) -> ApiResult {
     let graph = Handle::from_raw(hGraph.0);
     let after = nodes(graph, &dependencies, &dependencyData, numDependencies)?;
-    let into = (graph, after.as_slice());
-    driver()?.begin_capture(named(hStream, default), CaptureMode::from_number(mode.0)?, Some(into))
+    let into = CaptureInto::Graph(graph, after.as_slice());
+    driver()?.begin_capture(named(hStream, default), CaptureMode::from_number(mode.0)?, into)
+}
+
+/// Without a callback every change of parameters is taken.
+pub(crate) fn cuStreamBeginRecaptureToGraph(
+    default: DefaultStream,
+    hStream: CUstream,
+    mode: CUstreamCaptureMode,
+    hGraph: CUgraph,
+    callbackFunc: CUgraphRecaptureCallback,
+    userData: HostAddress,
+) -> ApiResult {
+    let observer = (callbackFunc != CUgraphRecaptureCallback::default()).then(|| observer(callbackFunc, userData));
+    let into = CaptureInto::Again(Handle::from_raw(hGraph.0), observer);
+    driver()?.begin_capture(named(hStream, default), CaptureMode::from_number(mode.0)?, into)
+}
+
+/// Tells the program of changed nodes, in the terms of `cuGraphNodeGetParams`.
+fn observer(callback: CUgraphRecaptureCallback, data: HostAddress) -> RecaptureObserver {
+    Arc::new(move |node, before, now, status| {
+        let (before, now) = (node::parameters(before), node::parameters(now));
+        let status = CUgraphRecaptureStatus(status as u32);
+        callback::recaptured(callback, data, CUgraphNode(node.raw()), [&before, &now], status) == CUresult::CUDA_SUCCESS
+    })
 }
 
 /// Without a graph it gives NULL, as recorded.

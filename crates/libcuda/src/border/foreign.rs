@@ -15,19 +15,19 @@ thread_local! {
 }
 
 unsafe extern "C" {
-    /// Calls `function` with the four arguments; functions with fewer ignore the rest.
-    fn warploom_call(a: usize, b: usize, c: usize, d: usize, function: usize) -> usize;
+    /// Calls `function` with the five arguments; functions with fewer ignore the rest.
+    fn warploom_call(a: usize, b: usize, c: usize, d: usize, e: usize, function: usize) -> usize;
 }
 
 /// Calls the application's function at an address. `kind` names it if it throws.
 ///
 /// # Safety
-/// There is a function that takes up to four arguments of integer or pointer type, and these are good for it.
-pub(super) unsafe fn call(kind: &'static str, function: usize, arguments: [usize; 4]) -> usize {
-    let [a, b, c, d] = arguments;
+/// There is a function that takes up to five arguments of integer or pointer type, and these are good for it.
+pub(super) unsafe fn call(kind: &'static str, function: usize, arguments: [usize; 5]) -> usize {
+    let [a, b, c, d, e] = arguments;
     let outer = RUNS.replace(kind);
     // SAFETY: as the caller vouches.
-    let result = unsafe { warploom_call(a, b, c, d, function) };
+    let result = unsafe { warploom_call(a, b, c, d, e, function) };
     RUNS.set(outer);
     result
 }
@@ -82,7 +82,7 @@ global_asm!(
     ".cfi_offset rbp, -16",
     "mov rbp, rsp",
     ".cfi_def_cfa_register rbp",
-    "call r8",
+    "call r9",
     "pop rbp",
     ".cfi_def_cfa rsp, 8",
     "ret",
@@ -113,7 +113,7 @@ global_asm!(
     ".cfi_offset x30, -8",
     "mov x29, sp",
     ".cfi_def_cfa_register x29",
-    "blr x4",
+    "blr x5",
     "ldp x29, x30, [sp], 16",
     ".cfi_def_cfa sp, 0",
     ".cfi_restore x29",

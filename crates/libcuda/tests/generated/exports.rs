@@ -780,13 +780,13 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuStreamBeginCapture_v2_ptsz", true, PFN_cuStreamBeginCapture_v10010_ptsz, (zeroed(), zeroed())),
     call!(
         "cuStreamBeginRecaptureToGraph",
-        false,
+        true,
         PFN_cuStreamBeginRecaptureToGraph_v13030,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuStreamBeginRecaptureToGraph_ptsz",
-        false,
+        true,
         PFN_cuStreamBeginRecaptureToGraph_v13030_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),

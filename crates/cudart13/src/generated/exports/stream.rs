@@ -4,20 +4,52 @@
 
 use warploom_abi::runtime::*;
 use warploom_cudart::api;
-use warploom_cudart::border::{Call, DefaultStream, arg, enter, not_supported};
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamBeginRecaptureToGraph() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamBeginRecaptureToGraph(
+    stream: cudaStream_t,
+    mode: cudaStreamCaptureMode,
+    graph: cudaGraph_t,
+    callbackData: *mut cudaGraphRecaptureCallbackData,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamBeginRecaptureToGraph", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream_recapture::cudaStreamBeginRecaptureToGraph(
+                DefaultStream::Legacy,
+                arg(stream),
+                arg(mode),
+                arg(graph),
+                arg(callbackData),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaStreamBeginRecaptureToGraph_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaStreamBeginRecaptureToGraph_ptsz(
+    stream: cudaStream_t,
+    mode: cudaStreamCaptureMode,
+    graph: cudaGraph_t,
+    callbackData: *mut cudaGraphRecaptureCallbackData,
+) -> cudaError {
     static CALL: Call = Call::new("cudaStreamBeginRecaptureToGraph_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::stream_recapture::cudaStreamBeginRecaptureToGraph(
+                DefaultStream::PerThread,
+                arg(stream),
+                arg(mode),
+                arg(graph),
+                arg(callbackData),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]

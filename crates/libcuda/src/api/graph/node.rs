@@ -235,11 +235,14 @@ fn described(work: &Work) -> CUgraphNodeParams_anonymous0 {
     }
 }
 
+/// The parameters of a node. What they point to lives as long as the work.
+pub(crate) fn parameters(work: &Work) -> CUgraphNodeParams {
+    let r#type = CUgraphNodeType(work.kind().number());
+    CUgraphNodeParams { r#type, anonymous0: described(work), ..CUgraphNodeParams::default() }
+}
+
 pub(crate) fn cuGraphNodeGetParams(hNode: CUgraphNode, nodeParams: Out<'_, CUgraphNodeParams>) -> ApiResult {
     let place = nodeParams.required("nodeParams")?;
-    let work = driver()?.node_work(node_handle(hNode))?;
-    let mut given = CUgraphNodeParams { anonymous0: described(&work), ..CUgraphNodeParams::default() };
-    given.r#type = CUgraphNodeType(work.kind().number());
-    place.set(given);
+    place.set(parameters(&driver()?.node_work(node_handle(hNode))?));
     Ok(())
 }

@@ -558,8 +558,21 @@ pub(crate) unsafe extern "C" fn cuStreamBeginRecaptureToGraph(
     userData: *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamBeginRecaptureToGraph");
-    not_supported(
+    enter(
         &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_capture::cuStreamBeginRecaptureToGraph(
+                    DefaultStream::Legacy,
+                    arg(hStream),
+                    arg(mode),
+                    arg(hGraph),
+                    arg(callbackFunc),
+                    arg(userData),
+                )
+            }
+        },
         |_| {},
         |trace| {
             trace.arg("hStream", &hStream);
@@ -580,8 +593,21 @@ pub(crate) unsafe extern "C" fn cuStreamBeginRecaptureToGraph_ptsz(
     userData: *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamBeginRecaptureToGraph_ptsz");
-    not_supported(
+    enter(
         &CALL,
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::stream_capture::cuStreamBeginRecaptureToGraph(
+                    DefaultStream::PerThread,
+                    arg(hStream),
+                    arg(mode),
+                    arg(hGraph),
+                    arg(callbackFunc),
+                    arg(userData),
+                )
+            }
+        },
         |_| {},
         |trace| {
             trace.arg("hStream", &hStream);
