@@ -6,7 +6,8 @@
 BUILD gets everything: `source` (the samples at the commit of `list.toml`, by git, unless --source names a copy), `toolkit` (NVIDIA's
 compiler from PyPI, unless --toolkit names a folder with `bin`, `include` and `lib`, which then gets some links), and
 `out/build/CATEGORY/NAME` with the programs, as their own CMake files make them. COMMAND is the `warploom` of a release build, with the
-libraries beside it. NAME is a sample, as `vectorAdd`; without one, those that pass are run, with --all also those that are known not to.
+libraries beside it. A sample may take the processor time that `list.toml` grants, however busy the machine is, and ten times that by the
+clock. NAME is a sample, as `vectorAdd`; without one, those that pass are run, with --all also those that are known not to.
 Each prints a line: seconds to build, seconds to run, and how it went. What a sample has printed last stands in its folder, in
 `printed.txt`. The exit status is 0 when each sample that should pass does, 75 when something cannot be fetched.
 
@@ -14,7 +15,9 @@ The samples are built as published, with one change: their lists of devices beco
 """
 import argparse
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -23,6 +26,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 UNAVAILABLE = 75
+# What the system ends a program with that has used up its processor time; with a number above 128 where another program tells of it.
+OUT_OF_TIME = [status for end in (signal.SIGXCPU, signal.SIGKILL) for status in (-end, 128 + end)]
 # What the published CMake files ask of a toolkit, of the version that the samples are written for.
 PACKAGES = ["cuda-nvcc", "cuda-runtime", "cuda-crt", "nvvm", "cuda-cccl", "cuda-profiler-api", "nvtx"]
 TOOLKIT = "13.0"
@@ -141,7 +146,11 @@ def build(out, sample, cmake, jobs):
 
 
 def run(out, sample, warploom, limit):
-    """Runs one sample with each of its lists of arguments. What went wrong, or None."""
+    """Runs one sample with each of its lists of arguments, each in `limit` seconds of processor time. What went wrong, or None."""
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+
     folder = out / "build" / sample["path"]
     printed = folder / "printed.txt"
     command = [warploom, "run", *sample.get("warploom", []), "--", "./" + name(sample)]
@@ -149,9 +158,11 @@ def run(out, sample, warploom, limit):
         with printed.open("w") as output:
             try:
                 kept = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT, "cwd": folder}
-                status = subprocess.run([*command, *arguments], timeout=limit, **kept).returncode
+                status = subprocess.run([*command, *arguments], timeout=10 * limit, preexec_fn=limited, **kept).returncode
             except subprocess.TimeoutExpired:
-                return f"over {limit} s {' '.join(arguments)}"
+                return f"hangs {' '.join(arguments)}"
+        if status in OUT_OF_TIME:
+            return f"over {limit} s of processor time {' '.join(arguments)}"
         if status != 0:
             return f"exit status {status} {' '.join(arguments)}"
     return None
