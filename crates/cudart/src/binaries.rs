@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use parking_lot::{Mutex, RwLock};
 use warploom_abi::runtime::cudaError;
-use warploom_abi::{CUjitInputType, CUkernel, CUlibrary, CUlinkState};
+use warploom_abi::{CUfunction, CUfunction_attribute, CUjitInputType, CUkernel, CUlibrary, CUlinkState};
 
 use crate::driver::driver;
 use crate::failure::{ApiResult, Failure};
@@ -65,6 +65,8 @@ struct Names {
     variables: Vec<usize>,
     /// Managed variables: where the host program keeps the address, and the name.
     managed: Vec<(usize, Name)>,
+    /// Variables of the host program that its device code uses by name.
+    host: Vec<Name>,
 }
 
 struct Kernel {
@@ -144,6 +146,13 @@ pub(crate) fn register_managed(handle: usize, place: usize, name: usize) {
     }
 }
 
+/// Registers a variable of the host program that device code uses where it is.
+pub(crate) fn register_host(handle: usize, name: usize) {
+    if let Some(binary) = TABLES.read().binaries.get(&handle) {
+        binary.names.lock().host.push(Name(name));
+    }
+}
+
 /// Makes the managed variables of a binary accessible to the host program. A context must be current.
 pub(crate) fn initialize(handle: usize) -> ApiResult {
     let binary = TABLES.read().binaries.get(&handle).cloned();
@@ -175,6 +184,16 @@ pub(crate) fn kernel(address: usize) -> ApiResult<CUkernel> {
         }
         handle => Ok(CUkernel(handle)),
     }
+}
+
+/// The same for a node of a graph: some drivers only look at the handle itself when they are asked about it.
+pub(crate) fn kernel_of_node(address: usize) -> ApiResult<CUkernel> {
+    let kernel = kernel(address)?;
+    if kernel.0 == address {
+        let (mut threads, attribute) = (0, CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+        driver!(cuFuncGetAttribute_v2020(&mut threads, attribute, CUfunction(address)))?;
+    }
+    Ok(kernel)
 }
 
 /// The driver knows whether it is a handle.
@@ -209,6 +228,21 @@ pub(crate) fn stand_in(kernel: CUkernel) -> usize {
     let tables = TABLES.read();
     let found = tables.kernels.iter().find(|(_, known)| known.handle.load(Ordering::Acquire) == kernel.0);
     found.map_or(kernel.0, |(address, _)| *address)
+}
+
+/// The same for a function of the current context, as captured launches tell it: that of a kernel which was used before.
+pub(crate) fn stand_in_of_function(function: CUfunction) -> usize {
+    let used = |(address, kernel): (&usize, &Kernel)| match kernel.handle.load(Ordering::Acquire) {
+        0 => None,
+        handle => Some((*address, CUkernel(handle))),
+    };
+    let kernels: Vec<(usize, CUkernel)> = TABLES.read().kernels.iter().filter_map(used).collect();
+    let is_it = |(_, kernel): &&(usize, CUkernel)| {
+        let mut here = CUfunction::NULL;
+        // One that this context cannot have is another.
+        driver!(cuKernelGetFunction_v12000(&mut here, *kernel)).is_ok() && here == function
+    };
+    kernels.iter().find(is_it).map_or(function.0, |(address, _)| *address)
 }
 
 /// Address and size of the variable in device memory, in the current context, that one of the host program stands for.
@@ -252,6 +286,13 @@ impl Binary {
     }
 
     fn load(&self) -> ApiResult<CUlibrary> {
+        if let Some(name) = self.names.lock().host.first() {
+            let name = name.text().to_string_lossy();
+            let reason = format!(
+                "device code uses the host variable {name} where it is, which the driver's interface cannot say"
+            );
+            return Err(Failure::new(cudaError::cudaErrorNotSupported, reason));
+        }
         let invalid = |what| Err(Failure::new(cudaError::cudaErrorInvalidKernelImage, what));
         // SAFETY: the host program registered a wrapper here, which stays as long as it is registered.
         let wrapper = unsafe { std::ptr::with_exposed_provenance::<Wrapper>(self.wrapper).read_unaligned() };

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
@@ -35,7 +36,34 @@ const VERSIONS: [Version; 2] = [
 /// The version that our headers are of if nothing else is asked for.
 const NEWEST: u32 = 13050;
 
-const INCLUDED: &str = "#include <cuda_runtime_api.h>\n#include <library_types.h>\n";
+const INCLUDED: &str = "#include <cuda_runtime_api.h>\n#include <library_types.h>\n#include <cuda_gl_interop.h>\n\
+    #include <cuda_vdpau_interop.h>\n#include <cuda_egl_interop.h>\n";
+
+/// What the headers of other interfaces declare that those of interoperation mention: theirs need not be installed.
+const OTHERS: [(&str, &str); 4] = [
+    ("GL/gl.h", "typedef unsigned int GLuint;\ntypedef unsigned int GLenum;\n"),
+    ("EGL/egl.h", "typedef int EGLint;\n"),
+    ("EGL/eglext.h", "typedef void *EGLImageKHR;\ntypedef void *EGLStreamKHR;\ntypedef void *EGLSyncKHR;\n"),
+    (
+        "vdpau/vdpau.h",
+        "typedef int VdpStatus;\ntypedef unsigned int VdpDevice, VdpFuncId, VdpVideoSurface, VdpOutputSurface;\n\
+         typedef VdpStatus VdpGetProcAddress(VdpDevice device, VdpFuncId function, void **address);\n",
+    ),
+];
+
+/// A folder with the headers of other interfaces.
+fn others() -> &'static Path {
+    static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("other_interfaces");
+        for (name, text) in OTHERS {
+            let header = folder.join(name);
+            std::fs::create_dir_all(header.parent().expect("a header is in a folder")).expect("a folder is made");
+            std::fs::write(header, format!("#pragma once\n{text}")).expect("a header is written");
+        }
+        folder
+    });
+    &FOLDER
+}
 
 /// Macros that are no constants, and enumerators that other headers of NVIDIA's define as macros.
 const NOT_CONSTANTS: [&str; 2] = ["cudaDevicePropDontCare", "cudaStreamAttrValue"];
@@ -71,7 +99,7 @@ fn piped(command: &mut Command, text: &str) -> Vec<u8> {
 
 fn compiler(program: &str, folders: &[PathBuf], version: u32) -> Command {
     let mut command = Command::new(program);
-    command.arg(format!("-DWARPLOOM_CUDA_H={version}"));
+    command.arg(format!("-DWARPLOOM_CUDA_H={version}")).arg("-I").arg(others());
     for folder in folders {
         command.arg("-I").arg(folder);
     }

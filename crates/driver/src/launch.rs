@@ -16,7 +16,7 @@ use crate::device::attribute;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::module::Function;
-use crate::stream::StreamName;
+use crate::stream::{AttributeValue, StreamName};
 use crate::{DriverError, DriverResult, ErrorCode};
 
 /// The sizes of a launch.
@@ -58,16 +58,19 @@ impl Driver {
         &self,
         function: &Arc<Function>,
         shape: &LaunchShape,
-        stream: StreamName,
+        name: StreamName,
         parameters: Box<[u8]>,
+        preferences: &BTreeMap<u32, AttributeValue>,
     ) -> DriverResult {
-        let stream = self.stream(stream)?;
+        let stream = self.stream(name)?;
         let context = function.module().context();
         if !Arc::ptr_eq(context, &stream.context) {
             return Err(DriverError::invalid_handle("function and stream belong to different contexts"));
         }
         if let Some(capture) = self.capture_of(&stream)? {
-            let work = self.kernel_work(function, Handle::NULL, *shape, parameters, BTreeMap::new());
+            let mut attributes = self.stream_preferences(name)?;
+            attributes.extend(preferences);
+            let work = self.kernel_work(function, Handle::NULL, *shape, parameters, attributes);
             // As recorded, a launch that is refused ends the capture; other calls do not.
             let work = work.inspect_err(|_| capture.invalidate())?;
             return self.capture(&capture, &stream, work).map(|_| ());

@@ -3,6 +3,7 @@ mod attributes;
 mod memory_operation;
 
 pub use attributes::AttributeValue;
+pub(crate) use attributes::check_value;
 pub use memory_operation::{ValueAction, ValueOperation, WaitCondition};
 
 use std::collections::BTreeMap;

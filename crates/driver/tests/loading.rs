@@ -155,7 +155,7 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
     driver.add_node(graph, &[], work.expect("a launch")).expect("a node");
     let exec = driver.instantiate(graph, 0).expect("an instance");
     let launch = || {
-        driver.launch(&function, &shape, StreamName::Legacy, Box::default()).expect("a launch");
+        driver.launch(&function, &shape, StreamName::Legacy, Box::default(), &BTreeMap::new()).expect("a launch");
         driver.launch_graph(exec, StreamName::Legacy).expect("a launch");
         driver.synchronize(&context).expect("no fault");
     };

@@ -26,6 +26,15 @@ int main() {
     CALL(cudaDeviceGetLimit(&limit, cudaLimitPersistingL2CacheSize));
     SHOW(limit <= (size_t)most || most == 0);
     CALL(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 1 << 20));
+    OK(cudaDeviceGetLimit(&limit, cudaLimitPersistingL2CacheSize));
+    SHOW(limit >= 1 << 20 && limit <= 1 << 22);
+    CALL(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, most));
+    OK(cudaDeviceGetLimit(&limit, cudaLimitPersistingL2CacheSize));
+    SHOW(limit == (size_t)most);
+    CALL(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, (size_t)most + 1));
+    CALL(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0));
+    OK(cudaDeviceGetLimit(&limit, cudaLimitPersistingL2CacheSize));
+    SHOW(limit);
     CALL(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, (size_t)1 << 40));
     CALL(cudaCtxResetPersistingL2Cache());
 

@@ -25,13 +25,15 @@ pub(super) fn generate(registry: &Registry, handlers: &Handlers, outputs: &mut V
         writeln!(groups, "| --- | --- | --- |")?;
         for entry_point in &group.entry_points {
             let symbols: Vec<String> = entry_point.abis.iter().map(symbol_text).collect();
-            writeln!(groups, "| {} | {} | {} |", entry_point.name, symbols.join(", "), status(entry_point, handlers))?;
+            let status = status(registry, entry_point, handlers);
+            writeln!(groups, "| {} | {} | {status} |", entry_point.name, symbols.join(", "))?;
         }
     }
     let body = format!(
         "# Which entry points are implemented
 
-{all_implemented} of {all_symbols} symbols have a handler. The others are exported and resolve; they answer `CUDA_ERROR_NOT_SUPPORTED`.
+{all_implemented} of {all_symbols} symbols have a handler. The others are exported and resolve; they answer `CUDA_ERROR_NOT_SUPPORTED`,
+or what they answer where another interface is wanted that is not there.
 `_ptds` and `_ptsz` variants share the handler of their symbol. What is *kept, no effect* is checked, remembered and told again, and changes
 nothing else: a CPU has nothing that it could change, or not yet.
 
@@ -74,7 +76,7 @@ fn version(version: u32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
-fn status(entry_point: &EntryPoint, handlers: &Handlers) -> String {
+fn status(registry: &Registry, entry_point: &EntryPoint, handlers: &Handlers) -> String {
     if !entry_point.exported {
         return "in the headers only: no driver for this platform has it".to_owned();
     }
@@ -90,7 +92,14 @@ fn status(entry_point: &EntryPoint, handlers: &Handlers) -> String {
             Some("everything") => "kept, no effect".to_owned(),
             Some(part) => format!("implemented; kept, no effect: {part}"),
         },
-        all if all == entry_point.abis.len() => "answers NOT_SUPPORTED".to_owned(),
+        all if all == entry_point.abis.len() => {
+            let lacks =
+                entry_point.abis.last().and_then(|abi| registry.refusals.of(abi, &abi.symbol)?.lacks.as_deref());
+            match lacks {
+                None => "answers NOT_SUPPORTED".to_owned(),
+                Some(code) => format!("answers {code}, as a process without that interface was answered"),
+            }
+        }
         _ => format!("implemented; {} answers NOT_SUPPORTED", missing.join(", ").replace('_', "\\_")),
     }
 }

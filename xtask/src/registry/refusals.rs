@@ -23,6 +23,8 @@ pub(crate) struct Refusal {
     pub(crate) context_first: bool,
     pub(crate) in_callbacks: InCallbacks,
     pub(crate) capture: Option<Forbidden>,
+    /// The result code, without `CUDA_ERROR_`, of a function that has no handler since it takes what no process can have here.
+    pub(crate) lacks: Option<String>,
 }
 
 /// What it answers that an argument is zero.
@@ -65,6 +67,7 @@ struct RawRefusal {
     #[serde(default)]
     in_callbacks: InCallbacks,
     capture: Option<Forbidden>,
+    lacks: Option<String>,
 }
 
 impl Refusals {
@@ -94,18 +97,23 @@ impl Refusals {
 
 pub(super) fn load(folder: &Path, codes: &[ErrorCode]) -> Result<Refusals> {
     let raw: HashMap<String, RawRefusal> = super::read_toml(&folder.join("refusals.toml"))?;
-    let zero = |text: &String| -> Result<Zero> {
-        let (param, code) = text.split_once(' ').with_context(|| format!("{text:?} is no parameter with an answer"))?;
+    let check = |code: &str| -> Result<()> {
         if !codes.iter().any(|known| known.name.strip_prefix("CUDA_ERROR_") == Some(code)) {
             bail!("refusals.toml: there is no result code {code}");
         }
+        Ok(())
+    };
+    let zero = |text: &String| -> Result<Zero> {
+        let (param, code) = text.split_once(' ').with_context(|| format!("{text:?} is no parameter with an answer"))?;
+        check(code)?;
         Ok(Zero { param: param.to_owned(), code: code.to_owned() })
     };
     let convert = |(symbol, raw): (String, RawRefusal)| -> Result<(String, Refusal)> {
         let zeros = |texts: &[String]| -> Result<Vec<Zero>> { texts.iter().map(zero).collect() };
         let (first, then) = (zeros(&raw.first)?, zeros(&raw.then)?);
-        let RawRefusal { context_first, in_callbacks, capture, .. } = raw;
-        Ok((symbol, Refusal { first, then, context_first, in_callbacks, capture }))
+        let RawRefusal { context_first, in_callbacks, capture, lacks, .. } = raw;
+        lacks.as_deref().map_or(Ok(()), check)?;
+        Ok((symbol, Refusal { first, then, context_first, in_callbacks, capture, lacks }))
     };
     Ok(Refusals(raw.into_iter().map(convert).collect::<Result<_>>()?))
 }

@@ -53,6 +53,8 @@ pub(crate) struct Function {
     /// The name that stands for this function in programs.
     pub(crate) plain: Option<String>,
     pub(crate) without_effect: Option<String>,
+    /// Why it is refused, for good or as long as it has no handler.
+    pub(crate) refused: Option<String>,
 }
 
 impl Function {
@@ -143,6 +145,7 @@ struct RawFunction {
     params: Vec<String>,
     plain: Option<String>,
     without_effect: Option<String>,
+    refused: Option<String>,
 }
 
 pub(super) fn load(registry: &Path) -> Result<Runtime> {
@@ -186,6 +189,7 @@ fn convert(raw: RawFunction) -> Result<Function> {
         per_thread: raw.per_thread,
         undeclared: raw.undeclared,
         without_effect: raw.without_effect,
+        refused: raw.refused,
     })
 }
 

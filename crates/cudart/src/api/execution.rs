@@ -232,7 +232,11 @@ pub fn cudaFuncSetAttribute(func: Passed<'_, c_void>, attr: cudaFuncAttribute, v
 
 pub fn cudaFuncSetCacheConfig(func: Passed<'_, c_void>, cacheConfig: cudaFuncCache) -> ApiResult {
     let (kernel, device) = kernel_here(&func)?;
-    driver!(cuKernelSetCacheConfig_v12000(kernel, CUfunc_cache(cacheConfig.0), device))
+    driver!(cuKernelSetCacheConfig_v12000(kernel, CUfunc_cache(cacheConfig.0), device)).map_err(|failure| {
+        // As recorded, the older runtime looks for the function itself.
+        let older = version() < 13000 && failure.code == cudaError::cudaErrorInvalidResourceHandle;
+        if older { Failure { code: cudaError::cudaErrorInvalidDeviceFunction, ..failure } } else { failure }
+    })
 }
 
 pub fn cudaFuncGetName(name: Out<'_, *const c_char>, func: Passed<'_, c_void>) -> ApiResult {

@@ -96,7 +96,10 @@ pub fn cudaGreenCtxCreate(
         device,
         warploom_abi::CUgreenCtxCreate_flags::CU_GREEN_CTX_DEFAULT_STREAM.0
     ))?;
-    driver!(cuCtxFromGreenCtx_v12040(&mut context, made))?;
+    if let Err(failure) = driver!(cuCtxFromGreenCtx_v12040(&mut context, made)) {
+        driver!(cuGreenCtxDestroy_v12040(made))?;
+        return Err(failure);
+    }
     GREEN.lock().insert(context.0, made);
     place.set(cudaExecutionContext_t(context.0));
     Ok(())

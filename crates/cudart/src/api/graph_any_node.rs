@@ -24,7 +24,7 @@ fn driver_kernel(given: &cudaKernelNodeParamsV2) -> ApiResult<CUDA_KERNEL_NODE_P
     let function = unsafe { given.anonymous0.func }.expose_provenance();
     let (func, kern) = match given.functionType {
         FunctionType::cudaKernelFunctionTypeFunction => (CUfunction(function), CUkernel::NULL),
-        _ => (CUfunction::NULL, binaries::kernel(function)?),
+        _ => (CUfunction::NULL, binaries::kernel_of_node(function)?),
     };
     Ok(CUDA_KERNEL_NODE_PARAMS_v3 {
         func,
@@ -141,7 +141,10 @@ pub fn cudaGraphExecNodeSetParams(
 
 fn runtime_kernel(kernel: &CUDA_KERNEL_NODE_PARAMS_v3) -> cudaKernelNodeParamsV2 {
     let (func, functionType) = if kernel.kern == CUkernel::NULL {
-        (kernel.func.0, FunctionType::cudaKernelFunctionTypeFunction)
+        match binaries::stand_in_of_function(kernel.func) {
+            function if function == kernel.func.0 => (function, FunctionType::cudaKernelFunctionTypeFunction),
+            entry => (entry, FunctionType::cudaKernelFunctionTypeDeviceEntry),
+        }
     } else {
         match binaries::stand_in(kernel.kern) {
             handle if handle == kernel.kern.0 => (handle, FunctionType::cudaKernelFunctionTypeKernel),

@@ -21,7 +21,7 @@ fn context_of_nodes() -> ApiResult<CUcontext> {
 /// What the driver runs for a kernel node.
 pub(crate) fn driver_kernel(parameters: &cudaKernelNodeParams) -> ApiResult<CUDA_KERNEL_NODE_PARAMS_v2> {
     let context = context_of_nodes()?;
-    let kernel = binaries::kernel(parameters.func.expose_provenance())?;
+    let kernel = binaries::kernel_of_node(parameters.func.expose_provenance())?;
     Ok(CUDA_KERNEL_NODE_PARAMS_v2 {
         gridDimX: parameters.gridDim.x,
         gridDimY: parameters.gridDim.y,
@@ -56,9 +56,12 @@ pub fn cudaGraphKernelNodeGetParams(node: cudaGraphNode_t, pNodeParams: Out<'_, 
     context::devices()?;
     let mut kernel = CUDA_KERNEL_NODE_PARAMS_v2::default();
     driver!(cuGraphKernelNodeGetParams_v12000(node, &mut kernel))?;
-    let handle = if kernel.kern == CUkernel::NULL { CUkernel(kernel.func.0) } else { kernel.kern };
+    let func = match kernel.kern {
+        CUkernel::NULL => binaries::stand_in_of_function(kernel.func),
+        kernel => binaries::stand_in(kernel),
+    };
     place.set(cudaKernelNodeParams {
-        func: std::ptr::with_exposed_provenance_mut(binaries::stand_in(handle)),
+        func: std::ptr::with_exposed_provenance_mut(func),
         gridDim: dim3 { x: kernel.gridDimX, y: kernel.gridDimY, z: kernel.gridDimZ },
         blockDim: dim3 { x: kernel.blockDimX, y: kernel.blockDimY, z: kernel.blockDimZ },
         sharedMemBytes: kernel.sharedMemBytes,

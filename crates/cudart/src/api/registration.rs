@@ -84,6 +84,15 @@ pub fn __cudaRegisterManagedVar(
     binaries::register_managed(handle, variable, deviceName.addr() as usize);
 }
 
+pub fn __cudaRegisterHostVar(
+    fatCubinHandle: Passed<'_, *mut c_void>,
+    deviceName: Passed<'_, c_char>,
+    _hostVar: Passed<'_, c_char>,
+    _size: usize,
+) {
+    binaries::register_host(fatCubinHandle.addr() as usize, deviceName.addr() as usize);
+}
+
 /// Called before the host program first touches a managed variable. What fails stays unset, and the program crashes there as it
 /// would with NVIDIA's runtime; the next call says why.
 pub fn __cudaInitModule(fatCubinHandle: Passed<'_, *mut c_void>) -> c_char {

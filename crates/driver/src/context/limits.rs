@@ -67,8 +67,9 @@ const MOST_LOCAL: u64 = 512 << 10;
 /// Fewer bytes of the `printf` buffer are rounded up to this, as recorded.
 const LEAST_PRINTF_FIFO: u64 = 512 << 10;
 
-/// The default of the cache for persisting accesses, as recorded.
-const MOST_PERSISTING_L2: u64 = 11_796_480;
+/// The cache for persisting accesses at the start, and the most that it can be, which is an attribute of the device; as recorded.
+const PERSISTING_L2: u64 = 11_796_480;
+const MOST_PERSISTING_L2: u64 = 39_321_600;
 
 impl Limits {
     /// The defaults on a device whose CTAs can have `shared_size` bytes of shared memory.
@@ -79,7 +80,7 @@ impl Limits {
             malloc_heap_size: DEFAULT_LIMIT,
             pending_launches: 2048,
             l2_fetch_granularity: 64,
-            persisting_l2: MOST_PERSISTING_L2,
+            persisting_l2: PERSISTING_L2,
             shared_size,
         }
     }
@@ -115,7 +116,11 @@ impl Limits {
                 return Err(DriverError::invalid_value(format!("a fetch granularity of {value} is above 128")));
             }
             Limit::MaxL2FetchGranularity => self.l2_fetch_granularity = value,
-            Limit::PersistingL2CacheSize => self.persisting_l2 = value.min(MOST_PERSISTING_L2),
+            Limit::PersistingL2CacheSize if value > MOST_PERSISTING_L2 => {
+                let reason = format!("{value} bytes of cache for persisting accesses are above {MOST_PERSISTING_L2}");
+                return Err(DriverError::invalid_value(reason));
+            }
+            Limit::PersistingL2CacheSize => self.persisting_l2 = value,
             Limit::SharedMemorySize | Limit::CigEnabled => {
                 return Err(DriverError::new(ErrorCode::UnsupportedLimit, format!("{limit:?} cannot be set")));
             }

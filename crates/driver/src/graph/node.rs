@@ -10,7 +10,7 @@ use crate::event::Event;
 use crate::launch::LaunchShape;
 use crate::memory::{CallersMemory, Checked, Fill2d, Place, Transfer};
 use crate::module::Function;
-use crate::stream::{AttributeValue, ValueOperation};
+use crate::stream::{AttributeValue, ValueOperation, check_value};
 
 /// The kind of a node, by its number in `CUgraphNodeType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -277,8 +277,9 @@ impl Driver {
         parameters: Box<[u8]>,
         attributes: BTreeMap<u32, AttributeValue>,
     ) -> DriverResult<Work> {
-        for attribute in attributes.keys() {
+        for (attribute, value) in &attributes {
             check_attribute(*attribute)?;
+            check_value(*attribute, value)?;
         }
         let parameters = self.parameter_buffer(function, parameters)?;
         let start = parameters.as_ptr().expose_provenance();

@@ -1,4 +1,5 @@
 //! The launch interface before `cuLaunchKernel`: a function remembers the size of its CTAs and its parameters.
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::LaunchShape;
@@ -116,6 +117,6 @@ impl Driver {
         let mut parameters = remembered.parameters;
         // Bytes beyond the stated size are not passed on, nor those beyond what the kernel has.
         parameters.resize(remembered.size.min(function.parameter_bytes() as usize), 0);
-        self.launch(function, &shape, stream, parameters.into_boxed_slice())
+        self.launch(function, &shape, stream, parameters.into_boxed_slice(), &BTreeMap::new())
     }
 }

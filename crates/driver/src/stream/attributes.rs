@@ -15,9 +15,13 @@ pub(super) type Attributes = Mutex<BTreeMap<u32, AttributeValue>>;
 
 /// The attributes that streams have, by their numbers in `CUlaunchAttributeID`: access policy window, synchronisation policy,
 /// priority, map of synchronisation domains, synchronisation domain.
-const KNOWN: [u32; 5] = [1, SYNCHRONIZATION_POLICY, PRIORITY, 9, 10];
+const KNOWN: [u32; 5] = [ACCESS_POLICY_WINDOW, SYNCHRONIZATION_POLICY, PRIORITY, 9, 10];
+const ACCESS_POLICY_WINDOW: u32 = 1;
 const SYNCHRONIZATION_POLICY: u32 = 3;
 const PRIORITY: u32 = 8;
+
+/// The widest access policy window, in bytes, as recorded.
+const MOST_WINDOW: u64 = 134_217_728;
 
 fn check(attribute: u32) -> DriverResult {
     if !KNOWN.contains(&attribute) {
@@ -26,7 +30,37 @@ fn check(attribute: u32) -> DriverResult {
     Ok(())
 }
 
+/// What the driver refuses of a value (`CUaccessPolicyWindow`), as recorded.
+///
+/// # Errors
+/// `InvalidValue` for a window that is wider than windows can be, a ratio that is none, and misses that would persist.
+pub(crate) fn check_value(attribute: u32, value: &AttributeValue) -> DriverResult {
+    const PERSISTING: u32 = 2;
+    if attribute != ACCESS_POLICY_WINDOW {
+        return Ok(());
+    }
+    let word = |start: usize| value[start..start + 4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+    let bytes = u64::from(word(8)) | u64::from(word(12)) << 32;
+    let (ratio, miss) = (f32::from_bits(word(16)), word(24));
+    if bytes > MOST_WINDOW {
+        return Err(DriverError::invalid_value(format!("a window of {bytes} bytes is wider than {MOST_WINDOW}")));
+    }
+    if !(0.0..=1.0).contains(&ratio) {
+        return Err(DriverError::invalid_value(format!("hitRatio is {ratio}, not between 0 and 1")));
+    }
+    if miss == PERSISTING {
+        return Err(DriverError::invalid_value("what misses the window cannot persist"));
+    }
+    Ok(())
+}
+
 impl Driver {
+    /// What of a stream its kernels have in graphs too, as recorded: access policy and priority.
+    pub(crate) fn stream_preferences(&self, name: StreamName) -> DriverResult<BTreeMap<u32, AttributeValue>> {
+        let value = |attribute| Ok((attribute, self.stream_attribute(name, attribute)?));
+        [ACCESS_POLICY_WINDOW, PRIORITY].into_iter().map(value).collect()
+    }
+
     /// Runs `look` on the attributes of a stream.
     fn with_attributes<T>(
         &self,
@@ -70,9 +104,10 @@ impl Driver {
     /// Changes an attribute.
     ///
     /// # Errors
-    /// As [`Driver::stream_attribute`].
+    /// As [`Driver::stream_attribute`]; `InvalidValue` for a value that is none.
     pub fn set_stream_attribute(&self, name: StreamName, attribute: u32, value: AttributeValue) -> DriverResult {
         check(attribute)?;
+        check_value(attribute, &value)?;
         self.check()?;
         self.with_attributes(name, |attributes| {
             attributes.insert(attribute, value);

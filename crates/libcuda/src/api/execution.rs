@@ -1,4 +1,6 @@
 //! Execution control.
+use std::collections::BTreeMap;
+
 use warploom_abi::{
     CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END, CUevent, CUfunc_cache,
     CUfunction, CUfunction_attribute, CUfunctionLoadingState, CUhostFn, CUhostTaskSyncMode, CUlaunchAttributeID,
@@ -6,7 +8,7 @@ use warploom_abi::{
 };
 use warploom_driver::launch::LaunchShape;
 use warploom_driver::module::{Function, FunctionAttribute};
-use warploom_driver::stream::StreamName;
+use warploom_driver::stream::{AttributeValue, StreamName};
 use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
 use super::stream::named;
@@ -203,7 +205,7 @@ fn launch(
     let driver = driver()?;
     let function = driver.launchable(Handle::from_raw(function.0))?;
     let parameters = parameters(&function, kernel_params, extra)?;
-    driver.launch(&function, shape, stream, parameters)
+    driver.launch(&function, shape, stream, parameters, &BTreeMap::new())
 }
 
 /// What the attributes of a launch ask for.
@@ -213,6 +215,8 @@ struct Extras {
     cluster: Option<[u32; 3]>,
     /// Events to record behind the launch.
     events: Vec<CUevent>,
+    /// Preferences that kernel nodes keep.
+    preferences: BTreeMap<u32, AttributeValue>,
 }
 
 fn extras(config: &CUlaunchConfig) -> DriverResult<Extras> {
@@ -227,6 +231,10 @@ fn extras(config: &CUlaunchConfig) -> DriverResult<Extras> {
             | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => extras.events.push(attribute.event()),
             CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE if attribute.word(0) != 0 => {
                 return Err(DriverError::invalid_value("only launches in a graph can be updated by the device"));
+            }
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
+            | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY => {
+                extras.preferences.insert(attribute.id.0, attribute.value());
             }
             // Preferences, which change nothing in what the kernel does.
             CUlaunchAttributeID(0..=14 | 16..=18) => {}
@@ -264,7 +272,7 @@ pub(crate) fn cuLaunchKernelEx(
     let shape = shape_with(&config, &extras);
     let parameters = parameters(&function, &kernelParams, &extra)?;
     let stream = named(config.hStream, default);
-    driver.launch(&function, &shape, stream, parameters)?;
+    driver.launch(&function, &shape, stream, parameters, &extras.preferences)?;
     for event in extras.events {
         driver.record_event(Handle::from_raw(event.0), stream, 0)?;
     }

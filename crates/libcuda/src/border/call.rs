@@ -24,6 +24,8 @@ pub(crate) struct Call {
     /// Whether a current context is asked for before anything that may be wrong with the arguments.
     context_first: bool,
     in_callbacks: InCallbacks,
+    /// What a function without a handler answers.
+    lacks: ErrorCode,
 }
 
 /// Whether a user's callback may make the call.
@@ -38,17 +40,24 @@ enum InCallbacks {
 impl Call {
     /// A function that needs `cuInit` to have succeeded.
     pub(crate) const fn new(symbol: &'static str) -> Self {
-        Call { symbol, before_init: false, context_first: false, in_callbacks: InCallbacks::Never }
+        let (in_callbacks, lacks) = (InCallbacks::Never, ErrorCode::NotSupported);
+        Call { symbol, before_init: false, context_first: false, in_callbacks, lacks }
     }
 
     /// One of the few functions that work in any state of the process.
     pub(crate) const fn before_init(symbol: &'static str) -> Self {
-        Call { symbol, before_init: true, context_first: false, in_callbacks: InCallbacks::Always }
+        Call { before_init: true, ..Call::new(symbol).in_callbacks() }
     }
 
     /// One that asks for a current context before it looks at its arguments.
     pub(crate) const fn context_first(self) -> Self {
         Call { context_first: true, ..self }
+    }
+
+    /// One without a handler, which takes objects of another interface that no process can have here: what a process without them is
+    /// answered.
+    pub(crate) const fn lacks(self, code: ErrorCode) -> Self {
+        Call { lacks: code, ..self }
     }
 
     /// One that callbacks may make.
@@ -85,18 +94,23 @@ pub(crate) fn enter(
     }
 }
 
-/// An exported function without a handler.
+/// An exported function without a handler; `before` is what refuses the call whatever it is for.
 pub(crate) fn not_supported(
     call: &'static Call,
+    before: impl FnOnce() -> ApiResult,
     given: impl Fn(&mut Given),
     arguments: impl Fn(&mut Trace<'_>),
 ) -> CUresult {
-    enter(
-        call,
-        || Err(DriverError::new(ErrorCode::NotSupported, format!("{} is not implemented", call.symbol))),
-        given,
-        arguments,
-    )
+    let refuse = || {
+        before()?;
+        let what = if call.lacks == ErrorCode::NotSupported {
+            "is not implemented"
+        } else {
+            "takes objects of another interface, which nothing here can have"
+        };
+        Err(DriverError::new(call.lacks, format!("{} {what}", call.symbol)))
+    };
+    enter(call, refuse, given, arguments)
 }
 
 /// The first calls of a process, and those with a trace, in a wrong state, or while user callbacks run.

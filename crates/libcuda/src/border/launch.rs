@@ -1,5 +1,6 @@
 //! Attributes of a launch: a list behind a structure, of unions.
 use warploom_abi::{CUevent, CUlaunchAttributeID, CUlaunchConfig};
+use warploom_driver::stream::AttributeValue;
 use warploom_driver::{DriverError, DriverResult};
 
 /// One attribute, as bytes: which member of the union is valid says its number.
@@ -18,6 +19,11 @@ impl LaunchAttribute {
     pub(crate) fn word(&self, index: usize) -> u32 {
         let bytes = self.value.get(4 * index..4 * index + 4).unwrap_or(&[]);
         bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+    }
+
+    /// All of the value.
+    pub(crate) fn value(&self) -> AttributeValue {
+        self.value
     }
 
     /// The handle of an event, which is the first member where there is one.

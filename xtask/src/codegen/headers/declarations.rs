@@ -107,7 +107,7 @@ pub(super) fn version(registry: &Registry) -> String {
 }
 
 /// Types of other projects: from their headers, or declared here where those are not installed.
-fn foreign_types(items: &[&Item]) -> String {
+pub(super) fn foreign_types(items: &[&Item]) -> String {
     let mut headers: Vec<&str> = Vec::new();
     let mut own = String::new();
     for item in items {

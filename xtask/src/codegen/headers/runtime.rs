@@ -12,7 +12,7 @@ use crate::output::Output;
 use crate::registry::{MAJORS, Registry};
 
 /// Each header with those that it includes.
-const HEADERS: [(&str, &[&str]); 13] = [
+const HEADERS: [(&str, &[&str]); 16] = [
     ("host_defines.h", &[]),
     ("vector_types.h", &["host_defines.h"]),
     ("device_types.h", &["host_defines.h"]),
@@ -23,6 +23,9 @@ const HEADERS: [(&str, &[&str]); 13] = [
     ("builtin_types.h", &["device_types.h", "driver_types.h", "surface_types.h", "texture_types.h", "vector_types.h"]),
     ("cuda_runtime_api.h", &["host_defines.h", "builtin_types.h"]),
     ("cuda_profiler_api.h", &["driver_types.h"]),
+    ("cuda_gl_interop.h", &["cuda_runtime_api.h"]),
+    ("cuda_vdpau_interop.h", &["cuda_runtime_api.h"]),
+    ("cuda_egl_interop.h", &["cuda_runtime_api.h", "cuda_runtime.h"]),
     ("driver_functions.h", &["builtin_types.h"]),
     ("vector_functions.h", &["cuda_runtime_api.h"]),
     ("channel_descriptor.h", &["cuda_runtime_api.h"]),
@@ -65,6 +68,14 @@ pub(super) fn generate(registry: &Registry, outputs: &mut Vec<Output>) -> Result
             "host_defines.h" => host_defines(registry),
             "builtin_types.h" => String::new(),
             "cuda_runtime_api.h" | "cuda_profiler_api.h" => functions::write(registry, header)?,
+            "cuda_gl_interop.h" | "cuda_vdpau_interop.h" | "cuda_egl_interop.h" => {
+                format!(
+                    "{}{}\n{}",
+                    types::of_others(registry, header),
+                    types::write(registry, header)?,
+                    functions::write(registry, header)?
+                )
+            }
             "driver_functions.h" => inline::makers_of_places(),
             "vector_functions.h" => inline::makers_of_vectors(registry)?,
             "channel_descriptor.h" => inline::channel_descriptors(registry)?,

@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use super::{FOLDER, Handlers, exported_groups, given, symbols_of, trace};
 use crate::c::Type;
+use crate::codegen::names::pascal_case;
 use crate::codegen::rust_type::{RustTypes, rust_name};
 use crate::output::Output;
 use crate::registry::{Abi, EntryPoint, Forbidden, InCallbacks, Refusal, Registry, by_name};
@@ -87,6 +88,9 @@ fn constructor(entry_point: &EntryPoint, symbol: &str, refusal: Option<&Refusal>
         InCallbacks::WithStream => call += ".in_callbacks_with_stream()",
         InCallbacks::Always => call += ".in_callbacks()",
     }
+    if let Some(code) = &refusal.lacks {
+        call += &format!(".lacks(ErrorCode::{})", pascal_case(code));
+    }
     call
 }
 
@@ -107,7 +111,11 @@ fn write_export(
         params.join(", ")
     )?;
     match handlers.module(&abi.symbol) {
-        None => writeln!(text, "not_supported(&CALL, {given}, {trace})")?,
+        None => {
+            let before = capture.map(|capture| format!("{{\n{}Ok(())\n}}", refuse(capture, abi, symbol)));
+            let before = before.unwrap_or_else(|| "Ok(())".to_owned());
+            writeln!(text, "not_supported(&CALL, || {before}, {given}, {trace})")?;
+        }
         Some(module) => {
             let mut arguments: Vec<String> = Vec::new();
             if abi.per_thread.is_some() {

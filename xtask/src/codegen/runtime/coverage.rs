@@ -49,8 +49,11 @@ fn library(function: &Function) -> String {
 
 fn status(function: &Function, handlers: &Handlers) -> String {
     if handlers.module(&function.handler).is_none() {
-        let undeclared = if function.undeclared { ": no header declares it" } else { "" };
-        return format!("answers cudaErrorNotSupported{undeclared}");
+        let why = function.refused.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+        return format!("answers cudaErrorNotSupported{why}");
+    }
+    if let Some(why) = &function.refused {
+        return format!("refused: {why}");
     }
     match function.without_effect.as_deref() {
         None => "implemented".to_owned(),

@@ -3,78 +3,161 @@
 //! EGL interoperability.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsEGLRegisterImage() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsEGLRegisterImage(
+    pCudaResource: *mut cudaGraphicsResource_t,
+    image: EGLImageKHR,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsEGLRegisterImage", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::egl::cudaGraphicsEGLRegisterImage(arg(pCudaResource), arg(image), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEGLStreamConsumerConnect() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEGLStreamConsumerConnect(
+    conn: *mut cudaEglStreamConnection,
+    eglStream: EGLStreamKHR,
+) -> cudaError {
     static CALL: Call = Call::new("cudaEGLStreamConsumerConnect", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::egl::cudaEGLStreamConsumerConnect(arg(conn), arg(eglStream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEGLStreamConsumerConnectWithFlags() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEGLStreamConsumerConnectWithFlags(
+    conn: *mut cudaEglStreamConnection,
+    eglStream: EGLStreamKHR,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaEGLStreamConsumerConnectWithFlags", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::egl::cudaEGLStreamConsumerConnectWithFlags(arg(conn), arg(eglStream), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEGLStreamConsumerDisconnect() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEGLStreamConsumerDisconnect(conn: *mut cudaEglStreamConnection) -> cudaError {
     static CALL: Call = Call::new("cudaEGLStreamConsumerDisconnect", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::egl::cudaEGLStreamConsumerDisconnect(arg(conn)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEGLStreamConsumerAcquireFrame() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEGLStreamConsumerAcquireFrame(
+    conn: *mut cudaEglStreamConnection,
+    pCudaResource: *mut cudaGraphicsResource_t,
+    pStream: *mut cudaStream_t,
+    timeout: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaEGLStreamConsumerAcquireFrame", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::egl::cudaEGLStreamConsumerAcquireFrame(arg(conn), arg(pCudaResource), arg(pStream), arg(timeout))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEGLStreamConsumerReleaseFrame() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEGLStreamConsumerReleaseFrame(
+    conn: *mut cudaEglStreamConnection,
+    pCudaResource: cudaGraphicsResource_t,
+    pStream: *mut cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaEGLStreamConsumerReleaseFrame", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::egl::cudaEGLStreamConsumerReleaseFrame(arg(conn), arg(pCudaResource), arg(pStream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEGLStreamProducerConnect() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEGLStreamProducerConnect(
+    conn: *mut cudaEglStreamConnection,
+    eglStream: EGLStreamKHR,
+    width: EGLint,
+    height: EGLint,
+) -> cudaError {
     static CALL: Call = Call::new("cudaEGLStreamProducerConnect", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::egl::cudaEGLStreamProducerConnect(arg(conn), arg(eglStream), arg(width), arg(height)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEGLStreamProducerDisconnect() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEGLStreamProducerDisconnect(conn: *mut cudaEglStreamConnection) -> cudaError {
     static CALL: Call = Call::new("cudaEGLStreamProducerDisconnect", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::egl::cudaEGLStreamProducerDisconnect(arg(conn)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEGLStreamProducerPresentFrame() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEGLStreamProducerPresentFrame(
+    conn: *mut cudaEglStreamConnection,
+    eglframe: cudaEglFrame,
+    pStream: *mut cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaEGLStreamProducerPresentFrame", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::egl::cudaEGLStreamProducerPresentFrame(arg(conn), arg(eglframe), arg(pStream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEGLStreamProducerReturnFrame() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEGLStreamProducerReturnFrame(
+    conn: *mut cudaEglStreamConnection,
+    eglframe: *mut cudaEglFrame,
+    pStream: *mut cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaEGLStreamProducerReturnFrame", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::egl::cudaEGLStreamProducerReturnFrame(arg(conn), arg(eglframe), arg(pStream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsResourceGetMappedEglFrame() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsResourceGetMappedEglFrame(
+    eglFrame: *mut cudaEglFrame,
+    resource: cudaGraphicsResource_t,
+    index: u32,
+    mipLevel: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsResourceGetMappedEglFrame", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::egl::cudaGraphicsResourceGetMappedEglFrame(arg(eglFrame), arg(resource), arg(index), arg(mipLevel))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaEventCreateFromEGLSync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaEventCreateFromEGLSync(
+    phEvent: *mut cudaEvent_t,
+    eglSync: EGLSyncKHR,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaEventCreateFromEGLSync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::egl::cudaEventCreateFromEGLSync(arg(phEvent), arg(eglSync), arg(flags)) }
+    })
 }

@@ -3,72 +3,129 @@
 //! OpenGL interoperability.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGLGetDevices() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGLGetDevices(
+    pCudaDeviceCount: *mut u32,
+    pCudaDevices: *mut i32,
+    cudaDeviceCount: u32,
+    deviceList: cudaGLDeviceList,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGLGetDevices", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::gl::cudaGLGetDevices(arg(pCudaDeviceCount), arg(pCudaDevices), arg(cudaDeviceCount), arg(deviceList))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsGLRegisterImage() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsGLRegisterImage(
+    resource: *mut cudaGraphicsResource_t,
+    image: GLuint,
+    target: GLenum,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsGLRegisterImage", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::gl::cudaGraphicsGLRegisterImage(arg(resource), arg(image), arg(target), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsGLRegisterBuffer() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsGLRegisterBuffer(
+    resource: *mut cudaGraphicsResource_t,
+    buffer: GLuint,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsGLRegisterBuffer", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::gl::cudaGraphicsGLRegisterBuffer(arg(resource), arg(buffer), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGLSetGLDevice() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGLSetGLDevice(device: i32) -> cudaError {
     static CALL: Call = Call::new("cudaGLSetGLDevice", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::gl::cudaGLSetGLDevice(arg(device)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGLRegisterBufferObject() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGLRegisterBufferObject(bufObj: GLuint) -> cudaError {
     static CALL: Call = Call::new("cudaGLRegisterBufferObject", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::gl::cudaGLRegisterBufferObject(arg(bufObj)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGLMapBufferObject() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGLMapBufferObject(
+    devPtr: *mut *mut core::ffi::c_void,
+    bufObj: GLuint,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGLMapBufferObject", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::gl::cudaGLMapBufferObject(arg(devPtr), arg(bufObj)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGLUnmapBufferObject() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGLUnmapBufferObject(bufObj: GLuint) -> cudaError {
     static CALL: Call = Call::new("cudaGLUnmapBufferObject", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::gl::cudaGLUnmapBufferObject(arg(bufObj)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGLUnregisterBufferObject() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGLUnregisterBufferObject(bufObj: GLuint) -> cudaError {
     static CALL: Call = Call::new("cudaGLUnregisterBufferObject", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::gl::cudaGLUnregisterBufferObject(arg(bufObj)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGLSetBufferObjectMapFlags() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGLSetBufferObjectMapFlags(bufObj: GLuint, flags: u32) -> cudaError {
     static CALL: Call = Call::new("cudaGLSetBufferObjectMapFlags", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::gl::cudaGLSetBufferObjectMapFlags(arg(bufObj), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGLMapBufferObjectAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGLMapBufferObjectAsync(
+    devPtr: *mut *mut core::ffi::c_void,
+    bufObj: GLuint,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGLMapBufferObjectAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::gl::cudaGLMapBufferObjectAsync(arg(devPtr), arg(bufObj), arg(stream)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGLUnmapBufferObjectAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGLUnmapBufferObjectAsync(bufObj: GLuint, stream: cudaStream_t) -> cudaError {
     static CALL: Call = Call::new("cudaGLUnmapBufferObjectAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::gl::cudaGLUnmapBufferObjectAsync(arg(bufObj), arg(stream)) }
+    })
 }

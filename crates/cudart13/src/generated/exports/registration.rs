@@ -240,9 +240,19 @@ pub(crate) extern "C" fn __cudaGetProcAddress() -> cudaError {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaRegisterHostVar() -> cudaError {
+pub(crate) unsafe extern "C" fn __cudaRegisterHostVar(
+    fatCubinHandle: *mut *mut core::ffi::c_void,
+    deviceName: *const core::ffi::c_char,
+    hostVar: *mut core::ffi::c_char,
+    size: usize,
+) {
     static CALL: Call = Call::new("__cudaRegisterHostVar", VERSION);
-    not_supported(&CALL)
+    answer(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::registration::__cudaRegisterHostVar(arg(fatCubinHandle), arg(deviceName), arg(hostVar), arg(size))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -3,30 +3,59 @@
 //! VDPAU interoperability.
 
 use warploom_abi::runtime::*;
-use warploom_cudart::border::{Call, not_supported};
+use warploom_cudart::api;
+use warploom_cudart::border::{Call, arg, enter};
 
 use crate::VERSION;
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaVDPAUGetDevice() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaVDPAUGetDevice(
+    device: *mut i32,
+    vdpDevice: VdpDevice,
+    vdpGetProcAddress: *mut VdpGetProcAddress,
+) -> cudaError {
     static CALL: Call = Call::new("cudaVDPAUGetDevice", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::vdpau::cudaVDPAUGetDevice(arg(device), arg(vdpDevice), arg(vdpGetProcAddress)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaVDPAUSetVDPAUDevice() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaVDPAUSetVDPAUDevice(
+    device: i32,
+    vdpDevice: VdpDevice,
+    vdpGetProcAddress: *mut VdpGetProcAddress,
+) -> cudaError {
     static CALL: Call = Call::new("cudaVDPAUSetVDPAUDevice", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::vdpau::cudaVDPAUSetVDPAUDevice(arg(device), arg(vdpDevice), arg(vdpGetProcAddress)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsVDPAURegisterVideoSurface() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsVDPAURegisterVideoSurface(
+    resource: *mut cudaGraphicsResource_t,
+    vdpSurface: VdpVideoSurface,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsVDPAURegisterVideoSurface", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::vdpau::cudaGraphicsVDPAURegisterVideoSurface(arg(resource), arg(vdpSurface), arg(flags)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaGraphicsVDPAURegisterOutputSurface() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaGraphicsVDPAURegisterOutputSurface(
+    resource: *mut cudaGraphicsResource_t,
+    vdpSurface: VdpOutputSurface,
+    flags: u32,
+) -> cudaError {
     static CALL: Call = Call::new("cudaGraphicsVDPAURegisterOutputSurface", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::vdpau::cudaGraphicsVDPAURegisterOutputSurface(arg(resource), arg(vdpSurface), arg(flags)) }
+    })
 }

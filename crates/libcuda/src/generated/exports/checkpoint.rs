@@ -13,6 +13,7 @@ pub(crate) unsafe extern "C" fn cuCheckpointProcessGetRestoreThreadId(pid: i32, 
     static CALL: Call = Call::new("cuCheckpointProcessGetRestoreThreadId").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("tid", tid.is_null(), ErrorCode::InvalidValue);
         },
@@ -49,6 +50,7 @@ pub(crate) unsafe extern "C" fn cuCheckpointProcessLock(pid: i32, args: *mut CUc
     static CALL: Call = Call::new("cuCheckpointProcessLock").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("pid", pid == 0, ErrorCode::OperatingSystem);
         },
@@ -67,6 +69,7 @@ pub(crate) unsafe extern "C" fn cuCheckpointProcessCheckpoint(
     static CALL: Call = Call::new("cuCheckpointProcessCheckpoint").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("pid", pid == 0, ErrorCode::OperatingSystem);
         },
@@ -82,6 +85,7 @@ pub(crate) unsafe extern "C" fn cuCheckpointProcessRestore(pid: i32, args: *mut 
     static CALL: Call = Call::new("cuCheckpointProcessRestore").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("pid", pid == 0, ErrorCode::OperatingSystem);
         },
@@ -97,6 +101,7 @@ pub(crate) unsafe extern "C" fn cuCheckpointOperationComplete(handle: CUcheckpoi
     static CALL: Call = Call::new("cuCheckpointOperationComplete");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("handle", &handle);
@@ -109,6 +114,7 @@ pub(crate) unsafe extern "C" fn cuCheckpointProcessUnlock(pid: i32, args: *mut C
     static CALL: Call = Call::new("cuCheckpointProcessUnlock").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("pid", pid == 0, ErrorCode::OperatingSystem);
         },

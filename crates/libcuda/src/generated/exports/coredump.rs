@@ -113,6 +113,7 @@ pub(crate) unsafe extern "C" fn cuCoredumpRegisterStartCallback(
     static CALL: Call = Call::new("cuCoredumpRegisterStartCallback");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("callback", &callback);
@@ -132,6 +133,7 @@ pub(crate) unsafe extern "C" fn cuCoredumpRegisterCompleteCallback(
     static CALL: Call = Call::new("cuCoredumpRegisterCompleteCallback");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("callback", &callback);
@@ -147,6 +149,7 @@ pub(crate) unsafe extern "C" fn cuCoredumpDeregisterStartCallback(callback: CUco
     static CALL: Call = Call::new("cuCoredumpDeregisterStartCallback");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("callback", &callback);
@@ -159,6 +162,7 @@ pub(crate) unsafe extern "C" fn cuCoredumpDeregisterCompleteCallback(callback: C
     static CALL: Call = Call::new("cuCoredumpDeregisterCompleteCallback");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("callback", &callback);

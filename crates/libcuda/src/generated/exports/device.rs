@@ -255,6 +255,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetNvSciSyncAttributes(
     static CALL: Call = Call::new("cuDeviceGetNvSciSyncAttributes");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("nvSciSyncAttrList", nvSciSyncAttrList.is_null(), ErrorCode::InvalidHandle);
         },

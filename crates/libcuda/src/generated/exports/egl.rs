@@ -5,6 +5,7 @@
 use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
+use crate::api;
 use crate::border::{Call, not_supported};
 
 #[unsafe(no_mangle)]
@@ -13,9 +14,13 @@ pub(crate) unsafe extern "C" fn cuGraphicsEGLRegisterImage(
     image: EGLImageKHR,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsEGLRegisterImage").context_first();
+    static CALL: Call = Call::new("cuGraphicsEGLRegisterImage").context_first().lacks(ErrorCode::Unknown);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidValue);
         },
@@ -33,9 +38,10 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerConnect(
     conn: *mut CUeglStreamConnection,
     stream: EGLStreamKHR,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerConnect").in_callbacks();
+    static CALL: Call = Call::new("cuEGLStreamConsumerConnect").in_callbacks().lacks(ErrorCode::InvalidHandle);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("stream", stream.is_null(), ErrorCode::InvalidHandle);
         },
@@ -53,9 +59,10 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerConnectWithFlags(
     stream: EGLStreamKHR,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerConnectWithFlags").in_callbacks();
+    static CALL: Call = Call::new("cuEGLStreamConsumerConnectWithFlags").in_callbacks().lacks(ErrorCode::InvalidHandle);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
         },
@@ -70,9 +77,10 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerConnectWithFlags(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEGLStreamConsumerDisconnect(conn: *mut CUeglStreamConnection) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerDisconnect").in_callbacks();
+    static CALL: Call = Call::new("cuEGLStreamConsumerDisconnect").in_callbacks().lacks(ErrorCode::InvalidHandle);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
         },
@@ -89,9 +97,10 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerAcquireFrame(
     pStream: *mut CUstream,
     timeout: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerAcquireFrame").in_callbacks();
+    static CALL: Call = Call::new("cuEGLStreamConsumerAcquireFrame").in_callbacks().lacks(ErrorCode::InvalidHandle);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
         },
@@ -111,9 +120,10 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerReleaseFrame(
     pCudaResource: CUgraphicsResource,
     pStream: *mut CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerReleaseFrame").in_callbacks();
+    static CALL: Call = Call::new("cuEGLStreamConsumerReleaseFrame").in_callbacks().lacks(ErrorCode::InvalidHandle);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("pCudaResource", pCudaResource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -133,9 +143,10 @@ pub(crate) unsafe extern "C" fn cuEGLStreamProducerConnect(
     width: EGLint,
     height: EGLint,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamProducerConnect").in_callbacks();
+    static CALL: Call = Call::new("cuEGLStreamProducerConnect").in_callbacks().lacks(ErrorCode::InvalidHandle);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("stream", stream.is_null(), ErrorCode::InvalidHandle);
         },
@@ -151,9 +162,10 @@ pub(crate) unsafe extern "C" fn cuEGLStreamProducerConnect(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEGLStreamProducerDisconnect(conn: *mut CUeglStreamConnection) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamProducerDisconnect").in_callbacks();
+    static CALL: Call = Call::new("cuEGLStreamProducerDisconnect").in_callbacks().lacks(ErrorCode::InvalidHandle);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
         },
@@ -169,9 +181,10 @@ pub(crate) unsafe extern "C" fn cuEGLStreamProducerPresentFrame(
     eglframe: CUeglFrame_v1,
     pStream: *mut CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamProducerPresentFrame").in_callbacks();
+    static CALL: Call = Call::new("cuEGLStreamProducerPresentFrame").in_callbacks().lacks(ErrorCode::InvalidHandle);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
         },
@@ -189,9 +202,10 @@ pub(crate) unsafe extern "C" fn cuEGLStreamProducerReturnFrame(
     eglframe: *mut CUeglFrame_v1,
     pStream: *mut CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamProducerReturnFrame").in_callbacks();
+    static CALL: Call = Call::new("cuEGLStreamProducerReturnFrame").in_callbacks().lacks(ErrorCode::InvalidHandle);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
         },
@@ -211,9 +225,10 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedEglFrame(
     index: u32,
     mipLevel: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsResourceGetMappedEglFrame");
+    static CALL: Call = Call::new("cuGraphicsResourceGetMappedEglFrame").lacks(ErrorCode::InvalidHandle);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },

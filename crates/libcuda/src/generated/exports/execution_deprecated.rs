@@ -195,6 +195,7 @@ pub(crate) unsafe extern "C" fn cuLaunchCooperativeKernelMultiDevice(
     static CALL: Call = Call::new("cuLaunchCooperativeKernelMultiDevice").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("launchParamsList", launchParamsList.is_null(), ErrorCode::InvalidValue);
         },

@@ -15,6 +15,7 @@ pub(crate) unsafe extern "C" fn cuImportExternalMemory(
     static CALL: Call = Call::new("cuImportExternalMemory").context_first();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("extMem_out", extMem_out.is_null(), ErrorCode::InvalidValue);
             given.then("memHandleDesc", memHandleDesc.is_null(), ErrorCode::InvalidValue);
@@ -36,6 +37,7 @@ pub(crate) unsafe extern "C" fn cuExternalMemoryGetMappedBuffer(
     static CALL: Call = Call::new("cuExternalMemoryGetMappedBuffer");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("devPtr", devPtr.is_null(), ErrorCode::InvalidValue);
             given.then("extMem", extMem.0 == 0, ErrorCode::InvalidValue);
@@ -59,6 +61,7 @@ pub(crate) unsafe extern "C" fn cuExternalMemoryGetMappedMipmappedArray(
     static CALL: Call = Call::new("cuExternalMemoryGetMappedMipmappedArray");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("mipmap", mipmap.is_null(), ErrorCode::InvalidValue);
             given.then("extMem", extMem.0 == 0, ErrorCode::InvalidValue);
@@ -78,6 +81,7 @@ pub(crate) unsafe extern "C" fn cuDestroyExternalMemory(extMem: CUexternalMemory
     static CALL: Call = Call::new("cuDestroyExternalMemory");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("extMem", extMem.0 == 0, ErrorCode::InvalidValue);
         },
@@ -95,6 +99,7 @@ pub(crate) unsafe extern "C" fn cuImportExternalSemaphore(
     static CALL: Call = Call::new("cuImportExternalSemaphore").context_first();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("extSem_out", extSem_out.is_null(), ErrorCode::InvalidValue);
             given.then("semHandleDesc", semHandleDesc.is_null(), ErrorCode::InvalidValue);
@@ -117,6 +122,7 @@ pub(crate) unsafe extern "C" fn cuSignalExternalSemaphoresAsync(
     static CALL: Call = Call::new("cuSignalExternalSemaphoresAsync").context_first().in_callbacks_with_stream();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
             given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
@@ -142,6 +148,7 @@ pub(crate) unsafe extern "C" fn cuSignalExternalSemaphoresAsync_ptsz(
     static CALL: Call = Call::new("cuSignalExternalSemaphoresAsync_ptsz").context_first().in_callbacks_with_stream();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
             given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
@@ -167,6 +174,7 @@ pub(crate) unsafe extern "C" fn cuWaitExternalSemaphoresAsync(
     static CALL: Call = Call::new("cuWaitExternalSemaphoresAsync").context_first().in_callbacks_with_stream();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
             given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
@@ -192,6 +200,7 @@ pub(crate) unsafe extern "C" fn cuWaitExternalSemaphoresAsync_ptsz(
     static CALL: Call = Call::new("cuWaitExternalSemaphoresAsync_ptsz").context_first().in_callbacks_with_stream();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
             given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
@@ -212,6 +221,7 @@ pub(crate) unsafe extern "C" fn cuDestroyExternalSemaphore(extSem: CUexternalSem
     static CALL: Call = Call::new("cuDestroyExternalSemaphore");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("extSem", extSem.0 == 0, ErrorCode::InvalidValue);
         },

@@ -11,6 +11,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetFabricClusterUuid(uuid: *mut CUuuid, 
     static CALL: Call = Call::new("cuDeviceGetFabricClusterUuid");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -25,6 +26,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetCliqueCount(count: *mut usize, dev: C
     static CALL: Call = Call::new("cuDeviceGetCliqueCount");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -43,6 +45,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetCliqueInfo(
     static CALL: Call = Call::new("cuDeviceGetCliqueInfo");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("cliqueInfo", &cliqueInfo);

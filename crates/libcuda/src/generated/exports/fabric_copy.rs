@@ -16,6 +16,7 @@ pub(crate) unsafe extern "C" fn cuFabricCpyBatchAsync(
     static CALL: Call = Call::new("cuFabricCpyBatchAsync");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("numOps", &numOps);
@@ -36,6 +37,7 @@ pub(crate) unsafe extern "C" fn cuFabricCpyBatchAsync_ptsz(
     static CALL: Call = Call::new("cuFabricCpyBatchAsync_ptsz");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("numOps", &numOps);

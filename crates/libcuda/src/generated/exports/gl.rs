@@ -5,6 +5,7 @@
 use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
+use crate::api;
 use crate::border::{Call, not_supported};
 
 #[unsafe(no_mangle)]
@@ -13,9 +14,13 @@ pub(crate) unsafe extern "C" fn cuGraphicsGLRegisterBuffer(
     buffer: GLuint,
     Flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsGLRegisterBuffer").context_first();
+    static CALL: Call = Call::new("cuGraphicsGLRegisterBuffer").context_first().lacks(ErrorCode::OperatingSystem);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidValue);
         },
@@ -35,9 +40,13 @@ pub(crate) unsafe extern "C" fn cuGraphicsGLRegisterImage(
     target: GLenum,
     Flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsGLRegisterImage").context_first();
+    static CALL: Call = Call::new("cuGraphicsGLRegisterImage").context_first().lacks(ErrorCode::OperatingSystem);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidValue);
         },
@@ -58,9 +67,10 @@ pub(crate) unsafe extern "C" fn cuGLGetDevices(
     cudaDeviceCount: u32,
     deviceList: CUGLDeviceList,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLGetDevices");
+    static CALL: Call = Call::new("cuGLGetDevices").lacks(ErrorCode::OperatingSystem);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("pCudaDeviceCount", pCudaDeviceCount.is_null(), ErrorCode::OperatingSystem);
             given.then("pCudaDevices", pCudaDevices.is_null(), ErrorCode::OperatingSystem);
@@ -82,9 +92,10 @@ pub(crate) unsafe extern "C" fn cuGLGetDevices_v2(
     cudaDeviceCount: u32,
     deviceList: CUGLDeviceList,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLGetDevices_v2");
+    static CALL: Call = Call::new("cuGLGetDevices_v2").lacks(ErrorCode::OperatingSystem);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("pCudaDeviceCount", pCudaDeviceCount.is_null(), ErrorCode::OperatingSystem);
             given.then("pCudaDevices", pCudaDevices.is_null(), ErrorCode::OperatingSystem);
@@ -101,9 +112,10 @@ pub(crate) unsafe extern "C" fn cuGLGetDevices_v2(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLCtxCreate(pCtx: *mut CUcontext, Flags: u32, device: CUdevice_v1) -> CUresult {
-    static CALL: Call = Call::new("cuGLCtxCreate");
+    static CALL: Call = Call::new("cuGLCtxCreate").lacks(ErrorCode::OperatingSystem);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
         },
@@ -118,9 +130,10 @@ pub(crate) unsafe extern "C" fn cuGLCtxCreate(pCtx: *mut CUcontext, Flags: u32, 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLCtxCreate_v2(pCtx: *mut CUcontext, Flags: u32, device: CUdevice_v1) -> CUresult {
-    static CALL: Call = Call::new("cuGLCtxCreate_v2");
+    static CALL: Call = Call::new("cuGLCtxCreate_v2").lacks(ErrorCode::OperatingSystem);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
         },
@@ -135,15 +148,16 @@ pub(crate) unsafe extern "C" fn cuGLCtxCreate_v2(pCtx: *mut CUcontext, Flags: u3
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLInit() -> CUresult {
-    static CALL: Call = Call::new("cuGLInit").context_first();
-    not_supported(&CALL, |_| {}, |_| {})
+    static CALL: Call = Call::new("cuGLInit").context_first().lacks(ErrorCode::OperatingSystem);
+    not_supported(&CALL, || Ok(()), |_| {}, |_| {})
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLRegisterBufferObject(buffer: GLuint) -> CUresult {
-    static CALL: Call = Call::new("cuGLRegisterBufferObject").context_first();
+    static CALL: Call = Call::new("cuGLRegisterBufferObject").context_first().lacks(ErrorCode::OperatingSystem);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("buffer", buffer == 0, ErrorCode::OperatingSystem);
         },
@@ -159,9 +173,10 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObject(
     size: *mut u32,
     buffer: GLuint,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObject");
+    static CALL: Call = Call::new("cuGLMapBufferObject").lacks(ErrorCode::InvalidContext);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("dptr", dptr.is_null(), ErrorCode::InvalidContext);
             given.then("size", size.is_null(), ErrorCode::InvalidContext);
@@ -182,9 +197,13 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObject_v2(
     size: *mut usize,
     buffer: GLuint,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObject_v2").context_first();
+    static CALL: Call = Call::new("cuGLMapBufferObject_v2").context_first().lacks(ErrorCode::InvalidValue);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("dptr", dptr.is_null(), ErrorCode::InvalidValue);
             given.then("size", size.is_null(), ErrorCode::InvalidValue);
@@ -205,9 +224,13 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObject_v2_ptds(
     size: *mut usize,
     buffer: GLuint,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObject_v2_ptds").context_first();
+    static CALL: Call = Call::new("cuGLMapBufferObject_v2_ptds").context_first().lacks(ErrorCode::InvalidValue);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("dptr", dptr.is_null(), ErrorCode::InvalidValue);
             given.then("size", size.is_null(), ErrorCode::InvalidValue);
@@ -224,9 +247,13 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObject_v2_ptds(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLUnmapBufferObject(buffer: GLuint) -> CUresult {
-    static CALL: Call = Call::new("cuGLUnmapBufferObject").context_first();
+    static CALL: Call = Call::new("cuGLUnmapBufferObject").context_first().lacks(ErrorCode::InvalidValue);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("buffer", buffer == 0, ErrorCode::InvalidValue);
         },
@@ -238,9 +265,13 @@ pub(crate) unsafe extern "C" fn cuGLUnmapBufferObject(buffer: GLuint) -> CUresul
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLUnregisterBufferObject(buffer: GLuint) -> CUresult {
-    static CALL: Call = Call::new("cuGLUnregisterBufferObject").context_first();
+    static CALL: Call = Call::new("cuGLUnregisterBufferObject").context_first().lacks(ErrorCode::InvalidValue);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("buffer", buffer == 0, ErrorCode::InvalidValue);
         },
@@ -252,9 +283,13 @@ pub(crate) unsafe extern "C" fn cuGLUnregisterBufferObject(buffer: GLuint) -> CU
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLSetBufferObjectMapFlags(buffer: GLuint, Flags: u32) -> CUresult {
-    static CALL: Call = Call::new("cuGLSetBufferObjectMapFlags").context_first();
+    static CALL: Call = Call::new("cuGLSetBufferObjectMapFlags").context_first().lacks(ErrorCode::InvalidValue);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("buffer", buffer == 0, ErrorCode::InvalidValue);
         },
@@ -272,9 +307,10 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObjectAsync(
     buffer: GLuint,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObjectAsync");
+    static CALL: Call = Call::new("cuGLMapBufferObjectAsync").lacks(ErrorCode::InvalidContext);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("dptr", dptr.is_null(), ErrorCode::InvalidContext);
             given.then("size", size.is_null(), ErrorCode::InvalidContext);
@@ -297,9 +333,13 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObjectAsync_v2(
     buffer: GLuint,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObjectAsync_v2").context_first();
+    static CALL: Call = Call::new("cuGLMapBufferObjectAsync_v2").context_first().lacks(ErrorCode::InvalidValue);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("dptr", dptr.is_null(), ErrorCode::InvalidValue);
             given.then("size", size.is_null(), ErrorCode::InvalidValue);
@@ -323,9 +363,13 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObjectAsync_v2_ptsz(
     buffer: GLuint,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObjectAsync_v2_ptsz").context_first();
+    static CALL: Call = Call::new("cuGLMapBufferObjectAsync_v2_ptsz").context_first().lacks(ErrorCode::InvalidValue);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("dptr", dptr.is_null(), ErrorCode::InvalidValue);
             given.then("size", size.is_null(), ErrorCode::InvalidValue);
@@ -344,9 +388,13 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObjectAsync_v2_ptsz(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLUnmapBufferObjectAsync(buffer: GLuint, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuGLUnmapBufferObjectAsync").context_first();
+    static CALL: Call = Call::new("cuGLUnmapBufferObjectAsync").context_first().lacks(ErrorCode::InvalidValue);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("buffer", buffer == 0, ErrorCode::InvalidValue);
             given.stream(hStream);

@@ -704,6 +704,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddExternalSemaphoresSignalNode(
     static CALL: Call = Call::new("cuGraphAddExternalSemaphoresSignalNode").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("phGraphNode", phGraphNode.is_null(), ErrorCode::InvalidValue);
             given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
@@ -729,6 +730,7 @@ pub(crate) unsafe extern "C" fn cuGraphExternalSemaphoresSignalNodeGetParams(
     static CALL: Call = Call::new("cuGraphExternalSemaphoresSignalNodeGetParams").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
             given.first("params_out", params_out.is_null(), ErrorCode::InvalidValue);
@@ -749,6 +751,7 @@ pub(crate) unsafe extern "C" fn cuGraphExternalSemaphoresSignalNodeSetParams(
     static CALL: Call = Call::new("cuGraphExternalSemaphoresSignalNodeSetParams").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
             given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
@@ -771,6 +774,7 @@ pub(crate) unsafe extern "C" fn cuGraphAddExternalSemaphoresWaitNode(
     static CALL: Call = Call::new("cuGraphAddExternalSemaphoresWaitNode").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("phGraphNode", phGraphNode.is_null(), ErrorCode::InvalidValue);
             given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
@@ -796,6 +800,7 @@ pub(crate) unsafe extern "C" fn cuGraphExternalSemaphoresWaitNodeGetParams(
     static CALL: Call = Call::new("cuGraphExternalSemaphoresWaitNodeGetParams").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
             given.first("params_out", params_out.is_null(), ErrorCode::InvalidValue);
@@ -816,6 +821,7 @@ pub(crate) unsafe extern "C" fn cuGraphExternalSemaphoresWaitNodeSetParams(
     static CALL: Call = Call::new("cuGraphExternalSemaphoresWaitNodeSetParams").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
             given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
@@ -2066,6 +2072,7 @@ pub(crate) unsafe extern "C" fn cuGraphExecExternalSemaphoresSignalNodeSetParams
     static CALL: Call = Call::new("cuGraphExecExternalSemaphoresSignalNodeSetParams").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
             given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
@@ -2088,6 +2095,7 @@ pub(crate) unsafe extern "C" fn cuGraphExecExternalSemaphoresWaitNodeSetParams(
     static CALL: Call = Call::new("cuGraphExecExternalSemaphoresWaitNodeSetParams").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
             given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);

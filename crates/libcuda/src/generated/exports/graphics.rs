@@ -12,6 +12,7 @@ pub(crate) unsafe extern "C" fn cuGraphicsUnregisterResource(resource: CUgraphic
     static CALL: Call = Call::new("cuGraphicsUnregisterResource");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -31,6 +32,7 @@ pub(crate) unsafe extern "C" fn cuGraphicsSubResourceGetMappedArray(
     static CALL: Call = Call::new("cuGraphicsSubResourceGetMappedArray");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -52,6 +54,7 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedMipmappedArray(
     static CALL: Call = Call::new("cuGraphicsResourceGetMappedMipmappedArray");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -72,6 +75,7 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedPointer(
     static CALL: Call = Call::new("cuGraphicsResourceGetMappedPointer");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -94,6 +98,7 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedPointer_v2(
     static CALL: Call = Call::new("cuGraphicsResourceGetMappedPointer_v2");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -112,6 +117,7 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceSetMapFlags(resource: CUgraphi
     static CALL: Call = Call::new("cuGraphicsResourceSetMapFlags");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -127,6 +133,7 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceSetMapFlags_v2(resource: CUgra
     static CALL: Call = Call::new("cuGraphicsResourceSetMapFlags_v2");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -146,6 +153,7 @@ pub(crate) unsafe extern "C" fn cuGraphicsMapResources(
     static CALL: Call = Call::new("cuGraphicsMapResources");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resources", resources.is_null(), ErrorCode::InvalidValue);
         },
@@ -166,6 +174,7 @@ pub(crate) unsafe extern "C" fn cuGraphicsMapResources_ptsz(
     static CALL: Call = Call::new("cuGraphicsMapResources_ptsz");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resources", resources.is_null(), ErrorCode::InvalidValue);
         },
@@ -186,6 +195,7 @@ pub(crate) unsafe extern "C" fn cuGraphicsUnmapResources(
     static CALL: Call = Call::new("cuGraphicsUnmapResources");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resources", resources.is_null(), ErrorCode::InvalidValue);
         },
@@ -206,6 +216,7 @@ pub(crate) unsafe extern "C" fn cuGraphicsUnmapResources_ptsz(
     static CALL: Call = Call::new("cuGraphicsUnmapResources_ptsz");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resources", resources.is_null(), ErrorCode::InvalidValue);
         },

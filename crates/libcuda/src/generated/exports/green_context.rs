@@ -18,6 +18,7 @@ pub(crate) unsafe extern "C" fn cuGreenCtxCreate(
     static CALL: Call = Call::new("cuGreenCtxCreate");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("phCtx", phCtx.is_null(), ErrorCode::InvalidValue);
             given.then("desc", desc.0 == 0, ErrorCode::InvalidValue);
@@ -37,6 +38,7 @@ pub(crate) unsafe extern "C" fn cuGreenCtxDestroy(hCtx: CUgreenCtx) -> CUresult 
     static CALL: Call = Call::new("cuGreenCtxDestroy");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("hCtx", hCtx.0 == 0, ErrorCode::InvalidContext);
         },
@@ -51,6 +53,7 @@ pub(crate) unsafe extern "C" fn cuCtxFromGreenCtx(pContext: *mut CUcontext, hCtx
     static CALL: Call = Call::new("cuCtxFromGreenCtx");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("pContext", pContext.is_null(), ErrorCode::InvalidValue);
         },
@@ -71,6 +74,7 @@ pub(crate) unsafe extern "C" fn cuDeviceGetDevResource(
     static CALL: Call = Call::new("cuDeviceGetDevResource");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("resource", resource.is_null(), ErrorCode::InvalidValue);
         },
@@ -92,6 +96,7 @@ pub(crate) unsafe extern "C" fn cuCtxGetDevResource(
     static CALL: Call = Call::new("cuCtxGetDevResource").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("hCtx", hCtx.0 == 0, ErrorCode::InvalidValue);
             given.first("resource", resource.is_null(), ErrorCode::InvalidValue);
@@ -114,6 +119,7 @@ pub(crate) unsafe extern "C" fn cuGreenCtxGetDevResource(
     static CALL: Call = Call::new("cuGreenCtxGetDevResource").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("hCtx", hCtx.0 == 0, ErrorCode::InvalidValue);
             given.first("resource", resource.is_null(), ErrorCode::InvalidValue);
@@ -139,6 +145,7 @@ pub(crate) unsafe extern "C" fn cuDevSmResourceSplitByCount(
     static CALL: Call = Call::new("cuDevSmResourceSplitByCount");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("result", result.is_null(), ErrorCode::InvalidValue);
             given.then("nbGroups", nbGroups.is_null(), ErrorCode::InvalidValue);
@@ -170,6 +177,7 @@ pub(crate) unsafe extern "C" fn cuDevSmResourceSplit(
     static CALL: Call = Call::new("cuDevSmResourceSplit");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("result", &result);
@@ -192,6 +200,7 @@ pub(crate) unsafe extern "C" fn cuDevResourceGenerateDesc(
     static CALL: Call = Call::new("cuDevResourceGenerateDesc");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("phDesc", phDesc.is_null(), ErrorCode::InvalidValue);
             given.first("resources", resources.is_null(), ErrorCode::InvalidValue);
@@ -210,6 +219,7 @@ pub(crate) unsafe extern "C" fn cuGreenCtxRecordEvent(hCtx: CUgreenCtx, hEvent: 
     static CALL: Call = Call::new("cuGreenCtxRecordEvent").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("hCtx", hCtx.0 == 0, ErrorCode::InvalidContext);
             given.first("hEvent", hEvent.0 == 0, ErrorCode::InvalidContext);
@@ -226,6 +236,7 @@ pub(crate) unsafe extern "C" fn cuGreenCtxWaitEvent(hCtx: CUgreenCtx, hEvent: CU
     static CALL: Call = Call::new("cuGreenCtxWaitEvent").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("hCtx", hCtx.0 == 0, ErrorCode::InvalidContext);
             given.first("hEvent", hEvent.0 == 0, ErrorCode::InvalidContext);
@@ -267,6 +278,7 @@ pub(crate) unsafe extern "C" fn cuGreenCtxStreamCreate(
     static CALL: Call = Call::new("cuGreenCtxStreamCreate").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("greenCtx", greenCtx.0 == 0, ErrorCode::InvalidValue);
         },
@@ -285,6 +297,7 @@ pub(crate) unsafe extern "C" fn cuGreenCtxGetId(greenCtx: CUgreenCtx, greenCtxId
     static CALL: Call = Call::new("cuGreenCtxGetId");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("greenCtxId", greenCtxId.is_null(), ErrorCode::InvalidValue);
         },
@@ -305,6 +318,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetDevResource(
     static CALL: Call = Call::new("cuStreamGetDevResource");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("hStream", &hStream);
@@ -324,6 +338,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetDevResource_ptsz(
     static CALL: Call = Call::new("cuStreamGetDevResource_ptsz");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("hStream", &hStream);

@@ -14,6 +14,7 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointIdReserve(
     static CALL: Call = Call::new("cuLogicalEndpointIdReserve");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -31,6 +32,7 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointIdRelease(
     static CALL: Call = Call::new("cuLogicalEndpointIdRelease");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("baseLeId", &baseLeId);
@@ -47,6 +49,7 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointCreate(
     static CALL: Call = Call::new("cuLogicalEndpointCreate");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("leId", &leId);
@@ -60,6 +63,7 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointAddDevice(leId: CUlogicalEndpoi
     static CALL: Call = Call::new("cuLogicalEndpointAddDevice");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("leId", &leId);
@@ -73,6 +77,7 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointDestroy(leId: CUlogicalEndpoint
     static CALL: Call = Call::new("cuLogicalEndpointDestroy");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("leId", &leId);
@@ -92,6 +97,7 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointBindAddr(
     static CALL: Call = Call::new("cuLogicalEndpointBindAddr");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("leId", &leId);
@@ -117,6 +123,7 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointBindMem(
     static CALL: Call = Call::new("cuLogicalEndpointBindMem");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("leId", &leId);
@@ -140,6 +147,7 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointUnbind(
     static CALL: Call = Call::new("cuLogicalEndpointUnbind");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("leId", &leId);
@@ -159,6 +167,7 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointExport(
     static CALL: Call = Call::new("cuLogicalEndpointExport");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("handle", &handle);
@@ -177,6 +186,7 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointImport(
     static CALL: Call = Call::new("cuLogicalEndpointImport");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("leId", &leId);
@@ -195,6 +205,7 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointGetLimits(
     static CALL: Call = Call::new("cuLogicalEndpointGetLimits");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -215,6 +226,7 @@ pub(crate) unsafe extern "C" fn cuLogicalEndpointQuery(
     static CALL: Call = Call::new("cuLogicalEndpointQuery");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("leId", &leId);

@@ -3898,6 +3898,7 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayGetSparseProperties(
     static CALL: Call = Call::new("cuMipmappedArrayGetSparseProperties").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("sparseProperties", sparseProperties.is_null(), ErrorCode::InvalidValue);
             given.first("mipmap", mipmap.0 == 0, ErrorCode::InvalidValue);
@@ -3947,6 +3948,7 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayGetMemoryRequirements(
     static CALL: Call = Call::new("cuMipmappedArrayGetMemoryRequirements").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("memoryRequirements", memoryRequirements.is_null(), ErrorCode::InvalidValue);
             given.first("mipmap", mipmap.0 == 0, ErrorCode::InvalidValue);
@@ -4096,6 +4098,7 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayCreate(
     static CALL: Call = Call::new("cuMipmappedArrayCreate").context_first();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("pHandle", pHandle.is_null(), ErrorCode::InvalidValue);
             given.then("pMipmappedArrayDesc", pMipmappedArrayDesc.is_null(), ErrorCode::InvalidValue);
@@ -4118,6 +4121,7 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayGetLevel(
     static CALL: Call = Call::new("cuMipmappedArrayGetLevel").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("hMipmappedArray", hMipmappedArray.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -4135,6 +4139,7 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayDestroy(hMipmappedArray: CUmipma
     static CALL: Call = Call::new("cuMipmappedArrayDestroy").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("hMipmappedArray", hMipmappedArray.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -4155,6 +4160,7 @@ pub(crate) unsafe extern "C" fn cuMemGetHandleForAddressRange(
     static CALL: Call = Call::new("cuMemGetHandleForAddressRange").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("handle", handle.is_null(), ErrorCode::InvalidValue);
             given.first("dptr", dptr == 0, ErrorCode::InvalidValue);
@@ -4180,6 +4186,7 @@ pub(crate) unsafe extern "C" fn cuMemBatchDecompressAsync(
     static CALL: Call = Call::new("cuMemBatchDecompressAsync").context_first().in_callbacks_with_stream();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.stream(stream);
         },
@@ -4205,6 +4212,7 @@ pub(crate) unsafe extern "C" fn cuMemBatchDecompressAsync_ptsz(
     static CALL: Call = Call::new("cuMemBatchDecompressAsync_ptsz").context_first().in_callbacks_with_stream();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.stream(stream);
         },

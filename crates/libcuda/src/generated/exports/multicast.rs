@@ -14,6 +14,7 @@ pub(crate) unsafe extern "C" fn cuMulticastCreate(
     static CALL: Call = Call::new("cuMulticastCreate");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -31,6 +32,7 @@ pub(crate) unsafe extern "C" fn cuMulticastAddDevice(
     static CALL: Call = Call::new("cuMulticastAddDevice");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("mcHandle", &mcHandle);
@@ -51,6 +53,7 @@ pub(crate) unsafe extern "C" fn cuMulticastBindMem(
     static CALL: Call = Call::new("cuMulticastBindMem");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("mcHandle", &mcHandle);
@@ -76,6 +79,7 @@ pub(crate) unsafe extern "C" fn cuMulticastBindMem_v2(
     static CALL: Call = Call::new("cuMulticastBindMem_v2");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("mcHandle", &mcHandle);
@@ -100,6 +104,7 @@ pub(crate) unsafe extern "C" fn cuMulticastBindAddr(
     static CALL: Call = Call::new("cuMulticastBindAddr");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("mcHandle", &mcHandle);
@@ -123,6 +128,7 @@ pub(crate) unsafe extern "C" fn cuMulticastBindAddr_v2(
     static CALL: Call = Call::new("cuMulticastBindAddr_v2");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("mcHandle", &mcHandle);
@@ -145,6 +151,7 @@ pub(crate) unsafe extern "C" fn cuMulticastUnbind(
     static CALL: Call = Call::new("cuMulticastUnbind");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("mcHandle", &mcHandle);
@@ -164,6 +171,7 @@ pub(crate) unsafe extern "C" fn cuMulticastGetGranularity(
     static CALL: Call = Call::new("cuMulticastGetGranularity");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.

@@ -16,6 +16,7 @@ pub(crate) unsafe extern "C" fn cuProfilerInitialize(
     static CALL: Call = Call::before_init("cuProfilerInitialize");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             // SAFETY: the caller passed a string or NULL.

@@ -61,6 +61,7 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCaptureToCig(
     static CALL: Call = Call::new("cuStreamBeginCaptureToCig");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("hStream", &hStream);
@@ -77,6 +78,7 @@ pub(crate) unsafe extern "C" fn cuStreamBeginCaptureToCig_ptsz(
     static CALL: Call = Call::new("cuStreamBeginCaptureToCig_ptsz");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("hStream", &hStream);
@@ -90,6 +92,7 @@ pub(crate) unsafe extern "C" fn cuStreamEndCaptureToCig(hStream: CUstream) -> CU
     static CALL: Call = Call::new("cuStreamEndCaptureToCig");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("hStream", &hStream);
@@ -102,6 +105,7 @@ pub(crate) unsafe extern "C" fn cuStreamEndCaptureToCig_ptsz(hStream: CUstream) 
     static CALL: Call = Call::new("cuStreamEndCaptureToCig_ptsz");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("hStream", &hStream);

@@ -25,6 +25,7 @@ pub(crate) unsafe extern "C" fn cuTensorMapEncodeTiled(
     static CALL: Call = Call::new("cuTensorMapEncodeTiled").context_first();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("tensorMap", tensorMap.is_null(), ErrorCode::InvalidValue);
             given.then("globalAddress", globalAddress.is_null(), ErrorCode::InvalidValue);
@@ -72,6 +73,7 @@ pub(crate) unsafe extern "C" fn cuTensorMapEncodeIm2col(
     static CALL: Call = Call::new("cuTensorMapEncodeIm2col").context_first();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("tensorMap", tensorMap.is_null(), ErrorCode::InvalidValue);
             given.then("globalAddress", globalAddress.is_null(), ErrorCode::InvalidValue);
@@ -124,6 +126,7 @@ pub(crate) unsafe extern "C" fn cuTensorMapEncodeIm2colWide(
     static CALL: Call = Call::new("cuTensorMapEncodeIm2colWide").context_first();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("tensorMap", tensorMap.is_null(), ErrorCode::InvalidValue);
             given.then("globalAddress", globalAddress.is_null(), ErrorCode::InvalidValue);
@@ -161,6 +164,7 @@ pub(crate) unsafe extern "C" fn cuTensorMapReplaceAddress(
     static CALL: Call = Call::new("cuTensorMapReplaceAddress").context_first();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("tensorMap", tensorMap.is_null(), ErrorCode::InvalidValue);
             given.then("globalAddress", globalAddress.is_null(), ErrorCode::InvalidValue);
@@ -182,6 +186,7 @@ pub(crate) unsafe extern "C" fn cuTensorMapSetAllocationClass(
     static CALL: Call = Call::new("cuTensorMapSetAllocationClass");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.

@@ -35,6 +35,7 @@ pub(crate) unsafe extern "C" fn cuTexRefSetMipmappedArray(
     static CALL: Call = Call::new("cuTexRefSetMipmappedArray");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -436,6 +437,7 @@ pub(crate) unsafe extern "C" fn cuTexRefGetMipmappedArray(
     static CALL: Call = Call::new("cuTexRefGetMipmappedArray");
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },

@@ -507,6 +507,7 @@ pub(crate) unsafe extern "C" fn cuMemGetLocationInfo(
     static CALL: Call = Call::new("cuMemGetLocationInfo");
     not_supported(
         &CALL,
+        || Ok(()),
         |_| {},
         |trace| {
             trace.arg("ptr", &ptr);

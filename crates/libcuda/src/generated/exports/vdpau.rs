@@ -5,6 +5,7 @@
 use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
+use crate::api;
 use crate::border::{Call, not_supported};
 
 #[unsafe(no_mangle)]
@@ -13,9 +14,10 @@ pub(crate) unsafe extern "C" fn cuVDPAUGetDevice(
     vdpDevice: VdpDevice,
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuVDPAUGetDevice");
+    static CALL: Call = Call::new("cuVDPAUGetDevice").lacks(ErrorCode::Unknown);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("pDevice", pDevice.is_null(), ErrorCode::InvalidValue);
             given.then("vdpGetProcAddress", vdpGetProcAddress.is_null(), ErrorCode::InvalidValue);
@@ -37,9 +39,10 @@ pub(crate) unsafe extern "C" fn cuVDPAUCtxCreate(
     vdpDevice: VdpDevice,
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuVDPAUCtxCreate");
+    static CALL: Call = Call::new("cuVDPAUCtxCreate").lacks(ErrorCode::Unknown);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
             given.then("vdpGetProcAddress", vdpGetProcAddress.is_null(), ErrorCode::InvalidValue);
@@ -63,9 +66,10 @@ pub(crate) unsafe extern "C" fn cuVDPAUCtxCreate_v2(
     vdpDevice: VdpDevice,
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuVDPAUCtxCreate_v2");
+    static CALL: Call = Call::new("cuVDPAUCtxCreate_v2").lacks(ErrorCode::Unknown);
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.then("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
             given.then("vdpGetProcAddress", vdpGetProcAddress.is_null(), ErrorCode::InvalidValue);
@@ -87,9 +91,13 @@ pub(crate) unsafe extern "C" fn cuGraphicsVDPAURegisterVideoSurface(
     vdpSurface: VdpVideoSurface,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsVDPAURegisterVideoSurface");
+    static CALL: Call = Call::new("cuGraphicsVDPAURegisterVideoSurface").lacks(ErrorCode::InvalidContext);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidContext);
         },
@@ -108,9 +116,13 @@ pub(crate) unsafe extern "C" fn cuGraphicsVDPAURegisterOutputSurface(
     vdpSurface: VdpOutputSurface,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsVDPAURegisterOutputSurface");
+    static CALL: Call = Call::new("cuGraphicsVDPAURegisterOutputSurface").lacks(ErrorCode::InvalidContext);
     not_supported(
         &CALL,
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            Ok(())
+        },
         |given| {
             given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidContext);
         },

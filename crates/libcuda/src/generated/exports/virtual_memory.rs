@@ -130,6 +130,7 @@ pub(crate) unsafe extern "C" fn cuMemMapArrayAsync(
     static CALL: Call = Call::new("cuMemMapArrayAsync").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("mapInfoList", mapInfoList.is_null(), ErrorCode::InvalidValue);
         },
@@ -150,6 +151,7 @@ pub(crate) unsafe extern "C" fn cuMemMapArrayAsync_ptsz(
     static CALL: Call = Call::new("cuMemMapArrayAsync_ptsz").in_callbacks();
     not_supported(
         &CALL,
+        || Ok(()),
         |given| {
             given.first("mapInfoList", mapInfoList.is_null(), ErrorCode::InvalidValue);
         },

@@ -5,13 +5,24 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result};
 
-use super::super::declarations::{enum_text, in_order, write_item};
+use super::super::declarations::{enum_text, foreign_types, in_order, write_item};
 use super::{BEGIN_C, END_C, VERSION, WORDS};
 use crate::c::{Aggregate, Type, aggregate_text, declare};
 use crate::registry::{Enumeration, Enumerator, Item, Kind, Registry, RuntimeError, Topic, by_name};
 
+fn topics<'r>(registry: &'r Registry, header: &str) -> Vec<&'r Topic> {
+    registry.runtime.topics.iter().filter(|topic| topic.header == header).collect()
+}
+
+/// The types of other interfaces that a header mentions.
+pub(super) fn of_others(registry: &Registry, header: &str) -> String {
+    let topics = topics(registry, header);
+    let items: Vec<&Item> = topics.iter().flat_map(|topic| &topic.items).collect();
+    foreign_types(&items)
+}
+
 pub(super) fn write(registry: &Registry, header: &str) -> Result<String> {
-    let topics: Vec<&Topic> = registry.runtime.topics.iter().filter(|topic| topic.header == header).collect();
+    let topics = topics(registry, header);
     let older = older(&registry.runtime.topics);
     let (items, driver) = (by_name(&registry.runtime.topics), by_name(&registry.topics));
     let mut text = format!("{BEGIN_C}\n");
