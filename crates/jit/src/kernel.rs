@@ -14,7 +14,7 @@ use warploom_exec::memory::{MachineExtent, Memory, find_extent};
 use warploom_interp::{Gang, StepState, Steps};
 use warploom_ptx::ir::{Space, Step};
 use warploom_simt::AccessKind as Kind;
-use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, context, outcome, window};
+use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, Stop, StopKind, context, outcome, window};
 
 use crate::llvm::Code;
 
@@ -23,6 +23,9 @@ pub(crate) struct CompiledKernel {
     pub(crate) name: String,
     pub(crate) code: Code,
     pub(crate) sites: Vec<SiteKind>,
+    /// Places that end the grid, by their number.
+    pub(crate) stops: Vec<Stop>,
+    /// Of sites, and behind them of stops.
     pub(crate) places: Vec<Place>,
     pub(crate) frames: u32,
     /// Bytes of local memory of a thread, and from one thread to the next.
@@ -53,6 +56,7 @@ struct Context {
     find: unsafe extern "C" fn(*mut Context, u64, u32) -> u32,
     local: *mut u8,
     step: unsafe extern "C" fn(*mut Context, *mut u64, u32, u32, u32, u32, u32) -> u32,
+    stop: unsafe extern "C" fn(*mut Context, *const u64, u32, u32, u32) -> u32,
     kernel: *const CompiledKernel,
     grid: *const Grid,
     worker: *const Worker,
@@ -77,6 +81,7 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, find) == context::FIND as usize);
     assert!(std::mem::offset_of!(Context, local) == context::LOCAL as usize);
     assert!(std::mem::offset_of!(Context, step) == context::STEP as usize);
+    assert!(std::mem::offset_of!(Context, stop) == context::STOP as usize);
     assert!(std::mem::offset_of!(Context, kernel) == context::SIZE as usize);
 };
 
@@ -175,6 +180,7 @@ impl CompiledKernel {
             find,
             local: state.local.as_mut_ptr().cast(),
             step,
+            stop,
             kernel: self,
             grid,
             worker,
@@ -331,6 +337,26 @@ unsafe extern "C" fn step(
             0
         }
     }
+}
+
+/// Ends the grid because of the first of some lanes.
+///
+/// # Safety
+/// Called by compiled code, with its context and the addresses of as many lanes as it has.
+unsafe extern "C" fn stop(context: *mut Context, addresses: *const u64, lanes: u32, number: u32, thread: u32) -> u32 {
+    // SAFETY: the context lives while the code runs, and nothing else refers to it meanwhile.
+    let context = unsafe { &mut *context };
+    // SAFETY: as above.
+    let kernel = unsafe { &*context.kernel };
+    let lane = lanes.trailing_zeros();
+    let kind = match kernel.stops[number as usize].kind {
+        StopKind::Trap => FaultKind::Trap,
+        // SAFETY: there is one for each lane.
+        StopKind::NoFunction => FaultKind::InvalidPc { address: unsafe { *addresses.add(lane as usize) } },
+    };
+    let site = Site(kernel.sites.len() as u64 + u64::from(number));
+    context.fail(kernel, Cause::Known(kind), Some(site), thread + lane);
+    0
 }
 
 /// Where the bytes of an access are in the host's memory.

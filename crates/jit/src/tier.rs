@@ -11,9 +11,9 @@ use warploom_exec::fault::{Place, Site, SiteInfo};
 use warploom_exec::grid::{Grid, Launch};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
 use warploom_interp::{Processor, Steps};
-use warploom_ptx::ir::{FunctionId, Module};
+use warploom_ptx::ir::{FunctionId, LocId, Module};
 use warploom_simt::codegen::{compile, preferred_width};
-use warploom_simt::{Gangs, VectorUnits, analyze};
+use warploom_simt::{Gangs, VectorUnits, analyze, standalone};
 
 use crate::kernel::CompiledKernel;
 use crate::llvm::llvm;
@@ -54,31 +54,15 @@ pub fn tiered(
     if mode == Mode::Off {
         return interpreted;
     }
-    let functions = module.functions.iter().enumerate().map(|(at, function)| {
-        let mut function = function.clone();
-        // Of the others only that they are there is of interest.
-        if at != kernel.0 as usize {
-            function.body = None;
-        }
-        function
-    });
-    let module = Module {
-        version: module.version,
-        target: module.target.clone(),
-        address_size: module.address_size,
-        files: module.files.clone(),
-        globals: module.globals.clone(),
-        functions: functions.collect(),
-        prototypes: Vec::new(),
-        mnemonics: module.mnemonics.clone(),
-    };
+    let module = standalone(module, kernel);
     Arc::new(Tiered { mode, target, module, kernel, interpreted, declined, variants: Mutex::default() })
 }
 
 struct Tiered {
     mode: Mode,
     target: Target,
-    module: Module,
+    /// The kernel with all that it calls as one body, or why that cannot be.
+    module: Result<Module, String>,
     kernel: FunctionId,
     interpreted: Arc<dyn LoadedKernel>,
     declined: fn(&str, &str),
@@ -95,7 +79,8 @@ impl Tiered {
     fn compile(&self, cta: [u32; 3]) -> Result<CompiledKernel, String> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let llvm = llvm()?;
-        let function = &self.module.functions[self.kernel.0 as usize];
+        let module = self.module.as_ref().map_err(String::clone)?;
+        let function = &module.functions[self.kernel.0 as usize];
         let body = function.body.as_ref().ok_or("it has no code")?;
         let host = llvm.features();
         if cfg!(target_arch = "x86_64") && !["+avx2", "+fma"].iter().all(|feature| host.contains(feature)) {
@@ -111,32 +96,34 @@ impl Tiered {
             () => VectorUnits::Neon,
         };
         let gangs = |width| Gangs::new(cta, width);
-        let mut info = analyze(&self.module, self.kernel, gangs(units.lanes())?).ok_or("it is no kernel")?;
+        let mut info = analyze(module, self.kernel, gangs(units.lanes())?).ok_or("it is no kernel")?;
         let width = preferred_width(&info, units);
         if width != units.lanes() {
-            info = analyze(&self.module, self.kernel, gangs(width)?).ok_or("it is no kernel")?;
+            info = analyze(module, self.kernel, gangs(width)?).ok_or("it is no kernel")?;
         }
         let written = compile(&info, &cpu, &features).map_err(|declined| declined.0)?;
         let processor = match self.target {
             Target::Host => Processor::V4,
             Target::V3 => Processor::V3,
         };
-        let steps =
-            Steps::new(&self.module, self.kernel, &written.steps, processor).map_err(|error| error.to_string())?;
+        let steps = Steps::new(module, self.kernel, &written.steps, processor).map_err(|error| error.to_string())?;
         let code = llvm.compile(&written.text).map_err(|error| format!("LLVM says: {error}"))?;
-        let places = written.sites.iter().map(|site| {
-            let loc = body.insts[site.inst as usize].loc.and_then(|loc| body.locs.get(loc.index()));
-            let source = loc.and_then(|loc| Some((self.module.files.get(&loc.file)?.clone(), loc.line)));
-            Place { ptx_line: Some(site.line), source, ..Place::default() }
-        });
+        let place = |line: u32, loc: Option<LocId>| {
+            let loc = loc.and_then(|loc| body.locs.get(loc.index()));
+            let source = loc.and_then(|loc| Some((module.files.get(&loc.file)?.clone(), loc.line)));
+            Place { ptx_line: Some(line), source, ..Place::default() }
+        };
+        let sites = written.sites.iter().map(|site| place(site.line, body.insts[site.inst as usize].loc));
+        let places = sites.chain(written.stops.iter().map(|stop| place(stop.line, stop.loc)));
         Ok(CompiledKernel {
             name: function.name.clone(),
             places: places.collect(),
             code,
             sites: written.sites,
+            stops: written.stops,
             frames: written.frames,
             local: written.local,
-            shared: self.module.shared_layout(self.kernel).size,
+            shared: module.shared_layout(self.kernel).size,
             cta,
             steps,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -166,7 +153,8 @@ impl LoadedKernel for Tiered {
         if let Some(known) = variants.get(&launch.cta) {
             return known.clone().map_or_else(other, |kernel| Some(kernel));
         }
-        let body = self.module.functions[self.kernel.0 as usize].body.as_ref();
+        let module = self.module.as_ref().ok();
+        let body = module.and_then(|module| module.functions[self.kernel.0 as usize].body.as_ref());
         let insts = body.map_or(0, |body| body.insts.len() as u64);
         let threads = launch.grid.iter().chain(&launch.cta).map(|extent| u64::from(*extent)).product::<u64>();
         if self.mode == Mode::Auto && threads.saturating_mul(insts) < MUCH {

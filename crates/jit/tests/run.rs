@@ -3,7 +3,7 @@
 //! More of what they compute is tested with every executor: the filetests run with `WARPLOOM_JIT=always` too.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warploom_exec::fault::{FaultKind, Refusal};
 use warploom_exec::grid::{Environment, Grid, Launch};
@@ -14,7 +14,7 @@ use warploom_exec::output::{Buffered, CStdout};
 use warploom_exec::pool::{Pool, PoolOptions};
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
 use warploom_jit::{Mode, Target, tiered};
-use warploom_ptx::ir::FunctionId;
+use warploom_ptx::ir::{FunctionId, FunctionKind};
 use warploom_ptx::{Options, load};
 
 /// What would run a kernel that is not compiled.
@@ -43,6 +43,16 @@ impl Device {
     }
 
     fn with(target: Target) -> Device {
+        let options = PoolOptions {
+            threads: 2,
+            report_stalled: Duration::from_secs(30),
+            launch_timeout: None,
+            report: Arc::new(|text| panic!("unexpected report: {text}")),
+        };
+        Device::with_pool(target, options)
+    }
+
+    fn with_pool(target: Target, options: PoolOptions) -> Device {
         let memory =
             Memory::new(MemoryOptions { window: 1 << 36, capacity: 1 << 30 }).expect("the window can be reserved");
         let memory = Arc::new(memory);
@@ -53,12 +63,6 @@ impl Device {
             output: Arc::new(Buffered::new(1 << 20, CStdout)),
             clock_khz: 1_000_000,
         });
-        let options = PoolOptions {
-            threads: 2,
-            report_stalled: Duration::from_secs(30),
-            launch_timeout: None,
-            report: Arc::new(|text| panic!("unexpected report: {text}")),
-        };
         let engine = Engine::new(&Pool::new(options), Some(0), Box::new(|_| {}));
         let stream = Stream::new(&engine, &Arc::new(Group::default()), StreamKind::NonBlocking, false);
         Device { environment, engine, stream, target }
@@ -83,12 +87,24 @@ impl Device {
     /// Runs the first kernel of a filetest of analysis.
     fn run(&self, file: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
         let path = format!("{}/../../tests/filetests/analyze/{file}.ptx", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read(path).expect("file");
-        let module = load(&text, &Options { driver_version: 13000, sm: 90 }).expect("loads");
+        self.run_text(&std::fs::read_to_string(path).expect("file"), grid, cta, params);
+    }
+
+    /// Runs the first kernel of a text.
+    fn run_text(&self, text: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
+        self.start_text(text, grid, cta, params);
+        self.stream.synchronize();
+    }
+
+    /// Starts it.
+    fn start_text(&self, text: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
+        let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
         let declined = |kernel: &str, why: &str| panic!("{kernel} is not compiled: {why}");
-        let kernel = tiered(Mode::Always, self.target, &module, FunctionId(0), Arc::new(Nobody), declined);
+        let first = module.functions.iter().position(|function| function.kind == FunctionKind::Kernel).expect("kernel");
+        let id = FunctionId(first as u32);
+        let kernel = tiered(Mode::Always, self.target, &module, id, Arc::new(Nobody), declined);
         let mut buffer = Vec::new();
-        for (value, param) in params.iter().zip(&module.functions[0].params) {
+        for (value, param) in params.iter().zip(&module.functions[first].params) {
             let warploom_ptx::ir::Storage::Memory { offset } = param.storage else {
                 panic!("a parameter in a register")
             };
@@ -96,7 +112,6 @@ impl Device {
             buffer.extend_from_slice(value);
         }
         self.stream.launch(Launch { params: buffer.into(), ..Launch::new(kernel, grid, cta, &self.environment) });
-        self.stream.synchronize();
     }
 }
 
@@ -174,4 +189,64 @@ fn what_is_refused_is_reported_with_line_and_thread() {
     let FaultKind::Access(access) = &fault.kind else { panic!("{fault}") };
     assert_eq!((access.refusal, access.address), (Refusal::Unmapped, ys + 256));
     assert_eq!((fault.place.ptx_line, fault.thread, fault.cta), (Some(29), Some([64, 0, 0]), Some([0; 3])));
+}
+
+/// Kernels that go around until memory says otherwise, which it never does: loops that all lanes take alike, that each lane takes for itself, around
+/// barriers, in a function, and where all lanes run unmasked.
+const ENDLESS: [(&str, &str); 5] = [
+    ("alike", "L: add.u32 %r3, %r3, 2; and.b32 %r4, %r3, 1; setp.eq.u32 %p1, %r4, 0; @%p1 bra L;"),
+    (
+        "by lane",
+        "L: add.u32 %r3, %r3, %r1; add.u32 %r3, %r3, %r1; and.b32 %r4, %r3, 1; setp.eq.u32 %p1, %r4, 0; @%p1 bra L;",
+    ),
+    (
+        "some",
+        "setp.lt.u32 %p1, %r1, 3; @%p1 bra E; L: shl.b32 %r3, %r1, 1; and.b32 %r4, %r3, 1; setp.eq.u32 %p1, %r4, 0; @%p1 bra L; E:",
+    ),
+    (
+        "barriers",
+        "mov.u32 %r3, %nctaid.x; L: bar.sync 0; add.u32 %r3, %r3, 2; and.b32 %r4, %r3, 1; setp.eq.u32 %p1, %r4, 0; @%p1 bra L;",
+    ),
+    ("function", "{ .param .b32 out; call.uni (out), around, (); ld.param.b32 %r3, [out]; }"),
+];
+
+fn endless(body: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.func (.param .b32 out) around()\n{{\n.reg .b32 %r<9>;\n.reg .pred %p<9>;\n\
+         mov.u32 %r3, 0;\nL: add.u32 %r3, %r3, 2; and.b32 %r4, %r3, 1; setp.eq.u32 %p1, %r4, 0; @%p1 bra L;\nst.param.b32 [out], %r3;\nret;\n}}\n\
+         .visible .entry endless(.param .u64 out)\n{{\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n.reg .pred %p<9>;\nld.param.u64 %d1, [out];\n\
+         ld.global.u32 %r3, [%d1];\nmov.u32 %r1, %tid.x;\n{body}\nst.global.u32 [%d1], %r3;\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn endless_kernels_end_with_the_time_limit() {
+    for (name, body) in ENDLESS {
+        let options = PoolOptions {
+            threads: 2,
+            report_stalled: Duration::from_secs(30),
+            launch_timeout: Some(Duration::from_millis(300)),
+            report: Arc::new(|_| {}),
+        };
+        let device = Device::with_pool(Target::Host, options);
+        let out = device.buffer(&[0; 64]);
+        device.run_text(&endless(body), [4, 1, 1], [64, 1, 1], &[&out.to_le_bytes()]);
+        let fault = device.engine.fault().expect("a fault");
+        assert!(matches!(fault.kind, FaultKind::LaunchTimeout { .. }), "{name}: {fault}");
+    }
+}
+
+/// What happens at the end of a process: the pool closes while a kernel runs.
+#[test]
+fn endless_kernels_end_with_the_device() {
+    for (name, body) in ENDLESS {
+        let device = Device::new();
+        let out = device.buffer(&[0; 64]);
+        device.start_text(&endless(body), [4, 1, 1], [64, 1, 1], &[&out.to_le_bytes()]);
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(!device.stream.is_idle(), "{name} has ended by itself");
+        let (limit, start) = (Duration::from_secs(20), Instant::now());
+        device.engine.pool().close(limit);
+        assert!(start.elapsed() < limit, "{name} goes on");
+    }
 }

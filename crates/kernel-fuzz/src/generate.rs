@@ -70,7 +70,7 @@ pub(crate) fn kernel(seed: u64) -> Kernel {
     let grid = [rng.u32(1..4), rng.u32(1..3)];
     let full_warps = cta.iter().product::<u32>().is_multiple_of(32);
     let mut generator = Generator { rng, next: 0, cta, ended: false, full_warps };
-    let count = generator.rng.u32(6..24);
+    let count = generator.rng.u32(4..18);
     let place = Place { together: Together::Cta, depth: 0, function: false };
     let mut statements = generator.body(place, count);
     if generator.rng.u32(..10) == 0 {
@@ -82,7 +82,7 @@ pub(crate) fn kernel(seed: u64) -> Kernel {
         let count = generator.rng.u32(1..8);
         statements.extend(generator.body(place, count));
     }
-    Kernel { cta, grid, statements, count: generator.next }
+    Kernel { seed, cta, grid, statements, count: generator.next }
 }
 
 impl Generator {

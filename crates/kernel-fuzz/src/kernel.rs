@@ -33,6 +33,7 @@ pub(crate) enum Kind {
 /// A kernel with what it is launched for.
 #[derive(Debug)]
 pub(crate) struct Kernel {
+    pub(crate) seed: u64,
     pub(crate) cta: [u32; 3],
     pub(crate) grid: [u32; 2],
     pub(crate) statements: Vec<Statement>,

@@ -98,22 +98,22 @@ impl Executors {
             Ok(expected) => expected,
             Err(outcome) => return outcome,
         };
-        for target in [Target::Host, Target::V3] {
-            let found = match self.words(kernel, &text, Some(target)) {
-                Ok(found) => found,
-                Err(outcome) => return outcome,
-            };
-            let differs = |(at, (expected, found)): (usize, (&u32, &u32))| {
-                (expected != found).then(|| Difference {
-                    of: format!("{target:?}"),
-                    word: at,
-                    expected: *expected,
-                    found: *found,
-                })
-            };
-            if let Some(difference) = expected.iter().zip(&found).enumerate().find_map(differs) {
-                return Outcome::Differs(difference);
-            }
+        // Each is compiled for one processor: compiling takes the most time.
+        let target = if kernel.seed.is_multiple_of(2) { Target::Host } else { Target::V3 };
+        let found = match self.words(kernel, &text, Some(target)) {
+            Ok(found) => found,
+            Err(outcome) => return outcome,
+        };
+        let differs = |(at, (expected, found)): (usize, (&u32, &u32))| {
+            (expected != found).then(|| Difference {
+                of: format!("{target:?}"),
+                word: at,
+                expected: *expected,
+                found: *found,
+            })
+        };
+        if let Some(difference) = expected.iter().zip(&found).enumerate().find_map(differs) {
+            return Outcome::Differs(difference);
         }
         Outcome::Same
     }

@@ -36,6 +36,16 @@ pub enum RegionStart {
     Barrier(u32),
 }
 
+impl RegionStart {
+    /// The barrier behind which it is.
+    pub(crate) fn barrier(self) -> Option<u32> {
+        match self {
+            RegionStart::Entry => None,
+            RegionStart::Barrier(inst) => Some(inst),
+        }
+    }
+}
+
 /// What runs from one barrier to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
@@ -61,7 +71,18 @@ pub struct Barriers {
 }
 
 impl Barriers {
-    pub(crate) fn new(body: &Body, values: &Values, uniformity: &Uniformity, block_of: &[u32]) -> Barriers {
+    pub(crate) fn new(
+        body: &Body,
+        values: &Values,
+        uniformity: &Uniformity,
+        block_of: &[u32],
+        threads: u32,
+    ) -> Barriers {
+        // A count says the same as none if it is that of all threads.
+        let all_threads = |count: &Option<Operand>| match count {
+            None => true,
+            Some(count) => *count == Operand::Imm(u64::from(threads)),
+        };
         let mut all = Vec::new();
         for (number, inst) in body.insts.iter().enumerate() {
             let Op::Barrier(op) = &inst.op else { continue };
@@ -70,7 +91,9 @@ impl Barriers {
                 BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. } => BarrierControl::Cluster,
                 BarrierOp::Arrive { .. } => BarrierControl::Counted,
                 BarrierOp::Sync { id, count, .. } | BarrierOp::Reduce { id, count, .. } => match (id, count) {
-                    (Operand::Imm(_), None) => control(values, uniformity, number as u32, block_of[number], inst.guard),
+                    (Operand::Imm(_), count) if all_threads(count) => {
+                        control(values, uniformity, number as u32, block_of[number], inst.guard)
+                    }
                     _ => BarrierControl::Counted,
                 },
             };

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warploom_ptx::ir::{Body, TerminatorKind};
+use warploom_ptx::ir::{Body, Op, TerminatorKind};
 
 /// What follows from one divergent branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,6 +60,18 @@ pub(crate) fn only_ends(body: &Body, block: u32) -> bool {
     block.insts.is_empty() && ends && block.terminator.guard.is_none()
 }
 
+/// Whether a block does little but stop the grid: nobody waits for lanes that come to it.
+pub(crate) fn stops(body: &Body, block: u32) -> bool {
+    const MOST: u32 = 64;
+    let block = &body.blocks[block as usize];
+    let end = &block.terminator;
+    let mut insts = body.insts[block.insts.start as usize..block.insts.end as usize].iter();
+    matches!(end.kind, TerminatorKind::Trap)
+        && end.guard.is_none()
+        && block.insts.len() <= MOST as usize
+        && !insts.any(|inst| matches!(inst.op, Op::Barrier(_)))
+}
+
 /// What follows from a divergent branch at the end of `branch`.
 pub(crate) fn split(body: &Body, innermost: &[Option<u32>], branch: u32) -> Split {
     if body.loops.iter().any(|inner| inner.irreducible) {
@@ -72,7 +84,7 @@ pub(crate) fn split(body: &Body, innermost: &[Option<u32>], branch: u32) -> Spli
         around = body.loops[index as usize].parent;
     }
     for to in successors(body, branch) {
-        if !only_ends(body, to) {
+        if !only_ends(body, to) && !stops(body, to) {
             walk.go(branch, to, to);
         }
     }
@@ -131,7 +143,7 @@ impl Walk<'_> {
             }
             self.split.partial.insert(block);
             for to in successors(self.body, block) {
-                if !only_ends(self.body, to) {
+                if !only_ends(self.body, to) && !stops(self.body, to) {
                     self.go(block, to, label);
                 }
             }
@@ -165,7 +177,7 @@ impl Walk<'_> {
             let exits: BTreeSet<u32> = blocks
                 .clone()
                 .flat_map(|block| successors(self.body, block))
-                .filter(|to| !blocks.contains(to) && !only_ends(self.body, *to))
+                .filter(|to| !blocks.contains(to) && !only_ends(self.body, *to) && !stops(self.body, *to))
                 .collect();
             let before = std::mem::take(&mut self.pending);
             for exit in exits.iter().chain(before.keys()) {

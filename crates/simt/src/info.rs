@@ -62,7 +62,7 @@ pub fn analyze(module: &Module, kernel: FunctionId, gangs: Gangs) -> Option<Kern
     let uniformity = Uniformity::new(body, &values, &gangs, &ranges);
     let known = Known { ranges: &ranges, alignments: &alignments, layout: &layout };
     let accesses = accesses(module, body, &values, &uniformity.shapes, &known);
-    let barriers = Barriers::new(body, &values, &uniformity, &block_of(body));
+    let barriers = Barriers::new(body, &values, &uniformity, &block_of(body), gangs.threads());
     let pressure = Pressure::of(body, &values, &uniformity.shapes);
     let waits = waits(body, &values, &uniformity);
     let split_exchanges = split_exchanges(body, &uniformity);

@@ -1,8 +1,12 @@
 //! Loops in which threads may wait for each other, and what they take for granted about who runs.
+//!
+//! A loop that looks at memory until it changes waits, unless it goes on by itself: one that tries a compare-and-swap again with what the last try
+//! has found goes around only because another thread has got further, and one that draws tickets comes to the last of them.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use warploom_ptx::ir::{AtomicOp, BarrierOp, Body, Op, Semantics, Space};
+use warploom_ptx::ir::{AtomicOp, BarrierOp, Body, Compare, Op, Operand, Role, Semantics, Space, TerminatorKind};
 
 use crate::divergence::successors;
 use crate::uniformity::Uniformity;
@@ -46,7 +50,12 @@ pub(crate) fn waits(body: &Body, values: &Values, uniformity: &Uniformity) -> Ve
             .collect();
         let divergent = exits.iter().any(|block| uniformity.divergence.splits.contains_key(block));
         let deciding = decides(body, values, &insts, exits.iter().flat_map(|block| values.of_end(*block)));
-        let found = deciding.into_iter().filter(|inst| looks(&body.insts[*inst as usize].op));
+        let around = Around { body, values, blocks: inner.blocks.clone(), insts: &insts };
+        if around.tries_again() {
+            continue;
+        }
+        let found =
+            deciding.into_iter().filter(|inst| looks(&body.insts[*inst as usize].op) && !around.draws_tickets(*inst));
         let found = found.map(|inst| (kind(&body.insts[inst as usize].op, divergent), inst)).max();
         // The most demanding of them says what the loop needs.
         if let Some((kind, inst)) = found {
@@ -54,6 +63,102 @@ pub(crate) fn waits(body: &Body, values: &Values, uniformity: &Uniformity) -> Ve
         }
     }
     out
+}
+
+/// A loop.
+struct Around<'b> {
+    body: &'b Body,
+    values: &'b Values,
+    blocks: Range<u32>,
+    insts: &'b BTreeSet<u32>,
+}
+
+impl Around<'_> {
+    fn op(&self, inst: u32) -> &Op {
+        &self.body.insts[inst as usize].op
+    }
+
+    /// The value that is the first one written by an instruction.
+    fn result(&self, inst: u32) -> Option<ValueId> {
+        let operands = self.body.insts[inst as usize].operands();
+        paired(&operands, self.values.of_inst(inst)).find(|(operand, _)| operand.def().is_some()).and_then(|(_, v)| v)
+    }
+
+    /// The values of an instruction's plain operands, in order.
+    fn used(&self, inst: u32) -> Vec<Option<ValueId>> {
+        let operands = self.body.insts[inst as usize].operands();
+        paired(&operands, self.values.of_inst(inst))
+            .filter(|(operand, _)| operand.role == Role::Use)
+            .map(|(_, value)| value)
+            .collect()
+    }
+
+    /// The value of an instruction's address.
+    fn address(&self, inst: u32) -> Option<ValueId> {
+        let operands = self.body.insts[inst as usize].operands();
+        paired(&operands, self.values.of_inst(inst))
+            .find(|(operand, _)| operand.role == Role::Address)
+            .and_then(|(_, v)| v)
+    }
+
+    /// Whether it goes around if and only if a compare-and-swap has failed, and then compares with something newer.
+    fn tries_again(&self) -> bool {
+        let header = self.blocks.start;
+        let mut latches = self.blocks.clone().filter(|block| successors(self.body, *block).contains(&header));
+        let (Some(latch), None) = (latches.next(), latches.next()) else { return false };
+        let end = &self.body.blocks[latch as usize].terminator;
+        let (TerminatorKind::Bra { target, .. }, Some(guard)) = (&end.kind, end.guard) else { return false };
+        let taken_goes_around = target.0 == header;
+        if taken_goes_around && end.next.is_some_and(|next| next.0 == header) {
+            return false;
+        }
+        let insts = self.body.blocks[latch as usize].insts.clone();
+        let Some(condition) = self.values.of_end(latch).first().copied().flatten() else { return false };
+        let [test] = self.values.get(condition).defs[..] else { return false };
+        let Op::Setp { cmp: cmp @ (Compare::Eq | Compare::Ne), combine: None, dst_q: None, ty, .. } = self.op(test)
+        else {
+            return false;
+        };
+        let unguarded = |inst: u32| self.body.insts[inst as usize].guard.is_none();
+        if !insts.contains(&test) || !unguarded(test) || !crate::range::is_integer(*ty) {
+            return false;
+        }
+        let compared = self.used(test);
+        let swap = |inst: &u32| {
+            let Op::Atom { op: AtomicOp::Cas, dst: Some(_), .. } = self.op(*inst) else { return false };
+            let (found, expected) = (self.result(*inst), self.used(*inst).first().copied().flatten());
+            let pair = [found, expected];
+            // Nothing has changed either of them when they are compared.
+            let between = (*inst + 1..test).filter_map(|between| self.result(between));
+            unguarded(*inst)
+                && pair.iter().all(Option::is_some)
+                && (compared[..] == pair || compared[..] == [expected, found])
+                && !between.into_iter().any(|value| pair.contains(&Some(value)))
+                && self.is_observed(*inst, expected)
+        };
+        let failed = (*cmp == Compare::Ne) != guard.negated;
+        failed == taken_goes_around && (insts.start..test).any(|inst| swap(&inst))
+    }
+
+    /// Whether a value comes from what a compare-and-swap, or a load of the loop, has found.
+    fn is_observed(&self, swap: u32, expected: Option<ValueId>) -> bool {
+        let from = decides(self.body, self.values, self.insts, [expected].iter());
+        from.iter().any(|inst| *inst == swap || matches!(self.op(*inst), Op::Ld { .. }))
+    }
+
+    /// Whether an atomic counts up with every trip, and nothing else in the loop changes what it counts.
+    fn draws_tickets(&self, inst: u32) -> bool {
+        let Op::Atom { op: AtomicOp::Add, b, ty, .. } = self.op(inst) else { return false };
+        let up = match b[..] {
+            [Operand::Imm(by)] => by != 0 && by >> (ty.bits() - 1) == 0,
+            _ => false,
+        };
+        let address = self.address(inst);
+        let others = self.insts.iter().filter(|other| **other != inst && matches!(self.op(**other), Op::Atom { .. }));
+        up && crate::range::is_integer(*ty)
+            && address.is_some()
+            && others.into_iter().all(|other| self.address(*other).is_some_and(|other| Some(other) != address))
+    }
 }
 
 /// Whether an instruction sees what others do meanwhile.

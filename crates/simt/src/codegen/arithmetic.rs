@@ -24,8 +24,13 @@ impl Writer<'_> {
             // Lanes go on together anyway, and memory is accessed in order.
             Op::Barrier(BarrierOp::Warp { .. }) => return Ok(()),
             op if is_exchange(op) => return self.exchange(inst),
-            // Advice, and order between lanes that run in order.
-            Op::Hint(_) | Op::CacheHint { .. } => return Ok(()),
+            // Advice, and order between lanes that run in order. A thread that sleeps may wake at once.
+            Op::Hint(_) | Op::CacheHint { .. } | Op::Nanosleep { .. } => return Ok(()),
+            Op::Brkpt => {
+                self.breakpoint(inst);
+                return Ok(());
+            }
+            Op::Call { .. } => return self.no_function(inst),
             Op::Setp { dst_q: Some(_), .. } => return self.stepped(inst),
             Op::AddCarry { .. } | Op::MadCarry { .. } => return self.extended(inst),
             Op::Lop3 { .. } => return self.lop3(inst),
@@ -320,6 +325,9 @@ impl Writer<'_> {
             Op::AddressOf { ty, target: AddressTarget::Global(id), offset, .. } => {
                 let address = self.variable(*id, *offset);
                 plain(self.resize(&address, ty.bits(), false))
+            }
+            Op::AddressOf { target: AddressTarget::Function(id), .. } => {
+                plain(self.constant(Ty::int(64, 0), window::FUNCTIONS + 16 * i64::from(id.0)))
             }
             // A place in each thread's own memory: the same number for all of them.
             Op::AddressOf { ty, target: AddressTarget::LocalFrame, offset, .. } => {

@@ -6,15 +6,16 @@
 
 use warploom_ptx::ir::{AtomicOp, Inst, Op, Operand, ScalarType, Semantics, Space};
 
+use super::atomic_half::{computed, halves};
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
 
 /// How one lane updates.
-struct Update {
-    op: AtomicOp,
-    ty: ScalarType,
+pub(super) struct Update {
+    pub(super) op: AtomicOp,
+    pub(super) ty: ScalarType,
     /// Nobody else can see it.
-    alone: bool,
+    pub(super) alone: bool,
 }
 
 impl Update {
@@ -44,7 +45,7 @@ impl Update {
     }
 
     fn is_float(&self) -> bool {
-        matches!(self.ty, ScalarType::F32 | ScalarType::F64)
+        matches!(self.ty, ScalarType::F32 | ScalarType::F64) || halves(self.ty).is_some()
     }
 
     /// Text that makes `%new` of `%old`, `%b` and `%c`.
@@ -56,6 +57,9 @@ impl Update {
         let pick = |compare: &str| {
             Some(format!("  %is = icmp {compare} i{bits} %old, %b\n  %new = select i1 %is, i{bits} %old, i{bits} %b\n"))
         };
+        if let Some((count, bf)) = halves(self.ty) {
+            return computed(self.op, count, bf);
+        }
         match self.op {
             Add if self.ty == ScalarType::F32 && !self.alone => Some(format!(
                 "{}{}  %fs = fadd float %fx, %fy\n{}  %new = bitcast float %fr to i32\n",
@@ -129,10 +133,10 @@ fn flushed(from: &str, to: &str, tag: &str) -> String {
 impl Writer<'_> {
     pub(super) fn atom(&mut self, inst: &Inst) -> Result<(), String> {
         let Op::Atom { op, space, ty, semantics, dst, addr, b, c, .. } = &inst.op else { return Err(self.lacks(inst)) };
-        let known = matches!(ty.bits(), 16 | 32 | 64) && (b.len() == 1);
-        let whole = ty.bits() >= 32 || *op == AtomicOp::Cas;
-        let number = matches!(ty, ScalarType::F32 | ScalarType::F64) || crate::range::is_integer(*ty);
-        if !known || !whole || !number {
+        let half = halves(*ty).is_some();
+        let whole = ty.bits() >= 32 || *op == AtomicOp::Cas || half;
+        let number = matches!(ty, ScalarType::F32 | ScalarType::F64 | ScalarType::B128) || half;
+        if !whole || !(number || crate::range::is_integer(*ty)) {
             return Err(self.lacks(inst));
         }
         let update = Update { op: *op, ty: *ty, alone: *space == Space::Shared };
@@ -141,6 +145,12 @@ impl Writer<'_> {
         }
         let asked = dst.is_some() && self.written(inst, 0).is_some_and(|value| self.plan.is_read(value));
         let target = self.target(inst, *space, *addr)?;
+        if b.len() > 1 {
+            if *semantics != Semantics::Weak && *semantics != Semantics::Relaxed {
+                return Err(self.lacks(inst));
+            }
+            return self.atom_elements(inst, &update, &target);
+        }
         let b = self.operand(b[0], *ty);
         let c = c.map(|c: Operand| self.operand(c, *ty));
         if matches!(semantics, Semantics::Release | Semantics::AcqRel | Semantics::Sc) {
@@ -161,8 +171,12 @@ impl Writer<'_> {
             }
         }
         let bits = self.running();
-        let name = self.lanes_function(&update, asked);
-        self.line(format!("call void {name}(ptr %addresses, i32 {}, ptr %scratch)", bits.text));
+        if *space == Space::Generic && *ty == ScalarType::F32 && *op == AtomicOp::Add {
+            self.sum_by_space(inst, &update, &target, asked)?;
+        } else {
+            let name = self.lanes_function(&update, asked);
+            self.line(format!("call void {name}(ptr %addresses, i32 {}, ptr %scratch)", bits.text));
+        }
         if asked {
             let old = self.load(Ty { element, lanes }, "%scratch");
             self.write(inst, 0, &old, ty.is_signed())?;
@@ -223,7 +237,7 @@ impl Writer<'_> {
     }
 
     /// The function that updates lane after lane: operands behind what was there, in `%values`.
-    fn lanes_function(&mut self, update: &Update, asked: bool) -> String {
+    pub(super) fn lanes_function(&mut self, update: &Update, asked: bool) -> String {
         let lanes = self.lanes();
         let (width, bytes) = (update.ty.bits(), update.ty.bytes());
         let alone = if update.alone { "_alone" } else { "" };

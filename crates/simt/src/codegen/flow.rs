@@ -1,13 +1,13 @@
 //! Flow between blocks: branches that all lanes take, masks where they part, and barriers.
 
-use warploom_ptx::ir::{Inst, TerminatorKind};
+use warploom_ptx::ir::{Inst, Terminator, TerminatorKind};
 
 use super::function::{Val, Writer};
 use super::names::Ty;
 use super::plan::Keep;
 use super::{context, outcome};
 use crate::barrier::RegionStart;
-use crate::divergence::only_ends;
+use crate::divergence::{only_ends, stops};
 
 impl Writer<'_> {
     /// The whole function.
@@ -31,6 +31,7 @@ impl Writer<'_> {
             if let Some((block, insts)) = rest.clone() {
                 self.label("filled");
                 self.fill();
+                self.reduced_value(insts.start - 1)?;
                 if self.insts(insts)?.is_some() {
                     self.end_in_full(block)?;
                 }
@@ -43,6 +44,7 @@ impl Writer<'_> {
         if let Some((block, insts)) = rest {
             self.label("start");
             self.together_mask();
+            self.reduced_value(insts.start - 1)?;
             if self.insts(insts)?.is_some() {
                 self.end_of(block)?;
             }
@@ -155,9 +157,11 @@ impl Writer<'_> {
     }
 
     /// Lanes of a mask go on to a block.
-    fn send(&mut self, mask: &str, to: u32) -> Result<(), String> {
+    pub(super) fn send(&mut self, mask: &str, to: u32) -> Result<(), String> {
         if only_ends(self.body(), to) {
             self.end_lanes(mask);
+        } else if stops(self.body(), to) {
+            self.stop_lanes(mask, to)?;
         } else if self.plan.group_of(to).is_some() {
             let ty = self.mask_type();
             let place = format!("%m{to}");
@@ -222,26 +226,38 @@ impl Writer<'_> {
         self.line(format!("ret i32 {}", outcome::CANCELLED));
     }
 
+    /// What the guard of a block's end says.
+    pub(super) fn guard_of(&mut self, end: &Terminator) -> Result<Option<Val>, String> {
+        let Some(guard) = end.guard else { return Ok(None) };
+        let id = self.values.first().copied().flatten().ok_or("a guard without a value")?;
+        let value = self.read(id);
+        let ones = self.constant(value.ty, 1);
+        Ok(Some(if guard.negated { self.binary("xor", &value, &ones) } else { value }))
+    }
+
     /// The end of a block.
     fn end_of(&mut self, block: u32) -> Result<(), String> {
         let end = &self.body().blocks[block as usize].terminator;
         self.values = self.plan.info.values.of_end(block);
         let group = self.plan.group_of(block);
-        let guard = match end.guard {
-            Some(guard) => {
-                let id = self.values.first().copied().flatten().ok_or("a guard without a value")?;
-                let value = self.read(id);
-                let ones = self.constant(value.ty, 1);
-                Some(if guard.negated { self.binary("xor", &value, &ones) } else { value })
+        let guard = self.guard_of(end)?;
+        match &end.kind {
+            TerminatorKind::BrxIdx { index, targets, .. } => {
+                return self.switch(block, guard, *index, targets, end.next.map(|next| next.0));
             }
-            None => None,
-        };
+            TerminatorKind::Trap => {
+                self.trap(guard.clone(), end)?;
+                if end.guard.is_none() {
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        let guard = guard.filter(|_| !matches!(end.kind, TerminatorKind::Trap));
         let taken = match &end.kind {
-            TerminatorKind::Next => None,
+            TerminatorKind::Next | TerminatorKind::Trap | TerminatorKind::BrxIdx { .. } => None,
             TerminatorKind::Bra { target, .. } => Some(target.0),
             TerminatorKind::Ret { .. } | TerminatorKind::Exit => None,
-            TerminatorKind::BrxIdx { .. } => return Err(format!("line {}: brx.idx", end.line)),
-            TerminatorKind::Trap => return Err(format!("line {}: trap", end.line)),
         };
         let ends = matches!(end.kind, TerminatorKind::Ret { .. } | TerminatorKind::Exit);
         let next = end.next.map(|next| next.0);
@@ -273,7 +289,7 @@ impl Writer<'_> {
     }
 
     /// The lanes of the mask for which a condition holds, and the others.
-    fn divide(&mut self, condition: &Val) -> (String, String) {
+    pub(super) fn divide(&mut self, condition: &Val) -> (String, String) {
         let condition = self.splat(condition);
         let mask = self.mask_value();
         let yes = self.binary("and", &mask, &condition);
@@ -327,12 +343,16 @@ impl Writer<'_> {
         for (mask, to) in targets.iter().flatten() {
             self.send(mask, *to)?;
         }
-        let members = targets.iter().flatten().map(|(_, to)| *to);
+        self.go_behind(block, targets.iter().flatten().map(|(_, to)| *to))
+    }
+
+    /// Goes on behind a block from which lanes have been sent to several: to the first of those that they run on their own.
+    pub(super) fn go_behind(&mut self, block: u32, targets: impl Iterator<Item = u32>) -> Result<(), String> {
         if self.plan.group_of(block).is_some() {
             self.line(format!("br label %N{block}"));
             return Ok(());
         }
-        let first = members.filter(|to| self.plan.group_of(*to).is_some()).min();
+        let first = targets.filter(|to| self.plan.group_of(*to).is_some()).min();
         match first.or(self.plan.converges(block)?) {
             Some(to) if self.plan.group_of(to).is_some() => self.line(format!("br label %B{to}")),
             Some(to) => self.meet(block, to),
@@ -342,7 +362,7 @@ impl Writer<'_> {
     }
 
     /// All lanes go on together to a block, of which others may come on their own.
-    fn enter(&mut self, from: u32, to: u32) -> Result<(), String> {
+    pub(super) fn enter(&mut self, from: u32, to: u32) -> Result<(), String> {
         if self.plan.group_of(to).is_some() {
             let mask = self.mask.clone();
             self.send(&mask, to)?;
@@ -397,6 +417,7 @@ impl Writer<'_> {
     /// Keeps what is alive behind a barrier, and goes on to the next gang.
     fn leave_at(&mut self, barrier: u32) -> Result<(), String> {
         let next = self.plan.barrier(barrier).ok_or("no barrier")?;
+        self.add_reduction(barrier)?;
         for &(value, keep) in self.plan.kept(next) {
             self.used.insert(value);
             let (frame, offset) = match keep {

@@ -139,11 +139,23 @@ impl Writer<'_> {
         let taken = match &end.kind {
             TerminatorKind::Bra { target, .. } => Some(target.0),
             TerminatorKind::Next | TerminatorKind::Ret { .. } | TerminatorKind::Exit => None,
-            TerminatorKind::BrxIdx { .. } => return Err(format!("line {}: brx.idx", end.line)),
-            TerminatorKind::Trap => return Err(format!("line {}: trap", end.line)),
+            TerminatorKind::BrxIdx { index, targets, .. } => {
+                let guard = self.guard_of(end)?;
+                return self.switch(block, guard, *index, targets, end.next.map(|next| next.0));
+            }
+            TerminatorKind::Trap => {
+                let guard = self.guard_of(end)?;
+                self.trap(guard, end)?;
+                if end.guard.is_some()
+                    && let Some(next) = end.next
+                {
+                    self.go_in_full(block, next.0);
+                }
+                return Ok(());
+            }
         };
         let next = end.next.map(|next| next.0);
-        let Some(guard) = end.guard else {
+        let (Some(guard), Some(condition)) = (end.guard, self.guard_of(end)?) else {
             match taken.or(next) {
                 Some(to) if !ends => self.go_in_full(block, to),
                 _ => self.line("br label %end"),
@@ -151,13 +163,6 @@ impl Writer<'_> {
             return Ok(());
         };
         let id = self.values.first().copied().flatten().ok_or("a guard without a value")?;
-        let value = self.read(id);
-        let condition = if guard.negated {
-            let ones = self.constant(value.ty, 1);
-            self.binary("xor", &value, &ones)
-        } else {
-            value
-        };
         let (yes, no) = (self.fresh(), self.fresh());
         if condition.ty.lanes == 0 {
             self.line(format!("br i1 {}, label %L{yes}, label %L{no}", condition.text));
@@ -201,7 +206,7 @@ impl Writer<'_> {
     }
 
     /// All lanes go on to a block.
-    fn go_in_full(&mut self, from: u32, to: u32) {
+    pub(super) fn go_in_full(&mut self, from: u32, to: u32) {
         if only_ends(self.body(), to) {
             self.line("br label %end");
         } else if to > from {

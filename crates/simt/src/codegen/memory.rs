@@ -64,7 +64,7 @@ impl Writer<'_> {
 
     pub(super) fn ld(&mut self, inst: &Inst) -> Result<(), String> {
         let Op::Ld { space, ty, semantics, dst, addr, .. } = &inst.op else { return Err(self.lacks(inst)) };
-        if ty.bits() < 8 || ty.bits() > 64 {
+        if ty.bits() < 8 {
             return Err(self.lacks(inst));
         }
         let signed = ty.is_signed();
@@ -100,7 +100,7 @@ impl Writer<'_> {
     }
 
     fn lane_by_lane_only(&self, target: &Target) -> bool {
-        !target.bytes.is_power_of_two() || target.bytes > 16
+        !target.bytes.is_power_of_two() || target.bytes > 32
     }
 
     fn load_weak(
@@ -112,8 +112,8 @@ impl Writer<'_> {
         common: bool,
     ) -> Result<(), String> {
         let scalar = Ty::scalar(Element::bits_of(ty));
-        if target.space == Space::Local {
-            // Each thread has its own at one address.
+        if target.space == Space::Local || (ty.bits() > 64 && !target.is_one()) {
+            // Each thread has its own at one address; no vector has such elements.
             self.pointers_of_all(inst, target)?;
             self.load_lanes(ty, places, false);
         } else if target.is_one() {
@@ -177,7 +177,7 @@ impl Writer<'_> {
 
     pub(super) fn st(&mut self, inst: &Inst) -> Result<(), String> {
         let Op::St { space, ty, semantics, src, addr, .. } = &inst.op else { return Err(self.lacks(inst)) };
-        if ty.bits() < 8 || ty.bits() > 64 {
+        if ty.bits() < 8 {
             return Err(self.lacks(inst));
         }
         let target = self.target(inst, *space, *addr)?;
@@ -193,7 +193,7 @@ impl Writer<'_> {
             self.store_lanes(*ty, &values, true);
             return Ok(());
         }
-        if target.space == Space::Local {
+        if target.space == Space::Local || ty.bits() > 64 {
             self.pointers_of_all(inst, &target)?;
             self.store_lanes(*ty, &values, false);
             Ok(())
@@ -265,7 +265,7 @@ impl Writer<'_> {
         if !matches!(space, Space::Global | Space::Const | Space::Shared | Space::Local | Space::Generic) {
             return Err(format!("line {}: {space} memory", inst.line));
         }
-        if !bytes.is_power_of_two() || *bytes > 16 {
+        if !bytes.is_power_of_two() || *bytes > 32 {
             return Err(self.lacks(inst));
         }
         let lanes = self.lanes() as usize;

@@ -9,6 +9,8 @@
 mod approx;
 mod arithmetic;
 mod atomic;
+mod atomic_half;
+mod barrier;
 mod check;
 mod compare;
 mod convert;
@@ -31,9 +33,12 @@ mod regions;
 mod rows;
 mod special;
 mod step;
+mod stop;
+mod switch;
 mod width;
 
 pub use regions::{Compiled, Declined, FRAME_ALIGN, SiteKind, compile};
+pub use stop::{Stop, StopKind};
 pub use width::preferred_width;
 
 /// What compiled code finds behind its only argument, by byte offset.
@@ -68,8 +73,10 @@ pub mod context {
     pub const LOCAL: u32 = 104;
     /// The function that runs an instruction: `u32 step(context, words, lanes, number, registers, width of a gang, first thread)`, 1 if it has not failed.
     pub const STEP: u32 = 112;
+    /// The function that ends the grid with a fault: `u32 stop(context, addresses, lanes, number, first thread)`, always 0.
+    pub const STOP: u32 = 120;
     /// Bytes.
-    pub const SIZE: u32 = 120;
+    pub const SIZE: u32 = 128;
 }
 
 /// Where state spaces lie in the generic address space.
@@ -78,6 +85,8 @@ pub mod window {
     pub const SHARED: i64 = 0x1080_0000_0000;
     /// Local memory.
     pub const LOCAL: i64 = 0x1081_0000_0000;
+    /// Functions: each has 16 bytes by its number.
+    pub const FUNCTIONS: i64 = 0x2003_0000_0000;
 }
 
 /// What a region gives back, other than the number of the next one.

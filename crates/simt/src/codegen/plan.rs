@@ -9,6 +9,7 @@ use super::hull::{Hull, hulls};
 use super::lazy::lazy;
 use super::names::{Element, Ty};
 use super::regions::FRAME_ALIGN;
+use super::stop::Stop;
 use crate::access::Access;
 use crate::barrier::{BarrierControl, Region};
 use crate::info::KernelInfo;
@@ -44,6 +45,9 @@ pub(super) struct Plan<'k> {
     declared: RefCell<BTreeSet<String>>,
     tids: RefCell<BTreeSet<usize>>,
     steps: RefCell<Vec<Step>>,
+    stops: RefCell<Vec<Stop>>,
+    /// By barrier that reduces: where the gangs' parts of it are added up, before their frames.
+    reductions: BTreeMap<u32, u32>,
     /// By region: what is alive where it begins, with where it is kept.
     kept: Vec<Vec<(ValueId, Keep)>>,
     /// Bytes of what is kept once for the CTA, in front of the gangs' frames.
@@ -72,7 +76,9 @@ impl<'k> Plan<'k> {
         }
         for (inst, _) in &info.barriers.all {
             let inst = &body.insts[*inst as usize];
-            if inst.guard.is_some() || !matches!(inst.op, Op::Barrier(BarrierOp::Sync { .. })) {
+            if inst.guard.is_some()
+                || !matches!(inst.op, Op::Barrier(BarrierOp::Sync { .. } | BarrierOp::Reduce { .. }))
+            {
                 return Err(format!("line {}: {}", inst.line, info.module.mnemonic(inst.mnemonic)));
             }
         }
@@ -99,6 +105,8 @@ impl<'k> Plan<'k> {
             declared: RefCell::default(),
             tids: RefCell::default(),
             steps: RefCell::default(),
+            stops: RefCell::default(),
+            reductions: BTreeMap::new(),
             kept: Vec::new(),
             cta_frame: 0,
             frame: 0,
@@ -153,7 +161,8 @@ impl<'k> Plan<'k> {
                 for to in crate::divergence::successors(self.body, *member) {
                     let known = self.group_of[to as usize] == Some(number)
                         || group.converges == Some(to)
-                        || crate::divergence::only_ends(self.body, to);
+                        || crate::divergence::only_ends(self.body, to)
+                        || crate::divergence::stops(self.body, to);
                     if !known {
                         return Err(format!("lanes that have parted come to block {to} alone"));
                     }
@@ -180,6 +189,12 @@ impl<'k> Plan<'k> {
         }
         let mut homes = BTreeMap::new();
         let (mut cta, mut gang) = (0, FIRST);
+        for (inst, _) in &self.info.barriers.all {
+            if matches!(self.body.insts[*inst as usize].op, Op::Barrier(BarrierOp::Reduce { .. })) {
+                self.reductions.insert(*inst, cta);
+                cta += 4;
+            }
+        }
         for value in all {
             let shape = self.info.shape(value);
             let end = if shape.is_cta_uniform() { &mut cta } else { &mut gang };
@@ -371,6 +386,28 @@ impl<'k> Plan<'k> {
     /// All of them.
     pub(super) fn steps(&self) -> Vec<Step> {
         self.steps.borrow().clone()
+    }
+
+    /// The number of a place that stops the grid.
+    pub(super) fn needs_stop(&self, stop: Stop) -> usize {
+        let mut stops = self.stops.borrow_mut();
+        stops.push(stop);
+        stops.len() - 1
+    }
+
+    /// All of them.
+    pub(super) fn stops(&self) -> Vec<Stop> {
+        self.stops.borrow().clone()
+    }
+
+    /// Where gangs add up what a barrier reduces.
+    pub(super) fn reduction(&self, barrier: u32) -> Option<u32> {
+        self.reductions.get(&barrier).copied()
+    }
+
+    /// All such places.
+    pub(super) fn reductions(&self) -> impl Iterator<Item = u32> + '_ {
+        self.reductions.values().copied()
     }
 
     pub(super) fn needs_tid(&self, axis: usize) {

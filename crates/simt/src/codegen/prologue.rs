@@ -27,7 +27,7 @@ impl Writer<'_> {
             self.line(format!("{place} = alloca {}", ty.text()));
         }
         self.line(format!("%addresses = alloca [{lanes} x i64], align 64"));
-        self.line(format!("%scratch = alloca [{} x i64], align 64", 4 * lanes));
+        self.line(format!("%scratch = alloca [{} x i64], align 64", 6 * lanes));
         if self.steps > 0 {
             self.line(format!("%steps = alloca [{} x i64], align 64", 32 * self.steps));
         }
@@ -83,6 +83,9 @@ impl Writer<'_> {
         }
         let text = std::mem::take(&mut self.out);
         let mut parameters = String::new();
+        if start.barrier().is_some_and(|barrier| plan.reduction(barrier).is_some()) {
+            parameters += ", i32 %reduced";
+        }
         let shared = plan.kept(number).iter().filter(|(_, keep)| matches!(keep, Keep::Cta(_)));
         for (at, (value, _)) in shared.enumerate() {
             parameters += &format!(", {} %c{at}", self.element_of(*value).text());

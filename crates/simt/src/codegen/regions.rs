@@ -8,6 +8,7 @@ use super::function::Writer;
 use super::names::{Element, Ty};
 use super::outcome;
 use super::plan::{Keep, Plan};
+use super::stop::Stop;
 use crate::access::AccessKind;
 use crate::info::KernelInfo;
 
@@ -51,6 +52,8 @@ pub struct Compiled {
     pub local: [u32; 2],
     /// Instructions that the executor runs, by their number.
     pub steps: Vec<Step>,
+    /// Places that end the grid, by their number.
+    pub stops: Vec<Stop>,
 }
 
 /// To so many bytes frames are aligned.
@@ -93,7 +96,7 @@ pub fn compile(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compi
     });
     let frames = plan.cta_frame() + plan.frame_size() * info.gangs.count();
     let local = [plan.body.local_size, plan.local_stride()];
-    Ok(Compiled { text, sites: sites.chain(hulls).collect(), frames, local, steps: plan.steps() })
+    Ok(Compiled { text, sites: sites.chain(hulls).collect(), frames, local, steps: plan.steps(), stops: plan.stops() })
 }
 
 /// One region, of all gangs. What all threads of the CTA have in common is read once.
@@ -107,12 +110,22 @@ fn through(plan: &Plan<'_>, number: usize) -> String {
         Keep::Cta(offset) => Some((*value, *offset)),
         Keep::Gang(_) => None,
     });
+    let reduction = plan.regions()[number].start.barrier().and_then(|barrier| plan.reduction(barrier));
+    let fresh: Vec<u32> = if number == 0 { plan.reductions().collect() } else { reduction.into_iter().collect() };
+    out += &format!(
+        "  %at = getelementptr i8, ptr %context, i64 {frames}\n  %frames = load ptr, ptr %at, !invariant.load !0\n"
+    );
+    for offset in &fresh {
+        // Taken and left empty: gangs may come to the barrier again before the last has gone on.
+        out += &format!(
+            "  %r{offset} = getelementptr i8, ptr %frames, i64 {offset}\n  %s{offset} = load i32, ptr %r{offset}, !tbaa !9\n  \
+             store i32 0, ptr %r{offset}, !tbaa !9\n"
+        );
+    }
+    if let Some(offset) = reduction {
+        arguments += &format!(", i32 %s{offset}");
+    }
     for (at, (value, offset)) in shared.enumerate() {
-        if at == 0 {
-            out += &format!(
-                "  %at = getelementptr i8, ptr %context, i64 {frames}\n  %frames = load ptr, ptr %at, !invariant.load !0\n"
-            );
-        }
         let ty = Ty::scalar(Element::bits_of(plan.info.values.get(value).ty)).text();
         out += &format!(
             "  %k{at} = getelementptr i8, ptr %frames, i64 {offset}\n  %c{at} = load {ty}, ptr %k{at}, !tbaa !9\n"

@@ -57,6 +57,7 @@ impl Writer<'_> {
                     _ => self.binary("xor", &to, &ones),
                 }
             }
+            TotalSmemSize | AggrSmemSize => self.word(context::SHARED_SIZE),
             _ => return Err(self.lacks(inst)),
         })
     }

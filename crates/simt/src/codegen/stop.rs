@@ -1,0 +1,107 @@
+//! What ends the grid: `trap`, `brkpt`, calls of what is no function.
+
+use warploom_ptx::ir::{CallTarget, Inst, LocId, Op, Operand, Terminator};
+
+use super::context;
+use super::function::{Val, Writer};
+use super::names::Ty;
+
+/// Why the grid ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopKind {
+    /// `trap` or `brkpt`.
+    Trap,
+    /// A call of an address that is no function's.
+    NoFunction,
+}
+
+/// A place that ends the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// Why.
+    pub kind: StopKind,
+    /// PTX line.
+    pub line: u32,
+    /// Source place.
+    pub loc: Option<LocId>,
+}
+
+impl Writer<'_> {
+    /// Ends the grid because of the first lane that runs; nothing that follows is reached.
+    fn stop(&mut self, stop: Stop, addresses: Option<Val>) {
+        if let Some(addresses) = addresses {
+            let addresses = self.splat(&addresses);
+            self.line(format!("store {} {}, ptr %addresses, align 64", addresses.ty.text(), addresses.text));
+        }
+        let bits = self.running();
+        let number = self.plan.needs_stop(stop);
+        let function = self.pointer(context::STOP);
+        let answer =
+            format!("call i32 {function}(ptr %context, ptr %addresses, i32 {}, i32 {number}, i32 %thread)", bits.text);
+        self.set(Ty::int(32, 0), answer);
+        self.line("br label %fault");
+    }
+
+    /// `trap` at the end of a block; where it has a guard, what follows is written next.
+    pub(super) fn trap(&mut self, guard: Option<Val>, end: &Terminator) -> Result<(), String> {
+        let stop = Stop { kind: StopKind::Trap, line: end.line, loc: end.loc };
+        let Some(condition) = guard else {
+            self.stop(stop, None);
+            return Ok(());
+        };
+        let (yes, on) = (self.fresh(), self.fresh());
+        let before = self.mask.clone();
+        if condition.ty.lanes == 0 {
+            self.line(format!("br i1 {}, label %L{yes}, label %L{on}, !prof !1", condition.text));
+        } else {
+            let (mask, _) = self.divide(&condition);
+            let any = self.any(&mask);
+            self.line(format!("br i1 {}, label %L{yes}, label %L{on}, !prof !1", any.text));
+            self.mask = mask;
+        }
+        self.label(&format!("L{yes}"));
+        self.stop(stop, None);
+        self.label(&format!("L{on}"));
+        self.mask = before;
+        Ok(())
+    }
+
+    /// Lanes of a mask, if there are any, come to a block that ends the grid: it is written once for each way there.
+    pub(super) fn stop_lanes(&mut self, mask: &str, block: u32) -> Result<(), String> {
+        let (some, none) = (self.fresh(), self.fresh());
+        let any = self.any(mask);
+        self.line(format!("br i1 {}, label %L{some}, label %L{none}, !prof !1", any.text));
+        self.label(&format!("L{some}"));
+        let before =
+            (self.inst, self.values, std::mem::replace(&mut self.mask, mask.to_owned()), self.together, self.full);
+        // Full code goes on with the block itself, not with one of its copies.
+        let resumes = std::mem::take(&mut self.resumes);
+        (self.together, self.full) = (false, false);
+        let body = self.body();
+        let block = &body.blocks[block as usize];
+        self.insts(block.insts.clone())?;
+        self.trap(None, &block.terminator)?;
+        (self.inst, self.values, self.mask, self.together, self.full) = before;
+        self.resumes = resumes;
+        self.label(&format!("L{none}"));
+        Ok(())
+    }
+
+    /// `brkpt`: no debugger is there.
+    pub(super) fn breakpoint(&mut self, inst: &Inst) {
+        self.stop(Stop { kind: StopKind::Trap, line: inst.line, loc: inst.loc }, None);
+        let on = self.fresh();
+        self.label(&format!("L{on}"));
+    }
+
+    /// An indirect call that none of the functions was meant by.
+    pub(super) fn no_function(&mut self, inst: &Inst) -> Result<(), String> {
+        let Op::Call { target, .. } = &inst.op else { return Err(self.lacks(inst)) };
+        let CallTarget::Indirect { address, .. } = &**target else { return Err(self.lacks(inst)) };
+        let address = self.operand(Operand::Reg(*address), warploom_ptx::ir::ScalarType::U64);
+        self.stop(Stop { kind: StopKind::NoFunction, line: inst.line, loc: inst.loc }, Some(address));
+        let on = self.fresh();
+        self.label(&format!("L{on}"));
+        Ok(())
+    }
+}

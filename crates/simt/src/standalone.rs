@@ -1,0 +1,568 @@
+//! A kernel and all that it calls as one body.
+//!
+//! Every call is replaced by a copy of what it calls: analysis and code then need to know nothing of calls, and barriers, uniform values and masks
+//! come out of themselves. Parameters that are in memory (PTX ISA 7.1) have a place in local memory, as the local variables of the copy do; copies that
+//! are never active together share it. An indirect call becomes a chain of tests for the functions that it can mean, behind which the
+//! call itself is left: whoever comes there holds no address of them. Calls of what the system provides are left too.
+
+use warploom_ptx::ir::{
+    Address, AddressTarget, Base, Block, BlockId, Body, CallArg, CallTarget, Compare, FunctionId, FunctionKind, Inst,
+    LocId, Module, Op, Operand, Param, Predicate, Prototype, Reg, RegDecl, RelocationTarget, ScalarType, Scope,
+    Semantics, Space, Storage, Terminator, TerminatorKind, arrange,
+};
+
+/// Instructions of a kernel with all copies, beyond which calls are not replaced.
+const MOST: usize = 60_000;
+
+/// A module that has a body for the kernel alone, in which no function is called. Functions keep their numbers.
+///
+/// # Errors
+/// Why calls cannot be replaced.
+pub fn standalone(module: &Module, kernel: FunctionId) -> Result<Module, String> {
+    let own = &module.functions[kernel.0 as usize];
+    let body = match &own.body {
+        Some(body) if body.insts.iter().any(|inst| matches!(inst.op, Op::Call { .. })) => {
+            Some(Inliner::new(module, kernel).inlined(body)?)
+        }
+        other => other.clone(),
+    };
+    let functions = module.functions.iter().enumerate().map(|(at, function)| {
+        let body = if at == kernel.0 as usize { body.clone() } else { None };
+        // Of the others only that they are there is of interest.
+        warploom_ptx::ir::Function {
+            name: function.name.clone(),
+            kind: function.kind,
+            linkage: function.linkage,
+            params: function.params.clone(),
+            returns: function.returns.clone(),
+            param_buffer_size: function.param_buffer_size,
+            directives: function.directives.clone(),
+            line: function.line,
+            builtin: function.builtin,
+            body,
+        }
+    });
+    Ok(Module {
+        version: module.version,
+        target: module.target.clone(),
+        address_size: module.address_size,
+        files: module.files.clone(),
+        globals: module.globals.clone(),
+        functions: functions.collect(),
+        prototypes: module.prototypes.clone(),
+        mnemonics: module.mnemonics.clone(),
+    })
+}
+
+/// A block of the new body, whose targets are numbers of such blocks.
+struct Draft {
+    label: Option<Box<str>>,
+    insts: Vec<Inst>,
+    end: Terminator,
+}
+
+struct Inliner<'m> {
+    module: &'m Module,
+    kernel: FunctionId,
+    body: Body,
+    drafts: Vec<Draft>,
+    /// The functions that are being copied, the kernel first.
+    active: Vec<FunctionId>,
+    insts: usize,
+}
+
+/// Where the parts of one copy are.
+struct Copy {
+    /// What is added to numbers of registers.
+    regs: u32,
+    /// And to source places.
+    locs: usize,
+    /// Offset of its local variables.
+    local: u32,
+    /// Offset of its parameter frame in local memory. For the kernel that of what stands behind the parameters of the launch.
+    params: i64,
+    /// Bytes of the launch's parameters; 0 for a function.
+    launched: i64,
+    /// The first byte of local memory behind it.
+    end: u32,
+    /// Where it returns to; none for the kernel.
+    back: Option<u32>,
+}
+
+impl Copy {
+    fn reg(&self, reg: Reg) -> Reg {
+        Reg(reg.0 + self.regs)
+    }
+
+    fn operand(&self, operand: Operand) -> Operand {
+        match operand {
+            Operand::Reg(reg) => Operand::Reg(self.reg(reg)),
+            other => other,
+        }
+    }
+
+    /// Where an offset of the parameter frame is in local memory; none for parameters of the launch.
+    fn param(&self, offset: i64) -> Option<Address> {
+        let offset = (offset >= self.launched).then_some(offset + self.params)?;
+        Some(Address { base: Base::LocalFrame, offset })
+    }
+}
+
+fn nowhere(line: u32, loc: Option<LocId>) -> Terminator {
+    Terminator { guard: None, kind: TerminatorKind::Next, next: None, line, loc }
+}
+
+impl<'m> Inliner<'m> {
+    fn new(module: &'m Module, kernel: FunctionId) -> Inliner<'m> {
+        Inliner { module, kernel, body: Body::default(), drafts: Vec::new(), active: Vec::new(), insts: 0 }
+    }
+
+    fn inlined(mut self, own: &Body) -> Result<Body, String> {
+        self.body.local_align = own.local_align.max(16);
+        self.body.param_size = own.param_size;
+        self.copy(self.kernel, own, 0, None)?;
+        let reachable = self.module.reachable(self.kernel);
+        let bodies = reachable.iter().filter_map(|id| self.module.functions[id.0 as usize].body.as_ref());
+        let mut globals: Vec<_> = bodies.clone().flat_map(|body| body.globals.iter().copied()).collect();
+        globals.sort_unstable();
+        globals.dedup();
+        self.body.globals = globals;
+        self.body.unsupported = bodies.flat_map(|body| body.unsupported.iter().cloned()).collect();
+        self.arrange();
+        let calls = self.body.insts.iter().filter_map(|inst| match &inst.op {
+            Op::Call { target, .. } => Some(&**target),
+            _ => None,
+        });
+        let mut callees: Vec<FunctionId> = calls
+            .filter_map(|target| match target {
+                CallTarget::Direct(id) => Some(*id),
+                CallTarget::Indirect { .. } => None,
+            })
+            .collect();
+        callees.dedup();
+        self.body.callees = callees;
+        Ok(self.body)
+    }
+
+    /// Copies a body; its first block, with what it returns to.
+    fn copy(&mut self, id: FunctionId, from: &Body, local: u32, back: Option<u32>) -> Result<(u32, Copy), String> {
+        let function = &self.module.functions[id.0 as usize];
+        if self.active.contains(&id) {
+            return Err(format!("line {}: {} calls itself", function.line, function.name));
+        }
+        self.insts += from.insts.len();
+        if self.insts > MOST {
+            return Err(format!("more than {MOST} instructions with all that it calls"));
+        }
+        self.active.push(id);
+        let launched = if back.is_none() { function.param_buffer_size } else { 0 };
+        // What the launch passes has no place here: the rest begins where it is as well aligned as it was.
+        let skipped = launched & !15;
+        let params = (local + from.local_size).next_multiple_of(16);
+        let end = (params + from.param_size.saturating_sub(skipped)).next_multiple_of(16);
+        let copy = Copy {
+            regs: self.body.regs.len() as u32,
+            locs: self.body.locs.len(),
+            local,
+            params: i64::from(params) - i64::from(skipped),
+            launched: i64::from(launched),
+            end,
+            back,
+        };
+        self.body.local_size = self.body.local_size.max(end);
+        self.body.local_align = self.body.local_align.max(from.local_align);
+        self.body.regs.extend(from.regs.iter().cloned());
+        self.body.locs.extend(from.locs.iter().cloned());
+        let first = self.drafts.len() as u32;
+        for block in &from.blocks {
+            let end = self.end(&copy, &block.terminator, first);
+            self.drafts.push(Draft { label: block.label.clone(), insts: Vec::new(), end });
+        }
+        for (at, block) in from.blocks.iter().enumerate() {
+            let mut current = first + at as u32;
+            for inst in &from.insts[block.insts.start as usize..block.insts.end as usize] {
+                let inst = self.instruction(&copy, inst)?;
+                match &inst.op {
+                    Op::Call { target, returns, args, .. } => {
+                        current = self.call(&copy, current, &inst, target, returns, args)?;
+                    }
+                    _ => self.drafts[current as usize].insts.push(inst),
+                }
+            }
+        }
+        self.active.pop();
+        Ok((first, copy))
+    }
+
+    fn end(&self, copy: &Copy, end: &Terminator, first: u32) -> Terminator {
+        let mut end = end.clone();
+        let moved = |block: &mut BlockId| block.0 += first;
+        end.next.iter_mut().for_each(moved);
+        if let Some(guard) = &mut end.guard {
+            guard.reg = copy.reg(guard.reg);
+        }
+        end.loc = end.loc.map(|loc| LocId::new(loc.index() + copy.locs));
+        match &mut end.kind {
+            TerminatorKind::Bra { target, .. } => moved(target),
+            TerminatorKind::BrxIdx { index, targets, .. } => {
+                *index = copy.operand(*index);
+                targets.iter_mut().for_each(moved);
+            }
+            TerminatorKind::Ret { uniform } => {
+                if let Some(back) = copy.back {
+                    end.kind = TerminatorKind::Bra { target: BlockId(back), uniform: *uniform };
+                }
+            }
+            TerminatorKind::Next | TerminatorKind::Exit | TerminatorKind::Trap => {}
+        }
+        end
+    }
+
+    /// An instruction with the registers and frames of its copy.
+    fn instruction(&self, copy: &Copy, inst: &Inst) -> Result<Inst, String> {
+        let mut inst = inst.clone();
+        for operand in &mut inst.operands_mut() {
+            if let Some(reg) = operand.reg() {
+                *reg = copy.reg(*reg);
+            }
+        }
+        inst.loc = inst.loc.map(|loc| LocId::new(loc.index() + copy.locs));
+        let line = inst.line;
+        let refused = || Err(format!("line {line}: {}", self.module.mnemonic(inst.mnemonic)));
+        let in_memory = |base: Base| matches!(base, Base::LocalFrame | Base::ParamFrame);
+        match &mut inst.op {
+            Op::Ld { space, addr, .. } | Op::St { space, addr, .. } => match addr.base {
+                Base::LocalFrame => addr.offset += i64::from(copy.local),
+                Base::ParamFrame => {
+                    if let Some(place) = copy.param(addr.offset) {
+                        (*space, *addr) = (Space::Local, place);
+                    }
+                }
+                // Of a function all parameters are in local memory.
+                _ if *space == Space::Param && copy.back.is_some() => *space = Space::Local,
+                _ => {}
+            },
+            Op::AddressOf {
+                target: target @ (AddressTarget::LocalFrame | AddressTarget::ParamFrame), offset, ..
+            } => {
+                match target {
+                    AddressTarget::LocalFrame => *offset += i64::from(copy.local),
+                    _ => match copy.param(*offset) {
+                        Some(place) if copy.back.is_some() => {
+                            (*target, *offset) = (AddressTarget::LocalFrame, place.offset);
+                        }
+                        // Addresses of the two kinds would be told apart by nothing.
+                        Some(_) => return refused(),
+                        None => {}
+                    },
+                }
+            }
+            Op::Cvta { space: space @ Space::Param, .. } if copy.back.is_some() => *space = Space::Local,
+            // Their frames end with the function.
+            Op::StackSave { .. } | Op::StackRestore { .. } | Op::Alloca { .. } => return refused(),
+            op => {
+                let op = Inst { op: op.clone(), guard: None, ..inst };
+                if op.addresses().iter().any(|address| in_memory(address.base)) {
+                    return refused();
+                }
+                return Ok(Inst { guard: inst.guard, ..op });
+            }
+        }
+        Ok(inst)
+    }
+
+    /// Replaces a call at the end of a block; the block that follows it.
+    fn call(
+        &mut self,
+        copy: &Copy,
+        at: u32,
+        inst: &Inst,
+        target: &CallTarget,
+        returns: &[CallArg],
+        args: &[CallArg],
+    ) -> Result<u32, String> {
+        if let CallTarget::Direct(id) = target
+            && self.module.functions[id.0 as usize].builtin.is_some()
+        {
+            self.drafts[at as usize].insts.push(inst.clone());
+            return Ok(at);
+        }
+        let (line, loc) = (inst.line, inst.loc);
+        let end = std::mem::replace(&mut self.drafts[at as usize].end, nowhere(line, loc));
+        let behind = self.draft(end);
+        let mut from = at;
+        if let Some(guard) = inst.guard {
+            let inside = self.draft(nowhere(line, loc));
+            let past = Predicate { negated: !guard.negated, ..guard };
+            let around = TerminatorKind::Bra { target: BlockId(behind), uniform: false };
+            let end = Terminator { guard: Some(past), kind: around, next: Some(BlockId(inside)), line, loc };
+            self.drafts[at as usize].end = end;
+            from = inside;
+        }
+        match target {
+            CallTarget::Direct(id) => self.enter(copy, from, behind, inst, *id, returns, args)?,
+            CallTarget::Indirect { address, prototype, candidates } => {
+                let shape = &self.module.prototypes[prototype.0 as usize];
+                let candidates = if candidates.is_empty() { self.candidates(shape) } else { candidates.clone() };
+                for id in candidates {
+                    let (function, is) = (self.register(ScalarType::U64), self.register(ScalarType::Pred));
+                    let target = AddressTarget::Function(id);
+                    let ops = [
+                        Op::AddressOf { ty: ScalarType::U64, dst: function, target, offset: 0 },
+                        Op::Setp {
+                            cmp: Compare::Eq,
+                            ftz: false,
+                            ty: ScalarType::U64,
+                            combine: None,
+                            dst_p: is,
+                            dst_q: None,
+                            a: Operand::Reg(*address),
+                            b: Operand::Reg(function),
+                        },
+                    ];
+                    for op in ops {
+                        self.push(from, inst, op);
+                    }
+                    let (inside, other) = (self.draft(nowhere(line, loc)), self.draft(nowhere(line, loc)));
+                    self.drafts[from as usize].end = Terminator {
+                        guard: Some(Predicate { reg: is, negated: true }),
+                        kind: TerminatorKind::Bra { target: BlockId(other), uniform: false },
+                        next: Some(BlockId(inside)),
+                        line,
+                        loc,
+                    };
+                    self.enter(copy, inside, behind, inst, id, returns, args)?;
+                    from = other;
+                }
+                // Nobody comes back from there.
+                self.push(from, inst, inst.op.clone());
+                self.drafts[from as usize].end = Terminator { kind: TerminatorKind::Trap, ..nowhere(line, loc) };
+            }
+        }
+        Ok(behind)
+    }
+
+    /// The functions that the code can have an address of, of one shape.
+    fn candidates(&self, shape: &Prototype) -> Vec<FunctionId> {
+        let alike = |given: &[Param], asked: &[Param]| {
+            given.iter().map(|param| param.size).eq(asked.iter().map(|param| param.size))
+        };
+        let mut all: Vec<FunctionId> = self.module.reachable(self.kernel);
+        all.extend(self.module.globals.iter().flat_map(|global| &global.relocations).filter_map(|relocation| {
+            match relocation.target {
+                RelocationTarget::Function(id) => Some(id),
+                RelocationTarget::Global(_) => None,
+            }
+        }));
+        all.sort_unstable();
+        all.dedup();
+        all.retain(|id| {
+            let function = &self.module.functions[id.0 as usize];
+            function.kind == FunctionKind::Device
+                && function.body.is_some()
+                && alike(&function.params, &shape.params)
+                && alike(&function.returns, &shape.returns)
+        });
+        all
+    }
+
+    /// From a block into a copy of a function, with its arguments, and behind it to another block, with its results.
+    #[expect(clippy::too_many_arguments, reason = "all of a call")]
+    fn enter(
+        &mut self,
+        caller: &Copy,
+        at: u32,
+        behind: u32,
+        inst: &Inst,
+        id: FunctionId,
+        returns: &[CallArg],
+        args: &[CallArg],
+    ) -> Result<(), String> {
+        let function = &self.module.functions[id.0 as usize];
+        let Some(body) = &function.body else {
+            return Err(format!("line {}: {} has no code", inst.line, function.name));
+        };
+        let leave = self.draft(Terminator { next: Some(BlockId(behind)), ..nowhere(inst.line, inst.loc) });
+        let (first, callee) = self.copy(id, body, caller.end, Some(leave))?;
+        for (arg, param) in args.iter().zip(&function.params) {
+            self.transfer(caller, &callee, at, inst, *arg, param, true)?;
+        }
+        for (arg, param) in returns.iter().zip(&function.returns) {
+            self.transfer(caller, &callee, leave, inst, *arg, param, false)?;
+        }
+        self.drafts[at as usize].end.kind = TerminatorKind::Next;
+        self.drafts[at as usize].end.next = Some(BlockId(first));
+        Ok(())
+    }
+
+    /// An argument into the callee, or a result out of it.
+    #[expect(clippy::too_many_arguments, reason = "both sides of a call")]
+    fn transfer(
+        &mut self,
+        caller: &Copy,
+        callee: &Copy,
+        at: u32,
+        inst: &Inst,
+        arg: CallArg,
+        param: &Param,
+        into: bool,
+    ) -> Result<(), String> {
+        let refused = || Err(format!("line {}: {}", inst.line, self.module.mnemonic(inst.mnemonic)));
+        let ty = param.ty.to_bits();
+        let inside = match param.storage {
+            Storage::Memory { offset } => callee.param(i64::from(offset)).ok_or(0u32),
+            Storage::Register(reg) => Err(callee.reg(reg).0),
+        };
+        let outside = match arg {
+            CallArg::Param { offset, .. } => caller.param(i64::from(offset)),
+            CallArg::Value { .. } => None,
+        };
+        let value = match arg {
+            CallArg::Value { value, .. } => Some(value),
+            CallArg::Param { .. } => None,
+        };
+        let alike = |reg: Reg| self.body.regs[reg.0 as usize].ty.bits() == ty.bits();
+        match (value, outside, inside) {
+            (Some(value), _, Err(reg)) => {
+                if !alike(Reg(reg)) || !value.reg().is_none_or(alike) {
+                    return refused();
+                }
+                let (dst, src) = match (into, value) {
+                    (true, value) => (Reg(reg), value),
+                    (false, Operand::Reg(to)) => (to, Operand::Reg(Reg(reg))),
+                    (false, Operand::Imm(_)) => return refused(),
+                };
+                self.push(at, inst, Op::Mov { ty, dst, src });
+            }
+            (Some(value), _, Ok(place)) => {
+                if !value.reg().is_none_or(alike) {
+                    return refused();
+                }
+                match (into, value) {
+                    (true, value) => self.store(at, inst, ty, value, place),
+                    (false, Operand::Reg(to)) => self.load(at, inst, ty, to, place),
+                    (false, Operand::Imm(_)) => return refused(),
+                }
+            }
+            (None, Some(place), Err(reg)) => {
+                if !alike(Reg(reg)) {
+                    return refused();
+                }
+                if into {
+                    self.load(at, inst, ty, Reg(reg), place);
+                } else {
+                    self.store(at, inst, ty, Operand::Reg(Reg(reg)), place);
+                }
+            }
+            (None, Some(outside), Ok(inside)) => {
+                let (from, to) = if into { (outside, inside) } else { (inside, outside) };
+                self.bytes(at, inst, from, to, param.size);
+            }
+            // A parameter of the launch as the argument itself.
+            (None, None, _) => return refused(),
+        }
+        Ok(())
+    }
+
+    /// Copies bytes of local memory, in as large steps as both places allow.
+    fn bytes(&mut self, at: u32, inst: &Inst, from: Address, to: Address, size: u32) {
+        let mut done = 0;
+        while done < i64::from(size) {
+            let places = (from.offset + done) | (to.offset + done) | 8;
+            let mut step = 1i64 << places.trailing_zeros();
+            while step > i64::from(size) - done {
+                step /= 2;
+            }
+            let ty = match step {
+                1 => ScalarType::B8,
+                2 => ScalarType::B16,
+                4 => ScalarType::B32,
+                _ => ScalarType::B64,
+            };
+            let held = self.register(ty);
+            self.load(at, inst, ty, held, Address { offset: from.offset + done, ..from });
+            self.store(at, inst, ty, Operand::Reg(held), Address { offset: to.offset + done, ..to });
+            done += step;
+        }
+    }
+
+    fn load(&mut self, at: u32, inst: &Inst, ty: ScalarType, to: Reg, addr: Address) {
+        let op = Op::Ld {
+            space: Space::Local,
+            ty,
+            to: ty,
+            semantics: Semantics::Weak,
+            scope: Scope::Sys,
+            nc: false,
+            cache: None,
+            unified: false,
+            dst: [to].into_iter().collect(),
+            addr,
+        };
+        self.push(at, inst, op);
+    }
+
+    fn store(&mut self, at: u32, inst: &Inst, ty: ScalarType, value: Operand, addr: Address) {
+        let op = Op::St {
+            space: Space::Local,
+            ty,
+            from: ty,
+            semantics: Semantics::Weak,
+            scope: Scope::Sys,
+            cache: None,
+            src: [value].into_iter().collect(),
+            addr,
+        };
+        self.push(at, inst, op);
+    }
+
+    /// An instruction that a call consists of.
+    fn push(&mut self, at: u32, call: &Inst, op: Op) {
+        let inst = Inst { guard: None, op, mnemonic: call.mnemonic, line: call.line, loc: call.loc };
+        self.drafts[at as usize].insts.push(inst);
+    }
+
+    fn draft(&mut self, end: Terminator) -> u32 {
+        self.drafts.push(Draft { label: None, insts: Vec::new(), end });
+        self.drafts.len() as u32 - 1
+    }
+
+    fn register(&mut self, ty: ScalarType) -> Reg {
+        self.body.regs.push(RegDecl { name: "".into(), ty });
+        Reg(self.body.regs.len() as u32 - 1)
+    }
+
+    /// Puts the blocks into their order.
+    fn arrange(&mut self) {
+        let targets = |end: &Terminator| {
+            let mut all: Vec<u32> = match &end.kind {
+                TerminatorKind::Bra { target, .. } => vec![target.0],
+                TerminatorKind::BrxIdx { targets, .. } => targets.iter().map(|target| target.0).collect(),
+                _ => Vec::new(),
+            };
+            all.extend(end.next.map(|next| next.0));
+            all
+        };
+        let successors: Vec<Vec<u32>> = self.drafts.iter().map(|draft| targets(&draft.end)).collect();
+        let arrangement = arrange(&successors);
+        let mut place = vec![0; self.drafts.len()];
+        for (new, old) in arrangement.order.iter().enumerate() {
+            place[*old as usize] = new as u32;
+        }
+        let moved = |block: &mut BlockId| block.0 = place[block.0 as usize];
+        let mut drafts: Vec<Option<Draft>> = std::mem::take(&mut self.drafts).into_iter().map(Some).collect();
+        for old in arrangement.order {
+            let Some(Draft { label, insts, mut end }) = drafts[old as usize].take() else { continue };
+            end.next.iter_mut().for_each(moved);
+            match &mut end.kind {
+                TerminatorKind::Bra { target, .. } => moved(target),
+                TerminatorKind::BrxIdx { targets, .. } => targets.iter_mut().for_each(moved),
+                _ => {}
+            }
+            let start = self.body.insts.len() as u32;
+            self.body.insts.extend(insts);
+            self.body.blocks.push(Block { label, insts: start..self.body.insts.len() as u32, terminator: end });
+        }
+        self.body.loops = arrangement.loops;
+    }
+}

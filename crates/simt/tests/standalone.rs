@@ -1,0 +1,45 @@
+//! Kernels with what they call as one body: sound IR without calls, or a reason.
+
+use std::path::Path;
+
+use warploom_ptx::ir::{FunctionId, FunctionKind, Op, check_module};
+use warploom_ptx::{Options, load};
+use warploom_simt::standalone;
+
+fn body_of(text: &str) -> Result<warploom_ptx::ir::Module, String> {
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let kernel = module.functions.iter().position(|function| function.kind == FunctionKind::Kernel).expect("a kernel");
+    let alone = standalone(&module, FunctionId(kernel as u32))?;
+    check_module(&alone).map(|()| alone)
+}
+
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests/run/control-flow").join(name);
+    std::fs::read_to_string(path).expect("file")
+}
+
+fn calls(module: &warploom_ptx::ir::Module) -> usize {
+    let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
+    bodies.flat_map(|body| &body.insts).filter(|inst| matches!(inst.op, Op::Call { .. })).count()
+}
+
+#[test]
+fn calls_become_part_of_the_kernel() {
+    for name in ["call", "call_aggregates", "call_barrier", "call_divergent", "call_narrow"] {
+        let module = body_of(&file(&format!("{name}.ptx"))).expect("covered");
+        assert_eq!(calls(&module), 0, "{name}");
+    }
+}
+
+#[test]
+fn of_an_indirect_call_what_is_no_function_is_left() {
+    for name in ["call_indirect", "call_from_memory"] {
+        let module = body_of(&file(&format!("{name}.ptx"))).expect("covered");
+        assert!(calls(&module) > 0, "{name}");
+    }
+}
+
+#[test]
+fn recursion_is_refused() {
+    assert_eq!(body_of(&file("recursion.ptx")).expect_err("refused"), "line 9: fibonacci calls itself");
+}
