@@ -66,14 +66,16 @@ impl Queue {
         self.runs.push(run.clone());
     }
 
-    /// Forgets a grid that has ended. What the queue still holds of it goes too if it lies at the end, so that grids which threads of the
+    /// Forgets a grid that has ended. What the queue still holds of it goes too if it lies near the end, so that grids which threads of the
     /// program have run do not pile up there.
     pub(crate) fn unlist(&mut self, run: &Run, watch: &Watch) {
+        /// How far from the end it may lie: the end of a grid starts what follows in its stream, which is in the queue by now.
+        const NEAR: usize = 4;
         if run.grid.queued.load(Ordering::Relaxed) {
             let is_it = |entry: &Entry| matches!(entry, Entry::Grid(other) if std::ptr::eq(&**other, run));
             for entries in [&mut self.urgent, &mut self.others] {
-                if entries.back().is_some_and(is_it) {
-                    entries.pop_back();
+                if let Some(behind) = entries.iter().rev().take(NEAR).position(is_it) {
+                    entries.remove(entries.len() - 1 - behind);
                     run.grid.queued.store(false, Ordering::Release);
                 }
             }

@@ -265,6 +265,35 @@ fn a_grid_that_does_not_move_is_reported_and_ended() {
 }
 
 #[test]
+fn grids_that_the_program_runs_itself_leave_nothing_behind() {
+    let (engine, environment) = (engine(1), environment());
+    let [begun, end] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+    let (reached, ended) = (begun.clone(), end.clone());
+    // The only worker is busy.
+    let busy = stream(&engine);
+    let waits = Toy::new(move |_, _, _| {
+        reached.store(true, Ordering::Release);
+        while !ended.load(Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+        CtaExit::Finished
+    });
+    busy.launch(launch(waits, 1, &environment));
+    while !begun.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+    let (mine, kernel) = (stream(&engine), Toy::new(|_, _, _| CtaExit::Finished));
+    for _ in 0..200 {
+        mine.launch(launch(kernel.clone(), 1, &environment));
+    }
+    mine.synchronize();
+    let held = Arc::strong_count(&kernel);
+    end.store(true, Ordering::Release);
+    busy.synchronize();
+    assert!(held < 10, "{held}");
+}
+
+#[test]
 fn a_kernel_that_never_yields_ends_at_its_limit() {
     let options = PoolOptions { threads: 1, launch_timeout: Some(Duration::from_millis(30)), ..PoolOptions::default() };
     let engine = Engine::new(&Pool::new(options), Some(0), Box::new(|_| {}));
