@@ -3,6 +3,9 @@
 mod library;
 #[path = "support/program.rs"]
 mod program;
+#[path = "../../cudart/tests/support/pypi.rs"]
+#[allow(dead_code, reason = "other tests install whole toolkits")]
+mod pypi;
 
 use std::process::Command;
 
@@ -209,6 +212,22 @@ fn fat_binaries_whole_and_damaged() {
     assert_eq!(program.run(|command| _ = command.env_remove("CUDA_MODULE_LOADING")), format!("{log}\nlazy\ndone\n"));
     let eager = program.run(|command| _ = command.env("CUDA_MODULE_LOADING", "EAGER"));
     assert_eq!(eager, format!("{log}\neager\ndone\n"));
+}
+
+#[test]
+fn code_that_is_made_for_debugging_runs() {
+    let packages = ["nvidia-cuda-nvrtc-cu12==12.9.86".to_owned()];
+    let installed = match pypi::install("nvrtc-12.9", &packages) {
+        Ok(installed) => installed,
+        Err(why) => {
+            return eprintln!("SKIPPED: NVRTC cannot be installed from PyPI, nothing was tested:\n{why}");
+        }
+    };
+    let compiler = installed.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
+    let program = program::build("behaviour/compiled_for_debugging.c", "", &[]);
+    let (printed, report) = program.run_and_report(|command| _ = command.arg(&compiler));
+    assert_eq!(printed, "done\n");
+    assert!(report.contains("  --> /src/work.cu:22\n"), "{report}");
 }
 
 #[test]
