@@ -6,6 +6,7 @@ mod state;
 
 pub use attributes::{attribute, capabilities};
 
+pub(crate) use attributes::{MOST_SHARED, MOST_THREADS};
 pub(crate) use listener::Listener;
 pub(crate) use state::{DeviceState, Note};
 

@@ -59,6 +59,19 @@ pub mod attribute {
     pub const CLUSTER_LAUNCH: i32 = 120;
 }
 
+/// An attribute that all devices have alike.
+const fn of_all(number: i32) -> u32 {
+    match BASE[number as usize] {
+        Some(value) => value as u32,
+        None => 0,
+    }
+}
+
+/// Threads of a CTA.
+pub(crate) const MOST_THREADS: u32 = of_all(attribute::MAX_THREADS_PER_BLOCK);
+/// Bytes of shared memory of a CTA, static and dynamic, that a kernel has without asking for more.
+pub(crate) const MOST_SHARED: u32 = of_all(attribute::MAX_SHARED_MEMORY_PER_BLOCK);
+
 /// The attributes by number, as recorded for 9.0; `CPU` marks where a CPU differs.
 const BASE: [Option<i32>; 148] = [
     None,

@@ -9,7 +9,7 @@ use warploom_exec::kernel::LoadedKernel;
 use warploom_ptx::ir::{FunctionId, Storage};
 
 use super::{KernelResources, Module};
-use crate::device::attribute;
+use crate::device::{MOST_SHARED, MOST_THREADS, attribute};
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::launch::LegacyLaunch;
@@ -118,7 +118,7 @@ impl Function {
             static_shared,
             resources: OnceLock::new(),
             loaded: RwLock::default(),
-            max_dynamic_shared: AtomicU32::new(DEFAULT_SHARED.saturating_sub(static_shared)),
+            max_dynamic_shared: AtomicU32::new(MOST_SHARED.saturating_sub(static_shared)),
             carveout: AtomicI32::new(-1),
             cluster: [required[0], required[1], required[2], 0, 0].map(AtomicU32::new),
             legacy: Mutex::default(),
@@ -188,7 +188,7 @@ impl Function {
     /// Most threads of a CTA: `.maxntid`, or what the device has.
     pub(crate) fn max_threads(&self) -> u32 {
         let bound = self.directives().and_then(|directives| directives.maxntid);
-        bound.map_or(DEVICE_THREADS, |size| size.iter().product::<u32>().min(DEVICE_THREADS))
+        bound.map_or(MOST_THREADS, |size| size.iter().product::<u32>().min(MOST_THREADS))
     }
 
     /// The kernel, made runnable at the first use.
@@ -237,11 +237,6 @@ impl Function {
         self.loaded.read().is_some()
     }
 }
-
-/// Static and dynamic shared memory of a CTA without any attribute set, in bytes.
-const DEFAULT_SHARED: u32 = 48 << 10;
-/// Threads of a CTA on every device.
-const DEVICE_THREADS: u32 = 1024;
 
 impl Driver {
     /// The function of a handle.

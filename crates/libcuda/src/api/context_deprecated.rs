@@ -1,15 +1,13 @@
 //! Context management, deprecated.
 use warploom_abi::{CUcontext, CUsharedconfig};
-use warploom_driver::{DriverError, Handle};
+use warploom_driver::Handle;
 
-use crate::border::{ApiResult, Out};
+use crate::border::{ApiResult, Out, no_flags};
 use crate::process::driver;
 
 pub(crate) fn cuCtxAttach(pctx: Out<'_, CUcontext>, flags: u32) -> ApiResult {
     let place = pctx.required("pctx")?;
-    if flags != 0 {
-        return Err(DriverError::invalid_value(format!("flags is {flags}, must be 0")));
-    }
+    no_flags(u64::from(flags))?;
     place.set(CUcontext(driver()?.attach()?.handle().raw()));
     Ok(())
 }

@@ -6,7 +6,7 @@ use warploom_abi::{
 use warploom_driver::stream::StreamName;
 use warploom_driver::{DriverError, ErrorCode, Handle};
 
-use crate::border::{ApiResult, DefaultStream, HostAddress, In, Out, callback, members};
+use crate::border::{ApiResult, DefaultStream, HostAddress, In, Out, callback, members, no_flags};
 use crate::process::driver;
 
 /// The stream that a handle means: 0 is the default stream that the symbol was called for.
@@ -100,9 +100,7 @@ pub(crate) fn cuStreamAddCallback(
     userData: HostAddress,
     flags: u32,
 ) -> ApiResult {
-    if flags != 0 {
-        return Err(DriverError::invalid_value(format!("flags is {flags}, must be 0")));
-    }
+    no_flags(u64::from(flags))?;
     if callback == CUstreamCallback::default() {
         return Err(DriverError::invalid_value("callback is NULL"));
     }

@@ -9,7 +9,7 @@ use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 use super::graph::batch::Described;
 use super::stream::named;
 use crate::border::members::{self, MemoryOperation};
-use crate::border::{ApiResult, DefaultStream, InArray};
+use crate::border::{ApiResult, DefaultStream, InArray, no_flags};
 use crate::process::driver;
 
 /// What the first ABI answers for a stream that exists.
@@ -169,9 +169,7 @@ fn batch(
     given: &InArray<'_, CUstreamBatchMemOpParams>,
     flags: u32,
 ) -> ApiResult {
-    if flags != 0 {
-        return Err(DriverError::invalid_value(format!("flags is {flags}, must be 0")));
-    }
+    no_flags(u64::from(flags))?;
     check_batch(count)?;
     let given = given.get(count as usize, "paramArray")?;
     let operations = operations(&given)?;

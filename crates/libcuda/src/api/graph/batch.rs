@@ -7,7 +7,7 @@ use warploom_driver::{Driver, DriverError, DriverResult, Handle};
 
 use super::super::stream_memory_operation::{check_batch, operations};
 use super::{add, check_context, node_handle, other_kind};
-use crate::border::{ApiResult, In, InArray, Out, graph};
+use crate::border::{ApiResult, In, InArray, Out, graph, no_flags};
 use crate::process::driver;
 
 /// The work that parameters describe.
@@ -16,9 +16,7 @@ pub(super) fn work(driver: &Driver, given: &CUDA_BATCH_MEM_OP_NODE_PARAMS) -> Dr
         return Err(DriverError::invalid_value("ctx is NULL"));
     }
     check_context(driver, given.ctx)?;
-    if given.flags != 0 {
-        return Err(DriverError::invalid_value(format!("flags is {}, must be 0", given.flags)));
-    }
+    no_flags(u64::from(given.flags))?;
     check_batch(given.count)?;
     let list = graph::operations(given.paramArray).get(given.count as usize, "paramArray")?;
     driver.batch_work(operations(&list)?, Box::new(Described { context: given.ctx, list }))
