@@ -26,12 +26,12 @@ pub(crate) enum Embedded {
     /// Functions of a runtime library whose version cannot be told.
     UnknownVersion,
     /// NVIDIA's.
-    Runtime { version: Version, functions: Vec<Place> },
+    Runtime { version: Version, functions: Vec<RuntimeFunction> },
 }
 
 /// A function of the runtime and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct RuntimeFunction {
     pub(crate) name: Vec<u8>,
     /// As linked, without where the object was loaded.
     pub(crate) address: u64,
@@ -39,9 +39,9 @@ pub(crate) struct Place {
     pub(crate) size: u64,
 }
 
-impl From<Function<'_>> for Place {
-    fn from(function: Function<'_>) -> Place {
-        Place { name: function.name.to_vec(), address: function.address, size: function.size }
+impl From<Function<'_>> for RuntimeFunction {
+    fn from(function: Function<'_>) -> RuntimeFunction {
+        RuntimeFunction { name: function.name.to_vec(), address: function.address, size: function.size }
     }
 }
 

@@ -4,7 +4,7 @@ use std::ptr;
 use std::sync::atomic::AtomicPtr;
 
 use crate::elf_file::{ElfFile, Reason};
-use crate::embedded::{self, Embedded, Place, Version};
+use crate::embedded::{self, Embedded, RuntimeFunction, Version};
 use crate::explain;
 use crate::libraries::{Libraries, Runtime};
 use crate::loaded::NewObject;
@@ -85,7 +85,7 @@ fn lead_to(
     file: &ElfFile,
     runtime: &Runtime,
     version: Version,
-    functions: Vec<Place>,
+    functions: Vec<RuntimeFunction>,
 ) -> Result<Led, Reason> {
     let (functions, left) = choose(object, file, runtime, functions)?;
     let (Some(first), Some(last)) = (functions.first(), functions.last()) else {
@@ -126,10 +126,10 @@ fn choose(
     object: &NewObject,
     file: &ElfFile,
     runtime: &Runtime,
-    mut functions: Vec<Place>,
-) -> Result<(Vec<Place>, Vec<String>), Reason> {
+    mut functions: Vec<RuntimeFunction>,
+) -> Result<(Vec<RuntimeFunction>, Vec<String>), Reason> {
     functions.sort_by_key(|function| function.address);
-    let mut chosen: Vec<Place> = Vec::with_capacity(functions.len());
+    let mut chosen: Vec<RuntimeFunction> = Vec::with_capacity(functions.len());
     let mut left = Vec::new();
     for function in functions {
         // The program's own functions may be called cuda-something, too, and nvcc makes some that are.

@@ -6,7 +6,7 @@ use object::LittleEndian;
 use object::elf::{PF_R, PF_W, PF_X, ProgramHeader64};
 
 use crate::elf_file::ElfFile;
-use crate::embedded::Place;
+use crate::embedded::RuntimeFunction;
 use crate::loaded::NewObject;
 use crate::trampolines::{ENDBR64, PAGE, protect};
 
@@ -22,7 +22,7 @@ pub(crate) struct Jump {
 }
 
 /// Whether a function has room for the jump. It lies in the code of its object.
-pub(crate) fn has_room(object: &NewObject, function: &Place) -> bool {
+pub(crate) fn has_room(object: &NewObject, function: &RuntimeFunction) -> bool {
     let start = object.address(function.address);
     // SAFETY: the function is mapped, and at least as long as what is read of it.
     let skipped = || unsafe { skipped(start) };

@@ -16,7 +16,7 @@ pub use host::host_flags;
 pub use ipc::SharedMemoryName;
 pub use pointer::{Pointer, PointerKind};
 pub use pool::{HighMark, MemoryPool, PoolPlace, PoolUse, REUSE_ATTRIBUTES, SharedAllocation};
-pub use transfer::{Box3, Fill2d, Place, Side, SourceOrder, Transfer};
+pub use transfer::{Box3, CopyPlace, CopySide, Fill2d, SourceOrder, Transfer};
 pub use virtual_memory::{HandleTypes, PhysicalMemory};
 pub use warploom_exec::copy::FillWidth;
 pub use warploom_exec::memory::{CallersMemory, HostRange, MapAccess};

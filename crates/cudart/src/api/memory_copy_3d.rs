@@ -11,7 +11,7 @@ use crate::driver::driver;
 use crate::failure::{ApiResult, Failure};
 
 /// One side of a copy, in the driver's terms.
-struct Side {
+struct DriverSide {
     memory: CUmemorytype,
     array: CUarray,
     pointer: cudaPitchedPtr,
@@ -57,19 +57,19 @@ pub(crate) fn driver_copy(parameters: &cudaMemcpy3DParms) -> ApiResult<Option<CU
         elements.checked_mul(element).ok_or_else(|| Failure::invalid_value("the bytes of a row are too many to count"))
     };
     let width = bytes(extent.width)?;
-    let side = |name, array: CUarray, pointer: cudaPitchedPtr, position: cudaPos, memory| -> ApiResult<Side> {
+    let side = |name, array: CUarray, pointer: cudaPitchedPtr, position: cudaPos, memory| -> ApiResult<DriverSide> {
         let position = (if array == CUarray::NULL { position.x } else { bytes(position.x)? }, position.y, position.z);
         if (array == CUarray::NULL) == pointer.ptr.is_null() {
             return Err(Failure::invalid_value(format!("the {name} is an array or a pointer, and only one of them")));
         }
         if array != CUarray::NULL {
-            return Ok(Side { memory: CUmemorytype::CU_MEMORYTYPE_ARRAY, array, pointer, position });
+            return Ok(DriverSide { memory: CUmemorytype::CU_MEMORYTYPE_ARRAY, array, pointer, position });
         }
         if !with_array && extent.height > 1 && width > pointer.pitch {
             let reason = format!("the pitch of the {name} is {}, less than the {width} bytes of a row", pointer.pitch);
             return Err(Failure::new(cudaError::cudaErrorInvalidPitchValue, reason));
         }
-        Ok(Side { memory, array, pointer, position })
+        Ok(DriverSide { memory, array, pointer, position })
     };
     let source = side("source", parameters.srcArray, parameters.srcPtr, parameters.srcPos, source_memory)?;
     let target = side("target", parameters.dstArray, parameters.dstPtr, parameters.dstPos, target_memory)?;

@@ -8,7 +8,7 @@ use super::memory::GraphAllocation;
 use super::{Driver, DriverError, DriverResult, Graph, Handle};
 use crate::event::Event;
 use crate::launch::LaunchShape;
-use crate::memory::{CallersMemory, Checked, Fill2d, Place, Transfer};
+use crate::memory::{CallersMemory, Checked, CopyPlace, Fill2d, Transfer};
 use crate::module::Function;
 use crate::stream::{AttributeValue, ValueOperation, check_value};
 
@@ -173,7 +173,8 @@ impl CopyWork {
 
     /// Whether it copies what only the host can copy: arrays, or host memory that is not pinned.
     pub(super) fn is_between_arrays_or_pageable(&self) -> bool {
-        let arrays = [&self.transfer.src, &self.transfer.dst].iter().any(|side| matches!(side.place, Place::Array(_)));
+        let arrays =
+            [&self.transfer.src, &self.transfer.dst].iter().any(|side| matches!(side.place, CopyPlace::Array(_)));
         arrays || self.checked.as_ref().is_some_and(Checked::is_pageable)
     }
 }

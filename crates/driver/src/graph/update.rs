@@ -6,7 +6,7 @@ use super::exec::not_of_the_instance;
 use super::plan::Plan;
 use super::{Driver, DriverError, DriverResult, Handle, Work};
 use crate::ErrorCode;
-use crate::memory::{Box3, Place, Side};
+use crate::memory::{Box3, CopyPlace, CopySide};
 
 /// How an update went, by its number in `CUgraphExecUpdateResult`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,12 +107,12 @@ fn is_line(size: &Box3) -> bool {
     size.height <= 1 && size.depth <= 1
 }
 
-fn same_kind(old: &Side, new: &Side) -> bool {
+fn same_kind(old: &CopySide, new: &CopySide) -> bool {
     matches!(
         (&old.place, &new.place),
-        (Place::Host(_) | Place::Unified(_), Place::Host(_) | Place::Unified(_))
-            | (Place::Device(_) | Place::Unified(_), Place::Device(_) | Place::Unified(_))
-            | (Place::Array(_), Place::Array(_))
+        (CopyPlace::Host(_) | CopyPlace::Unified(_), CopyPlace::Host(_) | CopyPlace::Unified(_))
+            | (CopyPlace::Device(_) | CopyPlace::Unified(_), CopyPlace::Device(_) | CopyPlace::Unified(_))
+            | (CopyPlace::Array(_), CopyPlace::Array(_))
     )
 }
 

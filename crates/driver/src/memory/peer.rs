@@ -3,7 +3,7 @@
 //! programming guide, peer-to-peer memory copy; `cuMemcpyPeer`).
 use std::sync::Arc;
 
-use super::{CallersMemory, Place, PointerKind, SourceOrder, Transfer};
+use super::{CallersMemory, CopyPlace, PointerKind, SourceOrder, Transfer};
 use crate::context::Context;
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -75,11 +75,11 @@ impl Driver {
     }
 
     /// The id of the context that device memory belongs to, 0 for none, and the ordinal of its device.
-    fn home(&self, place: &Place) -> Option<(u64, u32)> {
+    fn home(&self, place: &CopyPlace) -> Option<(u64, u32)> {
         match place {
-            Place::Host(_) => None,
-            Place::Array(array) => Some((array.context().id(), array.context().ordinal())),
-            Place::Device(address) | Place::Unified(address) => {
+            CopyPlace::Host(_) => None,
+            CopyPlace::Array(array) => Some((array.context().id(), array.context().ordinal())),
+            CopyPlace::Device(address) | CopyPlace::Unified(address) => {
                 let pointer = self.pointer(*address).filter(|pointer| pointer.kind == PointerKind::Device)?;
                 Some((pointer.context_id, pointer.device))
             }

@@ -15,7 +15,7 @@ use crate::{DriverError, DriverResult, ErrorCode};
 
 /// Where one side of a copy lies.
 #[derive(Clone)]
-pub enum Place {
+pub enum CopyPlace {
     /// Host memory.
     Host(u64),
     /// Memory that kernels can access.
@@ -26,25 +26,25 @@ pub enum Place {
     Array(Arc<Array>),
 }
 
-impl PartialEq for Place {
-    fn eq(&self, other: &Place) -> bool {
+impl PartialEq for CopyPlace {
+    fn eq(&self, other: &CopyPlace) -> bool {
         match (self, other) {
-            (Place::Host(a), Place::Host(b))
-            | (Place::Device(a), Place::Device(b))
-            | (Place::Unified(a), Place::Unified(b)) => a == b,
-            (Place::Array(a), Place::Array(b)) => Arc::ptr_eq(a, b),
+            (CopyPlace::Host(a), CopyPlace::Host(b))
+            | (CopyPlace::Device(a), CopyPlace::Device(b))
+            | (CopyPlace::Unified(a), CopyPlace::Unified(b)) => a == b,
+            (CopyPlace::Array(a), CopyPlace::Array(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
     }
 }
 
-impl Eq for Place {}
+impl Eq for CopyPlace {}
 
 /// One side of a copy: a place, and where in it the box lies.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Side {
+pub struct CopySide {
     /// The place.
-    pub place: Place,
+    pub place: CopyPlace,
     /// Offset in bytes, rows and slices.
     pub origin: [u64; 3],
     /// Distance of rows in bytes; 0 for rows without a gap. Arrays have their own.
@@ -53,10 +53,10 @@ pub struct Side {
     pub height: u64,
 }
 
-impl Side {
+impl CopySide {
     /// Bytes without a shape, at a place's start.
-    pub fn line(place: Place) -> Side {
-        Side { place, origin: [0; 3], pitch: 0, height: 0 }
+    pub fn line(place: CopyPlace) -> CopySide {
+        CopySide { place, origin: [0; 3], pitch: 0, height: 0 }
     }
 }
 
@@ -86,9 +86,9 @@ impl Box3 {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Transfer {
     /// Where to.
-    pub dst: Side,
+    pub dst: CopySide,
     /// Where from.
-    pub src: Side,
+    pub src: CopySide,
     /// How much.
     pub size: Box3,
 }
@@ -385,12 +385,12 @@ impl Driver {
         Ok(Some(Checked { dst, src, size: *size }))
     }
 
-    fn check_side(&self, side: &Side, size: &Box3, kind: AccessKind, callers: CallersMemory) -> DriverResult<Rows> {
+    fn check_side(&self, side: &CopySide, size: &Box3, kind: AccessKind, callers: CallersMemory) -> DriverResult<Rows> {
         let (address, is_host) = match side.place {
-            Place::Array(ref array) => return array_rows(array, side, size),
-            Place::Host(address) => (address, true),
-            Place::Device(address) => (address, false),
-            Place::Unified(address) => (address, !self.is_known(address)),
+            CopyPlace::Array(ref array) => return array_rows(array, side, size),
+            CopyPlace::Host(address) => (address, true),
+            CopyPlace::Device(address) => (address, false),
+            CopyPlace::Unified(address) => (address, !self.is_known(address)),
         };
         if address == 0 {
             return Err(DriverError::invalid_value("an address to copy from or to is NULL"));
@@ -420,7 +420,7 @@ impl Driver {
             if self.memory().in_window(start) {
                 // Pinned memory, or what was: its end is known.
                 self.check_device(start, extent, kind)?;
-            } else if matches!(side.place, Place::Unified(_)) && !range.is_mapped() {
+            } else if matches!(side.place, CopyPlace::Unified(_)) && !range.is_mapped() {
                 // An address that the program calls neither the host's nor the device's may be neither.
                 return Err(self.nowhere(start, extent, kind));
             }
@@ -449,7 +449,7 @@ fn extent(size: &Box3, pitch: u64, slice: u64) -> DriverResult<u64> {
     slices.checked_add(rows).and_then(|extent| extent.checked_add(size.width)).ok_or_else(too_large)
 }
 
-fn array_rows(array: &Array, side: &Side, size: &Box3) -> DriverResult<Rows> {
+fn array_rows(array: &Array, side: &CopySide, size: &Box3) -> DriverResult<Rows> {
     let [x, y, z] = side.origin;
     let within = |offset: u64, len: u64, limit: u64| offset.checked_add(len).is_some_and(|end| end <= limit);
     let shape = array.storage_box();

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// What a symbol of the linked module is, and where it came from.
 #[derive(Clone, Copy, Debug)]
 struct Symbol {
-    place: Place,
+    place: SymbolId,
     linkage: Linkage,
     /// Whether there is a definition yet.
     defined: bool,
@@ -16,7 +16,7 @@ struct Symbol {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum SymbolId {
     Global(GlobalId),
     Function(FunctionId),
 }
@@ -39,9 +39,9 @@ enum Merge {
     /// It is new to the link.
     Append,
     /// The link has it, and keeps what it has.
-    Keep(Place),
+    Keep(SymbolId),
     /// The link has it, and takes the new one in its place.
-    Replace(Place),
+    Replace(SymbolId),
 }
 
 /// Ids of an input, and what they became.
@@ -115,12 +115,12 @@ impl Linker {
         });
         let functions = functions.collect();
         let globals = module.globals.iter().map(|global| {
-            let same_size = |place: Place| match place {
-                Place::Global(id) => {
+            let same_size = |place: SymbolId| match place {
+                SymbolId::Global(id) => {
                     let old = self.module.globals[id.0 as usize].size;
                     old == global.size || old == 0 || global.size == 0
                 }
-                Place::Function(_) => false,
+                SymbolId::Function(_) => false,
             };
             let defined = global.linkage != Linkage::Extern;
             self.merge(name, &global.name, global.linkage, defined, same_size, &mut clashes)
@@ -135,7 +135,7 @@ impl Linker {
         name: &str,
         linkage: Linkage,
         defined: bool,
-        same_size: impl Fn(Place) -> bool,
+        same_size: impl Fn(SymbolId) -> bool,
         clashes: &mut Vec<String>,
     ) -> Merge {
         let known = self.symbols.get(name).filter(|_| linkage != Linkage::Internal);
@@ -157,7 +157,7 @@ impl Linker {
         }
     }
 
-    fn record(&mut self, name: &str, place: Place, linkage: Linkage, defined: bool, input: usize) {
+    fn record(&mut self, name: &str, place: SymbolId, linkage: Linkage, defined: bool, input: usize) {
         if linkage != Linkage::Internal {
             self.symbols.insert(name.to_owned(), Symbol { place, linkage, defined, input });
         }
@@ -176,8 +176,8 @@ impl Linker {
             let defined = global.linkage != Linkage::Extern;
             let next = GlobalId(self.module.globals.len() as u32);
             let id = match merge {
-                Merge::Keep(Place::Global(id)) => id,
-                Merge::Replace(place @ Place::Global(id)) => {
+                Merge::Keep(SymbolId::Global(id)) => id,
+                Merge::Replace(place @ SymbolId::Global(id)) => {
                     self.module.globals[id.0 as usize] = global.clone();
                     taken.push(id);
                     self.record(&global.name, place, global.linkage, defined, input);
@@ -186,7 +186,7 @@ impl Linker {
                 _ => {
                     self.module.globals.push(global.clone());
                     taken.push(next);
-                    self.record(&global.name, Place::Global(next), global.linkage, defined, input);
+                    self.record(&global.name, SymbolId::Global(next), global.linkage, defined, input);
                     next
                 }
             };
@@ -209,8 +209,8 @@ impl Linker {
             let head = Function { body: None, ..function.clone() };
             let defined = function.body.is_some();
             let id = match merge {
-                Merge::Keep(Place::Function(id)) => id,
-                Merge::Replace(place @ Place::Function(id)) => {
+                Merge::Keep(SymbolId::Function(id)) => id,
+                Merge::Replace(place @ SymbolId::Function(id)) => {
                     self.module.functions[id.0 as usize] = head;
                     taken.push(old);
                     self.record(&function.name, place, function.linkage, defined, input);
@@ -219,7 +219,7 @@ impl Linker {
                 _ => {
                     self.module.functions.push(head);
                     taken.push(old);
-                    self.record(&function.name, Place::Function(next), function.linkage, defined, input);
+                    self.record(&function.name, SymbolId::Function(next), function.linkage, defined, input);
                     next
                 }
             };

@@ -3,7 +3,7 @@ use warploom_abi::{
     CUDA_MEMCPY3D_BATCH_OP, CUdeviceptr, CUmemLocation, CUmemcpyAttributes, CUmemcpyFlags, CUmemcpySrcAccessOrder,
     CUstream,
 };
-use warploom_driver::memory::{Box3, Place, Side, SourceOrder, Transfer};
+use warploom_driver::memory::{Box3, CopyPlace, CopySide, SourceOrder, Transfer};
 use warploom_driver::stream::StreamName;
 use warploom_driver::{DriverError, DriverResult};
 
@@ -78,8 +78,8 @@ struct Line {
 fn copy_line(line: &Line, stream: StreamName) -> ApiResult {
     let order = source_order(line.attributes.srcAccessOrder, line.attributes.flags)?;
     let transfer = Transfer {
-        dst: Side::line(Place::Unified(line.dst)),
-        src: Side::line(Place::Unified(line.src)),
+        dst: CopySide::line(CopyPlace::Unified(line.dst)),
+        src: CopySide::line(CopyPlace::Unified(line.src)),
         size: Box3::line(line.size as u64),
     };
     driver()?.copy_async(&transfer, stream, order, callers_memory())
@@ -155,7 +155,7 @@ pub(crate) fn cuMemcpyWithAttributesAsync(
 }
 
 /// A side of a copy of elements of `element` bytes.
-fn side(operand: &CopyOperand, element: u64, width: u64, height: u64) -> DriverResult<Side> {
+fn side(operand: &CopyOperand, element: u64, width: u64, height: u64) -> DriverResult<CopySide> {
     match *operand {
         CopyOperand::Pointer { address, row_length, layer_height } => {
             if (row_length != 0 && row_length < width) || (layer_height != 0 && layer_height < height) {
@@ -165,11 +165,11 @@ fn side(operand: &CopyOperand, element: u64, width: u64, height: u64) -> DriverR
             }
             let row = if row_length == 0 { width } else { row_length };
             let pitch = row.checked_mul(element).ok_or_else(|| DriverError::invalid_value("rowLength is too large"))?;
-            Ok(Side { place: Place::Unified(address), origin: [0; 3], pitch, height: layer_height })
+            Ok(CopySide { place: CopyPlace::Unified(address), origin: [0; 3], pitch, height: layer_height })
         }
         CopyOperand::Array { array, offset: [x, y, z] } => {
             let x = x.checked_mul(element).ok_or_else(|| DriverError::invalid_value("an offset is too large"))?;
-            Ok(Side { place: Place::Array(driver()?.array(array)?), origin: [x, y, z], pitch: 0, height: 0 })
+            Ok(CopySide { place: CopyPlace::Array(driver()?.array(array)?), origin: [x, y, z], pitch: 0, height: 0 })
         }
     }
 }

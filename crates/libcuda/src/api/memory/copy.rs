@@ -2,7 +2,7 @@
 use warploom_abi::{
     CUDA_MEMCPY2D_v2, CUDA_MEMCPY3D_PEER, CUDA_MEMCPY3D_v2, CUarray, CUcontext, CUdeviceptr, CUmemorytype, CUstream,
 };
-use warploom_driver::memory::{Box3, Place, Side, SourceOrder, Transfer};
+use warploom_driver::memory::{Box3, CopyPlace, CopySide, SourceOrder, Transfer};
 use warploom_driver::stream::StreamName;
 use warploom_driver::{DriverError, DriverResult, Handle};
 
@@ -28,27 +28,27 @@ fn transfer(transfer: &Transfer, when: When) -> ApiResult {
 }
 
 /// Copies a run of bytes.
-fn line(dst: Place, src: Place, bytes: usize, when: When) -> ApiResult {
+fn line(dst: CopyPlace, src: CopyPlace, bytes: usize, when: When) -> ApiResult {
     let size = Box3::line(bytes as u64);
-    transfer(&Transfer { dst: Side::line(dst), src: Side::line(src), size }, when)
+    transfer(&Transfer { dst: CopySide::line(dst), src: CopySide::line(src), size }, when)
 }
 
-fn host(pointer: HostPtr) -> Place {
-    Place::Host(pointer.addr() as u64)
+fn host(pointer: HostPtr) -> CopyPlace {
+    CopyPlace::Host(pointer.addr() as u64)
 }
 
 /// A side that starts at a byte of an array of one dimension.
-fn array_line(array: CUarray, offset: usize) -> DriverResult<Side> {
-    let place = Place::Array(driver()?.array(Handle::from_raw(array.0))?);
-    Ok(Side { place, origin: [offset as u64, 0, 0], pitch: 0, height: 0 })
+fn array_line(array: CUarray, offset: usize) -> DriverResult<CopySide> {
+    let place = CopyPlace::Array(driver()?.array(Handle::from_raw(array.0))?);
+    Ok(CopySide { place, origin: [offset as u64, 0, 0], pitch: 0, height: 0 })
 }
 
-fn sides(dst: Side, src: Side, bytes: usize, when: When) -> ApiResult {
+fn sides(dst: CopySide, src: CopySide, bytes: usize, when: When) -> ApiResult {
     transfer(&Transfer { dst, src, size: Box3::line(bytes as u64) }, when)
 }
 
 pub(crate) fn cuMemcpy(default: DefaultStream, dst: CUdeviceptr, src: CUdeviceptr, ByteCount: usize) -> ApiResult {
-    line(Place::Unified(dst), Place::Unified(src), ByteCount, When::Now(default_stream(default)))
+    line(CopyPlace::Unified(dst), CopyPlace::Unified(src), ByteCount, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpyAsync(
@@ -58,7 +58,7 @@ pub(crate) fn cuMemcpyAsync(
     ByteCount: usize,
     hStream: CUstream,
 ) -> ApiResult {
-    line(Place::Unified(dst), Place::Unified(src), ByteCount, When::Later(named(hStream, default)))
+    line(CopyPlace::Unified(dst), CopyPlace::Unified(src), ByteCount, When::Later(named(hStream, default)))
 }
 
 /// A copy from one context to another.
@@ -72,7 +72,7 @@ fn between(transfer: &Transfer, dst: CUcontext, src: CUcontext, when: When) -> A
 }
 
 fn peer_line(dst: CUdeviceptr, src: CUdeviceptr, bytes: usize) -> Transfer {
-    let [dst, src] = [dst, src].map(|address| Side::line(Place::Device(address)));
+    let [dst, src] = [dst, src].map(|address| CopySide::line(CopyPlace::Device(address)));
     Transfer { dst, src, size: Box3::line(bytes as u64) }
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn cuMemcpyHtoD_v2(
     srcHost: HostPtr,
     ByteCount: usize,
 ) -> ApiResult {
-    line(Place::Device(dstDevice), host(srcHost), ByteCount, When::Now(default_stream(default)))
+    line(CopyPlace::Device(dstDevice), host(srcHost), ByteCount, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpyDtoH_v2(
@@ -116,7 +116,7 @@ pub(crate) fn cuMemcpyDtoH_v2(
     srcDevice: CUdeviceptr,
     ByteCount: usize,
 ) -> ApiResult {
-    line(host(dstHost), Place::Device(srcDevice), ByteCount, When::Now(default_stream(default)))
+    line(host(dstHost), CopyPlace::Device(srcDevice), ByteCount, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpyDtoD_v2(
@@ -125,7 +125,7 @@ pub(crate) fn cuMemcpyDtoD_v2(
     srcDevice: CUdeviceptr,
     ByteCount: usize,
 ) -> ApiResult {
-    line(Place::Device(dstDevice), Place::Device(srcDevice), ByteCount, When::Now(default_stream(default)))
+    line(CopyPlace::Device(dstDevice), CopyPlace::Device(srcDevice), ByteCount, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpyHtoDAsync_v2(
@@ -135,7 +135,7 @@ pub(crate) fn cuMemcpyHtoDAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> ApiResult {
-    line(Place::Device(dstDevice), host(srcHost), ByteCount, When::Later(named(hStream, default)))
+    line(CopyPlace::Device(dstDevice), host(srcHost), ByteCount, When::Later(named(hStream, default)))
 }
 
 pub(crate) fn cuMemcpyDtoHAsync_v2(
@@ -145,7 +145,7 @@ pub(crate) fn cuMemcpyDtoHAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> ApiResult {
-    line(host(dstHost), Place::Device(srcDevice), ByteCount, When::Later(named(hStream, default)))
+    line(host(dstHost), CopyPlace::Device(srcDevice), ByteCount, When::Later(named(hStream, default)))
 }
 
 pub(crate) fn cuMemcpyDtoDAsync_v2(
@@ -155,7 +155,7 @@ pub(crate) fn cuMemcpyDtoDAsync_v2(
     ByteCount: usize,
     hStream: CUstream,
 ) -> ApiResult {
-    line(Place::Device(dstDevice), Place::Device(srcDevice), ByteCount, When::Later(named(hStream, default)))
+    line(CopyPlace::Device(dstDevice), CopyPlace::Device(srcDevice), ByteCount, When::Later(named(hStream, default)))
 }
 
 /// A copy of no bytes to or from an array: the array is not looked at.
@@ -174,7 +174,7 @@ pub(crate) fn cuMemcpyDtoA_v2(
         return nothing(default_stream(default));
     }
     let dst = array_line(dstArray, dstOffset)?;
-    sides(dst, Side::line(Place::Device(srcDevice)), ByteCount, When::Now(default_stream(default)))
+    sides(dst, CopySide::line(CopyPlace::Device(srcDevice)), ByteCount, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpyAtoD_v2(
@@ -188,7 +188,7 @@ pub(crate) fn cuMemcpyAtoD_v2(
         return nothing(default_stream(default));
     }
     let src = array_line(srcArray, srcOffset)?;
-    sides(Side::line(Place::Device(dstDevice)), src, ByteCount, When::Now(default_stream(default)))
+    sides(CopySide::line(CopyPlace::Device(dstDevice)), src, ByteCount, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpyHtoA_v2(
@@ -202,7 +202,7 @@ pub(crate) fn cuMemcpyHtoA_v2(
         return nothing(default_stream(default));
     }
     let dst = array_line(dstArray, dstOffset)?;
-    sides(dst, Side::line(host(srcHost)), ByteCount, When::Now(default_stream(default)))
+    sides(dst, CopySide::line(host(srcHost)), ByteCount, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpyAtoH_v2(
@@ -216,7 +216,7 @@ pub(crate) fn cuMemcpyAtoH_v2(
         return nothing(default_stream(default));
     }
     let src = array_line(srcArray, srcOffset)?;
-    sides(Side::line(host(dstHost)), src, ByteCount, When::Now(default_stream(default)))
+    sides(CopySide::line(host(dstHost)), src, ByteCount, When::Now(default_stream(default)))
 }
 
 pub(crate) fn cuMemcpyAtoA_v2(
@@ -246,7 +246,7 @@ pub(crate) fn cuMemcpyHtoAAsync_v2(
         return nothing(named(hStream, default));
     }
     let dst = array_line(dstArray, dstOffset)?;
-    sides(dst, Side::line(host(srcHost)), ByteCount, When::Later(named(hStream, default)))
+    sides(dst, CopySide::line(host(srcHost)), ByteCount, When::Later(named(hStream, default)))
 }
 
 pub(crate) fn cuMemcpyAtoHAsync_v2(
@@ -261,19 +261,19 @@ pub(crate) fn cuMemcpyAtoHAsync_v2(
         return nothing(named(hStream, default));
     }
     let src = array_line(srcArray, srcOffset)?;
-    sides(Side::line(host(dstHost)), src, ByteCount, When::Later(named(hStream, default)))
+    sides(CopySide::line(host(dstHost)), src, ByteCount, When::Later(named(hStream, default)))
 }
 
 /// The place that the members of a copy structure name.
-fn place(kind: CUmemorytype, host: usize, device: CUdeviceptr, array: CUarray) -> DriverResult<Place> {
+fn place(kind: CUmemorytype, host: usize, device: CUdeviceptr, array: CUarray) -> DriverResult<CopyPlace> {
     Ok(match kind {
-        CUmemorytype::CU_MEMORYTYPE_HOST => Place::Host(host as u64),
-        CUmemorytype::CU_MEMORYTYPE_DEVICE => Place::Device(device),
-        CUmemorytype::CU_MEMORYTYPE_UNIFIED => Place::Unified(device),
+        CUmemorytype::CU_MEMORYTYPE_HOST => CopyPlace::Host(host as u64),
+        CUmemorytype::CU_MEMORYTYPE_DEVICE => CopyPlace::Device(device),
+        CUmemorytype::CU_MEMORYTYPE_UNIFIED => CopyPlace::Unified(device),
         CUmemorytype::CU_MEMORYTYPE_ARRAY if array == CUarray::NULL => {
             return Err(DriverError::invalid_value("an array to copy from or to is NULL"));
         }
-        CUmemorytype::CU_MEMORYTYPE_ARRAY => Place::Array(driver()?.array(Handle::from_raw(array.0))?),
+        CUmemorytype::CU_MEMORYTYPE_ARRAY => CopyPlace::Array(driver()?.array(Handle::from_raw(array.0))?),
         _ => return Err(DriverError::invalid_value(format!("{} is no kind of memory", kind.0))),
     })
 }
@@ -284,7 +284,7 @@ fn rectangle(copy: &CUDA_MEMCPY2D_v2) -> DriverResult<Transfer> {
     let kind = |kind| if empty { HOST } else { kind };
     let src = place(kind(copy.srcMemoryType), copy.srcHost as usize, copy.srcDevice, copy.srcArray)?;
     let dst = place(kind(copy.dstMemoryType), copy.dstHost as usize, copy.dstDevice, copy.dstArray)?;
-    let side = |place, x, y, pitch| Side { place, origin: [x as u64, y as u64, 0], pitch: pitch as u64, height: 0 };
+    let side = |place, x, y, pitch| CopySide { place, origin: [x as u64, y as u64, 0], pitch: pitch as u64, height: 0 };
     Ok(Transfer {
         dst: side(dst, copy.dstXInBytes, copy.dstY, copy.dstPitch),
         src: side(src, copy.srcXInBytes, copy.srcY, copy.srcPitch),
@@ -318,7 +318,7 @@ fn cuboid_or_nothing(copy: &CUDA_MEMCPY3D_v2) -> DriverResult<Transfer> {
 pub(in crate::api) fn cuboid(copy: &CUDA_MEMCPY3D_v2) -> DriverResult<Transfer> {
     let src = place(copy.srcMemoryType, copy.srcHost as usize, copy.srcDevice, copy.srcArray)?;
     let dst = place(copy.dstMemoryType, copy.dstHost as usize, copy.dstDevice, copy.dstArray)?;
-    let side = |place, origin: [usize; 3], pitch, height| Side {
+    let side = |place, origin: [usize; 3], pitch, height| CopySide {
         place,
         origin: origin.map(|offset| offset as u64),
         pitch: pitch as u64,
@@ -332,12 +332,12 @@ pub(in crate::api) fn cuboid(copy: &CUDA_MEMCPY3D_v2) -> DriverResult<Transfer> 
 }
 
 /// The members of a copy structure that name a place.
-fn named_place(place: &Place) -> (CUmemorytype, usize, CUdeviceptr, CUarray) {
+fn named_place(place: &CopyPlace) -> (CUmemorytype, usize, CUdeviceptr, CUarray) {
     match place {
-        Place::Host(address) => (CUmemorytype::CU_MEMORYTYPE_HOST, *address as usize, 0, CUarray::NULL),
-        Place::Device(address) => (CUmemorytype::CU_MEMORYTYPE_DEVICE, 0, *address, CUarray::NULL),
-        Place::Unified(address) => (CUmemorytype::CU_MEMORYTYPE_UNIFIED, 0, *address, CUarray::NULL),
-        Place::Array(array) => (CUmemorytype::CU_MEMORYTYPE_ARRAY, 0, 0, CUarray(array.handle().raw())),
+        CopyPlace::Host(address) => (CUmemorytype::CU_MEMORYTYPE_HOST, *address as usize, 0, CUarray::NULL),
+        CopyPlace::Device(address) => (CUmemorytype::CU_MEMORYTYPE_DEVICE, 0, *address, CUarray::NULL),
+        CopyPlace::Unified(address) => (CUmemorytype::CU_MEMORYTYPE_UNIFIED, 0, *address, CUarray::NULL),
+        CopyPlace::Array(array) => (CUmemorytype::CU_MEMORYTYPE_ARRAY, 0, 0, CUarray(array.handle().raw())),
     }
 }
 
