@@ -8,3 +8,4 @@ mod seam;
 mod streams;
 mod toy;
 mod virtual_memory;
+mod warp_access;
