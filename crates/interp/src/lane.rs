@@ -49,124 +49,36 @@ lanes! {
 /// `Name(a: TYPE, b: TYPE) -> TYPE { expression }` makes a `LaneOp` that reads operands `a`, `b`, `c` of the instruction (a fourth
 /// one lies in the slot that `imm` names) and writes `d`. With `Name(a: TYPE; imm)` the instruction's constant is at hand.
 macro_rules! lane_ops {
-    ($($(#[$doc:meta])* $name:ident $arguments:tt $kind:tt $($rest:tt)*)?) => {
-        $($crate::lane::lane_ops!(@one [$(#[$doc])*] $name $arguments $kind $($rest)*);)?
+    ($($(#[$doc:meta])* $name:ident ($($arguments:tt)*) -> $ret:ty $body:block)*) => {
+        $($crate::lane::lane_ops!(@one [$(#[$doc])*] $name ($($arguments)*) $ret, $body);)*
     };
-    (@one [$($doc:tt)*] $name:ident ($a:ident: $ta:ty) -> $ret:ty $body:block $($rest:tt)*) => {
+    (@one $doc:tt $name:ident ($a:ident: $ta:ty $(; $imm:ident)?) $ret:ty, $body:block) => {
+        $crate::lane::lane_ops!(@impl $doc $name map1 ($a: $ta) ($($imm)?) $ret, $body);
+    };
+    (@one $doc:tt $name:ident ($a:ident: $ta:ty, $b:ident: $tb:ty $(; $imm:ident)?) $ret:ty, $body:block) => {
+        $crate::lane::lane_ops!(@impl $doc $name map2 ($a: $ta, $b: $tb) ($($imm)?) $ret, $body);
+    };
+    (@one $doc:tt $name:ident ($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty $(; $imm:ident)?) $ret:ty, $body:block) => {
+        $crate::lane::lane_ops!(@impl $doc $name map3 ($a: $ta, $b: $tb, $c: $tc) ($($imm)?) $ret, $body);
+    };
+    (@one $doc:tt $name:ident ($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty, $x:ident: $tx:ty) $ret:ty, $body:block) => {
+        $crate::lane::lane_ops!(@impl $doc $name map4 ($a: $ta, $b: $tb, $c: $tc, $x: $tx) () $ret, $body);
+    };
+    (@impl [$($doc:tt)*] $name:ident $map:ident ($($x:ident: $t:ty),*) ($($imm:ident)?) $ret:ty, $body:block) => {
         $($doc)*
         pub(crate) struct $name;
         impl $crate::isa::LaneOp for $name {
             #[inline(always)]
             fn run(machine: &mut $crate::machine::Machine<'_>, inst: &$crate::program::Inst, mask: u32) -> $crate::machine::Flow {
                 use $crate::lane::Lane;
-                machine.map1(inst, mask, #[inline(always)] |a: <$ta as Lane>::Row| -> <$ret as Lane>::Row {
-                    let $a = <$ta as Lane>::of(a);
+                $(let $imm = inst.imm;)?
+                machine.$map(inst, mask, #[inline(always)] |$($x: <$t as Lane>::Row),*| -> <$ret as Lane>::Row {
+                    $(let $x = <$t as Lane>::of($x);)*
                     let value: $ret = $body;
                     value.row()
                 })
             }
         }
-        $crate::lane::lane_ops!($($rest)*);
-    };
-    (@one [$($doc:tt)*] $name:ident ($a:ident: $ta:ty, $b:ident: $tb:ty) -> $ret:ty $body:block $($rest:tt)*) => {
-        $($doc)*
-        pub(crate) struct $name;
-        impl $crate::isa::LaneOp for $name {
-            #[inline(always)]
-            fn run(machine: &mut $crate::machine::Machine<'_>, inst: &$crate::program::Inst, mask: u32) -> $crate::machine::Flow {
-                use $crate::lane::Lane;
-                machine.map2(inst, mask, #[inline(always)] |a: <$ta as Lane>::Row, b: <$tb as Lane>::Row| -> <$ret as Lane>::Row {
-                    let ($a, $b) = (<$ta as Lane>::of(a), <$tb as Lane>::of(b));
-                    let value: $ret = $body;
-                    value.row()
-                })
-            }
-        }
-        $crate::lane::lane_ops!($($rest)*);
-    };
-    (@one [$($doc:tt)*] $name:ident ($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty) -> $ret:ty $body:block $($rest:tt)*) => {
-        $($doc)*
-        pub(crate) struct $name;
-        impl $crate::isa::LaneOp for $name {
-            #[inline(always)]
-            fn run(machine: &mut $crate::machine::Machine<'_>, inst: &$crate::program::Inst, mask: u32) -> $crate::machine::Flow {
-                use $crate::lane::Lane;
-                machine.map3(inst, mask, #[inline(always)] |a: <$ta as Lane>::Row, b: <$tb as Lane>::Row, c: <$tc as Lane>::Row| -> <$ret as Lane>::Row {
-                    let ($a, $b, $c) = (<$ta as Lane>::of(a), <$tb as Lane>::of(b), <$tc as Lane>::of(c));
-                    let value: $ret = $body;
-                    value.row()
-                })
-            }
-        }
-        $crate::lane::lane_ops!($($rest)*);
-    };
-    (@one [$($doc:tt)*] $name:ident ($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty, $x:ident: $tx:ty) -> $ret:ty $body:block $($rest:tt)*) => {
-        $($doc)*
-        pub(crate) struct $name;
-        impl $crate::isa::LaneOp for $name {
-            #[inline(always)]
-            fn run(machine: &mut $crate::machine::Machine<'_>, inst: &$crate::program::Inst, mask: u32) -> $crate::machine::Flow {
-                use $crate::lane::Lane;
-                machine.map4(inst, mask, #[inline(always)] |a: <$ta as Lane>::Row, b: <$tb as Lane>::Row, c: <$tc as Lane>::Row, x: <$tx as Lane>::Row| -> <$ret as Lane>::Row {
-                    let ($a, $b, $c, $x) = (<$ta as Lane>::of(a), <$tb as Lane>::of(b), <$tc as Lane>::of(c), <$tx as Lane>::of(x));
-                    let value: $ret = $body;
-                    value.row()
-                })
-            }
-        }
-        $crate::lane::lane_ops!($($rest)*);
-    };
-    // With `; imm`: the instruction's constant.
-    (@one [$($doc:tt)*] $name:ident ($a:ident: $ta:ty; $imm:ident) -> $ret:ty $body:block $($rest:tt)*) => {
-        $($doc)*
-        pub(crate) struct $name;
-        impl $crate::isa::LaneOp for $name {
-            #[inline(always)]
-            fn run(machine: &mut $crate::machine::Machine<'_>, inst: &$crate::program::Inst, mask: u32) -> $crate::machine::Flow {
-                use $crate::lane::Lane;
-                let $imm = inst.imm;
-                machine.map1(inst, mask, #[inline(always)] |a: <$ta as Lane>::Row| -> <$ret as Lane>::Row {
-                    let $a = <$ta as Lane>::of(a);
-                    let value: $ret = $body;
-                    value.row()
-                })
-            }
-        }
-        $crate::lane::lane_ops!($($rest)*);
-    };
-    (@one [$($doc:tt)*] $name:ident ($a:ident: $ta:ty, $b:ident: $tb:ty; $imm:ident) -> $ret:ty $body:block $($rest:tt)*) => {
-        $($doc)*
-        pub(crate) struct $name;
-        impl $crate::isa::LaneOp for $name {
-            #[inline(always)]
-            fn run(machine: &mut $crate::machine::Machine<'_>, inst: &$crate::program::Inst, mask: u32) -> $crate::machine::Flow {
-                use $crate::lane::Lane;
-                let $imm = inst.imm;
-                machine.map2(inst, mask, #[inline(always)] |a: <$ta as Lane>::Row, b: <$tb as Lane>::Row| -> <$ret as Lane>::Row {
-                    let ($a, $b) = (<$ta as Lane>::of(a), <$tb as Lane>::of(b));
-                    let value: $ret = $body;
-                    value.row()
-                })
-            }
-        }
-        $crate::lane::lane_ops!($($rest)*);
-    };
-    (@one [$($doc:tt)*] $name:ident ($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty; $imm:ident) -> $ret:ty $body:block $($rest:tt)*) => {
-        $($doc)*
-        pub(crate) struct $name;
-        impl $crate::isa::LaneOp for $name {
-            #[inline(always)]
-            fn run(machine: &mut $crate::machine::Machine<'_>, inst: &$crate::program::Inst, mask: u32) -> $crate::machine::Flow {
-                use $crate::lane::Lane;
-                let $imm = inst.imm;
-                machine.map3(inst, mask, #[inline(always)] |a: <$ta as Lane>::Row, b: <$tb as Lane>::Row, c: <$tc as Lane>::Row| -> <$ret as Lane>::Row {
-                    let ($a, $b, $c) = (<$ta as Lane>::of(a), <$tb as Lane>::of(b), <$tc as Lane>::of(c));
-                    let value: $ret = $body;
-                    value.row()
-                })
-            }
-        }
-        $crate::lane::lane_ops!($($rest)*);
     };
 }
 

@@ -55,8 +55,8 @@ pub(crate) struct Function {
     /// Bytes that an activation takes of a GPU thread's stack: its variables.
     pub(crate) stack_bytes: u32,
     /// Where the function finds its parameters and leaves its results.
-    pub(crate) parameters: Vec<Place>,
-    pub(crate) results: Vec<Place>,
+    pub(crate) parameters: Vec<ValuePlace>,
+    pub(crate) results: Vec<ValuePlace>,
     pub(crate) accesses: Vec<crate::memory::Access>,
     pub(crate) calls: Vec<CallSite>,
     pub(crate) sums: Vec<crate::ops::sums::SumsOfProducts>,
@@ -74,7 +74,7 @@ pub(crate) struct Function {
 
 /// Where a value that crosses a call lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ValuePlace {
     /// A 32-bit row.
     Word(u32),
     /// A 64-bit row.
@@ -90,8 +90,8 @@ pub(crate) enum Place {
 /// A call instruction.
 pub(crate) struct CallSite {
     pub(crate) callee: Callee,
-    pub(crate) arguments: Vec<Place>,
-    pub(crate) results: Vec<Place>,
+    pub(crate) arguments: Vec<ValuePlace>,
+    pub(crate) results: Vec<ValuePlace>,
 }
 
 /// What a call instruction calls.

@@ -18,7 +18,7 @@ use crate::dispatch::End;
 use crate::error::LoadError;
 use crate::isa::{Isa, Processor};
 use crate::machine::{Flow, Machine, NO_GUARD, Trouble};
-use crate::program::{Place, Program};
+use crate::program::{Program, ValuePlace};
 use crate::warp::Warp;
 
 /// Some instructions of a kernel.
@@ -169,31 +169,31 @@ fn function(body: &Body, step: &Step) -> Function {
 }
 
 /// An operand into its row.
-fn take(machine: &mut Machine<'_>, place: Place, width: usize, slot: &[u64]) {
+fn take(machine: &mut Machine<'_>, place: ValuePlace, width: usize, slot: &[u64]) {
     match place {
-        Place::Word(row) => {
+        ValuePlace::Word(row) => {
             let row = &mut machine.frame.r32[row as usize];
             for (lane, word) in row.iter_mut().enumerate().take(width) {
                 *word = (slot[lane / 2] >> (32 * (lane % 2))) as u32;
             }
         }
-        Place::Double(row) => machine.frame.r64[row as usize][..width].copy_from_slice(&slot[..width]),
-        Place::Predicate(at) => machine.frame.p[at as usize] = slot[0] as u32,
-        Place::Constant(_) | Place::Bytes(..) => {}
+        ValuePlace::Double(row) => machine.frame.r64[row as usize][..width].copy_from_slice(&slot[..width]),
+        ValuePlace::Predicate(at) => machine.frame.p[at as usize] = slot[0] as u32,
+        ValuePlace::Constant(_) | ValuePlace::Bytes(..) => {}
     }
 }
 
 /// A result out of its row.
-fn give(machine: &Machine<'_>, place: Place, width: usize, slot: &mut [u64]) {
+fn give(machine: &Machine<'_>, place: ValuePlace, width: usize, slot: &mut [u64]) {
     match place {
-        Place::Word(row) => {
+        ValuePlace::Word(row) => {
             let row = &machine.frame.r32[row as usize];
             for (pair, word) in row.chunks_exact(2).zip(slot).take(width.div_ceil(2)) {
                 *word = u64::from(pair[0]) | u64::from(pair[1]) << 32;
             }
         }
-        Place::Double(row) => slot[..width].copy_from_slice(&machine.frame.r64[row as usize][..width]),
-        Place::Predicate(at) => slot[0] = u64::from(machine.frame.p[at as usize]),
-        Place::Constant(_) | Place::Bytes(..) => {}
+        ValuePlace::Double(row) => slot[..width].copy_from_slice(&machine.frame.r64[row as usize][..width]),
+        ValuePlace::Predicate(at) => slot[0] = u64::from(machine.frame.p[at as usize]),
+        ValuePlace::Constant(_) | ValuePlace::Bytes(..) => {}
     }
 }

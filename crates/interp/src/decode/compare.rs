@@ -2,7 +2,7 @@
 
 use warploom_ptx::ir::{BoolOp, Compare, Op as Ir, ScalarType};
 
-use super::{Decoded, Decoder, Refused};
+use super::{Decoded, Decoder, Refused, enter};
 use crate::frame::FULL;
 use crate::half::{Bf16, F16, FlushedF16, FlushedF32};
 use crate::isa::Op;
@@ -90,8 +90,7 @@ impl Decoder<'_> {
         match (combine, to) {
             (None, Destination::Predicates(p, None)) => self.emit(op, p, [a, b, complement], PLAIN),
             _ => {
-                let index = self.function.finishes.len() as u32;
-                self.function.finishes.push(Finish { combine, to });
+                let index = enter(&mut self.function.finishes, Finish { combine, to });
                 self.emit(op, 0, [a, b, complement], index);
             }
         }

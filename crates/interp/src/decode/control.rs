@@ -4,11 +4,11 @@ use warploom_ptx::ir::{
     BlockId, Builtin, CallArg, CallTarget, FunctionKind, Op as Ir, Operand, Terminator, TerminatorKind,
 };
 
-use super::{Decoded, Decoder, Refused};
+use super::{Decoded, Decoder, Refused, enter};
 use crate::isa::Op;
 use crate::machine::NO_GUARD;
 use crate::ops::{builtin, call, control};
-use crate::program::{CallSite, Callee, Place};
+use crate::program::{CallSite, Callee, ValuePlace};
 
 impl Decoder<'_> {
     pub(super) fn terminator(&mut self, terminator: &Terminator) -> Decoded {
@@ -62,8 +62,7 @@ impl Decoder<'_> {
                         None => Callee::Function(*self.context.functions.get(id).ok_or(Refused::Unsupported)?),
                     },
                 };
-                let site = self.function.calls.len() as u32;
-                self.function.calls.push(CallSite { callee, arguments, results });
+                let site = enter(&mut self.function.calls, CallSite { callee, arguments, results });
                 self.emit(Op::control(call::call), 0, [0; 3], site);
             }
             Ir::Brkpt => self.emit(Op::control(control::trap), 0, [0; 3], 0),
@@ -78,11 +77,11 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    fn argument(&mut self, arg: &CallArg) -> Decoded<Place> {
+    fn argument(&mut self, arg: &CallArg) -> Decoded<ValuePlace> {
         Ok(match *arg {
-            CallArg::Param { offset, size } => Place::Bytes(offset.wrapping_add(self.param_base()), size),
+            CallArg::Param { offset, size } => ValuePlace::Bytes(offset.wrapping_add(self.param_base()), size),
             CallArg::Value { value: Operand::Reg(reg), .. } => self.register_place(reg),
-            CallArg::Value { value: Operand::Imm(value), .. } => Place::Constant(value),
+            CallArg::Value { value: Operand::Imm(value), .. } => ValuePlace::Constant(value),
         })
     }
 }

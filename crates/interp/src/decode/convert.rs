@@ -8,15 +8,38 @@ use warploom_ptx::ir::{Op as Ir, Operand, Reg, Rounding, ScalarType};
 use super::float::{by_mode, direction};
 use super::{Decoded, Decoder, Refused};
 use crate::isa::Op;
-use crate::ops::modes::{Fixed, How, open};
+use crate::ops::modes::{Fixed, Flags, How, open};
 use crate::ops::{convert as ops, moves};
 use warploom_numerics::Rounding as Direction;
 
 const ZERO: How = How { rounding: Direction::Zero, ..How::PLAIN };
 const DOWN: How = How { rounding: Direction::Down, ..How::PLAIN };
-const ZERO_FTZ: How = How { ftz: true, ..ZERO };
-const FTZ: How = How { ftz: true, ..How::PLAIN };
-const SATFINITE: How = How { satfinite: true, ..How::PLAIN };
+const ZERO_FTZ: How = How { flags: Flags::FTZ, ..ZERO };
+const FTZ: How = How { flags: Flags::FTZ, ..How::PLAIN };
+const SATFINITE: How = How { flags: Flags::SATFINITE, ..How::PLAIN };
+
+/// For each integer type its version of an operation.
+macro_rules! by_integer {
+    ($ty:expr, |$integer:ident| $op:expr) => {{
+        macro_rules! of {
+            ($type:ty) => {{
+                type $integer = $type;
+                $op
+            }};
+        }
+        match $ty {
+            ScalarType::U8 => of!(u8),
+            ScalarType::S8 => of!(i8),
+            ScalarType::U16 => of!(u16),
+            ScalarType::S16 => of!(i16),
+            ScalarType::U32 => of!(u32),
+            ScalarType::S32 => of!(i32),
+            ScalarType::U64 => of!(u64),
+            ScalarType::S64 => of!(i64),
+            _ => return Err(Refused::Unsupported),
+        }
+    }};
+}
 
 /// What a conversion reads.
 #[derive(Clone, Copy)]
@@ -34,7 +57,8 @@ impl Decoder<'_> {
         match *op {
             Ir::Cvt { dst_ty, src_ty, to, from: _, rnd, ftz, sat, satfinite, relu, dst, a, b, random: None } => {
                 let rounding = direction(rnd.unwrap_or(Rounding::Rn))?;
-                let how = How { rounding, ftz, sat, satfinite, relu, ..How::PLAIN };
+                let saturation = Flags::SAT.when(sat) | Flags::SATFINITE.when(satfinite);
+                let how = How { rounding, flags: Flags::FTZ.when(ftz) | Flags::RELU.when(relu) | saturation };
                 if is_packed(dst_ty) {
                     return self.packed(dst_ty, src_ty, how, dst, a, b);
                 }
@@ -147,9 +171,15 @@ impl Decoder<'_> {
         let d = self.integer_out(dst_ty, dst);
         if sat {
             let (row, signed) = self.wide(value)?;
-            match saturation(dst_ty, signed) {
-                Some(op) => self.emit(op, d, [row, 0, 0], 0),
-                None => self.copy(dst_ty, d, row),
+            match (dst_ty, signed) {
+                // Every value fits.
+                (ScalarType::S64, true) | (ScalarType::U64, false) => self.copy(dst_ty, d, row),
+                (_, true) => {
+                    self.emit(by_integer!(dst_ty, |T| Op::lanes::<ops::Saturate<T, i64>>()), d, [row, 0, 0], 0);
+                }
+                (_, false) => {
+                    self.emit(by_integer!(dst_ty, |T| Op::lanes::<ops::Saturate<T, u64>>()), d, [row, 0, 0], 0);
+                }
             }
             return Ok(());
         }
@@ -244,58 +274,38 @@ fn extension(ty: ScalarType) -> Option<Op> {
     }
 }
 
-/// The saturating step from a 64-bit value; none where every value fits.
-fn saturation(ty: ScalarType, from_signed: bool) -> Option<Op> {
-    use ScalarType::*;
-    Some(match (ty, from_signed) {
-        (U8, true) => Op::lanes::<ops::SaturateU8FromS64>(),
-        (S8, true) => Op::lanes::<ops::SaturateS8FromS64>(),
-        (U16, true) => Op::lanes::<ops::SaturateU16FromS64>(),
-        (S16, true) => Op::lanes::<ops::SaturateS16FromS64>(),
-        (U32, true) => Op::lanes::<ops::SaturateU32FromS64>(),
-        (S32, true) => Op::lanes::<ops::SaturateS32FromS64>(),
-        (U64, true) => Op::lanes::<ops::SaturateU64FromS64>(),
-        (U8, false) => Op::lanes::<ops::SaturateU8FromU64>(),
-        (S8, false) => Op::lanes::<ops::SaturateS8FromU64>(),
-        (U16, false) => Op::lanes::<ops::SaturateU16FromU64>(),
-        (S16, false) => Op::lanes::<ops::SaturateS16FromU64>(),
-        (U32, false) => Op::lanes::<ops::SaturateU32FromU64>(),
-        (S32, false) => Op::lanes::<ops::SaturateS32FromU64>(),
-        (S64, false) => Op::lanes::<ops::SaturateS64FromU64>(),
-        _ => return None,
-    })
-}
-
 /// A floating-point value to an integer.
 fn to_integer(ty: ScalarType, value: Value, how: How) -> Decoded<(Op, u32)> {
     use ScalarType::*;
     Ok(match value {
         Value::F32(row) => (
             match ty {
-                U8 => by_mode!(ops::U8FromF32, how, [ZERO]),
-                S8 => by_mode!(ops::S8FromF32, how, [ZERO]),
-                U16 => by_mode!(ops::U16FromF32, how, [ZERO]),
-                S16 => by_mode!(ops::S16FromF32, how, [ZERO]),
-                U32 => by_mode!(ops::U32FromF32, how, [How::PLAIN, ZERO, ZERO_FTZ]),
-                S32 => by_mode!(ops::S32FromF32, how, [How::PLAIN, ZERO, DOWN, FTZ, ZERO_FTZ]),
-                U64 => by_mode!(ops::U64FromF32, how, [ZERO]),
-                _ => by_mode!(ops::S64FromF32, how, [ZERO]),
+                U32 => by_mode!(ops::FromF32<u32>, how, [How::PLAIN, ZERO, ZERO_FTZ]),
+                S32 => by_mode!(ops::FromF32<i32>, how, [How::PLAIN, ZERO, DOWN, FTZ, ZERO_FTZ]),
+                _ => by_integer!(ty, |T| by_mode!(ops::FromF32<T>, how, [ZERO])),
             },
             row,
         ),
         Value::F64(row) => (
             match ty {
-                U8 => by_mode!(ops::U8FromF64, how, [ZERO]),
-                S8 => by_mode!(ops::S8FromF64, how, [ZERO]),
-                U16 => by_mode!(ops::U16FromF64, how, [ZERO]),
-                S16 => by_mode!(ops::S16FromF64, how, [ZERO]),
-                U32 => by_mode!(ops::U32FromF64, how, [How::PLAIN, ZERO]),
-                S32 => by_mode!(ops::S32FromF64, how, [How::PLAIN, ZERO]),
-                U64 => by_mode!(ops::U64FromF64, how, [ZERO]),
-                _ => by_mode!(ops::S64FromF64, how, [How::PLAIN, ZERO]),
+                U32 => by_mode!(ops::FromF64<u32>, how, [How::PLAIN, ZERO]),
+                S32 => by_mode!(ops::FromF64<i32>, how, [How::PLAIN, ZERO]),
+                S64 => by_mode!(ops::FromF64<i64>, how, [How::PLAIN, ZERO]),
+                _ => by_integer!(ty, |T| by_mode!(ops::FromF64<T>, how, [ZERO])),
             },
             row,
         ),
+        _ => return Err(Refused::Unsupported),
+    })
+}
+
+/// An integer to a floating-point type.
+fn from_integer<T: ops::Number>(ty: ScalarType, how: How) -> Decoded<Op> {
+    Ok(match ty {
+        ScalarType::F32 => by_mode!(ops::F32From<T>, how),
+        ScalarType::F64 => by_mode!(ops::F64From<T>, how),
+        ScalarType::F16 => by_mode!(ops::F16From<T>, how),
+        ScalarType::Bf16 => by_mode!(ops::Bf16From<T>, how),
         _ => return Err(Refused::Unsupported),
     })
 }
@@ -304,30 +314,18 @@ fn to_integer(ty: ScalarType, value: Value, how: How) -> Decoded<(Op, u32)> {
 fn to_float(ty: ScalarType, value: Value, how: How, integral: bool) -> Decoded<(Op, u32)> {
     use ScalarType::*;
     Ok(match (ty, value) {
-        (F32, Value::U32(row)) => (by_mode!(ops::F32FromU32, how), row),
-        (F32, Value::S32(row)) => (by_mode!(ops::F32FromS32, how), row),
-        (F32, Value::U64(row)) => (by_mode!(ops::F32FromU64, how), row),
-        (F32, Value::S64(row)) => (by_mode!(ops::F32FromS64, how), row),
+        (_, Value::U32(row)) => (from_integer::<u32>(ty, how)?, row),
+        (_, Value::S32(row)) => (from_integer::<i32>(ty, how)?, row),
+        (_, Value::U64(row)) => (from_integer::<u64>(ty, how)?, row),
+        (_, Value::S64(row)) => (from_integer::<i64>(ty, how)?, row),
         (F32, Value::F32(row)) if integral => (by_mode!(ops::IntegralF32, how, [How::PLAIN, ZERO, DOWN]), row),
         (F32, Value::F32(row)) => (by_mode!(ops::F32FromF32, how, [How::PLAIN, FTZ]), row),
         (F32, Value::F64(row)) => (by_mode!(ops::F32FromF64, how, [How::PLAIN, FTZ]), row),
-        (F64, Value::U32(row)) => (by_mode!(ops::F64FromU32, how), row),
-        (F64, Value::S32(row)) => (by_mode!(ops::F64FromS32, how), row),
-        (F64, Value::U64(row)) => (by_mode!(ops::F64FromU64, how), row),
-        (F64, Value::S64(row)) => (by_mode!(ops::F64FromS64, how), row),
         (F64, Value::F32(row)) => (by_mode!(ops::F64FromF32, how, [How::PLAIN, FTZ]), row),
         (F64, Value::F64(row)) if integral => (by_mode!(ops::IntegralF64, how, [How::PLAIN, ZERO, DOWN]), row),
         (F64, Value::F64(row)) => (by_mode!(ops::F64FromF64, how), row),
-        (F16, Value::U32(row)) => (by_mode!(ops::F16FromU32, how), row),
-        (F16, Value::S32(row)) => (by_mode!(ops::F16FromS32, how), row),
-        (F16, Value::U64(row)) => (by_mode!(ops::F16FromU64, how), row),
-        (F16, Value::S64(row)) => (by_mode!(ops::F16FromS64, how), row),
         (F16, Value::F32(row)) => (by_mode!(ops::F16FromF32, how), row),
         (F16, Value::F64(row)) => (by_mode!(ops::F16FromF64, how), row),
-        (Bf16, Value::U32(row)) => (by_mode!(ops::Bf16FromU32, how), row),
-        (Bf16, Value::S32(row)) => (by_mode!(ops::Bf16FromS32, how), row),
-        (Bf16, Value::U64(row)) => (by_mode!(ops::Bf16FromU64, how), row),
-        (Bf16, Value::S64(row)) => (by_mode!(ops::Bf16FromS64, how), row),
         (Bf16, Value::F32(row)) => (by_mode!(ops::Bf16FromF32, how), row),
         (Bf16, Value::F64(row)) => (by_mode!(ops::Bf16FromF64, how), row),
         (Tf32, Value::F32(row)) => (by_mode!(ops::Tf32FromF32, how), row),

@@ -5,7 +5,7 @@ use warploom_ptx::ir::{FloatBinaryOp, FloatUnaryOp, Op as Ir, Operand, Rounding,
 
 use super::{Decoded, Decoder, Refused};
 use crate::isa::Op;
-use crate::ops::modes::{Fixed, How, open};
+use crate::ops::modes::{Fixed, Flags, How, open};
 use crate::ops::{float as ops, half};
 
 /// The operation for the modifiers: an instance of its own for each listed combination, else the common one.
@@ -35,11 +35,11 @@ macro_rules! by_half {
     };
 }
 
-const FTZ: How = How { ftz: true, ..How::PLAIN };
-const SAT: How = How { sat: true, ..How::PLAIN };
-const FTZ_SAT: How = How { sat: true, ..FTZ };
-const MAX: How = How { max: true, ..How::PLAIN };
-const FTZ_MAX: How = How { max: true, ..FTZ };
+const FTZ: How = How { flags: Flags::FTZ, ..How::PLAIN };
+const SAT: How = How { flags: Flags::SAT, ..How::PLAIN };
+const FTZ_SAT: How = How { flags: Flags::FTZ.union(Flags::SAT), ..How::PLAIN };
+const MAX: How = How { flags: Flags::MAX, ..How::PLAIN };
+const FTZ_MAX: How = How { flags: Flags::FTZ.union(Flags::MAX), ..How::PLAIN };
 
 /// The direction of a rounding modifier; `.rs` takes random bits and is none.
 pub(super) fn direction(rounding: Rounding) -> Decoded<Direction> {
@@ -57,17 +57,18 @@ impl Decoder<'_> {
     pub(super) fn float(&mut self, op: &Ir) -> Decoded {
         match *op {
             Ir::FloatUnary { op, ty, rnd, ftz, dst, a } => {
-                let how = How { rounding: direction(rnd)?, ftz, ..How::PLAIN };
+                let how = How { rounding: direction(rnd)?, flags: Flags::FTZ.when(ftz) };
                 let (a, d) = (self.source(ty, a), self.out(ty, dst));
                 self.emit(unary(op, ty, how)?, d, [a, 0, 0], how.pack());
             }
             Ir::FloatBinary { op, ty, a_ty, rnd, ftz, sat, dst, a, b } => {
-                let how = How { rounding: direction(rnd)?, ftz, sat, ..How::PLAIN };
+                let how = How { rounding: direction(rnd)?, flags: Flags::FTZ.when(ftz) | Flags::SAT.when(sat) };
                 let (a, b, d) = (self.mixed(a_ty, ty, a)?, self.source(ty, b), self.out(ty, dst));
                 self.emit(binary(op, ty, how)?, d, [a, b, 0], how.pack());
             }
             Ir::Fma { ty, a_ty, rnd, ftz, sat, relu, oob, dst, a, b, c } => {
-                let how = How { rounding: direction(rnd)?, ftz, sat, relu, ..How::PLAIN };
+                let flags = Flags::FTZ.when(ftz) | Flags::SAT.when(sat) | Flags::RELU.when(relu);
+                let how = How { rounding: direction(rnd)?, flags };
                 let sources = [self.mixed(a_ty, ty, a)?, self.mixed(a_ty, ty, b)?, self.source(ty, c)];
                 let d = self.out(ty, dst);
                 let op = match ty {
@@ -80,7 +81,9 @@ impl Decoder<'_> {
                 self.emit(op, d, sources, how.pack());
             }
             Ir::FloatMinMax { max, ty, ftz, nan, abs, xorsign, dst, a, b, c } => {
-                let how = How { max, ftz, nan, abs, xorsign, ..How::PLAIN };
+                let signs = Flags::ABS.when(abs) | Flags::XORSIGN.when(xorsign);
+                let flags = Flags::MAX.when(max) | Flags::FTZ.when(ftz) | Flags::NAN.when(nan) | signs;
+                let how = How { flags, ..How::PLAIN };
                 let (a, b, d) = (self.source(ty, a), self.source(ty, b), self.out(ty, dst));
                 let c = c.map(|c| self.source(ty, c));
                 let op = match ty {

@@ -4,6 +4,7 @@
 //! modifiers choose the operation. One file per instruction family, in the order of PTX ISA 9.7. An instruction that the interpreter
 //! lacks makes the load fail with its name and line.
 
+mod access;
 mod compare;
 mod control;
 mod convert;
@@ -14,6 +15,7 @@ mod integer;
 mod logic;
 mod memory;
 mod moves;
+mod operands;
 mod simplify;
 mod slots;
 mod spreads;
@@ -25,19 +27,14 @@ mod video;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use warploom_ptx::ir::{
-    self, BlockId, Body, FunctionId, FunctionKind, GlobalId, Module, Operand, Predicate, Reg, ScalarType, SharedLayout,
-};
+use warploom_ptx::ir::{self, BlockId, Body, FunctionId, FunctionKind, GlobalId, Module, Predicate, SharedLayout};
 
 use crate::dispatch::stretches;
 use crate::error::LoadError;
 use crate::frame::{FrameLayout, Home};
 use crate::isa::{Isa, Op};
-use crate::machine::{INVERT, NO_GUARD};
-use crate::memory::Slot;
-use crate::ops::logic as predicates;
-use crate::ops::moves as rows;
-use crate::program::{Function, Inst, Line, Place};
+use crate::machine::NO_GUARD;
+use crate::program::{Function, Inst, Line};
 use family::Family;
 use hoist::{Hoisted, When};
 use spreads::Spreads;
@@ -272,216 +269,6 @@ impl<'a> Decoder<'a> {
         let run = op.select(self.context.isa);
         self.after.push((Inst { run, d, a, b: 0, c: 0, imm: 0, guard: self.guard }, self.line));
     }
-
-    fn home(&self, reg: Reg) -> Home {
-        self.homes[reg.0 as usize]
-    }
-
-    fn ty(&self, reg: Reg) -> ScalarType {
-        self.body.regs[reg.0 as usize].ty
-    }
-
-    fn temporary32(&mut self) -> u32 {
-        bump(&mut self.function.layout.rows32, 1)
-    }
-
-    fn temporary64(&mut self) -> u32 {
-        bump(&mut self.function.layout.rows64, 1)
-    }
-
-    fn constant32(&mut self, value: u32) -> u32 {
-        let layout = &mut self.function.layout;
-        *self.constants32.entry(value).or_insert_with(|| {
-            let slot = bump(&mut layout.rows32, 1);
-            layout.constants32.push((slot, value));
-            slot
-        })
-    }
-
-    fn constant64(&mut self, value: u64) -> u32 {
-        let layout = &mut self.function.layout;
-        *self.constants64.entry(value).or_insert_with(|| {
-            let slot = bump(&mut layout.rows64, 1);
-            layout.constants64.push((slot, value));
-            slot
-        })
-    }
-
-    fn constant_predicate(&mut self, value: bool) -> u32 {
-        if let Some(slot) = self.constant_predicates[usize::from(value)] {
-            return slot;
-        }
-        let slot = bump(&mut self.function.layout.predicates, 1);
-        self.function.layout.constant_predicates.push((slot, if value { u32::MAX } else { 0 }));
-        self.constant_predicates[usize::from(value)] = Some(slot);
-        slot
-    }
-
-    /// The 32-bit row of a source operand.
-    fn word(&mut self, operand: Operand) -> u32 {
-        match operand {
-            Operand::Imm(value) => self.constant32(value as u32),
-            Operand::Reg(reg) => match self.home(reg) {
-                Home::Word(slot) => slot,
-                Home::Double(slot) | Home::Quad(slot) => {
-                    let narrow = self.temporary32();
-                    self.emit(Op::lanes::<rows::Narrow>(), narrow, [slot, 0, 0], 0);
-                    narrow
-                }
-                Home::Predicate(slot) => self.predicate_word(slot),
-            },
-        }
-    }
-
-    /// The 64-bit row of a source operand.
-    fn double(&mut self, operand: Operand) -> u32 {
-        match operand {
-            Operand::Imm(value) => self.constant64(value),
-            Operand::Reg(reg) => match self.home(reg) {
-                Home::Double(slot) | Home::Quad(slot) => slot,
-                Home::Word(slot) => {
-                    let wide = self.temporary64();
-                    self.emit(Op::lanes::<rows::Widen>(), wide, [slot, 0, 0], 0);
-                    wide
-                }
-                Home::Predicate(slot) => {
-                    let word = self.predicate_word(slot);
-                    let wide = self.temporary64();
-                    self.emit(Op::lanes::<rows::Widen>(), wide, [word, 0, 0], 0);
-                    wide
-                }
-            },
-        }
-    }
-
-    /// A predicate as a number, 0 or 1.
-    fn predicate_word(&mut self, slot: u32) -> u32 {
-        let (one, zero, out) = (self.constant32(1), self.constant32(0), self.temporary32());
-        self.emit(Op::lanes::<rows::Selp<u32>>(), out, [one, zero, slot], 0);
-        out
-    }
-
-    /// The row of a source operand of a type: its width chooses the file.
-    fn source(&mut self, ty: ScalarType, operand: Operand) -> u32 {
-        if ty.bits() > 32 { self.double(operand) } else { self.word(operand) }
-    }
-
-    /// The 32-bit row that an instruction writes for `reg`.
-    fn word_out(&mut self, reg: Reg, signed: bool) -> u32 {
-        match self.home(reg) {
-            Home::Word(slot) => slot,
-            Home::Double(slot) | Home::Quad(slot) => {
-                let narrow = self.temporary32();
-                let op = if signed { Op::lanes::<rows::WidenS32>() } else { Op::lanes::<rows::Widen>() };
-                self.emit_after(op, slot, narrow);
-                narrow
-            }
-            Home::Predicate(_) => self.temporary32(),
-        }
-    }
-
-    /// The 64-bit row that an instruction writes for `reg`.
-    fn double_out(&mut self, reg: Reg) -> u32 {
-        match self.home(reg) {
-            Home::Double(slot) | Home::Quad(slot) => slot,
-            Home::Word(slot) => {
-                let wide = self.temporary64();
-                self.emit_after(Op::lanes::<rows::Narrow>(), slot, wide);
-                wide
-            }
-            Home::Predicate(_) => self.temporary64(),
-        }
-    }
-
-    /// The row that an instruction of a type writes for `reg`.
-    fn out(&mut self, ty: ScalarType, reg: Reg) -> u32 {
-        if ty.bits() > 32 { self.double_out(reg) } else { self.word_out(reg, ty.is_signed()) }
-    }
-
-    fn predicate(&mut self, predicate: Predicate) -> u32 {
-        match self.home(predicate.reg) {
-            Home::Predicate(slot) if predicate.negated => slot | INVERT,
-            Home::Predicate(slot) => slot,
-            // The verifier lets nothing else through.
-            _ => self.constant_predicate(predicate.negated),
-        }
-    }
-
-    /// A predicate as it is now, for an expansion of one instruction that writes `written` before it reads the predicate again.
-    fn latched(&mut self, predicate: u32, written: u32) -> u32 {
-        if predicate == NO_GUARD || predicate & !INVERT != written {
-            return predicate;
-        }
-        let copy = bump(&mut self.function.layout.predicates, 1);
-        let guard = std::mem::replace(&mut self.guard, NO_GUARD);
-        self.emit(Op::scalar(predicates::predicate_table), copy, [written, written, 0], 0b1000);
-        self.guard = guard;
-        copy | predicate & INVERT
-    }
-
-    fn predicate_out(&mut self, reg: Reg) -> u32 {
-        match self.home(reg) {
-            Home::Predicate(slot) => slot,
-            _ => bump(&mut self.function.layout.predicates, 1),
-        }
-    }
-
-    /// A register as memory instructions see it.
-    fn slot(&self, reg: Reg) -> Decoded<Slot> {
-        Ok(match self.home(reg) {
-            Home::Word(slot) => Slot::Word(slot),
-            Home::Double(slot) => Slot::Double(slot),
-            Home::Quad(slot) => Slot::Quad(slot),
-            Home::Predicate(_) => return Err(Refused::Unsupported),
-        })
-    }
-
-    /// Start of the `.param` variables in the activation's local memory, relative to what the IR counts from.
-    fn param_base(&self) -> u32 {
-        self.body.local_size.next_multiple_of(16).wrapping_sub(outside_frame(self.source))
-    }
-
-    fn formal(&mut self, param: &ir::Param) -> Place {
-        match param.storage {
-            ir::Storage::Memory { offset } => Place::Bytes(offset.wrapping_add(self.param_base()), param.size),
-            ir::Storage::Register(reg) => self.register_place(reg),
-        }
-    }
-
-    fn register_place(&self, reg: Reg) -> Place {
-        match self.home(reg) {
-            Home::Predicate(slot) => Place::Predicate(slot),
-            Home::Word(slot) => Place::Word(slot),
-            Home::Double(slot) | Home::Quad(slot) => Place::Double(slot),
-        }
-    }
-
-    /// Where a variable of the module is found.
-    fn variable(&self, id: GlobalId) -> Decoded<Variable> {
-        let global = &self.context.module.globals[id.0 as usize];
-        let found = match global.space {
-            ir::Space::Shared | ir::Space::SharedCluster => {
-                self.context.shared.offsets.get(&id).map(|&offset| Variable::Shared(offset))
-            }
-            _ => (self.context.is_placed)(id).then_some(Variable::Placed(id.0)),
-        };
-        found.ok_or_else(|| Refused::Unresolved(global.name.clone()))
-    }
-
-    /// A row that holds the address of a variable with `offset` added, in the variable's own space.
-    fn variable_row(&mut self, id: GlobalId, offset: i64) -> Decoded<u32> {
-        Ok(match self.variable(id)? {
-            Variable::Shared(start) => self.constant64(u64::from(start).wrapping_add(offset as u64)),
-            Variable::Placed(number) => {
-                let layout = &mut self.function.layout;
-                *self.variables.entry((number, offset)).or_insert_with(|| {
-                    let slot = bump(&mut layout.rows64, 1);
-                    layout.variables.push((slot, number, offset));
-                    slot
-                })
-            }
-        })
-    }
 }
 
 /// How much of a function's parameter frame is not in its local memory: what a kernel is launched with, in units that keep
@@ -498,4 +285,10 @@ fn bump(count: &mut usize, rows: usize) -> u32 {
     let slot = *count as u32;
     *count += rows;
     slot
+}
+
+/// Puts something into a table of the function; its index.
+fn enter<T>(table: &mut Vec<T>, entry: T) -> u32 {
+    table.push(entry);
+    table.len() as u32 - 1
 }

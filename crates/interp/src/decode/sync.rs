@@ -2,7 +2,7 @@
 
 use warploom_ptx::ir::{BarrierOp, BarrierReduction, Op as Ir, Operand, ReduxOp, ScalarType, ShflMode};
 
-use super::{Decoded, Decoder, Refused};
+use super::{Decoded, Decoder, Refused, enter};
 use crate::isa::Op;
 use crate::ops::barrier::{self, BarrierKind, BarrierSite};
 use crate::ops::warp::{self, Exchange, ExchangeKind, NO_PREDICATE, Permutation, Source};
@@ -80,8 +80,7 @@ impl Decoder<'_> {
     }
 
     fn exchange(&mut self, site: Exchange) {
-        let index = self.function.exchanges.len() as u32;
-        self.function.exchanges.push(site);
+        let index = enter(&mut self.function.exchanges, site);
         self.emit(Op::control(warp::exchange), 0, [0; 3], index);
     }
 
@@ -90,8 +89,7 @@ impl Decoder<'_> {
         let function = &mut self.function;
         let (Some(site), Some(inst)) = (function.exchanges.last(), function.code.last_mut()) else { return };
         if let Exchange { a: Source::Word(a), d: Some(d), p, .. } = *site {
-            let number = function.permutations.len() as u32;
-            function.permutations.push(Permutation::new(mode, b, c));
+            let number = enter(&mut function.permutations, Permutation::new(mode, b, c));
             let run = Op::control(warp::permute).select(self.context.isa);
             *inst = Inst { run, a, b: number, c: p.unwrap_or(NO_PREDICATE), d, ..*inst };
         }
@@ -131,8 +129,7 @@ impl Decoder<'_> {
         };
         let id = self.word(id);
         let count = count.map(|count| self.word(count));
-        let site = self.function.barriers.len() as u32;
-        self.function.barriers.push(BarrierSite { id, fixed, count, kind });
+        let site = enter(&mut self.function.barriers, BarrierSite { id, fixed, count, kind });
         self.emit(Op::control(barrier::barrier), 0, [0; 3], site);
         Ok(())
     }

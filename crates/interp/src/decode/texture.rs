@@ -5,7 +5,7 @@ use warploom_ptx::ir::{
     FunctionKind, Geometry, MipLevel, OpaqueRef, Operand, Query, Reg, ScalarType, SurfaceClamp, TextureOp,
 };
 
-use super::{Decoded, Decoder, Refused, Variable};
+use super::{Decoded, Decoder, Refused, Variable, enter};
 use crate::isa::Op;
 use crate::memory::Slot;
 use crate::ops::texture::{self, Coordinates, Extent, Object, Results, SurfaceSite, TextureSite};
@@ -60,8 +60,7 @@ impl Decoder<'_> {
                     results,
                     slots: self.slots(dst)?,
                 };
-                let index = self.function.textures.len() as u32;
-                self.function.textures.push(site);
+                let index = enter(&mut self.function.textures, site);
                 self.emit(Op::scalar(texture::sample), 0, [0; 3], index);
             }
             TextureOp::Query { query, dst, object, level: None } => {
@@ -72,8 +71,7 @@ impl Decoder<'_> {
                     _ => return Err(Refused::Unsupported),
                 };
                 let object = self.object(*object)?;
-                let index = self.function.queries.len() as u32;
-                self.function.queries.push((extent, object));
+                let index = enter(&mut self.function.queries, (extent, object));
                 let d = self.word_out(*dst, false);
                 self.emit(Op::scalar(texture::query), d, [0; 3], index);
             }
@@ -106,8 +104,7 @@ impl Decoder<'_> {
         if site.bytes() > 16 {
             return Err(Refused::Unsupported);
         }
-        self.function.surfaces.push(site);
-        Ok(self.function.surfaces.len() as u32 - 1)
+        Ok(enter(&mut self.function.surfaces, site))
     }
 
     /// Where the handle of a texture or surface is found.

@@ -4,7 +4,7 @@ use warploom_numerics::compare::Relation;
 use warploom_numerics::video::{Kind, Mad, Part, Second, Simd, Types};
 use warploom_ptx::ir::{ClampMode, Compare, Operand, Selector, VideoKind, VideoOp, VideoSecond};
 
-use super::{Decoded, Decoder, Refused};
+use super::{Decoded, Decoder, Refused, enter};
 use crate::isa::Op;
 use crate::ops::video::{Video, video};
 
@@ -32,8 +32,7 @@ impl Decoder<'_> {
                 accumulate: op.accumulate,
             }),
         };
-        let index = self.function.videos.len() as u32;
-        self.function.videos.push(site);
+        let index = enter(&mut self.function.videos, site);
         let sources = [self.word(op.a), self.word(op.b), self.word(op.c.unwrap_or(Operand::Imm(0)))];
         let d = self.word_out(op.dst, op.dst_ty.is_signed());
         self.emit(Op::scalar(video), d, sources, index);

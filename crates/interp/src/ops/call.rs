@@ -7,7 +7,7 @@ use warploom_exec::fault::FaultKind;
 
 use crate::frame::{Frame, Row32, Word};
 use crate::machine::{Flow, Machine, lanes};
-use crate::program::{Callee, Inst, Place};
+use crate::program::{Callee, Inst, ValuePlace};
 use crate::stack::CALL_BYTES;
 use crate::warp::Wait;
 
@@ -148,15 +148,15 @@ struct Transfer<'f> {
 }
 
 impl Transfer<'_> {
-    fn run(self, local: &mut [Row32], from: Place, to: Place, mask: u32) {
+    fn run(self, local: &mut [Row32], from: ValuePlace, to: ValuePlace, mask: u32) {
         match (from, to) {
-            (Place::Word(source), Place::Word(target)) => {
+            (ValuePlace::Word(source), ValuePlace::Word(target)) => {
                 u32::blend(&mut self.to.r32[target as usize], &self.from.r32[source as usize], mask);
             }
-            (Place::Double(source), Place::Double(target)) => {
+            (ValuePlace::Double(source), ValuePlace::Double(target)) => {
                 u64::blend(&mut self.to.r64[target as usize], &self.from.r64[source as usize], mask);
             }
-            (Place::Bytes(source, size), Place::Bytes(target, _)) => {
+            (ValuePlace::Bytes(source, size), ValuePlace::Bytes(target, _)) => {
                 let (source, target) = (self.from_base + source, self.to_base + target);
                 if (source | target | size).is_multiple_of(4) {
                     for word in 0..size / 4 {
@@ -172,7 +172,7 @@ impl Transfer<'_> {
                     }
                 }
             }
-            (Place::Bytes(source, size), to) => {
+            (ValuePlace::Bytes(source, size), to) => {
                 let mut row = [0u64; 32];
                 for lane in lanes(mask) {
                     for offset in 0..size.min(8) {
@@ -181,7 +181,7 @@ impl Transfer<'_> {
                 }
                 put(self.to, to, &row, mask);
             }
-            (from, Place::Bytes(target, size)) => {
+            (from, ValuePlace::Bytes(target, size)) => {
                 let row = get(self.from, from);
                 for lane in lanes(mask) {
                     for offset in 0..size.min(8) {
@@ -204,33 +204,33 @@ fn set_byte(local: &mut [Row32], address: u32, lane: usize, value: u8) {
     *word = (*word & !(0xff << shift)) | u32::from(value) << shift;
 }
 
-fn get(frame: &Frame, place: Place) -> [u64; 32] {
+fn get(frame: &Frame, place: ValuePlace) -> [u64; 32] {
     match place {
-        Place::Word(slot) => frame.r32[slot as usize].map(u64::from),
-        Place::Double(slot) => frame.r64[slot as usize],
-        Place::Predicate(slot) => std::array::from_fn(|lane| u64::from(frame.p[slot as usize] >> lane & 1)),
-        Place::Constant(value) => [value; 32],
-        Place::Bytes(..) => [0; 32],
+        ValuePlace::Word(slot) => frame.r32[slot as usize].map(u64::from),
+        ValuePlace::Double(slot) => frame.r64[slot as usize],
+        ValuePlace::Predicate(slot) => std::array::from_fn(|lane| u64::from(frame.p[slot as usize] >> lane & 1)),
+        ValuePlace::Constant(value) => [value; 32],
+        ValuePlace::Bytes(..) => [0; 32],
     }
 }
 
-fn put(frame: &mut Frame, place: Place, row: &[u64; 32], mask: u32) {
+fn put(frame: &mut Frame, place: ValuePlace, row: &[u64; 32], mask: u32) {
     match place {
-        Place::Word(slot) => u32::blend(&mut frame.r32[slot as usize], &row.map(|value| value as u32), mask),
-        Place::Double(slot) => u64::blend(&mut frame.r64[slot as usize], row, mask),
-        Place::Predicate(slot) => {
+        ValuePlace::Word(slot) => u32::blend(&mut frame.r32[slot as usize], &row.map(|value| value as u32), mask),
+        ValuePlace::Double(slot) => u64::blend(&mut frame.r64[slot as usize], row, mask),
+        ValuePlace::Predicate(slot) => {
             let value = (0..32).fold(0, |all, lane| all | ((row[lane] & 1) as u32) << lane);
             let old = &mut frame.p[slot as usize];
             *old = (*old & !mask) | (value & mask);
         }
-        Place::Bytes(..) | Place::Constant(_) => {}
+        ValuePlace::Bytes(..) | ValuePlace::Constant(_) => {}
     }
 }
 
 impl Machine<'_> {
     /// The value of an argument of a call at this activation.
-    pub(crate) fn argument(&self, place: Place, mask: u32) -> [u64; 32] {
-        let Place::Bytes(offset, size) = place else { return get(&self.frame, place) };
+    pub(crate) fn argument(&self, place: ValuePlace, mask: u32) -> [u64; 32] {
+        let ValuePlace::Bytes(offset, size) = place else { return get(&self.frame, place) };
         let base = self.warp.activations[self.activation as usize].base + offset;
         let mut row = [0u64; 32];
         for lane in lanes(mask) {
@@ -242,8 +242,8 @@ impl Machine<'_> {
     }
 
     /// Sets the result of a call at this activation.
-    pub(crate) fn set_result(&mut self, place: Place, row: &[u64; 32], mask: u32) {
-        let Place::Bytes(offset, size) = place else { return put(&mut self.frame, place, row, mask) };
+    pub(crate) fn set_result(&mut self, place: ValuePlace, row: &[u64; 32], mask: u32) {
+        let ValuePlace::Bytes(offset, size) = place else { return put(&mut self.frame, place, row, mask) };
         let base = self.warp.activations[self.activation as usize].base + offset;
         for lane in lanes(mask) {
             for index in 0..size.min(8) {

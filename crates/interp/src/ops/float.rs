@@ -8,31 +8,31 @@ use warploom_numerics::{approx, double, float};
 use crate::isa::LaneOp;
 use crate::lane::{Lane, lane_ops};
 use crate::machine::{Flow, Machine};
-use crate::ops::modes::functions;
+use crate::ops::modes::{Flags, functions};
 use crate::program::Inst;
 
 functions! {
-    Add32(a: f32, b: f32; how) -> f32 { float::add(a, b, how.rounding, how.ftz, how.sat) }
-    Sub32(a: f32, b: f32; how) -> f32 { float::sub(a, b, how.rounding, how.ftz, how.sat) }
-    Mul32(a: f32, b: f32; how) -> f32 { float::mul(a, b, how.rounding, how.ftz, how.sat) }
-    Fma32(a: f32, b: f32, c: f32; how) -> f32 { float::fma(a, b, c, how.rounding, how.ftz, how.sat) }
-    Div32(a: f32, b: f32; how) -> f32 { float::div(a, b, how.rounding, how.ftz) }
-    Rcp32(a: f32; how) -> f32 { float::rcp(a, how.rounding, how.ftz) }
-    Sqrt32(a: f32; how) -> f32 { float::sqrt(a, how.rounding, how.ftz) }
-    Abs32(a: f32; how) -> f32 { float::abs(a, how.ftz) }
-    Neg32(a: f32; how) -> f32 { float::neg(a, how.ftz) }
+    Add32(a: f32, b: f32; how) -> f32 { float::add(a, b, how.rounding, how.ftz(), how.sat()) }
+    Sub32(a: f32, b: f32; how) -> f32 { float::sub(a, b, how.rounding, how.ftz(), how.sat()) }
+    Mul32(a: f32, b: f32; how) -> f32 { float::mul(a, b, how.rounding, how.ftz(), how.sat()) }
+    Fma32(a: f32, b: f32, c: f32; how) -> f32 { float::fma(a, b, c, how.rounding, how.ftz(), how.sat()) }
+    Div32(a: f32, b: f32; how) -> f32 { float::div(a, b, how.rounding, how.ftz()) }
+    Rcp32(a: f32; how) -> f32 { float::rcp(a, how.rounding, how.ftz()) }
+    Sqrt32(a: f32; how) -> f32 { float::sqrt(a, how.rounding, how.ftz()) }
+    Abs32(a: f32; how) -> f32 { float::abs(a, how.ftz()) }
+    Neg32(a: f32; how) -> f32 { float::neg(a, how.ftz()) }
     Extremum32(a: f32, b: f32; how) -> f32 { float::extremum(a, b, how.extremum()) }
     ExtremumOf3(a: f32, b: f32, c: f32; how) -> f32 { float::extremum_of_3(a, b, c, how.extremum()) }
 
-    DivApprox(a: f32, b: f32; how) -> f32 { approx::div(a, b, how.ftz) }
-    DivFull(a: f32, b: f32; how) -> f32 { approx::div_full(a, b, how.ftz) }
-    RcpApprox(a: f32; how) -> f32 { approx::rcp(a, how.ftz) }
-    SqrtApprox(a: f32; how) -> f32 { approx::sqrt(a, how.ftz) }
-    RsqrtApprox(a: f32; how) -> f32 { approx::rsqrt(a, how.ftz) }
-    Sin(a: f32; how) -> f32 { approx::sin(a, how.ftz) }
-    Cos(a: f32; how) -> f32 { approx::cos(a, how.ftz) }
-    Lg2(a: f32; how) -> f32 { approx::lg2(a, how.ftz) }
-    Ex2(a: f32; how) -> f32 { approx::ex2(a, how.ftz) }
+    DivApprox(a: f32, b: f32; how) -> f32 { approx::div(a, b, how.ftz()) }
+    DivFull(a: f32, b: f32; how) -> f32 { approx::div_full(a, b, how.ftz()) }
+    RcpApprox(a: f32; how) -> f32 { approx::rcp(a, how.ftz()) }
+    SqrtApprox(a: f32; how) -> f32 { approx::sqrt(a, how.ftz()) }
+    RsqrtApprox(a: f32; how) -> f32 { approx::rsqrt(a, how.ftz()) }
+    Sin(a: f32; how) -> f32 { approx::sin(a, how.ftz()) }
+    Cos(a: f32; how) -> f32 { approx::cos(a, how.ftz()) }
+    Lg2(a: f32; how) -> f32 { approx::lg2(a, how.ftz()) }
+    Ex2(a: f32; how) -> f32 { approx::ex2(a, how.ftz()) }
     Tanh(a: f32; how) -> f32 { approx::tanh(a) }
 
     Add64(a: f64, b: f64; how) -> f64 { double::add(a, b, how.rounding) }
@@ -44,21 +44,21 @@ functions! {
     Sqrt64(a: f64; how) -> f64 { double::sqrt(a, how.rounding) }
     Abs64(a: f64; how) -> f64 { double::abs(a) }
     Neg64(a: f64; how) -> f64 { double::neg(a) }
-    Extremum64(a: f64, b: f64; how) -> f64 { double::extremum(a, b, how.max) }
+    Extremum64(a: f64, b: f64; how) -> f64 { double::extremum(a, b, how.has(Flags::MAX)) }
     RcpApprox64(a: f64; how) -> f64 { approx::rcp_ftz_f64(a) }
-    RsqrtApprox64(a: f64; how) -> f64 { if how.ftz { approx::rsqrt_ftz_f64(a) } else { approx::rsqrt_f64(a) } }
+    RsqrtApprox64(a: f64; how) -> f64 { if how.ftz() { approx::rsqrt_ftz_f64(a) } else { approx::rsqrt_f64(a) } }
 
     AddPair(a: u64, b: u64; how) -> u64 {
-        pair([a, b, 0], |[a, b, _]| float::add(a, b, how.rounding, how.ftz, how.sat))
+        pair([a, b, 0], |[a, b, _]| float::add(a, b, how.rounding, how.ftz(), how.sat()))
     }
     SubPair(a: u64, b: u64; how) -> u64 {
-        pair([a, b, 0], |[a, b, _]| float::sub(a, b, how.rounding, how.ftz, how.sat))
+        pair([a, b, 0], |[a, b, _]| float::sub(a, b, how.rounding, how.ftz(), how.sat()))
     }
     MulPair(a: u64, b: u64; how) -> u64 {
-        pair([a, b, 0], |[a, b, _]| float::mul(a, b, how.rounding, how.ftz, how.sat))
+        pair([a, b, 0], |[a, b, _]| float::mul(a, b, how.rounding, how.ftz(), how.sat()))
     }
     FmaPair(a: u64, b: u64, c: u64; how) -> u64 {
-        pair([a, b, c], |[a, b, c]| float::fma(a, b, c, how.rounding, how.ftz, how.sat))
+        pair([a, b, c], |[a, b, c]| float::fma(a, b, c, how.rounding, how.ftz(), how.sat()))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Loads and stores of global memory in the shapes that matter for speed (PTX ISA 9.7.9.8 to 9.7.9.12): one element or a vector of
-//! the registers' width, or one narrow element, at a 64-bit register plus a constant.
+//! the registers' width, at a 64-bit register plus a constant.
 
 use std::marker::PhantomData;
 
@@ -26,6 +26,7 @@ macro_rules! places {
         }
     };
 }
+pub(super) use places;
 
 /// A load of one element whose width is the register's, from global memory (`GENERIC` false) or through a generic address: base
 /// register `a`, offset `imm`, access `b`.
@@ -90,85 +91,8 @@ impl<T: Word + Scalar, const GENERIC: bool> LaneOp for StoreGlobal<T, GENERIC> {
     }
 }
 
-/// A value of a type narrower than the 32-bit register that it is loaded into or stored from.
-pub(crate) trait Narrow: Scalar {
-    /// In a register.
-    fn widen(self) -> u32;
-    /// Back from one.
-    fn narrow(word: u32) -> Self;
-}
-
-impl Narrow for u8 {
-    #[inline(always)]
-    fn widen(self) -> u32 {
-        u32::from(self)
-    }
-
-    #[inline(always)]
-    fn narrow(word: u32) -> Self {
-        word as u8
-    }
-}
-
-impl Narrow for u16 {
-    #[inline(always)]
-    fn widen(self) -> u32 {
-        u32::from(self)
-    }
-
-    #[inline(always)]
-    fn narrow(word: u32) -> Self {
-        word as u16
-    }
-}
-
-/// A load of an unsigned or untyped 8 or 16-bit element into a 32-bit row; operands as in [`LoadGlobal`].
-pub(crate) struct LoadNarrow<T, const GENERIC: bool>(PhantomData<T>);
-
-impl<T: Narrow, const GENERIC: bool> LaneOp for LoadNarrow<T, GENERIC> {
-    #[inline(always)]
-    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64);
-        let mut out = [T::default(); 32];
-        match machine.view.gather(places!(machine, inst, mask, spread, Gather::OneByOne), &mut out) {
-            Ok(()) => {
-                let mut wide = [0; 32];
-                for lane in 0..32 {
-                    wide[lane] = out[lane].widen();
-                }
-                machine.put(inst.d, mask, &wide);
-                Flow::Next
-            }
-            Err(_) if GENERIC => load_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, *fault),
-        }
-    }
-}
-
-/// The store that goes with [`LoadNarrow`].
-pub(crate) struct StoreNarrow<T, const GENERIC: bool>(PhantomData<T>);
-
-impl<T: Narrow, const GENERIC: bool> LaneOp for StoreNarrow<T, GENERIC> {
-    #[inline(always)]
-    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-        let spread = machine.spread::<u64>(inst, mask, size_of::<T>() as u64);
-        let mut values = [T::default(); 32];
-        for (value, &word) in values.iter_mut().zip(&machine.frame.r32[inst.d as usize]) {
-            *value = T::narrow(word);
-        }
-        match machine.view.scatter(places!(machine, inst, mask, spread, Gather::OneByOne), &values) {
-            Ok(()) => {
-                machine.stores += 1;
-                Flow::Next
-            }
-            Err(_) if GENERIC => store_access(machine, inst.b, mask),
-            Err(fault) => refused(machine, *fault),
-        }
-    }
-}
-
 #[cold]
-fn refused(machine: &mut Machine<'_>, fault: AccessFault) -> Flow {
+pub(super) fn refused(machine: &mut Machine<'_>, fault: AccessFault) -> Flow {
     machine.fail(1 << (fault.lane & 31), FaultKind::Access(fault))
 }
 

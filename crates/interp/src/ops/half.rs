@@ -17,10 +17,10 @@ macro_rules! halves {
                 Mul(a: u16, b: u16; how) -> u16 { half::mul::<$format>(a, b, how.half()) }
                 Fma(a: u16, b: u16, c: u16; how) -> u16 { half::fma::<$format>(a, b, c, how.half()) }
                 FmaOob(a: u16, b: u16, c: u16; how) -> u16 { half::fma_oob::<$format>(a, b, c, how.half()) }
-                Abs(a: u16; how) -> u16 { half::abs::<$format>(a, how.ftz) }
-                Neg(a: u16; how) -> u16 { half::neg::<$format>(a, how.ftz) }
+                Abs(a: u16; how) -> u16 { half::abs::<$format>(a, how.ftz()) }
+                Neg(a: u16; how) -> u16 { half::neg::<$format>(a, how.ftz()) }
                 Extremum(a: u16, b: u16; how) -> u16 { half::extremum::<$format>(a, b, how.extremum()) }
-                Ex2(a: u16; how) -> u16 { half::ex2::<$format>(a, how.ftz) }
+                Ex2(a: u16; how) -> u16 { half::ex2::<$format>(a, how.ftz()) }
                 Tanh(a: u16; how) -> u16 { half::tanh::<$format>(a) }
             }
         }
@@ -39,12 +39,12 @@ macro_rules! halves {
                 FmaOob(a: u32, b: u32, c: u32; how) -> u32 {
                     half::pair3(a, b, c, |a, b, c| half::fma_oob::<$format>(a, b, c, how.half()))
                 }
-                Abs(a: u32; how) -> u32 { half::pair1(a, |a| half::abs::<$format>(a, how.ftz)) }
-                Neg(a: u32; how) -> u32 { half::pair1(a, |a| half::neg::<$format>(a, how.ftz)) }
+                Abs(a: u32; how) -> u32 { half::pair1(a, |a| half::abs::<$format>(a, how.ftz())) }
+                Neg(a: u32; how) -> u32 { half::pair1(a, |a| half::neg::<$format>(a, how.ftz())) }
                 Extremum(a: u32, b: u32; how) -> u32 {
                     half::pair2(a, b, |a, b| half::extremum::<$format>(a, b, how.extremum()))
                 }
-                Ex2(a: u32; how) -> u32 { half::pair1(a, |a| half::ex2::<$format>(a, how.ftz)) }
+                Ex2(a: u32; how) -> u32 { half::pair1(a, |a| half::ex2::<$format>(a, how.ftz())) }
                 Tanh(a: u32; how) -> u32 { half::pair1(a, |a| half::tanh::<$format>(a)) }
             }
         }

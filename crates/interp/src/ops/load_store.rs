@@ -1,12 +1,12 @@
 //! Loads, stores and prefetches (PTX ISA 9.7.9.8 to 9.7.9.18): parameters, local memory, and any access whatever.
 //!
-//! The common shapes of global and shared accesses have files of their own (`global`, `shared`); everything else goes lane by lane
+//! The common shapes of global and shared accesses have files of their own (`global`, `shared`, `narrow`); everything else goes lane by lane
 //! through [`load_any`] and [`store_any`], which mean the same.
 
 use warploom_exec::address::{Space, classify};
 use warploom_exec::fault::{AccessFault, AccessKind, FaultKind, Refusal};
 
-use crate::frame::Word;
+use crate::frame::{Row64, Word};
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::{Extend, Slot, StateSpace};
 use crate::program::Inst;
@@ -128,16 +128,31 @@ pub(crate) fn load_strong(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> 
     let flow = load_access(machine, inst.imm, mask);
     std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
     if flow == Flow::Next {
-        let mut found = [0; 32];
-        for lane in lanes(mask) {
-            for &slot in &access.slots {
-                let value = machine.lane(slot, lane);
-                found[lane] = mix(mix(found[lane], value as u64), (value >> 64) as u64);
-            }
-        }
-        machine.note_look(Look::Load(inst.imm), mask, &addresses, &found);
+        note_loaded(machine, inst.imm, mask, &addresses);
     }
     flow
+}
+
+/// Behind a strong load of shared memory, access `imm`, that did not write the row of its addresses. Only the host thread that runs the CTA reaches that memory:
+/// such a load is any load, but that it may be what a waiting thread polls with.
+pub(crate) fn loaded_strong(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let access = &machine.function.accesses[inst.imm as usize];
+    let addresses = machine.addresses(access.base, access.offset);
+    note_loaded(machine, inst.imm, mask, &addresses);
+    Flow::Next
+}
+
+/// Notes what a load has found, by which waiting is told from work.
+fn note_loaded(machine: &mut Machine<'_>, index: u32, mask: u32, addresses: &Row64) {
+    let access = &machine.function.accesses[index as usize];
+    let mut found = [0; 32];
+    for lane in lanes(mask) {
+        for &slot in &access.slots {
+            let value = machine.lane(slot, lane);
+            found[lane] = mix(mix(found[lane], value as u64), (value >> 64) as u64);
+        }
+    }
+    machine.note_look(Look::Load(index), mask, addresses, &found);
 }
 
 /// A volatile, relaxed or releasing store.

@@ -16,6 +16,7 @@ pub(crate) mod load_store;
 pub(crate) mod logic;
 pub(crate) mod modes;
 pub(crate) mod moves;
+pub(crate) mod narrow;
 pub(crate) mod shared;
 pub(crate) mod special;
 pub(crate) mod spreads;

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use bitflags::bitflags;
 use warploom_numerics::Rounding;
 use warploom_numerics::convert::Narrowing;
 use warploom_numerics::float::Extremum;
@@ -11,44 +12,42 @@ use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine};
 use crate::program::Inst;
 
-/// The modifiers of a floating-point operation or a conversion; what an instruction does not have is false.
+bitflags! {
+    /// The modifiers that an instruction has or has not.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Flags: u8 {
+        const FTZ = 1;
+        const SAT = 1 << 1;
+        const RELU = 1 << 2;
+        const SATFINITE = 1 << 3;
+        const MAX = 1 << 4;
+        const NAN = 1 << 5;
+        const ABS = 1 << 6;
+        const XORSIGN = 1 << 7;
+    }
+}
+
+impl Flags {
+    /// It, or nothing.
+    pub(crate) const fn when(self, present: bool) -> Flags {
+        if present { self } else { Flags::empty() }
+    }
+}
+
+/// The modifiers of a floating-point operation or a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct How {
     pub(crate) rounding: Rounding,
-    pub(crate) ftz: bool,
-    pub(crate) sat: bool,
-    pub(crate) relu: bool,
-    pub(crate) satfinite: bool,
-    pub(crate) max: bool,
-    pub(crate) nan: bool,
-    pub(crate) abs: bool,
-    pub(crate) xorsign: bool,
+    pub(crate) flags: Flags,
 }
 
 impl How {
     /// No modifier, rounding to nearest.
-    pub(crate) const PLAIN: How = How {
-        rounding: Rounding::Nearest,
-        ftz: false,
-        sat: false,
-        relu: false,
-        satfinite: false,
-        max: false,
-        nan: false,
-        abs: false,
-        xorsign: false,
-    };
+    pub(crate) const PLAIN: How = How { rounding: Rounding::Nearest, flags: Flags::empty() };
 
     /// The modifiers as the constant of an instruction.
     pub(crate) const fn pack(self) -> u32 {
-        let flags = [self.ftz, self.sat, self.relu, self.satfinite, self.max, self.nan, self.abs, self.xorsign];
-        let mut word = self.rounding as u32;
-        let mut index = 0;
-        while index < flags.len() {
-            word |= (flags[index] as u32) << (8 + index);
-            index += 1;
-        }
-        word
+        self.rounding as u32 | (self.flags.bits() as u32) << 8
     }
 
     /// The inverse of [`How::pack`].
@@ -61,32 +60,48 @@ impl How {
             3 => Rounding::Up,
             _ => Rounding::Away,
         };
-        How {
-            rounding,
-            ftz: word >> 8 & 1 != 0,
-            sat: word >> 9 & 1 != 0,
-            relu: word >> 10 & 1 != 0,
-            satfinite: word >> 11 & 1 != 0,
-            max: word >> 12 & 1 != 0,
-            nan: word >> 13 & 1 != 0,
-            abs: word >> 14 & 1 != 0,
-            xorsign: word >> 15 & 1 != 0,
-        }
+        How { rounding, flags: Flags::from_bits_retain((word >> 8) as u8) }
+    }
+
+    #[inline(always)]
+    pub(crate) const fn has(self, flag: Flags) -> bool {
+        self.flags.bits() & flag.bits() != 0
+    }
+
+    #[inline(always)]
+    pub(crate) const fn ftz(self) -> bool {
+        self.has(Flags::FTZ)
+    }
+
+    #[inline(always)]
+    pub(crate) const fn sat(self) -> bool {
+        self.has(Flags::SAT)
     }
 
     #[inline(always)]
     pub(crate) fn half(self) -> Modifiers {
-        Modifiers { ftz: self.ftz, sat: self.sat, relu: self.relu }
+        Modifiers { ftz: self.ftz(), sat: self.sat(), relu: self.has(Flags::RELU) }
     }
 
     #[inline(always)]
     pub(crate) fn extremum(self) -> Extremum {
-        Extremum { max: self.max, ftz: self.ftz, nan: self.nan, abs: self.abs, xorsign: self.xorsign }
+        Extremum {
+            max: self.has(Flags::MAX),
+            ftz: self.ftz(),
+            nan: self.has(Flags::NAN),
+            abs: self.has(Flags::ABS),
+            xorsign: self.has(Flags::XORSIGN),
+        }
     }
 
     #[inline(always)]
     pub(crate) fn narrowing(self) -> Narrowing {
-        Narrowing { rounding: self.rounding, satfinite: self.satfinite, relu: self.relu, sat: self.sat }
+        Narrowing {
+            rounding: self.rounding,
+            satfinite: self.has(Flags::SATFINITE),
+            relu: self.has(Flags::RELU),
+            sat: self.sat(),
+        }
     }
 }
 
@@ -111,24 +126,24 @@ pub(crate) fn open<F: Function>(machine: &mut Machine<'_>, inst: &Inst, mask: u3
     F::run(machine, inst, mask, How::unpack(inst.imm))
 }
 
-/// Defines functions by what they do in one lane: `Name(a: TYPE, ...; how) -> TYPE { expression }`.
+/// Defines functions by what they do in one lane: `Name(a: TYPE, ...; how) -> TYPE { expression }`, or `Name[T: BOUND](...)` for a family of them.
 macro_rules! functions {
-    ($($(#[$doc:meta])* $name:ident $arguments:tt -> $ret:ty $body:block)*) => {
-        $($crate::ops::modes::functions!(@one [$(#[$doc])*] $name $arguments $ret, $body);)*
+    ($($(#[$doc:meta])* $name:ident $([$($family:tt)*])? ($($arguments:tt)*) -> $ret:ty $body:block)*) => {
+        $($crate::ops::modes::functions!(@one [$(#[$doc])*] $name [$($($family)*)?] ($($arguments)*) $ret, $body);)*
     };
-    (@one [$($doc:tt)*] $name:ident ($a:ident: $ta:ty; $how:ident) $ret:ty, $body:block) => {
-        $crate::ops::modes::functions!(@impl [$($doc)*] $name $how map1 ($a: $ta) $ret, $body);
+    (@one $doc:tt $name:ident $family:tt ($a:ident: $ta:ty; $how:ident) $ret:ty, $body:block) => {
+        $crate::ops::modes::functions!(@impl $doc $name $family $how map1 ($a: $ta) $ret, $body);
     };
-    (@one [$($doc:tt)*] $name:ident ($a:ident: $ta:ty, $b:ident: $tb:ty; $how:ident) $ret:ty, $body:block) => {
-        $crate::ops::modes::functions!(@impl [$($doc)*] $name $how map2 ($a: $ta, $b: $tb) $ret, $body);
+    (@one $doc:tt $name:ident $family:tt ($a:ident: $ta:ty, $b:ident: $tb:ty; $how:ident) $ret:ty, $body:block) => {
+        $crate::ops::modes::functions!(@impl $doc $name $family $how map2 ($a: $ta, $b: $tb) $ret, $body);
     };
-    (@one [$($doc:tt)*] $name:ident ($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty; $how:ident) $ret:ty, $body:block) => {
-        $crate::ops::modes::functions!(@impl [$($doc)*] $name $how map3 ($a: $ta, $b: $tb, $c: $tc) $ret, $body);
+    (@one $doc:tt $name:ident $family:tt ($a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty; $how:ident) $ret:ty, $body:block) => {
+        $crate::ops::modes::functions!(@impl $doc $name $family $how map3 ($a: $ta, $b: $tb, $c: $tc) $ret, $body);
     };
-    (@impl [$($doc:tt)*] $name:ident $how:ident $map:ident ($($x:ident: $t:ty),*) $ret:ty, $body:block) => {
+    (@impl [$($doc:tt)*] $name:ident [$($of:ident: $bound:path)?] $how:ident $map:ident ($($x:ident: $t:ty),*) $ret:ty, $body:block) => {
         $($doc)*
-        pub(crate) struct $name;
-        impl $crate::ops::modes::Function for $name {
+        pub(crate) struct $name $(<$of>(std::marker::PhantomData<$of>))?;
+        impl $(<$of: $bound>)? $crate::ops::modes::Function for $name $(<$of>)? {
             #[inline(always)]
             fn run(
                 machine: &mut $crate::machine::Machine<'_>,

@@ -15,25 +15,25 @@ use crate::ops::load_store::{load_access, store_access};
 use crate::program::{Function, Inst};
 
 /// Lanes of half a warp.
-const HALF: usize = 16;
+pub(super) const HALF: usize = 16;
 
 /// The range of `len` bytes at `address`, if it lies in shared memory and is aligned to `size`.
 #[inline(always)]
-fn range(shared: &[u8], address: u64, len: usize, size: usize) -> Option<&[u8]> {
+pub(super) fn range(shared: &[u8], address: u64, len: usize, size: usize) -> Option<&[u8]> {
     let start = address as usize;
     if start.is_multiple_of(size) { shared.get(start..start.checked_add(len)?) } else { None }
 }
 
 /// [`range`], to write.
 #[inline(always)]
-fn range_mut(shared: &mut [u8], address: u64, len: usize, size: usize) -> Option<&mut [u8]> {
+pub(super) fn range_mut(shared: &mut [u8], address: u64, len: usize, size: usize) -> Option<&mut [u8]> {
     let start = address as usize;
     if start.is_multiple_of(size) { shared.get_mut(start..start.checked_add(len)?) } else { None }
 }
 
 /// The addresses of an access at `offset` from `bases`.
 #[inline(always)]
-fn places<B: Word>(bases: &[B; 32], offset: u32) -> [u64; 32] {
+pub(super) fn places<B: Word>(bases: &[B; 32], offset: u32) -> [u64; 32] {
     let mut places = [0; 32];
     for lane in 0..32 {
         places[lane] = bases[lane].address(offset);
