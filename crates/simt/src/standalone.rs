@@ -5,10 +5,12 @@
 //! are never active together share it. An indirect call becomes a chain of tests for the functions that it can mean, behind which the
 //! call itself is left: whoever comes there holds no address of them. Calls of what the system provides are left too.
 
+use std::collections::BTreeSet;
+
 use warploom_ptx::ir::{
     Address, AddressTarget, Base, Block, BlockId, Body, CallArg, CallTarget, Compare, FunctionId, FunctionKind, Inst,
     LocId, Module, Op, Operand, Param, Predicate, Prototype, Reg, RegDecl, RelocationTarget, ScalarType, Scope,
-    Semantics, Space, Storage, Terminator, TerminatorKind, arrange,
+    Semantics, Space, Storage, Symbol, Terminator, TerminatorKind, arrange,
 };
 
 /// Instructions of a kernel with all copies, beyond which calls are not replaced.
@@ -129,18 +131,12 @@ impl<'m> Inliner<'m> {
         self.body.globals = globals;
         self.body.unsupported = bodies.flat_map(|body| body.unsupported.iter().cloned()).collect();
         self.arrange();
-        let calls = self.body.insts.iter().filter_map(|inst| match &inst.op {
-            Op::Call { target, .. } => Some(&**target),
-            _ => None,
+        let named = self.body.insts.iter().flat_map(Inst::symbols).filter_map(|symbol| match symbol {
+            Symbol::Function(id) => Some(id),
+            Symbol::Global(_) | Symbol::Prototype(_) => None,
         });
-        let mut callees: Vec<FunctionId> = calls
-            .filter_map(|target| match target {
-                CallTarget::Direct(id) => Some(*id),
-                CallTarget::Indirect { .. } => None,
-            })
-            .collect();
-        callees.dedup();
-        self.body.callees = callees;
+        let callees: BTreeSet<FunctionId> = named.collect();
+        self.body.callees = callees.into_iter().collect();
         Ok(self.body)
     }
 
