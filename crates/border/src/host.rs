@@ -2,9 +2,9 @@
 use std::ffi::c_void;
 use std::io;
 use std::marker::PhantomData;
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 
-use crate::{Border, FromC, Refusal};
+use crate::{Border, FromC, GivenDescriptor, Refusal};
 
 /// An address that goes out, or is handed back later. It is only a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -51,17 +51,9 @@ impl<B: Border> HostPtr<B> {
 
     /// A copy of the file descriptor that a program has passed as a pointer.
     pub fn descriptor(self, name: &'static str) -> Result<OwnedFd, B::Error> {
-        let copy = i32::try_from(self.address).ok().map(|number| {
-            // SAFETY: asks the kernel for a copy of a descriptor, which it refuses for a number that is none.
-            unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0) }
-        });
-        match copy {
-            // SAFETY: the copy is new and owned by nobody else.
-            Some(copy @ 0..) => Ok(unsafe { OwnedFd::from_raw_fd(copy) }),
-            Some(_) if io::Error::last_os_error().raw_os_error() != Some(libc::EBADF) => {
-                Err(B::refuse(Refusal::Host(name, io::Error::last_os_error())))
-            }
-            _ => Err(B::refuse(Refusal::NoDescriptor(name, self.address))),
+        match i32::try_from(self.address) {
+            Ok(number) => GivenDescriptor::<B>::new(number).copy(name),
+            Err(_) => Err(B::refuse(Refusal::NoDescriptor(name, self.address))),
         }
     }
 

@@ -3,12 +3,14 @@
 //! Nothing here knows a CUDA function, or what a library answers: a library says that with its [`Border`].
 
 mod arguments;
+mod descriptor;
 mod host;
 mod refusal;
 mod report;
 mod text;
 
 pub use arguments::{FromC, In, InArray, InOut, Kept, Out, OutArray, Place, arg};
+pub use descriptor::GivenDescriptor;
 pub use host::{HostAddress, HostPtr, inherited};
 pub use refusal::{Border, Refusal};
 pub use report::{LogSettings, internal_error, say};

@@ -23,6 +23,7 @@ use crate::handle::Handle;
 /// One device. All devices of a process run on the same cores and the same memory, but each fails alone.
 pub struct Device {
     ordinal: u32,
+    number: u32,
     name: CString,
     uuid: [u8; 16],
     attributes: Box<[Option<i32>]>,
@@ -51,6 +52,7 @@ impl Device {
         let host = host::Host::get();
         Device {
             ordinal,
+            number,
             name: CString::new(format!("warploom ({})", host.model)).unwrap_or_default(),
             uuid: uuid(number),
             attributes: attributes::of(number, options, host, total_memory),
@@ -65,6 +67,11 @@ impl Device {
     /// Its number, from 0.
     pub fn ordinal(&self) -> u32 {
         self.ordinal
+    }
+
+    /// Its number among the devices of the machine: the same in every process.
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// `warploom (CPU model)`.

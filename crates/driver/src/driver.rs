@@ -1,8 +1,9 @@
 //! The driver as a whole: what is one a process.
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use warploom_exec::interprocess::{Board, Opened};
 use warploom_exec::memory::{Memory, Options};
 use warploom_exec::output::{Buffered, CStdout, DeviceOutput};
 use warploom_exec::pool::{Pool, PoolOptions};
@@ -17,9 +18,11 @@ use crate::graph::{Captures, Conditions, Graph, GraphExec, GraphMemory, NodeRef,
 use crate::handle::{HandleTable, Kind};
 use crate::library::{Kernel, Library};
 use crate::linker::Linker;
-use crate::memory::{AllHints, Frees, Mappings, PhysicalMemory, Pools, RegisteredPages};
+use crate::memory::{
+    AllHints, BetweenProcesses, Frees, ImportedMemory, Mappings, PhysicalMemory, Pools, RegisteredPages,
+};
 use crate::module::{Function, Module, VariableNames};
-use crate::stream::CreatedStream;
+use crate::stream::{CreatedStream, ImportedSemaphore};
 use crate::texture::ObjectTables;
 use crate::{DriverError, DriverResult, ErrorCode};
 
@@ -73,6 +76,8 @@ pub struct Driver {
     pub(crate) physical: HandleTable<PhysicalMemory>,
     pub(crate) mappings: Mappings,
     pub(crate) listeners: HandleTable<Listener>,
+    pub(crate) imported: HandleTable<ImportedMemory>,
+    pub(crate) semaphores: HandleTable<ImportedSemaphore>,
     pub(crate) pools: Arc<Pools>,
     pub(crate) frees: Arc<Frees>,
     pub(crate) variable_names: Arc<VariableNames>,
@@ -83,6 +88,9 @@ pub struct Driver {
     pub(crate) graph_memory: Arc<GraphMemory>,
     pub(crate) conditions: Conditions,
     pub(crate) captures: Captures,
+    board: OnceLock<Arc<Board>>,
+    pub(crate) opened_events: Opened,
+    pub(crate) between_processes: BetweenProcesses,
     next_id: AtomicU64,
 }
 
@@ -137,6 +145,8 @@ impl Driver {
             physical: HandleTable::new(Kind::PhysicalMemory),
             mappings: Mappings::default(),
             listeners: HandleTable::new(Kind::Listener),
+            imported: HandleTable::new(Kind::ExternalMemory),
+            semaphores: HandleTable::new(Kind::ExternalSemaphore),
             pools: Arc::new(Pools::new()),
             frees: Arc::new(Frees::default()),
             variable_names,
@@ -147,6 +157,9 @@ impl Driver {
             graph_memory: Arc::default(),
             conditions: Conditions::default(),
             captures: Captures::default(),
+            board: OnceLock::new(),
+            opened_events: Opened::default(),
+            between_processes: BetweenProcesses::default(),
             next_id: AtomicU64::new(1),
         })
     }
@@ -230,6 +243,21 @@ impl Driver {
     /// The device that a context is on.
     pub(crate) fn device_of(&self, context: &Context) -> DriverResult<&Device> {
         self.device(i32::try_from(context.ordinal()).unwrap_or(-1))
+    }
+
+    /// What this process offers to others, if it ever did.
+    pub(crate) fn existing_board(&self) -> Option<&Arc<Board>> {
+        self.board.get()
+    }
+
+    /// What this process offers to others.
+    pub(crate) fn board(&self) -> DriverResult<&Arc<Board>> {
+        if let Some(board) = self.existing_board() {
+            return Ok(board);
+        }
+        let board = Board::new().map_err(|error| crate::event::not_offered(&error))?;
+        // Another thread may have been faster: its board counts.
+        Ok(self.board.get_or_init(|| board))
     }
 
     /// A number that nothing else in this process has.

@@ -1,8 +1,10 @@
 //! Events: places in streams, with the time at which they were reached.
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
-use warploom_exec::stream::Marker;
+use warploom_exec::interprocess::{Name, SharedEvent};
+use warploom_exec::stream::{Marker, Stream, Weight};
 
 use crate::context::Context;
 use crate::driver::Driver;
@@ -25,6 +27,17 @@ pub struct Event {
     flags: u32,
     context: Arc<Context>,
     record: Mutex<Record>,
+    /// For events of several processes.
+    shared: Option<Shared>,
+}
+
+/// What an event has with other processes.
+struct Shared {
+    event: Arc<SharedEvent>,
+    /// The number of the record that [`Event::record`] is of.
+    recorded: AtomicU32,
+    /// Another process has created it.
+    is_opened: bool,
 }
 
 /// Where an event was recorded last.
@@ -44,21 +57,41 @@ impl Event {
     }
 
     /// Whether it was created for several processes.
-    pub(crate) fn is_interprocess(&self) -> bool {
-        self.flags & event_flags::INTERPROCESS != 0
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.is_some()
     }
 
-    /// Where it was recorded last, outside captures.
+    /// Where it was recorded last, outside captures, by whatever process.
     pub(crate) fn marker(&self) -> Option<Marker> {
         match &*self.record.lock() {
-            Record::Marked(marker) => Some(marker.clone()),
-            Record::Never | Record::Captured(_) => None,
+            Record::Captured(_) => None,
+            record => self.marker_of(record),
         }
     }
 
-    /// Records it at a place in a stream.
-    pub(crate) fn set_marker(&self, marker: Marker) {
-        *self.record.lock() = Record::Marked(marker);
+    fn marker_of(&self, record: &Record) -> Option<Marker> {
+        match (record, &self.shared) {
+            (Record::Marked(marker), Some(shared))
+                if shared.event.last() == shared.recorded.load(Ordering::Relaxed) =>
+            {
+                Some(marker.clone())
+            }
+            (_, Some(shared)) => Marker::of_shared(&shared.event),
+            (Record::Marked(marker), None) => Some(marker.clone()),
+            (Record::Never | Record::Captured(_), None) => None,
+        }
+    }
+
+    /// Records it at the present end of a stream.
+    pub(crate) fn record_in(&self, stream: &Stream) {
+        let mut record = self.record.lock();
+        *record = Record::Marked(stream.record());
+        if let Some(shared) = &self.shared {
+            let (number, pending) = shared.event.record();
+            shared.recorded.store(number, Ordering::Relaxed);
+            // Dropped after a fault too.
+            stream.run(Weight::Light, move || drop(pending));
+        }
     }
 
     /// Where it was recorded last.
@@ -69,9 +102,8 @@ impl Event {
     /// As [`Event::marker`], for calls that ask for the work before the event.
     fn asked(&self) -> DriverResult<Option<Marker>> {
         match &*self.record.lock() {
-            Record::Never => Ok(None),
-            Record::Marked(marker) => Ok(Some(marker.clone())),
             Record::Captured(place) => Err(place.refuse()),
+            record => Ok(self.marker_of(record)),
         }
     }
 
@@ -94,8 +126,50 @@ impl Driver {
         if flags & event_flags::INTERPROCESS != 0 && flags & event_flags::DISABLE_TIMING == 0 {
             return Err(DriverError::invalid_value("an event for several processes must disable timing"));
         }
+        let shared = match flags & event_flags::INTERPROCESS {
+            0 => None,
+            _ => Some((SharedEvent::new(self.board()?).map_err(|error| not_offered(&error))?, false)),
+        };
+        self.enter_event(context, flags, shared)
+    }
+
+    fn enter_event(
+        &self,
+        context: Arc<Context>,
+        flags: u32,
+        shared: Option<(Arc<SharedEvent>, bool)>,
+    ) -> DriverResult<Handle> {
+        let shared = shared.map(|(event, is_opened)| Shared { event, recorded: AtomicU32::new(0), is_opened });
         let record = Mutex::new(Record::Never);
-        Ok(self.events.insert(|handle| Event { handle, flags, context, record })?.handle)
+        Ok(self.events.insert(|handle| Event { handle, flags, context, record, shared })?.handle)
+    }
+
+    /// A name of an event for other processes (`cuIpcGetEventHandle`).
+    ///
+    /// # Errors
+    /// `InvalidHandle` for stale and foreign handles, events that were not created for that, and those of other processes; the sticky error.
+    pub fn name_event(&self, event: Handle) -> DriverResult<Name> {
+        match &self.event(event)?.shared {
+            Some(shared) if !shared.is_opened => Ok(shared.event.name()),
+            Some(_) => Err(DriverError::invalid_handle("the event is another process's")),
+            None => Err(DriverError::invalid_handle("the event was not created with CU_EVENT_INTERPROCESS")),
+        }
+    }
+
+    /// Opens an event of another process (`cuIpcOpenEventHandle`). `name` is None for what is no name of this driver's.
+    ///
+    /// # Errors
+    /// As recorded: `InvalidContext` for an event of this process, `MapFailed` for what cannot be opened; those of [`Driver::current`].
+    pub fn open_event(&self, name: Option<Name>) -> DriverResult<Handle> {
+        let context = self.current()?;
+        let cannot =
+            |reason: String| DriverError::new(ErrorCode::MapFailed, format!("the event cannot be opened: {reason}"));
+        let name = name.ok_or_else(|| cannot("the handle was not made by cuIpcGetEventHandle".to_owned()))?;
+        if name.is_of_this_process() {
+            return Err(DriverError::new(ErrorCode::InvalidContext, "the handle is of this process itself"));
+        }
+        let event = self.opened_events.event(&name).map_err(|error| cannot(error.to_string()))?;
+        self.enter_event(context, event_flags::INTERPROCESS | event_flags::DISABLE_TIMING, Some((event, true)))
     }
 
     /// Destroys an event; what waits for it goes on as before.
@@ -128,7 +202,12 @@ impl Driver {
             return Err(DriverError::invalid_handle("event and stream belong to different contexts"));
         }
         match self.captured_place(&stream)? {
-            None => event.set_marker(stream.stream.record()),
+            None => event.record_in(&stream.stream),
+            // As recorded, the capture goes on.
+            Some(_) if event.is_shared() && flags != EXTERNAL => {
+                let reason = "an event of several processes cannot be captured";
+                return Err(DriverError::new(ErrorCode::StreamCaptureUnsupported, reason));
+            }
             Some(place) if flags == EXTERNAL => self.capture_at(&place, &stream, Work::RecordEvent(event))?,
             Some(place) => *event.record.lock() = Record::Captured(place),
         }
@@ -181,7 +260,7 @@ impl Driver {
         let marker = event.asked()?;
         self.refuse_unsafe_in_capture()?;
         if let Some(marker) = marker {
-            marker.wait();
+            marker.wait(|| event.context.check().is_err());
         }
         self.release_pools();
         self.flush_output();
@@ -217,4 +296,9 @@ fn check_flags(flags: u32) -> DriverResult {
         return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")));
     }
     Ok(())
+}
+
+/// Why something cannot be offered to other processes.
+pub(crate) fn not_offered(error: &std::io::Error) -> DriverError {
+    DriverError::new(ErrorCode::OperatingSystem, format!("nothing can be offered to other processes: {error}"))
 }

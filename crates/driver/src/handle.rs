@@ -55,6 +55,10 @@ pub enum Kind {
     UserObject,
     /// A registration for the notifications of a device.
     Listener,
+    /// A memory file of the program.
+    ExternalMemory,
+    /// A semaphore of the host.
+    ExternalSemaphore,
 }
 
 impl Kind {
@@ -81,6 +85,8 @@ impl Kind {
     pub fn noun(self) -> &'static str {
         match self {
             Kind::Context => "context",
+            Kind::ExternalMemory => "external memory",
+            Kind::ExternalSemaphore => "external semaphore",
             Kind::Module => "module",
             Kind::Function => "function",
             Kind::Library => "library",

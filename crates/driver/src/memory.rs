@@ -2,6 +2,7 @@
 //!
 //! Addresses are numbers here. What lies behind a host address is reached through a [`HostRange`] that the caller of the
 //! driver vouches for.
+mod external;
 mod hints;
 mod host;
 mod ipc;
@@ -13,16 +14,18 @@ mod virtual_memory;
 
 pub use hints::{Advice, Hints, Location, location_kind};
 pub use host::host_flags;
-pub use ipc::SharedMemoryName;
 pub use pointer::{Pointer, PointerKind};
 pub use pool::{HighMark, MemoryPool, PoolPlace, PoolUse, REUSE_ATTRIBUTES, SharedAllocation};
 pub use transfer::{Box3, CopyPlace, CopySide, Fill2d, SourceOrder, Transfer};
 pub use virtual_memory::{HandleTypes, PhysicalMemory};
 pub use warploom_exec::copy::FillWidth;
+pub use warploom_exec::interprocess::Name;
 pub use warploom_exec::memory::{CallersMemory, HostRange, MapAccess};
 
+pub(crate) use external::ImportedMemory;
 pub(crate) use hints::AllHints;
 pub(crate) use host::RegisteredPages;
+pub(crate) use ipc::BetweenProcesses;
 pub(crate) use pool::{Frees, Pools};
 pub(crate) use transfer::Checked;
 pub(crate) use virtual_memory::Mappings;
@@ -208,7 +211,10 @@ impl Driver {
     /// Frees the allocation at `address`, which the caller has just looked up.
     pub(crate) fn give_back(&self, address: u64) -> DriverResult {
         match self.memory().free(address) {
-            Ok(_) => Ok(()),
+            Ok(info) => {
+                self.forget_name_of(&info);
+                Ok(())
+            }
             // Another thread was faster.
             Err(error @ (FreeError::NotAllocated | FreeError::NotTheStart(_) | FreeError::AlreadyFreed(_))) => {
                 Err(DriverError::invalid_value(format!("{address:#x}: {error}")))
@@ -263,6 +269,7 @@ impl Driver {
 
     /// Gives back all that a context had allocated or registered.
     pub(crate) fn free_memory_of(&self, context: &Context) {
+        self.close_memory_of(context);
         let mut owned = Vec::new();
         self.memory().each_allocation(|info| {
             if info.owner == context.id() {

@@ -1,10 +1,14 @@
 //! Streams of contexts: those a program creates, the legacy default stream, and the default stream of each thread.
 mod attributes;
+mod external_semaphore;
 mod memory_operation;
 
 pub use attributes::AttributeValue;
-pub(crate) use attributes::check_value;
+pub use external_semaphore::{SemaphoreAction, SemaphoreKind, SemaphoreWork};
 pub use memory_operation::{ValueAction, ValueOperation, WaitCondition};
+
+pub(crate) use attributes::check_value;
+pub(crate) use external_semaphore::ImportedSemaphore;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};

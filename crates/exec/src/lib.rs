@@ -8,6 +8,7 @@
 //! - [`pool`]: worker threads.
 //! - [`stream`]: work in order.
 //! - [`copy`]: copies and fills.
+//! - [`interprocess`]: how other processes find memory, and events that they share.
 //! - [`heap`], [`output`]: `malloc` and `printf` of kernels.
 //! - [`texture`]: what textures and surfaces are to a kernel.
 //! - [`workspace`]: where the CTAs of a cooperative grid wait for each other.
@@ -23,6 +24,7 @@ pub mod fault;
 mod float;
 pub mod grid;
 pub mod heap;
+pub mod interprocess;
 pub mod kernel;
 mod masks;
 pub mod memory;

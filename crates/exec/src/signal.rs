@@ -28,14 +28,14 @@ impl Signal {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         let asleep = count.saturating_sub(self.spinners.load(Ordering::SeqCst));
         if asleep != 0 && self.sleepers.load(Ordering::SeqCst) != 0 {
-            futex_wake(&self.epoch, asleep);
+            futex_wake(&self.epoch, asleep, Reach::Process);
         }
     }
 
     pub(crate) fn notify_all(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         if self.sleepers.load(Ordering::SeqCst) != 0 {
-            futex_wake(&self.epoch, i32::MAX as u32);
+            futex_wake(&self.epoch, i32::MAX as u32, Reach::Process);
         }
     }
 
@@ -60,28 +60,43 @@ impl Signal {
             if left == Some(Duration::ZERO) {
                 break;
             }
-            futex_wait(&self.epoch, seen, left);
+            futex_wait(&self.epoch, seen, left, Reach::Process);
         }
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
+/// Who waits for a word and wakes those who do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Threads of this process.
+    Process,
+    /// Those of all processes that have mapped it.
+    Machine,
+}
+
+impl Reach {
+    fn flag(self) -> libc::c_int {
+        if self == Reach::Process { libc::FUTEX_PRIVATE_FLAG } else { 0 }
+    }
+}
+
 /// Sleeps if the word is `seen`, until it is woken, interrupted, or the time is over.
-fn futex_wait(word: &AtomicU32, seen: u32, timeout: Option<Duration>) {
+pub(crate) fn futex_wait(word: &AtomicU32, seen: u32, timeout: Option<Duration>, reach: Reach) {
     let timeout = timeout.map(|timeout| libc::timespec {
         tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
         tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
     });
     let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    let operation = libc::FUTEX_WAIT | reach.flag();
     // SAFETY: the word outlives the call, and the timeout is null or a time that does. Why it comes back does not matter: the caller looks again.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, seen, timeout) };
 }
 
 /// Wakes so many of the threads that sleep on the word.
-fn futex_wake(word: &AtomicU32, count: u32) {
+pub(crate) fn futex_wake(word: &AtomicU32, count: u32, reach: Reach) {
     // SAFETY: the kernel uses the address only to find who sleeps on it.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, count) };
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | reach.flag(), count) };
 }
 
 /// Looks at a condition without pause for `time` at most; whether it came true. Gives the core to other threads now and

@@ -27,7 +27,7 @@ pub use engine::Engine;
 pub use group::Group;
 pub use marker::Marker;
 
-use marker::Mark;
+use marker::{Mark, Place};
 
 /// How long a synchronising thread looks for the end before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
@@ -177,7 +177,7 @@ impl Stream {
         self.await_peers();
         let mut state = shared.state();
         let number = shared.submitted.load(Ordering::Relaxed) + 1;
-        let mark = Arc::new(Mark { stream: Arc::downgrade(shared), number, time: AtomicU64::new(0) });
+        let mark = Arc::new(Mark::new(Arc::downgrade(shared), number));
         shared.submitted.store(number, Ordering::SeqCst);
         if state.busy {
             shared.group.enter(shared);
@@ -186,17 +186,28 @@ impl Stream {
             mark.reach();
             shared.completed.store(number, Ordering::Release);
         }
-        Marker { mark }
+        Marker { place: Place::Here(mark) }
     }
 
     /// Goes on when the marker has been reached; at once if it has been.
     pub fn wait_for(&self, marker: &Marker) {
-        let Mark { stream, number, .. } = &*marker.mark;
-        if !marker.is_done()
-            && let Some(stream) = stream.upgrade()
-            && !Arc::ptr_eq(&stream, &self.shared)
-        {
-            self.submit(Operation::Wait(stream, *number));
+        if marker.is_done() {
+            return;
+        }
+        match &marker.place {
+            Place::Here(mark) => {
+                if let Some(stream) = mark.stream.upgrade()
+                    && !Arc::ptr_eq(&stream, &self.shared)
+                {
+                    self.submit(Operation::Wait(stream, mark.number));
+                }
+            }
+            // A thread sleeps for it, as for a callback. After a fault nobody waits.
+            Place::Elsewhere(event, number) => {
+                let (event, number, engine) = (Arc::clone(event), *number, Arc::downgrade(&self.shared.engine));
+                let is_over = move || engine.upgrade().is_none_or(|engine| engine.fault().is_some());
+                self.callback(Box::new(move |_| event.wait(number, is_over)));
+            }
         }
     }
 

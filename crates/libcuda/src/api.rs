@@ -16,6 +16,7 @@ pub(crate) mod error;
 pub(crate) mod event;
 pub(crate) mod execution;
 pub(crate) mod execution_deprecated;
+pub(crate) mod external_resource;
 pub(crate) mod graph;
 pub(crate) mod init;
 mod jit;

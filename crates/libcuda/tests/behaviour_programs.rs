@@ -29,6 +29,16 @@ fn physical_memory_is_shared() {
 }
 
 #[test]
+fn memory_and_events_are_found_by_other_processes() {
+    assert_eq!(run("other_processes.c", |_| {}), "done\n");
+}
+
+#[test]
+fn memory_files_and_semaphores_come_from_outside() {
+    assert_eq!(run("external_resources.c", |_| {}), "done\n");
+}
+
+#[test]
 fn the_device_runtime_is_built_in() {
     assert_eq!(run("device_runtime.c", |_| {}), "done\n");
 }

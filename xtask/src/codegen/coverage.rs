@@ -80,6 +80,9 @@ fn status(registry: &Registry, entry_point: &EntryPoint, handlers: &Handlers) ->
     if !entry_point.exported {
         return "in the headers only: no driver for this platform has it".to_owned();
     }
+    if let Some(reason) = &entry_point.not_supported {
+        return format!("answers NOT_SUPPORTED: {reason}");
+    }
     let missing: Vec<&str> = entry_point
         .abis
         .iter()

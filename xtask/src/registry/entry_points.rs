@@ -26,6 +26,8 @@ pub(crate) struct EntryPoint {
     pub(crate) exported: bool,
     /// What of it this driver keeps and tells again, but does not act on: `everything`, or which values.
     pub(crate) without_effect: Option<String>,
+    /// Why it answers NOT_SUPPORTED to whatever its arguments allow.
+    pub(crate) not_supported: Option<String>,
     /// Another entry point's symbol for which the plain name stands from some header version on.
     pub(crate) plain: Option<Plain>,
     /// ABI versions, oldest first.
@@ -105,6 +107,7 @@ struct RawEntryPoint {
     #[serde(default = "exported")]
     exported: bool,
     without_effect: Option<String>,
+    not_supported: Option<String>,
     plain: Option<Plain>,
     abi: Vec<RawAbi>,
 }
@@ -154,6 +157,7 @@ fn convert(raw: RawEntryPoint) -> Result<EntryPoint> {
         before_init: raw.before_init,
         exported: raw.exported,
         without_effect: raw.without_effect,
+        not_supported: raw.not_supported,
         plain: raw.plain,
     })
 }

@@ -2,10 +2,13 @@
 use std::ffi::c_void;
 
 use warploom_abi::runtime::*;
-use warploom_abi::{CUDA_ARRAY3D_DESCRIPTOR, CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC};
+use warploom_abi::{
+    CUDA_ARRAY3D_DESCRIPTOR, CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS,
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS,
+};
 
 use super::array::driver_format;
-use crate::border::{DefaultStream, In, Passed};
+use crate::border::{DefaultStream, In, InArray, Passed};
 use crate::context;
 use crate::driver::driver;
 use crate::failure::ApiResult;
@@ -76,6 +79,28 @@ pub fn cudaSignalExternalSemaphoresAsync_v2(
     driver!(cuSignalExternalSemaphoresAsync_v10000(semaphores, parameters, numExtSems, stream))
 }
 
+/// The first form, whose parameters end earlier.
+pub fn cudaSignalExternalSemaphoresAsync(
+    default: DefaultStream,
+    extSemArray: Passed<'_, cudaExternalSemaphore_t>,
+    paramsArray: InArray<'_, cudaExternalSemaphoreSignalParams_v1>,
+    numExtSems: u32,
+    stream: cudaStream_t,
+) -> ApiResult {
+    context::ensure()?;
+    let second = |first: cudaExternalSemaphoreSignalParams_v1| {
+        let mut second = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS::default();
+        second.params.fence.value = first.params.fence.value;
+        second.params.keyedMutex.key = first.params.keyedMutex.key;
+        second.flags = first.flags;
+        second
+    };
+    let parameters = paramsArray.get(numExtSems as usize, "paramsArray")?;
+    let parameters: Vec<_> = parameters.into_iter().map(second).collect();
+    let (semaphores, stream) = (extSemArray.get(), default.stream(stream));
+    driver!(cuSignalExternalSemaphoresAsync_v10000(semaphores, parameters.as_ptr(), numExtSems, stream))
+}
+
 pub fn cudaWaitExternalSemaphoresAsync_v2(
     default: DefaultStream,
     extSemArray: Passed<'_, cudaExternalSemaphore_t>,
@@ -86,6 +111,29 @@ pub fn cudaWaitExternalSemaphoresAsync_v2(
     context::ensure()?;
     let (semaphores, parameters, stream) = (extSemArray.get(), paramsArray.cast(), default.stream(stream));
     driver!(cuWaitExternalSemaphoresAsync_v10000(semaphores, parameters, numExtSems, stream))
+}
+
+/// As [`cudaSignalExternalSemaphoresAsync`].
+pub fn cudaWaitExternalSemaphoresAsync(
+    default: DefaultStream,
+    extSemArray: Passed<'_, cudaExternalSemaphore_t>,
+    paramsArray: InArray<'_, cudaExternalSemaphoreWaitParams_v1>,
+    numExtSems: u32,
+    stream: cudaStream_t,
+) -> ApiResult {
+    context::ensure()?;
+    let second = |first: cudaExternalSemaphoreWaitParams_v1| {
+        let mut second = CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS::default();
+        second.params.fence.value = first.params.fence.value;
+        second.params.keyedMutex.key = first.params.keyedMutex.key;
+        second.params.keyedMutex.timeoutMs = first.params.keyedMutex.timeoutMs;
+        second.flags = first.flags;
+        second
+    };
+    let parameters = paramsArray.get(numExtSems as usize, "paramsArray")?;
+    let parameters: Vec<_> = parameters.into_iter().map(second).collect();
+    let (semaphores, stream) = (extSemArray.get(), default.stream(stream));
+    driver!(cuWaitExternalSemaphoresAsync_v10000(semaphores, parameters.as_ptr(), numExtSems, stream))
 }
 
 pub fn cudaDestroyExternalSemaphore(extSem: cudaExternalSemaphore_t) -> ApiResult {

@@ -40,7 +40,7 @@ impl Driver {
         for stream in streams.busy() {
             last.wait_for(&stream.record());
         }
-        event.set_marker(last.record());
+        event.record_in(&last);
         Ok(())
     }
 

@@ -188,7 +188,7 @@ const BASE: [Option<i32>; 148] = [
     Some(1024),        // 111 RESERVED_SHARED_MEMORY_PER_BLOCK
     Some(0),           // 112 SPARSE_CUDA_ARRAY_SUPPORTED, CPU
     Some(1),           // 113 READ_ONLY_HOST_REGISTER_SUPPORTED
-    Some(0),           // 114 TIMELINE_SEMAPHORE_INTEROP_SUPPORTED, CPU
+    Some(1),           // 114 TIMELINE_SEMAPHORE_INTEROP_SUPPORTED
     Some(1),           // 115 MEMORY_POOLS_SUPPORTED
     Some(0),           // 116 GPU_DIRECT_RDMA_SUPPORTED, CPU
     Some(0),           // 117 GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, CPU
@@ -199,7 +199,7 @@ const BASE: [Option<i32>; 148] = [
     Some(1),           // 122 CAN_USE_64_BIT_STREAM_MEM_OPS
     Some(1),           // 123 CAN_USE_STREAM_WAIT_VALUE_NOR
     Some(0),           // 124 DMA_BUF_SUPPORTED, CPU
-    Some(0),           // 125 IPC_EVENT_SUPPORTED, CPU
+    Some(1),           // 125 IPC_EVENT_SUPPORTED
     Some(4),           // 126 MEM_SYNC_DOMAIN_COUNT
     Some(0),           // 127 TENSOR_MAP_ACCESS_SUPPORTED, CPU
     Some(0),           // 128 HANDLE_TYPE_FABRIC_SUPPORTED, CPU

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Driver, DriverError, DriverResult, Graph, Handle, Work};
 use crate::ErrorCode;
+use crate::stream::SemaphoreAction;
 
 /// What is written beside kind and number of a node (`CUgraphDebugDot_flags`).
 mod flags {
@@ -13,6 +14,8 @@ mod flags {
     pub(super) const FILL: u32 = 16;
     pub(super) const HOST: u32 = 32;
     pub(super) const EVENT: u32 = 64;
+    pub(super) const SIGNALS: u32 = 128;
+    pub(super) const WAITS: u32 = 256;
     pub(super) const HANDLES: u32 = 1024;
     pub(super) const ALLOC: u32 = 2048;
     pub(super) const FREE: u32 = 4096;
@@ -94,6 +97,10 @@ fn detail(work: &Work, flags: u32) -> String {
         }
         Work::Host(host) if wanted(flags::HOST) => format!("{:#x}({:#x})", host.function, host.data),
         Work::WaitEvent(event) | Work::RecordEvent(event) if wanted(flags::EVENT) => format!("{:?}", event.handle()),
+        Work::Semaphores(work) => {
+            let asked = if work.action == SemaphoreAction::Signal { flags::SIGNALS } else { flags::WAITS };
+            if wanted(asked) { format!("{} semaphores", work.len()) } else { String::new() }
+        }
         Work::Batch(batch) if wanted(flags::BATCH) => format!("{} operations", batch.operations.len()),
         Work::Alloc(alloc) if wanted(flags::ALLOC) => format!("{:#x}, {} bytes", alloc.address(), alloc.size),
         Work::Free(free) if wanted(flags::FREE) => format!("{:#x}", free.address),

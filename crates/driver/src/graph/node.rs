@@ -10,7 +10,7 @@ use crate::event::Event;
 use crate::launch::LaunchShape;
 use crate::memory::{CallersMemory, Checked, CopyPlace, Fill2d, Transfer};
 use crate::module::Function;
-use crate::stream::{AttributeValue, ValueOperation, check_value};
+use crate::stream::{AttributeValue, SemaphoreAction, SemaphoreWork, ValueOperation, check_value};
 
 /// The kind of a node, by its number in `CUgraphNodeType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub enum NodeKind {
     Empty = 5,
     WaitEvent = 6,
     EventRecord = 7,
+    ExtSemasSignal = 8,
+    ExtSemasWait = 9,
     MemAlloc = 10,
     MemFree = 11,
     BatchMemOp = 12,
@@ -48,6 +50,8 @@ impl NodeKind {
             NodeKind::Empty => "empty node",
             NodeKind::WaitEvent => "wait for an event",
             NodeKind::EventRecord => "record of an event",
+            NodeKind::ExtSemasSignal => "signal of semaphores",
+            NodeKind::ExtSemasWait => "wait for semaphores",
             NodeKind::MemAlloc => "allocation",
             NodeKind::MemFree => "free",
             NodeKind::BatchMemOp => "batch of memory operations",
@@ -75,6 +79,8 @@ pub enum Work {
     WaitEvent(Arc<Event>),
     /// Records an event.
     RecordEvent(Arc<Event>),
+    /// Signals semaphores from outside, or waits for them.
+    Semaphores(Arc<SemaphoreWork>),
     /// Writes values to memory and waits for them.
     Batch(Arc<BatchWork>),
     /// Allocates memory.
@@ -239,6 +245,8 @@ impl Work {
             Work::Empty => NodeKind::Empty,
             Work::WaitEvent(_) => NodeKind::WaitEvent,
             Work::RecordEvent(_) => NodeKind::EventRecord,
+            Work::Semaphores(work) if work.action == SemaphoreAction::Signal => NodeKind::ExtSemasSignal,
+            Work::Semaphores(_) => NodeKind::ExtSemasWait,
             Work::Batch(_) => NodeKind::BatchMemOp,
             Work::Alloc(_) => NodeKind::MemAlloc,
             Work::Free(_) => NodeKind::MemFree,

@@ -11,6 +11,7 @@ use super::{BatchWork, Driver, DriverResult, HostWork, KernelWork, Work};
 use crate::context::Limit;
 use crate::event::Event;
 use crate::memory::{Checked, Fill2d};
+use crate::stream::SemaphoreWork;
 
 /// What a step does.
 pub(super) enum Ready {
@@ -22,6 +23,7 @@ pub(super) enum Ready {
     Host(HostWork),
     Wait(Arc<Event>),
     Record(Arc<Event>),
+    Semaphores(Arc<SemaphoreWork>),
     Batch(Arc<BatchWork>),
     Choice(Arc<Choice>),
 }
@@ -54,6 +56,7 @@ impl Driver {
             Work::Host(host) => Ready::Host(host.clone()),
             Work::WaitEvent(event) => Ready::Wait(Arc::clone(event)),
             Work::RecordEvent(event) => Ready::Record(Arc::clone(event)),
+            Work::Semaphores(work) => Ready::Semaphores(Arc::clone(work)),
             Work::Batch(batch) => Ready::Batch(Arc::clone(batch)),
             Work::Conditional(work) => Ready::Choice(self.prepare_choice(work, &step.bodies)?),
             Work::Graph(_) | Work::Empty | Work::Alloc(_) | Work::Free(_) => Ready::Nothing,
@@ -85,7 +88,8 @@ impl Driver {
                     stream.wait_for(&marker);
                 }
             }
-            Ready::Record(event) => event.set_marker(stream.record()),
+            Ready::Record(event) => event.record_in(stream),
+            Ready::Semaphores(work) => self.put_semaphores(work, stream),
             Ready::Batch(batch) => {
                 for operation in &batch.operations {
                     self.put_operation(operation, stream);

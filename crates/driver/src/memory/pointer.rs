@@ -34,6 +34,8 @@ pub struct Pointer {
     pub flags: u32,
     /// The memory pool that it came from, as a handle's number; 0 for none.
     pub pool: u64,
+    /// Whether it can be named for other processes (`cuIpcGetMemHandle`).
+    pub can_be_named: bool,
     /// The kinds of handles as which it can be exported, for memory that was mapped (`cuMemMap`).
     pub mapped: Option<HandleTypes>,
     /// A number that no other allocation of the process has.
@@ -79,7 +81,8 @@ impl Driver {
                 size: info.size,
                 context_id: info.owner,
                 device: info.device,
-                flags: if mapped.is_some() { 0 } else { (info.tag & 0xf) as u32 },
+                flags: if kind == PointerKind::Device { 0 } else { (info.tag & 0xf) as u32 },
+                can_be_named: super::ipc::can_be_named(&info),
                 pool,
                 mapped,
                 id: info.id,
@@ -95,6 +98,7 @@ impl Driver {
             device: page.device,
             flags: page.flags,
             pool: 0,
+            can_be_named: false,
             mapped: None,
             id: page.id,
         })

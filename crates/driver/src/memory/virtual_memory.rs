@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use warploom_exec::fault::AccessKind;
 use warploom_exec::memory::{
     AllocError, AllocSpec, AllocationInfo, ExportError, MAP_GRANULARITY, MapAccess, MapError, MemoryKind, Physical,
 };
@@ -291,5 +292,17 @@ impl Driver {
         self.check_location(location)?;
         let access = self.memory().access_at(address);
         access.ok_or_else(|| DriverError::invalid_value(format!("nothing is mapped at {address:#x}")))
+    }
+
+    /// Fails unless a range is whole pages of the host in one allocation of device memory, or in mappings that touch.
+    ///
+    /// # Errors
+    /// `InvalidValue`.
+    pub fn check_pages(&self, address: u64, size: u64) -> DriverResult {
+        const PAGE: u64 = 4096;
+        if size == 0 || !size.is_multiple_of(PAGE) || !address.is_multiple_of(PAGE) {
+            return Err(DriverError::invalid_value(format!("{size} bytes at {address:#x} are not whole pages")));
+        }
+        self.check_device(address, size, AccessKind::Load)
     }
 }

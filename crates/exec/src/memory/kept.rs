@@ -37,7 +37,8 @@ impl Kept {
 impl Memory {
     /// Frees the allocation that starts at `base`, as [`Memory::free`], and keeps the pages of a large one.
     pub fn free_keeping(&self, base: u64) -> Result<(AllocationInfo, Option<Kept>), FreeError> {
-        if self.table.slab_at(base).is_some() {
+        let in_file = |base| self.space.file_chunks.chunks_from(self.space.window.chunk_of(base)).is_some();
+        if self.table.slab_at(base).is_some() || (self.in_window(base) && in_file(base)) {
             return Ok((self.free(base)?, None));
         }
         let (info, first, chunks, _) = self.end_run(base)?;

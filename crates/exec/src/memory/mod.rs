@@ -8,7 +8,8 @@
 //! - [`View`]: what executors read and write with. All of its functions are safe.
 //! - `window`: the reservation. `table`: address to allocation without a lock. `slab`, `run`: small and large
 //!   allocations, described in `allocation`. `access`: the rule. `virtual_memory`, `physical`: reserved addresses and what is mapped there. `shared`: what other
-//!   processes can map. `registered`: host pages.
+//!   processes can map of pools, `file_chunks`: of other allocations.
+//!   `external`: memory files of the program. `registered`: host pages.
 //!   `capacity`: how much there is.
 //!
 //! **Access rule.** An access is valid inside a live allocation, its size rounded up to [`GRANULE`]; everything else is
@@ -23,6 +24,8 @@ mod allocation;
 mod atomics;
 mod capacity;
 mod checked;
+mod external;
+mod file_chunks;
 mod gather;
 mod kept;
 mod lanes;
@@ -44,12 +47,15 @@ mod virtual_memory;
 mod walk;
 mod window;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard};
 
 pub use allocation::{AllocError, AllocSpec, AllocationInfo, FreeError, MemoryKind};
 pub use atomics::{AtomicOp, Order};
 pub use checked::{Run, RunMut};
+pub use external::ExternalMemory;
+pub(crate) use external::secure;
+pub use file_chunks::FilePlace;
 pub use gather::Gather;
 pub use kept::Kept;
 pub use lanes::{Lanes, Spread, spread};
@@ -65,6 +71,7 @@ pub use virtual_memory::{MAP_GRANULARITY, MapAccess, MapError};
 
 use crate::address::MEMORY_WINDOW_SIZE;
 use access::Neighbours;
+use file_chunks::{FileChunks, FileRun};
 use run::Zone;
 use space::Space;
 use table::Table;
@@ -174,7 +181,7 @@ impl Memory {
                 runs: Mutex::new(runs),
                 virtual_memory: Mutex::default(),
                 still: RwLock::default(),
-                mapped_any: AtomicBool::new(false),
+                file_chunks: FileChunks::default(),
                 window,
             }),
             crew: OnceLock::new(),
@@ -190,10 +197,9 @@ impl Memory {
         self.crew.get().map(|crew| &**crew)
     }
 
-    /// Held by copies and fills of the host as long as they run: pages of mapped memory do not move meanwhile.
-    pub(crate) fn keep_still(&self) -> Option<RwLockReadGuard<'_, ()>> {
-        let needed = self.space.mapped_any.load(Ordering::Acquire);
-        needed.then(|| self.space.still.read().unwrap_or_else(std::sync::PoisonError::into_inner))
+    /// Held by copies and fills of the host as long as they run: pages do not move meanwhile.
+    pub(crate) fn keep_still(&self) -> RwLockReadGuard<'_, ()> {
+        self.space.still.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Most bytes of device memory that may be allocated at once.
@@ -314,13 +320,9 @@ impl Memory {
 
     /// Frees the allocation that starts at `base` and says what it was.
     pub fn free(&self, base: u64) -> Result<AllocationInfo, FreeError> {
-        let info = match self.table.slab_at(base) {
-            Some(place) => {
-                let discard = |start| self.space.window.discard(self.space.window.chunk_of(start), 1);
-                self.slabs.free(place, base, &self.table, discard)?
-            }
-            None => self.free_run(base)?,
-        };
+        let Some(place) = self.table.slab_at(base) else { return self.free_run(base) };
+        let discard = |start| self.space.empty_slab(self.space.window.chunk_of(start));
+        let info = self.slabs.free(place, base, &self.table, discard)?;
         self.discharge(info.kind, info.size.next_multiple_of(GRANULE));
         Ok(info)
     }
@@ -333,15 +335,24 @@ impl Memory {
             None => runs.freed_at(base).map_or(FreeError::NotAllocated, FreeError::AlreadyFreed),
         })?;
         let first = self.space.window.chunk_of(base);
-        let chunks = chunks_for(info.size).expect("it was allocated");
+        let in_file = self.space.file_chunks.chunks_from(first);
+        let chunks = in_file.or_else(|| chunks_for(info.size)).expect("it was allocated");
         self.table.remove_run(first, chunks, head);
         runs.remember(info);
-        let keep = runs.keeps_pages(chunks);
+        let keep = in_file.is_none() && runs.keeps_pages(chunks);
         Ok((info, first, chunks, keep))
     }
 
     fn free_run(&self, base: u64) -> Result<AllocationInfo, FreeError> {
         let (info, first, chunks, keep) = self.end_run(base)?;
+        let in_file = self.space.file_chunks.remove(first);
+        if in_file.as_ref().is_none_or(FileRun::is_own) {
+            self.discharge(info.kind, info.size.next_multiple_of(GRANULE));
+        }
+        if in_file.is_some() && self.space.window.map_own(self.space.address_of(first), chunks * CHUNK).is_err() {
+            // The host refuses: others may still see these chunks, which nobody gets again.
+            return Ok(info);
+        }
         // Pages go while nobody waits for the lock: for many of them it takes a while.
         if !keep {
             self.space.window.discard(first, chunks);

@@ -139,20 +139,10 @@ impl Memory {
             return Err(ExportError::NotExported);
         }
         let file = File::from(descriptor);
-        let length = file.metadata().map_err(ExportError::Host)?.len();
-        let size = length.checked_sub(TRAILER).filter(|size| granular(*size)).ok_or(ExportError::NotExported)?;
-        let mut trailer = [0; 24 + NOTE];
-        file.read_exact_at(&mut trailer, size).map_err(ExportError::Host)?;
-        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|n| trailer[at + n]));
-        let note = usize::try_from(number(16)).ok().and_then(|len| trailer[24..].get(..len));
-        match note {
-            Some(note) if trailer.starts_with(MARK) && number(8) == size => {
-                let state = Mutex::new(State { pages: Pages::File(file), mapped: 0 });
-                let physical = Physical { size, space: self.space.clone(), used: None, state };
-                Ok((Arc::new(physical), note.to_vec()))
-            }
-            _ => Err(ExportError::NotExported),
-        }
+        let (size, note) = trailer_of(&file).map_err(ExportError::Host)?.ok_or(ExportError::NotExported)?;
+        let state = Mutex::new(State { pages: Pages::File(file), mapped: 0 });
+        let physical = Physical { size, space: self.space.clone(), used: None, state };
+        Ok((Arc::new(physical), note))
     }
 
     /// Sees to it that the bytes are in a file, wherever they are mapped.
@@ -165,15 +155,20 @@ impl Memory {
             state.mapped != 0
         };
         let mut moved = Ok(());
+        self.while_nothing_moves(mapped, &mut || moved = self.space.move_to_file(physical));
+        moved
+    }
+
+    /// Calls `action` while no copy of the host runs and, if the crew `pauses`, no kernel either.
+    pub(super) fn while_nothing_moves(&self, pauses: bool, action: &mut dyn FnMut()) {
         let mut go = || {
             let _still = self.space.still.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-            moved = self.space.move_to_file(physical);
+            action();
         };
         match self.crew() {
-            Some(crew) if mapped => crew.pause(&mut go),
+            Some(crew) if pauses => crew.pause(&mut go),
             _ => go(),
         }
-        moved
     }
 }
 
@@ -212,7 +207,7 @@ impl Space {
     }
 
     /// Copies what has been touched of some chunks to the start of a file.
-    fn write_to(&self, file: &File, address: u64, chunks: u64) -> io::Result<()> {
+    pub(super) fn write_to(&self, file: &File, address: u64, chunks: u64) -> io::Result<()> {
         self.window.each_touched(self.window.chunk_of(address), chunks, |from, len| {
             let mut at = 0;
             while at < len {
@@ -266,7 +261,7 @@ impl Space {
 }
 
 /// An empty memory file of `size` bytes of memory and a trailer.
-fn new_file(size: u64) -> io::Result<File> {
+pub(super) fn new_file(size: u64) -> io::Result<File> {
     // SAFETY: the name is a C string; the descriptor returned is new and owned by nobody else.
     let file = unsafe {
         match libc::memfd_create(c"warploom".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) {
@@ -278,8 +273,24 @@ fn new_file(size: u64) -> io::Result<File> {
     Ok(file)
 }
 
+/// Size and note of memory that was exported as this file; None for other files.
+fn trailer_of(file: &File) -> io::Result<Option<(u64, Vec<u8>)>> {
+    let length = file.metadata()?.len();
+    let Some(size) = length.checked_sub(TRAILER).filter(|size| granular(*size)) else { return Ok(None) };
+    let mut trailer = [0; 24 + NOTE];
+    file.read_exact_at(&mut trailer, size)?;
+    let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|n| trailer[at + n]));
+    let note = usize::try_from(number(16)).ok().and_then(|len| trailer[24..].get(..len));
+    Ok(note.filter(|_| trailer.starts_with(MARK) && number(8) == size).map(|note| (size, note.to_vec())))
+}
+
+/// The bytes of memory that was exported as this file; None for other files.
+pub(super) fn memory_size(file: &File) -> Option<u64> {
+    trailer_of(file).ok().flatten().map(|(size, _)| size)
+}
+
 /// Writes the trailer, and fixes the file's size: whoever maps it can rely on it.
-fn seal(file: &File, size: u64, note: &[u8]) -> io::Result<()> {
+pub(super) fn seal(file: &File, size: u64, note: &[u8]) -> io::Result<()> {
     let mut trailer = MARK.to_vec();
     trailer.extend(size.to_le_bytes());
     trailer.extend((note.len() as u64).to_le_bytes());

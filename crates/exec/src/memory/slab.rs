@@ -187,6 +187,20 @@ impl Slabs {
         slab.last.get(slot as usize).copied().filter(|_| slab.head.size(slot) != 0)
     }
 
+    /// What `action` comes to, called with the first address of the slab while nobody can allocate or free there; None unless the allocation with this number
+    /// is in the slot.
+    pub(super) fn while_live<R>(
+        &self,
+        (class, number, slot): (u32, u32, u32),
+        id: u64,
+        action: impl FnOnce(u64) -> R,
+    ) -> Option<R> {
+        let state = lock(&self.classes[class as usize].state);
+        let slab = state.slabs.get(number as usize)?;
+        slab.last.get(slot as usize).filter(|info| info.id == id && slab.head.size(slot) != 0)?;
+        Some(action(slab.head.slot_base(0)))
+    }
+
     /// The live allocations before and after an address, and a freed one that held it.
     pub(super) fn neighbours(&self, (class, number, slot): (u32, u32, u32), address: u64) -> super::Neighbours {
         let state = lock(&self.classes[class as usize].state);

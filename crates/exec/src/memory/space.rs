@@ -1,8 +1,8 @@
 //! What the allocator, virtual memory and physical memory share.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, RwLock};
 
+use super::file_chunks::FileChunks;
 use super::run::{Runs, Zone};
 use super::virtual_memory::Virtual;
 use super::window::{CHUNK, Window};
@@ -13,10 +13,10 @@ pub(super) struct Space {
     pub(super) runs: Mutex<Runs>,
     /// Locked after `runs` where both are.
     pub(super) virtual_memory: Mutex<Virtual>,
-    /// Held for reading by copies and fills of the host in mapped memory, for writing while pages move.
+    /// Held for reading by copies and fills of the host, for writing while pages move.
     pub(super) still: RwLock<()>,
-    /// Whether memory was ever mapped in a reservation.
-    pub(super) mapped_any: AtomicBool,
+    /// Locked last.
+    pub(super) file_chunks: FileChunks,
     pub(super) window: Window,
 }
 

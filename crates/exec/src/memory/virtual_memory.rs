@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::mapped_ranges::{Accessible, LeftBehind};
 use super::physical::{Pages, Physical};
@@ -218,7 +217,6 @@ impl Memory {
                 }
                 return Err(MapError::OutOfMemory);
             }
-            self.space.mapped_any.store(true, Ordering::Release);
             let info = self.describe(spec, address);
             let mapping = Mapping { info, physical: physical.clone(), access: MapAccess::None, head: None };
             state.mapped.insert(address, mapping);
@@ -415,7 +413,7 @@ impl Window {
     }
 
     /// Maps ordinary memory of zeroes.
-    fn map_own(&self, address: u64, size: u64) -> std::io::Result<()> {
+    pub(super) fn map_own(&self, address: u64, size: u64) -> std::io::Result<()> {
         self.replace(address, size, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)
     }
 }

@@ -57,7 +57,7 @@ impl Window {
     }
 
     /// Replaces the mapping of whole chunks by another readable and writable one, in one step: there is no moment at
-    /// which the range is not mapped. The chunks count as committed afterwards.
+    /// which the range is not mapped. The chunks count as committed afterwards; if the last is not replaced as a whole, it must have been before.
     pub(crate) fn replace(
         &self,
         address: u64,
@@ -66,7 +66,7 @@ impl Window {
         file: libc::c_int,
         offset: i64,
     ) -> io::Result<()> {
-        let (first, count) = (self.chunk_of(address), size / CHUNK);
+        let (first, count) = (self.chunk_of(address), size.div_ceil(CHUNK));
         assert!(address >= self.base && address.is_multiple_of(CHUNK) && first + count <= self.chunks);
         // SAFETY: the range lies in the reservation, which this object owns; no Rust reference points into it.
         let start = unsafe {

@@ -1,15 +1,23 @@
-//! Places in streams.
+//! Places in streams, of this process or another: events as recorded.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use super::Shared;
+use crate::interprocess::SharedEvent;
 
 /// A place in a stream: an event as recorded.
 #[derive(Clone)]
 pub struct Marker {
-    pub(super) mark: Arc<Mark>,
+    pub(super) place: Place,
+}
+
+#[derive(Clone)]
+pub(super) enum Place {
+    Here(Arc<Mark>),
+    /// Wherever an event was recorded, by the number of the record.
+    Elsewhere(Arc<SharedEvent>, u32),
 }
 
 pub(super) struct Mark {
@@ -17,7 +25,7 @@ pub(super) struct Mark {
     pub(super) stream: Weak<Shared>,
     pub(super) number: u64,
     /// Nanoseconds after [`epoch`], plus 1; 0 until reached.
-    pub(super) time: AtomicU64,
+    time: AtomicU64,
 }
 
 /// The origin of marker times.
@@ -27,38 +35,62 @@ fn epoch() -> Instant {
 }
 
 impl Marker {
+    /// The place of the last record of an event, in a stream of any process; None if it was never recorded.
+    pub fn of_shared(event: &Arc<SharedEvent>) -> Option<Marker> {
+        let number = event.last();
+        (number != 0).then(|| Marker { place: Place::Elsewhere(Arc::clone(event), number) })
+    }
+
     /// Whether the work before it has ended.
     pub fn is_done(&self) -> bool {
-        self.mark.time.load(Ordering::Acquire) != 0
+        match &self.place {
+            Place::Here(mark) => mark.is_reached(),
+            Place::Elsewhere(event, number) => event.has_ended(*number),
+        }
     }
 
     /// The same for who asks until it is so (`cuEventQuery`): where no worker could start, the calling thread does a part of the work.
     pub fn has_been_reached(&self) -> bool {
-        if !self.is_done()
-            && let Some(stream) = self.mark.stream.upgrade()
+        if let Place::Here(mark) = &self.place
+            && !mark.is_reached()
+            && let Some(stream) = mark.stream.upgrade()
         {
             stream.engine.pool.stand_in();
         }
         self.is_done()
     }
 
-    /// Waits until the work before it has ended.
-    pub fn wait(&self) {
-        if !self.is_done()
-            && let Some(stream) = self.mark.stream.upgrade()
-        {
-            stream.wait_for(self.mark.number);
+    /// Waits until the work before it has ended; for work of another process, until `give_up` says that it is time to.
+    pub fn wait(&self, give_up: impl Fn() -> bool) {
+        match &self.place {
+            Place::Here(mark) if !mark.is_reached() => {
+                if let Some(stream) = mark.stream.upgrade() {
+                    stream.wait_for(mark.number);
+                }
+            }
+            Place::Here(_) => {}
+            Place::Elsewhere(event, number) => event.wait(*number, give_up),
         }
     }
 
-    /// When it was reached, on a clock that all markers share.
+    /// When it was reached, on a clock that all markers of this process share.
     pub fn time(&self) -> Option<Duration> {
-        let time = self.mark.time.load(Ordering::Acquire);
-        time.checked_sub(1).map(Duration::from_nanos)
+        match &self.place {
+            Place::Here(mark) => mark.time.load(Ordering::Acquire).checked_sub(1).map(Duration::from_nanos),
+            Place::Elsewhere(..) => None,
+        }
     }
 }
 
 impl Mark {
+    pub(super) fn new(stream: Weak<Shared>, number: u64) -> Mark {
+        Mark { stream, number, time: AtomicU64::new(0) }
+    }
+
+    pub(super) fn is_reached(&self) -> bool {
+        self.time.load(Ordering::Acquire) != 0
+    }
+
     pub(super) fn reach(&self) {
         self.time.store(epoch().elapsed().as_nanos() as u64 + 1, Ordering::Release);
     }

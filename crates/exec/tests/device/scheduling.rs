@@ -121,7 +121,7 @@ fn a_large_grid_keeps_all_workers_at_work() {
         std::thread::yield_now();
     }
     assert_eq!(seen.load(Ordering::SeqCst).count_ones(), WORKERS);
-    end.wait();
+    end.wait(|| false);
 }
 
 fn counter(count: &Arc<AtomicU32>) -> Arc<Toy> {

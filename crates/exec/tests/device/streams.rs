@@ -48,7 +48,7 @@ fn operations_run_in_order() {
     let end = stream.record();
     assert!(!end.is_done() && !stream.is_idle() && log.lock().unwrap().is_empty());
     open.store(true, Ordering::Release);
-    end.wait();
+    end.wait(|| false);
     assert_eq!(*log.lock().unwrap(), expected);
     assert!(stream.is_idle());
 }
@@ -152,7 +152,7 @@ fn after_a_fault_only_callbacks_run() {
     stream.synchronize();
     assert_eq!(rx.recv().unwrap().unwrap().kind, FaultKind::Trap);
     let marker = stream.record();
-    marker.wait();
+    marker.wait(|| false);
 }
 
 #[test]

@@ -5,6 +5,7 @@ pub(crate) mod conditional;
 pub(crate) mod dependency;
 pub(crate) mod event;
 pub(crate) mod exec;
+pub(crate) mod external_semaphore;
 pub(crate) mod host;
 pub(crate) mod kernel;
 pub(crate) mod memcpy;

@@ -38,9 +38,8 @@ fn write_attribute(data: HostPtr, attribute: CUpointer_attribute, address: u64, 
         A::CU_POINTER_ATTRIBUTE_BUFFER_ID | A::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => data.write(DATA, pointer.id),
         A::CU_POINTER_ATTRIBUTE_IS_MANAGED => data.write(DATA, managed),
         A::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => data.write(DATA, pointer.device as i32),
-        A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => {
-            data.write(DATA, pointer.kind == PointerKind::Device && pointer.pool == 0 && pointer.mapped.is_none())
-        }
+        // As wide as an int, as recorded.
+        A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => data.write(DATA, u32::from(pointer.can_be_named)),
         A::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => data.write(DATA, driver()?.addresses_around(pointer).0),
         A::CU_POINTER_ATTRIBUTE_RANGE_SIZE => data.write(DATA, driver()?.addresses_around(pointer).1),
         A::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => data.write(DATA, pointer.base),

@@ -3,10 +3,10 @@ use std::os::fd::IntoRawFd;
 
 use warploom_abi::{
     CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationGranularity_flags, CUmemAllocationHandleType,
-    CUmemAllocationProp, CUmemAllocationType, CUmemGenericAllocationHandle, CUmemLocation,
+    CUmemAllocationProp, CUmemAllocationType, CUmemGenericAllocationHandle, CUmemLocation, CUmemRangeHandleType,
 };
 use warploom_driver::memory::{HandleTypes, MapAccess};
-use warploom_driver::{DriverError, Handle};
+use warploom_driver::{DriverError, ErrorCode, Handle};
 
 use crate::border::{ApiResult, HostPtr, In, InArray, Out, members, no_flags};
 use crate::process::driver;
@@ -170,4 +170,24 @@ pub(crate) fn cuMemRetainAllocationHandle(memory: Out<'_, CUmemGenericAllocation
     let place = memory.required("handle")?;
     place.set(driver()?.retain_mapped(addr.required("addr")? as u64)?.raw() as u64);
     Ok(())
+}
+
+/// Of the one kind of handle that there is, none can be made: it lets devices of a bus reach memory, and there is no bus.
+pub(crate) fn cuMemGetHandleForAddressRange(
+    handle: HostPtr,
+    dptr: CUdeviceptr,
+    size: usize,
+    handleType: CUmemRangeHandleType,
+    flags: u64,
+) -> ApiResult {
+    /// `CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE`.
+    const MAPPING_OF_PCIE: u64 = 1;
+    handle.required("handle")?;
+    if handleType != CUmemRangeHandleType::CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags & !MAPPING_OF_PCIE != 0 {
+        let reason = format!("{handleType:?} with flags {flags:#x} is no kind of handle for a range of addresses");
+        return Err(DriverError::invalid_value(reason));
+    }
+    driver()?.check_pages(dptr, size as u64)?;
+    let reason = "a descriptor of a DMA buffer is for devices of a bus, which a CPU is not: CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is 0";
+    Err(DriverError::new(ErrorCode::NotSupported, reason))
 }

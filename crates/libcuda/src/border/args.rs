@@ -32,6 +32,7 @@ pub(crate) type Kept<T> = warploom_border::Kept<T, Libcuda>;
 pub(crate) type InStr<'a> = warploom_border::InStr<'a, Libcuda>;
 pub(crate) type OutStr<'a> = warploom_border::OutStr<'a, Libcuda>;
 pub(crate) type OutCStr<'a> = warploom_border::OutCStr<'a, Libcuda>;
+pub(crate) type GivenDescriptor = warploom_border::GivenDescriptor<Libcuda>;
 pub(crate) type HostPtr = warploom_border::HostPtr<Libcuda>;
 
 /// Refuses flags of a function that has none.

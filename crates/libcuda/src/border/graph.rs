@@ -3,9 +3,10 @@ use std::ffi::c_void;
 
 use warploom_abi::{
     CUDA_BATCH_MEM_OP_NODE_PARAMS_v1, CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_CONDITIONAL_NODE_PARAMS,
-    CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY_NODE_PARAMS,
-    CUDA_MEMSET_NODE_PARAMS_v2, CUdeviceptr, CUevent, CUgraphNodeParams, CUgraphNodeType, CUmemAccessDesc,
-    CUstreamBatchMemOpParams,
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, CUDA_EXT_SEM_WAIT_NODE_PARAMS, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS,
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v2,
+    CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v2, CUdeviceptr, CUevent,
+    CUexternalSemaphore, CUgraphNodeParams, CUgraphNodeType, CUmemAccessDesc, CUstreamBatchMemOpParams,
 };
 use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
@@ -23,6 +24,8 @@ pub(crate) enum NodeParameters {
     RecordEvent(CUevent),
     Alloc(CUDA_MEM_ALLOC_NODE_PARAMS_v1),
     Free(CUdeviceptr),
+    Signals(CUDA_EXT_SEM_SIGNAL_NODE_PARAMS),
+    Waits(CUDA_EXT_SEM_WAIT_NODE_PARAMS),
     Batch(CUDA_BATCH_MEM_OP_NODE_PARAMS_v1),
     Conditional(CUDA_CONDITIONAL_NODE_PARAMS),
 }
@@ -75,6 +78,22 @@ pub(crate) fn node_parameters(given: &CUgraphNodeParams) -> DriverResult<NodePar
                 })
             }
             Kind::CU_GRAPH_NODE_TYPE_MEM_FREE => NodeParameters::Free(union.free.dptr),
+            Kind::CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL => {
+                let second = union.extSemSignal;
+                NodeParameters::Signals(CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
+                    extSemArray: second.extSemArray,
+                    paramsArray: second.paramsArray,
+                    numExtSems: second.numExtSems,
+                })
+            }
+            Kind::CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT => {
+                let second = union.extSemWait;
+                NodeParameters::Waits(CUDA_EXT_SEM_WAIT_NODE_PARAMS {
+                    extSemArray: second.extSemArray,
+                    paramsArray: second.paramsArray,
+                    numExtSems: second.numExtSems,
+                })
+            }
             Kind::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => {
                 let batch = union.memOp;
                 NodeParameters::Batch(CUDA_BATCH_MEM_OP_NODE_PARAMS_v1 {
@@ -85,7 +104,7 @@ pub(crate) fn node_parameters(given: &CUgraphNodeParams) -> DriverResult<NodePar
                 })
             }
             Kind::CU_GRAPH_NODE_TYPE_CONDITIONAL => NodeParameters::Conditional(union.conditional),
-            CUgraphNodeType(8 | 9 | 14..=18) => {
+            CUgraphNodeType(14..=18) => {
                 let reason = format!("{:?} is not supported", given.r#type);
                 return Err(DriverError::new(ErrorCode::NotSupported, reason));
             }
@@ -105,6 +124,40 @@ pub(crate) fn operations(list: *mut CUstreamBatchMemOpParams) -> InArray<'static
     // SAFETY: as for `pointers`.
     unsafe { arg(list) }
 }
+
+/// The semaphores in the structure of a node.
+pub(crate) fn semaphores(list: *mut CUexternalSemaphore) -> InArray<'static, CUexternalSemaphore> {
+    // SAFETY: as for `pointers`.
+    unsafe { arg(list) }
+}
+
+/// What they are signalled with.
+pub(crate) fn signals(
+    list: *const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS,
+) -> InArray<'static, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> {
+    // SAFETY: as for `pointers`.
+    unsafe { arg(list) }
+}
+
+/// What of them is waited for.
+pub(crate) fn waits(
+    list: *const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS,
+) -> InArray<'static, CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> {
+    // SAFETY: as for `pointers`.
+    unsafe { arg(list) }
+}
+
+/// What semaphores are used with, kept for as long as a program may ask for it.
+pub(crate) struct KeptParameters<T>(pub(crate) Vec<T>);
+
+// SAFETY: numbers, and addresses that nothing follows.
+unsafe impl Send for KeptParameters<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> {}
+// SAFETY: as above.
+unsafe impl Sync for KeptParameters<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS> {}
+// SAFETY: as above.
+unsafe impl Send for KeptParameters<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> {}
+// SAFETY: as above.
+unsafe impl Sync for KeptParameters<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> {}
 
 /// The access descriptions in the structure of an allocation.
 pub(crate) fn accesses(list: *const CUmemAccessDesc) -> InArray<'static, CUmemAccessDesc> {

@@ -1,6 +1,7 @@
 //! Members of C unions. Whatever a caller wrote last, its bytes are numbers.
 use warploom_abi::{
-    CUDA_RESOURCE_DESC, CUDA_RESOURCE_DESC_v1_res, CUDA_RESOURCE_DESC_v1_res_array, CUDA_RESOURCE_DESC_v1_res_linear,
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC, CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, CUDA_RESOURCE_DESC,
+    CUDA_RESOURCE_DESC_v1_res, CUDA_RESOURCE_DESC_v1_res_array, CUDA_RESOURCE_DESC_v1_res_linear,
     CUDA_RESOURCE_DESC_v1_res_pitch2D, CUarray, CUarray_format, CUmemLocation, CUmemLocation_v1_anonymous0,
     CUmemLocationType, CUmemcpy3DOperand, CUmemcpy3DOperand_v1_op_array, CUmemcpy3DOperandType, CUresourcetype,
     CUstreamAttrValue, CUstreamBatchMemOpParams, CUstreamBatchMemOpParams_v1_writeValue,
@@ -23,6 +24,18 @@ pub(crate) fn location(location: CUmemLocation) -> Location {
 pub(crate) fn c_location(location: Location) -> CUmemLocation {
     let anonymous0 = CUmemLocation_v1_anonymous0 { id: location.id };
     CUmemLocation { r#type: CUmemLocationType(location.kind), anonymous0 }
+}
+
+/// The descriptor of external memory.
+pub(crate) fn memory_descriptor(given: &CUDA_EXTERNAL_MEMORY_HANDLE_DESC) -> i32 {
+    // SAFETY: every member of the union is made of integers and addresses, and all of its bytes are part of the argument.
+    unsafe { given.handle.fd }
+}
+
+/// The descriptor of an external semaphore.
+pub(crate) fn semaphore_descriptor(given: &CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC) -> i32 {
+    // SAFETY: as above.
+    unsafe { given.handle.fd }
 }
 
 /// One operation of a batch.

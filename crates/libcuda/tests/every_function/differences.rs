@@ -88,12 +88,6 @@ const DIFFERENCES: &[Difference] = &[
         reason: "both refuse the call: the unit is not the default one, and the kernel has no such reference",
     },
     Difference {
-        functions: "cuIpcOpenEventHandle",
-        situations: CAPTURE,
-        ours: "NOT_SUPPORTED",
-        reason: "events belong to their process",
-    },
-    Difference {
         functions: "cuMemMap",
         situations: CAPTURE,
         ours: "INVALID_VALUE",

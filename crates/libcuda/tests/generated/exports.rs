@@ -513,7 +513,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuMipmappedArrayDestroy", false, PFN_cuMipmappedArrayDestroy_v5000, (zeroed())),
     call!(
         "cuMemGetHandleForAddressRange",
-        false,
+        true,
         PFN_cuMemGetHandleForAddressRange_v11070,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
@@ -887,46 +887,46 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuEventDestroy_v2", true, PFN_cuEventDestroy_v4000, (zeroed())),
     call!("cuEventElapsedTime", true, PFN_cuEventElapsedTime_v2000, (zeroed(), zeroed(), zeroed())),
     call!("cuEventElapsedTime_v2", true, PFN_cuEventElapsedTime_v12080, (zeroed(), zeroed(), zeroed())),
-    call!("cuImportExternalMemory", false, PFN_cuImportExternalMemory_v10000, (zeroed(), zeroed())),
+    call!("cuImportExternalMemory", true, PFN_cuImportExternalMemory_v10000, (zeroed(), zeroed())),
     call!(
         "cuExternalMemoryGetMappedBuffer",
-        false,
+        true,
         PFN_cuExternalMemoryGetMappedBuffer_v10000,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuExternalMemoryGetMappedMipmappedArray",
-        false,
+        true,
         PFN_cuExternalMemoryGetMappedMipmappedArray_v10000,
         (zeroed(), zeroed(), zeroed())
     ),
-    call!("cuDestroyExternalMemory", false, PFN_cuDestroyExternalMemory_v10000, (zeroed())),
-    call!("cuImportExternalSemaphore", false, PFN_cuImportExternalSemaphore_v10000, (zeroed(), zeroed())),
+    call!("cuDestroyExternalMemory", true, PFN_cuDestroyExternalMemory_v10000, (zeroed())),
+    call!("cuImportExternalSemaphore", true, PFN_cuImportExternalSemaphore_v10000, (zeroed(), zeroed())),
     call!(
         "cuSignalExternalSemaphoresAsync",
-        false,
+        true,
         PFN_cuSignalExternalSemaphoresAsync_v10000,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuSignalExternalSemaphoresAsync_ptsz",
-        false,
+        true,
         PFN_cuSignalExternalSemaphoresAsync_v10000_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuWaitExternalSemaphoresAsync",
-        false,
+        true,
         PFN_cuWaitExternalSemaphoresAsync_v10000,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuWaitExternalSemaphoresAsync_ptsz",
-        false,
+        true,
         PFN_cuWaitExternalSemaphoresAsync_v10000_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuDestroyExternalSemaphore", false, PFN_cuDestroyExternalSemaphore_v10000, (zeroed())),
+    call!("cuDestroyExternalSemaphore", true, PFN_cuDestroyExternalSemaphore_v10000, (zeroed())),
     call!("cuStreamWaitValue32", true, PFN_cuStreamWaitValue32_v8000, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuStreamWaitValue32_ptsz",
@@ -1115,37 +1115,37 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuGraphEventWaitNodeSetEvent", true, PFN_cuGraphEventWaitNodeSetEvent_v11010, (zeroed(), zeroed())),
     call!(
         "cuGraphAddExternalSemaphoresSignalNode",
-        false,
+        true,
         PFN_cuGraphAddExternalSemaphoresSignalNode_v11020,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphExternalSemaphoresSignalNodeGetParams",
-        false,
+        true,
         PFN_cuGraphExternalSemaphoresSignalNodeGetParams_v11020,
         (zeroed(), zeroed())
     ),
     call!(
         "cuGraphExternalSemaphoresSignalNodeSetParams",
-        false,
+        true,
         PFN_cuGraphExternalSemaphoresSignalNodeSetParams_v11020,
         (zeroed(), zeroed())
     ),
     call!(
         "cuGraphAddExternalSemaphoresWaitNode",
-        false,
+        true,
         PFN_cuGraphAddExternalSemaphoresWaitNode_v11020,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphExternalSemaphoresWaitNodeGetParams",
-        false,
+        true,
         PFN_cuGraphExternalSemaphoresWaitNodeGetParams_v11020,
         (zeroed(), zeroed())
     ),
     call!(
         "cuGraphExternalSemaphoresWaitNodeSetParams",
-        false,
+        true,
         PFN_cuGraphExternalSemaphoresWaitNodeSetParams_v11020,
         (zeroed(), zeroed())
     ),
@@ -1317,13 +1317,13 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!(
         "cuGraphExecExternalSemaphoresSignalNodeSetParams",
-        false,
+        true,
         PFN_cuGraphExecExternalSemaphoresSignalNodeSetParams_v11020,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphExecExternalSemaphoresWaitNodeSetParams",
-        false,
+        true,
         PFN_cuGraphExecExternalSemaphoresWaitNodeSetParams_v11020,
         (zeroed(), zeroed(), zeroed())
     ),

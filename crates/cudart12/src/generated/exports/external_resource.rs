@@ -4,7 +4,7 @@
 
 use warploom_abi::runtime::*;
 use warploom_cudart::api;
-use warploom_cudart::border::{Call, DefaultStream, arg, enter, not_supported};
+use warploom_cudart::border::{Call, DefaultStream, arg, enter};
 
 use crate::VERSION;
 
@@ -70,27 +70,91 @@ pub(crate) unsafe extern "C" fn cudaImportExternalSemaphore(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaSignalExternalSemaphoresAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaSignalExternalSemaphoresAsync(
+    extSemArray: *const cudaExternalSemaphore_t,
+    paramsArray: *const cudaExternalSemaphoreSignalParams_v1,
+    numExtSems: u32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaSignalExternalSemaphoresAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::external_resource::cudaSignalExternalSemaphoresAsync(
+                DefaultStream::Legacy,
+                arg(extSemArray),
+                arg(paramsArray),
+                arg(numExtSems),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaSignalExternalSemaphoresAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaSignalExternalSemaphoresAsync_ptsz(
+    extSemArray: *const cudaExternalSemaphore_t,
+    paramsArray: *const cudaExternalSemaphoreSignalParams_v1,
+    numExtSems: u32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaSignalExternalSemaphoresAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::external_resource::cudaSignalExternalSemaphoresAsync(
+                DefaultStream::PerThread,
+                arg(extSemArray),
+                arg(paramsArray),
+                arg(numExtSems),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaWaitExternalSemaphoresAsync() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaWaitExternalSemaphoresAsync(
+    extSemArray: *const cudaExternalSemaphore_t,
+    paramsArray: *const cudaExternalSemaphoreWaitParams_v1,
+    numExtSems: u32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaWaitExternalSemaphoresAsync", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::external_resource::cudaWaitExternalSemaphoresAsync(
+                DefaultStream::Legacy,
+                arg(extSemArray),
+                arg(paramsArray),
+                arg(numExtSems),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaWaitExternalSemaphoresAsync_ptsz() -> cudaError {
+pub(crate) unsafe extern "C" fn cudaWaitExternalSemaphoresAsync_ptsz(
+    extSemArray: *const cudaExternalSemaphore_t,
+    paramsArray: *const cudaExternalSemaphoreWaitParams_v1,
+    numExtSems: u32,
+    stream: cudaStream_t,
+) -> cudaError {
     static CALL: Call = Call::new("cudaWaitExternalSemaphoresAsync_ptsz", VERSION);
-    not_supported(&CALL)
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::external_resource::cudaWaitExternalSemaphoresAsync(
+                DefaultStream::PerThread,
+                arg(extSemArray),
+                arg(paramsArray),
+                arg(numExtSems),
+                arg(stream),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]

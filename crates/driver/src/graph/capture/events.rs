@@ -66,11 +66,18 @@ impl Driver {
     /// False if neither is.
     ///
     /// # Errors
-    /// `StreamCaptureIsolation` for an event that is not captured in a stream that is; `StreamCaptureMerge` for different captures;
+    /// `StreamCaptureUnsupported` for an event of several processes; `StreamCaptureIsolation` for another that is not captured in a stream that is; `StreamCaptureMerge` for different captures;
     /// `StreamCaptureImplicit` for the legacy stream; `InvalidValue` if the event's capture has ended. All captures that are
     /// concerned fail. `IllegalState` if another thread ends the capture or the stream meanwhile.
     pub(crate) fn wait_captured(&self, stream: &StreamRef, event: &Event) -> DriverResult<bool> {
         let capture = self.capture_of(stream)?;
+        if event.is_shared()
+            && let Some(capture) = &capture
+        {
+            capture.invalidate();
+            let reason = "a captured stream would wait for an event of several processes";
+            return Err(DriverError::new(ErrorCode::StreamCaptureUnsupported, reason));
+        }
         let record = event.record();
         let place = match (&*record, &capture) {
             // As recorded, an event that was never recorded holds nothing up here either.

@@ -9,6 +9,7 @@ use super::sharing::Sharing;
 use super::{Frees, Location, PoolPlace, Pools, pool_of};
 use crate::driver::Driver;
 use crate::handle::Handle;
+use crate::memory::ipc::is_opened;
 use crate::memory::location_kind;
 use crate::stream::StreamName;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -109,6 +110,11 @@ impl Driver {
         })?;
         if info.kind == MemoryKind::PinnedHost && pool_of(&info).is_null() {
             return Err(DriverError::invalid_value(format!("{caller} is not for {info}")));
+        }
+        if is_opened(&info) {
+            return Err(DriverError::invalid_value(format!(
+                "{caller} is not for {info}: cuIpcCloseMemHandle closes it"
+            )));
         }
         Ok(info)
     }

@@ -3,16 +3,20 @@ use std::collections::BTreeMap;
 
 use warploom_abi::{
     CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_EVENT_RECORD_NODE_PARAMS,
-    CUDA_EVENT_WAIT_NODE_PARAMS, CUDA_HOST_NODE_PARAMS_v1, CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v3,
-    CUDA_MEM_ALLOC_NODE_PARAMS_v2, CUDA_MEM_FREE_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v1,
-    CUDA_MEMSET_NODE_PARAMS_v2, CUevent, CUgraph, CUgraphChildGraphNodeOwnership, CUgraphEdgeData, CUgraphExec,
-    CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_anonymous0, CUgraphNodeType,
+    CUDA_EVENT_WAIT_NODE_PARAMS, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2,
+    CUDA_HOST_NODE_PARAMS_v1, CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v3, CUDA_MEM_ALLOC_NODE_PARAMS_v2,
+    CUDA_MEM_FREE_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v1, CUDA_MEMSET_NODE_PARAMS_v2,
+    CUevent, CUgraph, CUgraphChildGraphNodeOwnership, CUgraphEdgeData, CUgraphExec, CUgraphNode, CUgraphNodeParams,
+    CUgraphNodeParams_anonymous0, CUgraphNodeType,
 };
 use warploom_driver::graph::{NodeKind, Work};
 use warploom_driver::{Driver, DriverError, DriverResult, ErrorCode, Handle};
 
 use super::super::memory::copy;
-use super::{add_after, batch, conditional, graph_handle, host, kernel, memcpy, memory, memset, node_handle, nodes};
+use super::{
+    add_after, batch, conditional, external_semaphore, graph_handle, host, kernel, memcpy, memory, memset, node_handle,
+    nodes,
+};
 use crate::border::graph::{NodeParameters, node_parameters};
 use crate::border::{ApiResult, In, InArray, InOut, Out};
 use crate::process::driver;
@@ -48,6 +52,8 @@ fn work(driver: &Driver, graph: CUgraph, given: &NodeParameters) -> DriverResult
         NodeParameters::RecordEvent(event) => driver.event_work(Handle::from_raw(event.0), NodeKind::EventRecord)?,
         NodeParameters::Alloc(given) => memory::work(driver, given)?,
         NodeParameters::Free(address) => driver.free_work(*address)?,
+        NodeParameters::Signals(given) => external_semaphore::signals(driver, given)?,
+        NodeParameters::Waits(given) => external_semaphore::waits(driver, given)?,
         NodeParameters::Batch(given) => batch::work(driver, given)?,
         NodeParameters::Conditional(given) => conditional::work(driver, graph, given)?,
     })
@@ -221,6 +227,25 @@ fn described(work: &Work) -> CUgraphNodeParams_anonymous0 {
         }
         Work::Conditional(work) => Union { conditional: conditional::described(work) },
         Work::Free(free) => Union { free: CUDA_MEM_FREE_NODE_PARAMS { dptr: free.address } },
+        Work::Semaphores(work) => {
+            let signals = external_semaphore::described_signals(work).map(|first| Union {
+                extSemSignal: CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2 {
+                    extSemArray: first.extSemArray,
+                    paramsArray: first.paramsArray,
+                    numExtSems: first.numExtSems,
+                    ..CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2::default()
+                },
+            });
+            let waits = external_semaphore::described_waits(work).map(|first| Union {
+                extSemWait: CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2 {
+                    extSemArray: first.extSemArray,
+                    paramsArray: first.paramsArray,
+                    numExtSems: first.numExtSems,
+                    ..CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2::default()
+                },
+            });
+            signals.or(waits).unwrap_or_default()
+        }
         Work::Batch(work) => {
             let first = batch::described(work);
             Union {
