@@ -57,7 +57,7 @@ pub struct Context {
     /// What the local memory of its kernels is counted as, while some hold it.
     local_memory: Mutex<Weak<Reservation>>,
     cache_config: AtomicU32,
-    coredump: Mutex<CoredumpSettings>,
+    coredump: Arc<Mutex<CoredumpSettings>>,
     /// Ids of contexts that it may reach.
     peers: Mutex<Vec<u64>>,
 }

@@ -1,5 +1,12 @@
-//! Settings of coredumps (`cuCoredump*`): programs set them and ask for them, so they are kept, though no core of a device is written.
-//! Which values and sizes are taken is as recorded.
+//! Coredumps (`cuCoredump*`): their settings, and the file that is written when a kernel faults. There is no state of a GPU to write: the file is the report
+//! of the fault, for people. Which values and sizes are taken is as recorded.
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use parking_lot::Mutex;
 
 use crate::error::{DriverError, DriverResult};
@@ -82,8 +89,17 @@ impl CoredumpSettings {
     }
 
     /// Those that a new context has.
-    pub(crate) fn for_context() -> CoredumpSettings {
+    fn for_context() -> CoredumpSettings {
         CoredumpSettings { of_context: true, ..GLOBAL.lock().clone() }
+    }
+
+    /// Where the file goes if a fault is to leave one.
+    fn file_of_faults(&self) -> Option<PathBuf> {
+        if self.flags[CoredumpSetting::EnableOnException as usize] == 0 {
+            return None;
+        }
+        let name = if self.file.is_empty() { DEFAULT_NAME } else { &self.file };
+        Some(PathBuf::from(OsString::from_vec(expanded(name))))
     }
 
     fn check(&self, setting: CoredumpSetting) -> DriverResult {
@@ -150,9 +166,81 @@ impl CoredumpSettings {
     }
 }
 
+/// The name of the file where none was set, as documented.
+const DEFAULT_NAME: &[u8] = b"core.cuda.%h.%p";
+
+/// A name in which `%h`, `%p` and `%t` stand for the host, the process and the time in seconds.
+fn expanded(name: &[u8]) -> Vec<u8> {
+    let mut expanded = Vec::new();
+    let mut rest = name.iter();
+    while let Some(byte) = rest.next() {
+        if *byte != b'%' {
+            expanded.push(*byte);
+            continue;
+        }
+        match rest.next() {
+            Some(b'h') => {
+                let host = std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
+                expanded.extend(host.trim_ascii());
+            }
+            Some(b'p') => expanded.extend(std::process::id().to_string().bytes()),
+            Some(b't') => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                expanded.extend(now.as_secs().to_string().bytes());
+            }
+            Some(other) => expanded.extend([b'%', *other]),
+            None => expanded.push(b'%'),
+        }
+    }
+    expanded
+}
+
+/// The settings of the contexts of a device.
+#[derive(Default)]
+pub(crate) struct Coredumps(Mutex<Vec<Weak<Mutex<CoredumpSettings>>>>);
+
+impl Coredumps {
+    /// Those of a new context.
+    pub(crate) fn for_context(&self) -> Arc<Mutex<CoredumpSettings>> {
+        let settings = Arc::new(Mutex::new(CoredumpSettings::for_context()));
+        let mut all = self.0.lock();
+        all.retain(|known| known.strong_count() != 0);
+        all.push(Arc::downgrade(&settings));
+        settings
+    }
+
+    /// Writes the report of a fault for the first context that asks for it; what to say of it.
+    pub(crate) fn write(&self, report: &str) -> Option<String> {
+        let known = self.0.lock().clone();
+        let path = known.iter().filter_map(Weak::upgrade).find_map(|settings| settings.lock().file_of_faults())?;
+        let program = std::env::args_os().next().unwrap_or_default();
+        let head = format!("process {} ({})\n", std::process::id(), program.display());
+        let written = std::fs::File::create(&path)
+            .and_then(|mut file| file.write_all(head.as_bytes()).and_then(|()| file.write_all(report.as_bytes())));
+        Some(match written {
+            Ok(()) => format!("  = the report is in {}\n", path.display()),
+            Err(error) => format!("  = the report cannot be written to {}: {error}\n", path.display()),
+        })
+    }
+}
+
 fn exactly(value: &[u8], size: usize) -> DriverResult<Vec<u8>> {
     if value.len() != size {
         return Err(DriverError::invalid_value(format!("{size} bytes, {} are expected", value.len())));
     }
     Ok(value.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_host_process_and_time() {
+        let process = std::process::id().to_string();
+        assert_eq!(expanded(b"a%pb%%c%"), format!("a{process}b%%c%").into_bytes());
+        let text = String::from_utf8(expanded(DEFAULT_NAME)).expect("names of hosts are text");
+        assert!(text.starts_with("core.cuda.") && text.ends_with(&process) && !text.contains('%'), "{text}");
+        assert!(expanded(b"%t").iter().all(u8::is_ascii_digit));
+    }
 }

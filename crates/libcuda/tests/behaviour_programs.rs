@@ -160,6 +160,22 @@ fn fault_report(program: &program::Program, mode: &str) -> String {
 }
 
 #[test]
+fn a_fault_leaves_its_report_in_a_file_where_coredumps_are_asked_for() {
+    let program = program::build("behaviour/fault_report.c", "", &[]);
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("core.{}", std::process::id()));
+    let (printed, report) = program.run_and_report(|command| _ = command.arg("dumped").arg(&path));
+    assert_eq!(printed, "lives\n");
+    let (report, place) = report.split_once("  = the report is in ").expect("it says where");
+    assert_eq!(place.trim(), path.to_str().expect("the path is text"));
+    let written = std::fs::read_to_string(&path).expect("it is there");
+    let (head, body) = written.split_once('\n').expect("it has lines");
+    assert!(head.starts_with("process ") && head.contains("fault_report"), "{head}");
+    assert_eq!(body, report);
+    assert!(body.contains("in kernel scale"), "{body}");
+    std::fs::remove_file(&path).expect("it can go");
+}
+
+#[test]
 fn faults_name_kernel_place_thread_and_the_allocation_that_was_missed() {
     let program = program::build("behaviour/fault_report.c", "", &[]);
     let scale = |cta, thread| {

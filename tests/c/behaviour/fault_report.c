@@ -1,6 +1,8 @@
 /* A kernel that goes wrong in the way that the argument names; what follows is answered, and the process lives. */
 #include "expect.h"
 
+#include <stdbool.h>
+
 static const char PTX[] =
     ".version 7.0\n"
     ".target sm_52\n"
@@ -54,6 +56,13 @@ int main(int count, char **arguments) {
     } else if (strcmp(mode, "pooled") == 0) {
         OK(cuMemAllocAsync(&data, 4096, stream));
         OK(cuMemFreeAsync(data, stream));
+    } else if (strcmp(mode, "dumped") == 0) {
+        /* To a file as well: the second argument. */
+        bool enabled = true;
+        bytes = strlen(arguments[2]) + 1;
+        OK(cuCoredumpSetAttribute(CU_COREDUMP_FILE, arguments[2], &bytes));
+        bytes = sizeof enabled;
+        OK(cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &enabled, &bytes));
     } else if (strcmp(mode, "freed") == 0) {
         OK(cuMemAlloc(&data, 4096));
         OK(cuMemFree(data));

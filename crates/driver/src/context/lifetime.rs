@@ -8,7 +8,6 @@ use warploom_exec::heap::DeviceHeap;
 use warploom_exec::memory::AllocationInfo;
 
 use super::{Context, Limits, check_flags};
-use crate::coredump::CoredumpSettings;
 use crate::device::{Device, attribute};
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -52,7 +51,7 @@ impl Driver {
             }),
             local_memory: Mutex::default(),
             cache_config: AtomicU32::new(0),
-            coredump: Mutex::new(CoredumpSettings::for_context()),
+            coredump: device.state().coredumps().for_context(),
             peers: Mutex::default(),
         }
     }

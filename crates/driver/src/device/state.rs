@@ -7,6 +7,7 @@ use warploom_exec::pool::Pool;
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
 
 use crate::DriverResult;
+use crate::coredump::Coredumps;
 use crate::fault::Sticky;
 
 /// Makes a note to the report of a fault.
@@ -16,6 +17,7 @@ pub(crate) type Note = Arc<dyn Fn(&Fault) -> String + Send + Sync>;
 pub(crate) struct DeviceState {
     engine: Arc<Engine>,
     sticky: Arc<Sticky>,
+    coredumps: Arc<Coredumps>,
 }
 
 impl DeviceState {
@@ -23,18 +25,28 @@ impl DeviceState {
     pub(crate) fn new(pool: &Arc<Pool>, ordinal: Option<u32>, note: Note) -> DeviceState {
         let sticky = Arc::new(Sticky::default());
         let first_fault = Arc::clone(&sticky);
+        let coredumps = Arc::new(Coredumps::default());
+        let files = Arc::clone(&coredumps);
         let engine = Engine::new(
             pool,
             ordinal,
             Box::new(move |fault| {
                 // In one piece and first: the program may end as soon as a call fails.
-                let report = format!("warploom: {fault}{}\n", note(fault));
+                let mut report = format!("warploom: {fault}{}\n", note(fault));
+                if let Some(place) = files.write(&report) {
+                    report.push_str(&place);
+                }
                 // Without standard error nobody reads reports.
                 let _ = std::io::stderr().write_all(report.as_bytes());
                 first_fault.set(fault);
             }),
         );
-        DeviceState { engine, sticky }
+        DeviceState { engine, sticky, coredumps }
+    }
+
+    /// What its contexts set of coredumps.
+    pub(crate) fn coredumps(&self) -> &Coredumps {
+        &self.coredumps
     }
 
     /// Who runs its streams.
