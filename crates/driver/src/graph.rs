@@ -22,7 +22,7 @@ pub use conditional::{Condition, ConditionalKind, ConditionalWork};
 pub use dependency::EdgeData;
 pub use exec::{GraphExec, InstantiateError, InstantiateResult, instantiate_flags};
 pub use memory::{GraphMemory, GraphMemoryUse};
-pub use node::{AllocWork, BatchWork, CopyWork, FreeWork, HostWork, KernelWork, NodeKind, Work};
+pub use node::{AllocWork, BatchWork, CopyBatch, CopyWork, FreeWork, HostWork, KernelWork, NodeKind, Work};
 pub use recapture::{RecaptureObserver, RecaptureStatus};
 pub use update::{UpdateError, UpdateResult};
 pub use user_object::UserObject;

@@ -119,6 +119,54 @@ static void while_the_stream_is_busy(CUstream stream) {
     HOLDS(got == 3);
 }
 
+/* A node with a batch of copies, which cuGraphAddNode alone makes. */
+static void as_a_node(CUstream stream) {
+    unsigned char from[2][16], found[2][16] = {{0}};
+    CUdeviceptr memory, dsts[2], srcs[2];
+    size_t sizes[2] = {16, 5}, starts[1] = {0};
+    CUmemcpyAttributes attributes[1] = {{.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM}};
+    CUgraph graph;
+    CUgraphExec ready;
+    CUgraphNode node;
+    CUgraphNodeType type;
+    memset(from[0], 1, 16);
+    memset(from[1], 2, 16);
+    OK(cuMemAlloc(&memory, 64));
+    OK(cuMemsetD8(memory, 9, 64));
+    for (int n = 0; n < 2; n++) {
+        dsts[n] = memory + 32 * n;
+        srcs[n] = (CUdeviceptr)from[n];
+    }
+    CUgraphNodeParams given = {.type = CU_GRAPH_NODE_TYPE_MEMCPY_BATCH, .memcpyBatch = {2, dsts, srcs, sizes, attributes, starts, 1}};
+    given.memcpyBatch.ctx = context;
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddNode(&node, graph, NULL, NULL, 0, &given));
+    OK(cuGraphNodeGetType(node, &type));
+    HOLDS(type == CU_GRAPH_NODE_TYPE_MEMCPY_BATCH);
+    CUgraphNodeParams asked;
+    OK(cuGraphNodeGetParams(node, &asked));
+    HOLDS(asked.type == type && asked.memcpyBatch.count == 2 && asked.memcpyBatch.dsts[1] == dsts[1] && asked.memcpyBatch.sizes[1] == 5);
+    OK(cuGraphInstantiate(&ready, graph, 0));
+    OK(cuGraphLaunch(ready, stream));
+    OK(cuStreamSynchronize(stream));
+    for (int n = 0; n < 2; n++) OK(cuMemcpyDtoH(found[n], dsts[n], 16));
+    HOLDS(found[0][0] == 1 && found[0][15] == 1 && found[1][4] == 2 && found[1][5] == 9);
+    sizes[1] = 6;
+    OK(cuGraphExecNodeSetParams(ready, node, &given));
+    OK(cuGraphLaunch(ready, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemcpyDtoH(found[1], dsts[1], 16));
+    HOLDS(found[1][5] == 2 && found[1][6] == 9);
+    attributes[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
+    IS(INVALID_VALUE, cuGraphAddNode(&node, graph, NULL, NULL, 0, &given));
+    attributes[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    sizes[0] = 128;
+    IS(INVALID_VALUE, cuGraphAddNode(&node, graph, NULL, NULL, 0, &given));
+    OK(cuGraphExecDestroy(ready));
+    OK(cuGraphDestroy(graph));
+    OK(cuMemFree(memory));
+}
+
 int main(void) {
     CUstream stream;
     start();
@@ -126,6 +174,7 @@ int main(void) {
     lines(stream);
     cuboids(stream);
     prefetches(stream);
+    as_a_node(stream);
     while_the_stream_is_busy(stream);
     puts("done");
     return 0;

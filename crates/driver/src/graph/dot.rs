@@ -20,6 +20,7 @@ mod flags {
     pub(super) const ALLOC: u32 = 2048;
     pub(super) const FREE: u32 = 4096;
     pub(super) const BATCH: u32 = 8192;
+    pub(super) const COPIES: u32 = 1 << 16;
     pub(super) const KNOWN: u32 = (1 << 18) - 1;
 }
 
@@ -92,6 +93,7 @@ fn detail(work: &Work, flags: u32) -> String {
             text
         }
         Work::Copy(copy) if wanted(flags::COPY) => format!("{:?}", copy.transfer.size),
+        Work::Copies(batch) if wanted(flags::COPIES) => format!("{} copies", batch.copies.len()),
         Work::Fill(fill) if wanted(flags::FILL) => {
             format!("{:#x} value {:#x} {} x {}", fill.address, fill.value, fill.width, fill.height)
         }

@@ -31,6 +31,7 @@ pub enum NodeKind {
     MemFree = 11,
     BatchMemOp = 12,
     Conditional = 13,
+    MemcpyBatch = 14,
 }
 
 impl NodeKind {
@@ -56,6 +57,7 @@ impl NodeKind {
             NodeKind::MemFree => "free",
             NodeKind::BatchMemOp => "batch of memory operations",
             NodeKind::Conditional => "conditional node",
+            NodeKind::MemcpyBatch => "batch of copies",
         }
     }
 }
@@ -67,6 +69,8 @@ pub enum Work {
     Kernel(Arc<KernelWork>),
     /// Copies.
     Copy(Arc<CopyWork>),
+    /// Copies several ranges, in any order.
+    Copies(Arc<CopyBatch>),
     /// Sets memory.
     Fill(Fill2d),
     /// Calls a function of the program.
@@ -185,6 +189,13 @@ impl CopyWork {
     }
 }
 
+/// Several copies.
+pub struct CopyBatch {
+    pub(super) copies: Vec<CopyWork>,
+    /// How the program described them, for when it asks.
+    pub given: Box<dyn Any + Send + Sync>,
+}
+
 /// A function of the program.
 #[derive(Clone)]
 pub struct HostWork {
@@ -239,6 +250,7 @@ impl Work {
         match self {
             Work::Kernel(_) => NodeKind::Kernel,
             Work::Copy(_) => NodeKind::Memcpy,
+            Work::Copies(_) => NodeKind::MemcpyBatch,
             Work::Fill(_) => NodeKind::Memset,
             Work::Host(_) => NodeKind::Host,
             Work::Graph(_) => NodeKind::Graph,
@@ -318,6 +330,21 @@ impl Driver {
     pub fn copy_work(&self, transfer: Transfer, callers: CallersMemory) -> DriverResult<Work> {
         let checked = self.check_transfer(&transfer, callers)?;
         Ok(Work::Copy(Arc::new(CopyWork { transfer, checked })))
+    }
+
+    /// The work of a node with several copies. `given` is how the program described them.
+    ///
+    /// # Errors
+    /// As [`Driver::copy`].
+    pub fn copies_work(
+        &self,
+        transfers: Vec<Transfer>,
+        callers: CallersMemory,
+        given: Box<dyn Any + Send + Sync>,
+    ) -> DriverResult<Work> {
+        let check = |transfer| Ok(CopyWork { checked: self.check_transfer(&transfer, callers)?, transfer });
+        let copies = transfers.into_iter().map(check).collect::<DriverResult<_>>()?;
+        Ok(Work::Copies(Arc::new(CopyBatch { copies, given })))
     }
 
     /// The work of a node that sets memory.

@@ -19,6 +19,7 @@ pub(super) enum Ready {
     Nothing,
     Launch(Arc<KernelWork>, Box<Launch>),
     Copy(Checked),
+    Copies(Vec<Checked>),
     Fill(Fill2d, u64),
     Host(HostWork),
     Wait(Arc<Event>),
@@ -52,6 +53,7 @@ impl Driver {
                 Ready::Launch(Arc::clone(kernel), Box::new(launch))
             }
             Work::Copy(copy) => copy.checked.map_or(Ready::Nothing, Ready::Copy),
+            Work::Copies(batch) => Ready::Copies(batch.copies.iter().filter_map(|copy| copy.checked).collect()),
             Work::Fill(fill) => self.check_fill(fill)?.map_or(Ready::Nothing, |extent| Ready::Fill(*fill, extent)),
             Work::Host(host) => Ready::Host(host.clone()),
             Work::WaitEvent(event) => Ready::Wait(Arc::clone(event)),
@@ -80,6 +82,11 @@ impl Driver {
             }
             Ready::Copy(checked) => {
                 checked.put(self.memory(), self.state_of(stream).sticky(), stream);
+            }
+            Ready::Copies(copies) => {
+                for checked in copies {
+                    checked.put(self.memory(), self.state_of(stream).sticky(), stream);
+                }
             }
             Ready::Fill(fill, extent) => fill.put(*extent, self.memory(), self.state_of(stream).sticky(), stream),
             Ready::Host(host) => self.put_function(host, stream),

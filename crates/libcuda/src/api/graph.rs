@@ -2,6 +2,7 @@
 pub(crate) mod batch;
 pub(crate) mod child;
 pub(crate) mod conditional;
+mod copies;
 pub(crate) mod dependency;
 pub(crate) mod event;
 pub(crate) mod exec;
@@ -28,6 +29,11 @@ fn graph_handle(graph: CUgraph) -> Handle {
 
 fn node_handle(node: CUgraphNode) -> Handle {
     Handle::from_raw(node.0)
+}
+
+/// The address of a list that belongs to a node.
+fn list<T>(values: &[T]) -> *mut T {
+    std::ptr::with_exposed_provenance_mut(values.as_ptr().expose_provenance())
 }
 
 /// What an edge says.

@@ -5,8 +5,9 @@ use warploom_abi::{
     CUDA_BATCH_MEM_OP_NODE_PARAMS_v1, CUDA_CHILD_GRAPH_NODE_PARAMS, CUDA_CONDITIONAL_NODE_PARAMS,
     CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, CUDA_EXT_SEM_WAIT_NODE_PARAMS, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS,
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS_v2,
-    CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v2, CUdeviceptr, CUevent,
-    CUexternalSemaphore, CUgraphNodeParams, CUgraphNodeType, CUmemAccessDesc, CUstreamBatchMemOpParams,
+    CUDA_MEM_ALLOC_NODE_PARAMS_v1, CUDA_MEMCPY_BATCH_NODE_PARAMS, CUDA_MEMCPY_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v2,
+    CUcontext, CUdeviceptr, CUevent, CUexternalSemaphore, CUgraphNodeParams, CUgraphNodeType, CUmemAccessDesc,
+    CUmemcpyAttributes, CUstreamBatchMemOpParams,
 };
 use warploom_driver::{DriverError, DriverResult, ErrorCode};
 
@@ -16,6 +17,7 @@ use super::{HostPtr, InArray, arg};
 pub(crate) enum NodeParameters {
     Kernel(CUDA_KERNEL_NODE_PARAMS_v2),
     Copy(CUDA_MEMCPY_NODE_PARAMS),
+    Copies(CUDA_MEMCPY_BATCH_NODE_PARAMS),
     Fill(CUDA_MEMSET_NODE_PARAMS_v2),
     Host(CUDA_HOST_NODE_PARAMS_v2),
     Graph(CUDA_CHILD_GRAPH_NODE_PARAMS),
@@ -61,6 +63,7 @@ pub(crate) fn node_parameters(given: &CUgraphNodeParams) -> DriverResult<NodePar
                 })
             }
             Kind::CU_GRAPH_NODE_TYPE_MEMCPY => NodeParameters::Copy(union.memcpy),
+            Kind::CU_GRAPH_NODE_TYPE_MEMCPY_BATCH => NodeParameters::Copies(union.memcpyBatch),
             Kind::CU_GRAPH_NODE_TYPE_MEMSET => NodeParameters::Fill(union.memset),
             Kind::CU_GRAPH_NODE_TYPE_HOST => NodeParameters::Host(union.host),
             Kind::CU_GRAPH_NODE_TYPE_GRAPH => NodeParameters::Graph(union.graph),
@@ -104,7 +107,7 @@ pub(crate) fn node_parameters(given: &CUgraphNodeParams) -> DriverResult<NodePar
                 })
             }
             Kind::CU_GRAPH_NODE_TYPE_CONDITIONAL => NodeParameters::Conditional(union.conditional),
-            CUgraphNodeType(14..=18) => {
+            CUgraphNodeType(15..=18) => {
                 let reason = format!("{:?} is not supported", given.r#type);
                 return Err(DriverError::new(ErrorCode::NotSupported, reason));
             }
@@ -123,6 +126,35 @@ pub(crate) fn pointers(list: *mut *mut c_void) -> InArray<'static, HostPtr> {
 pub(crate) fn operations(list: *mut CUstreamBatchMemOpParams) -> InArray<'static, CUstreamBatchMemOpParams> {
     // SAFETY: as for `pointers`.
     unsafe { arg(list) }
+}
+
+/// The lists in the structure of a batch of copies.
+pub(crate) struct CopyLists {
+    pub(crate) dsts: InArray<'static, CUdeviceptr>,
+    pub(crate) srcs: InArray<'static, CUdeviceptr>,
+    pub(crate) sizes: InArray<'static, usize>,
+    pub(crate) attributes: InArray<'static, CUmemcpyAttributes>,
+    pub(crate) starts: InArray<'static, usize>,
+}
+
+/// As for the others.
+pub(crate) fn copies(given: &CUDA_MEMCPY_BATCH_NODE_PARAMS) -> CopyLists {
+    // SAFETY: as for `pointers`.
+    unsafe {
+        CopyLists {
+            dsts: arg(given.dsts),
+            srcs: arg(given.srcs),
+            sizes: arg(given.sizes),
+            attributes: arg(given.attrs),
+            starts: arg(given.attrsIdxs),
+        }
+    }
+}
+
+/// The context of a batch of copies.
+pub(crate) fn context_of_copies(given: &CUDA_MEMCPY_BATCH_NODE_PARAMS) -> CUcontext {
+    // SAFETY: both members of the union are handles.
+    unsafe { given.anonymous0.ctx }
 }
 
 /// The semaphores in the structure of a node.

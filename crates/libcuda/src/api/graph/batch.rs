@@ -6,7 +6,7 @@ use warploom_driver::graph::{BatchWork, Work};
 use warploom_driver::{Driver, DriverError, DriverResult, Handle};
 
 use super::super::stream_memory_operation::{check_batch, operations};
-use super::{add, check_context, node_handle, other_kind};
+use super::{add, check_context, list, node_handle, other_kind};
 use crate::border::{ApiResult, In, InArray, Out, graph, no_flags};
 use crate::process::driver;
 
@@ -31,11 +31,11 @@ pub(in crate::api) struct Described {
 /// The parameters of a node. The list belongs to the node.
 pub(super) fn described(batch: &BatchWork) -> CUDA_BATCH_MEM_OP_NODE_PARAMS {
     let known = batch.given.downcast_ref::<Described>();
-    let list = known.map_or(&[][..], |known| &known.list);
+    let operations = known.map_or(&[][..], |known| &known.list);
     CUDA_BATCH_MEM_OP_NODE_PARAMS {
         ctx: known.map_or(CUcontext::NULL, |known| known.context),
-        count: u32::try_from(list.len()).unwrap_or(u32::MAX),
-        paramArray: std::ptr::with_exposed_provenance_mut(list.as_ptr().expose_provenance()),
+        count: u32::try_from(operations.len()).unwrap_or(u32::MAX),
+        paramArray: list(operations),
         flags: 0,
     }
 }

@@ -5,7 +5,7 @@ use warploom_driver::stream::SemaphoreWork;
 use warploom_driver::{Driver, DriverResult, Handle};
 
 use super::super::external_resource::{Signals, Waits};
-use super::{add, node_handle, other_kind};
+use super::{add, list, node_handle, other_kind};
 use crate::border::graph::KeptParameters;
 use crate::border::{ApiResult, In, InArray, Out, graph};
 use crate::process::driver;
@@ -24,11 +24,6 @@ pub(super) fn waits(driver: &Driver, given: &CUDA_EXT_SEM_WAIT_NODE_PARAMS) -> D
     let semaphores = graph::semaphores(given.extSemArray).get(count, "extSemArray")?;
     let parameters = KeptParameters(graph::waits(given.paramsArray).get(count, "paramsArray")?);
     Ok(Work::Semaphores(Waits { semaphores, parameters }.work(driver)?.into()))
-}
-
-/// The address of a list that belongs to a node.
-fn list<T>(values: &[T]) -> *mut T {
-    std::ptr::with_exposed_provenance_mut(values.as_ptr().expose_provenance())
 }
 
 /// The parameters of a node with signals. The lists belong to the node.

@@ -14,8 +14,8 @@ use warploom_driver::{Driver, DriverError, DriverResult, ErrorCode, Handle};
 
 use super::super::memory::copy;
 use super::{
-    add_after, batch, conditional, external_semaphore, graph_handle, host, kernel, memcpy, memory, memset, node_handle,
-    nodes,
+    add_after, batch, conditional, copies, external_semaphore, graph_handle, host, kernel, memcpy, memory, memset,
+    node_handle, nodes,
 };
 use crate::border::graph::{NodeParameters, node_parameters};
 use crate::border::{ApiResult, In, InArray, InOut, Out};
@@ -28,6 +28,7 @@ fn work(driver: &Driver, graph: CUgraph, given: &NodeParameters) -> DriverResult
     Ok(match given {
         NodeParameters::Kernel(given) => kernel::work(driver, given, BTreeMap::new())?,
         NodeParameters::Copy(given) => memcpy::work(driver, &given.copyParams, given.copyCtx)?,
+        NodeParameters::Copies(given) => copies::work(driver, given)?,
         NodeParameters::Fill(given) => {
             let first = CUDA_MEMSET_NODE_PARAMS_v1 {
                 dst: given.dst,
@@ -179,6 +180,9 @@ fn described(work: &Work) -> CUgraphNodeParams_anonymous0 {
         Work::Copy(work) => {
             let copyParams = copy::described(&work.transfer);
             Union { memcpy: CUDA_MEMCPY_NODE_PARAMS { copyParams, ..CUDA_MEMCPY_NODE_PARAMS::default() } }
+        }
+        Work::Copies(batch) => {
+            copies::described(batch).map_or_else(Union::default, |memcpyBatch| Union { memcpyBatch })
         }
         Work::Fill(fill) => {
             let first = memset::described(fill);

@@ -68,24 +68,43 @@ fn blame_none(failed: Option<Out<'_, usize>>, error: DriverError) -> DriverError
     error
 }
 
-struct Line {
+/// One copy of a batch.
+pub(in crate::api) struct Line {
     dst: CUdeviceptr,
     src: CUdeviceptr,
     size: usize,
     attributes: CUmemcpyAttributes,
 }
 
-fn copy_line(line: &Line, stream: StreamName) -> ApiResult {
-    let order = source_order(line.attributes.srcAccessOrder, line.attributes.flags)?;
-    let transfer = Transfer {
-        dst: CopySide::line(CopyPlace::Unified(line.dst)),
-        src: CopySide::line(CopyPlace::Unified(line.src)),
-        size: Box3::line(line.size as u64),
-    };
-    driver()?.copy_async(&transfer, stream, order, callers_memory())
+impl Line {
+    fn order(&self) -> DriverResult<SourceOrder> {
+        source_order(self.attributes.srcAccessOrder, self.attributes.flags)
+    }
+
+    fn transfer(&self) -> Transfer {
+        Transfer {
+            dst: CopySide::line(CopyPlace::Unified(self.dst)),
+            src: CopySide::line(CopyPlace::Unified(self.src)),
+            size: Box3::line(self.size as u64),
+        }
+    }
+
+    /// For a node: there is no call during which the source could be read.
+    pub(in crate::api) fn transfer_of_node(&self) -> DriverResult<Transfer> {
+        match self.order()? {
+            SourceOrder::Stream => Ok(self.transfer()),
+            SourceOrder::DuringCall => {
+                Err(DriverError::invalid_value("a node reads its sources when the graph runs, not during the call"))
+            }
+        }
+    }
 }
 
-fn read_lines(
+fn copy_line(line: &Line, stream: StreamName) -> ApiResult {
+    driver()?.copy_async(&line.transfer(), stream, line.order()?, callers_memory())
+}
+
+pub(in crate::api) fn read_lines(
     pointers: [&InArray<'_, CUdeviceptr>; 2],
     sizes: &InArray<'_, usize>,
     count: usize,
