@@ -170,7 +170,7 @@ static void attributes(void) {
     CUmemAllocationProp asked = properties;
     for (int types = 0; types < 2; types++) {
         unsigned long long allowed = 77;
-        unsigned char by_name = 7;
+        unsigned by_name = 7; /* As wide as an int, as recorded. */
         asked.requestedHandleTypes = (CUmemAllocationHandleType)types;
         OK(cuMemCreate(&handle, unit, &asked, 0));
         CUdeviceptr address = mapped(handle, unit);

@@ -196,6 +196,14 @@ pub struct CopyBatch {
     pub given: Box<dyn Any + Send + Sync>,
 }
 
+impl CopyBatch {
+    /// Whether it copies the same.
+    pub(super) fn is_same(&self, other: &CopyBatch) -> bool {
+        let transfers = |batch: &CopyBatch| batch.copies.iter().map(|copy| copy.transfer.clone()).collect::<Vec<_>>();
+        transfers(self) == transfers(other)
+    }
+}
+
 /// A function of the program.
 #[derive(Clone)]
 pub struct HostWork {

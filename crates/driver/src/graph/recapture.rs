@@ -191,6 +191,8 @@ impl Work {
                         == (b.kernel, b.shape, &b.parameters, &b.attributes)
             }
             (Work::Copy(a), Work::Copy(b)) => a.transfer == b.transfer,
+            (Work::Copies(a), Work::Copies(b)) => a.is_same(b),
+            (Work::Semaphores(a), Work::Semaphores(b)) => a.is_same(b),
             (Work::Fill(a), Work::Fill(b)) => a == b,
             (Work::Host(a), Work::Host(b)) => (a.function, a.data) == (b.function, b.data),
             (Work::Graph(a), Work::Graph(b)) => a.is_same(b),

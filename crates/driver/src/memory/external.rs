@@ -74,8 +74,11 @@ impl Driver {
     /// Ends imported memory. What is mapped of it stays until it is freed.
     ///
     /// # Errors
-    /// `InvalidHandle` for stale and foreign handles.
+    /// `InvalidHandle` for stale and foreign handles; `InvalidValue` for NULL, as recorded.
     pub fn destroy_external(&self, handle: Handle) -> DriverResult {
+        if handle.is_null() {
+            return Err(DriverError::invalid_value("the external memory is NULL"));
+        }
         self.imported.remove(handle).map(|_| ())
     }
 }

@@ -38,6 +38,14 @@ pub struct SemaphoreWork {
 }
 
 impl SemaphoreWork {
+    /// Whether it does the same with the same semaphores.
+    pub(crate) fn is_same(&self, other: &SemaphoreWork) -> bool {
+        let mut pairs = self.semaphores.iter().zip(&other.semaphores);
+        self.action == other.action
+            && self.len() == other.len()
+            && pairs.all(|((a, value), (b, of_other))| Arc::ptr_eq(a, b) && value == of_other)
+    }
+
     /// How many semaphores.
     pub(crate) fn len(&self) -> usize {
         self.semaphores.len()
@@ -60,8 +68,11 @@ impl Driver {
     /// Ends an imported semaphore. What a stream has been given of it stays.
     ///
     /// # Errors
-    /// `InvalidHandle` for stale and foreign handles.
+    /// `InvalidHandle` for stale and foreign handles; `InvalidValue` for NULL, as recorded.
     pub fn destroy_semaphore(&self, handle: Handle) -> DriverResult {
+        if handle.is_null() {
+            return Err(DriverError::invalid_value("the external semaphore is NULL"));
+        }
         self.semaphores.remove(handle).map(|_| ())
     }
 

@@ -116,9 +116,9 @@ impl SharedEvent {
     /// Waits until the work before a record has ended; gives up when it is time to, which is asked now and then.
     pub fn wait(&self, number: u32, give_up: impl Fn() -> bool) {
         let place = self.state().place(number);
-        while number != 0 {
+        loop {
             let seen = place.ended.load(Ordering::SeqCst);
-            if has_come(seen, number) || self.is_orphan(number) || give_up() {
+            if number == 0 || has_come(seen, number) || self.is_orphan(number) || give_up() {
                 return;
             }
             futex_wait(&place.ended, seen, Some(LOOK), Reach::Machine);

@@ -10,7 +10,7 @@ use warploom_driver::{Driver, DriverError, DriverResult, ErrorCode, Handle};
 
 use super::stream::named;
 use crate::border::graph::KeptParameters;
-use crate::border::{ApiResult, DefaultStream, GivenDescriptor, In, InArray, Out, members};
+use crate::border::{ApiResult, DefaultStream, GivenDescriptor, In, InArray, Out, members, no_flags};
 use crate::process::driver;
 
 /// `CUDA_EXTERNAL_MEMORY_DEDICATED`.
@@ -72,9 +72,7 @@ pub(crate) fn cuExternalMemoryGetMappedBuffer(
 ) -> ApiResult {
     let place = devPtr.required("devPtr")?;
     let given = bufferDesc.get("bufferDesc")?;
-    if given.flags != 0 {
-        return Err(DriverError::invalid_value(format!("flags is {}, must be 0", given.flags)));
-    }
+    no_flags(u64::from(given.flags))?;
     place.set(driver()?.map_external(Handle::from_raw(extMem.0), given.offset, given.size)?);
     Ok(())
 }
@@ -104,9 +102,7 @@ pub(crate) fn cuImportExternalSemaphore(
     let given = semHandleDesc.get("semHandleDesc")?;
     let driver = driver()?;
     driver.current()?;
-    if given.flags != 0 {
-        return Err(DriverError::invalid_value(format!("flags is {}, must be 0", given.flags)));
-    }
+    no_flags(u64::from(given.flags))?;
     let descriptor = GivenDescriptor::new(members::semaphore_descriptor(&given));
     let (copy, kind) = match given.r#type {
         T::CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD => {

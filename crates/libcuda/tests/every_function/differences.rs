@@ -75,7 +75,7 @@ const DIFFERENCES: &[Difference] = &[
         reason: "not implemented; what is NULL is refused",
     },
     Difference {
-        functions: "cuDestroyExternalMemory cuDestroyExternalSemaphore cuGLUnmapBufferObject cuGLUnregisterBufferObject \
+        functions: "cuGLUnmapBufferObject cuGLUnregisterBufferObject \
             cuGLSetBufferObjectMapFlags cuGLUnmapBufferObjectAsync",
         situations: CAPTURE,
         ours: "INVALID_VALUE",

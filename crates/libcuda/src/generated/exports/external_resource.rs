@@ -5,7 +5,8 @@
 use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, DefaultStream, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuImportExternalMemory(
@@ -13,9 +14,13 @@ pub(crate) unsafe extern "C" fn cuImportExternalMemory(
     memHandleDesc: *const CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuImportExternalMemory").context_first();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::external_resource::cuImportExternalMemory(arg(extMem_out), arg(memHandleDesc)) }
+        },
         |given| {
             given.then("extMem_out", extMem_out.is_null(), ErrorCode::InvalidValue);
             given.then("memHandleDesc", memHandleDesc.is_null(), ErrorCode::InvalidValue);
@@ -35,9 +40,14 @@ pub(crate) unsafe extern "C" fn cuExternalMemoryGetMappedBuffer(
     bufferDesc: *const CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuExternalMemoryGetMappedBuffer");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::external_resource::cuExternalMemoryGetMappedBuffer(arg(devPtr), arg(extMem), arg(bufferDesc))
+            }
+        },
         |given| {
             given.then("devPtr", devPtr.is_null(), ErrorCode::InvalidValue);
             given.then("extMem", extMem.0 == 0, ErrorCode::InvalidValue);
@@ -59,9 +69,18 @@ pub(crate) unsafe extern "C" fn cuExternalMemoryGetMappedMipmappedArray(
     mipmapDesc: *const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuExternalMemoryGetMappedMipmappedArray");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::external_resource::cuExternalMemoryGetMappedMipmappedArray(
+                    arg(mipmap),
+                    arg(extMem),
+                    arg(mipmapDesc),
+                )
+            }
+        },
         |given| {
             given.then("mipmap", mipmap.is_null(), ErrorCode::InvalidValue);
             given.then("extMem", extMem.0 == 0, ErrorCode::InvalidValue);
@@ -79,12 +98,14 @@ pub(crate) unsafe extern "C" fn cuExternalMemoryGetMappedMipmappedArray(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDestroyExternalMemory(extMem: CUexternalMemory) -> CUresult {
     static CALL: Call = Call::new("cuDestroyExternalMemory");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
-        |given| {
-            given.then("extMem", extMem.0 == 0, ErrorCode::InvalidValue);
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::external_resource::cuDestroyExternalMemory(arg(extMem)) }
         },
+        |_| {},
         |trace| {
             trace.arg("extMem", &extMem);
         },
@@ -97,9 +118,13 @@ pub(crate) unsafe extern "C" fn cuImportExternalSemaphore(
     semHandleDesc: *const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuImportExternalSemaphore").context_first();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::external_resource::cuImportExternalSemaphore(arg(extSem_out), arg(semHandleDesc)) }
+        },
         |given| {
             given.then("extSem_out", extSem_out.is_null(), ErrorCode::InvalidValue);
             given.then("semHandleDesc", semHandleDesc.is_null(), ErrorCode::InvalidValue);
@@ -120,9 +145,20 @@ pub(crate) unsafe extern "C" fn cuSignalExternalSemaphoresAsync(
     stream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuSignalExternalSemaphoresAsync").context_first().in_callbacks_with_stream();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::external_resource::cuSignalExternalSemaphoresAsync(
+                    DefaultStream::Legacy,
+                    arg(extSemArray),
+                    arg(paramsArray),
+                    arg(numExtSems),
+                    arg(stream),
+                )
+            }
+        },
         |given| {
             given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
             given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
@@ -146,9 +182,20 @@ pub(crate) unsafe extern "C" fn cuSignalExternalSemaphoresAsync_ptsz(
     stream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuSignalExternalSemaphoresAsync_ptsz").context_first().in_callbacks_with_stream();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::external_resource::cuSignalExternalSemaphoresAsync(
+                    DefaultStream::PerThread,
+                    arg(extSemArray),
+                    arg(paramsArray),
+                    arg(numExtSems),
+                    arg(stream),
+                )
+            }
+        },
         |given| {
             given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
             given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
@@ -172,9 +219,20 @@ pub(crate) unsafe extern "C" fn cuWaitExternalSemaphoresAsync(
     stream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuWaitExternalSemaphoresAsync").context_first().in_callbacks_with_stream();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::external_resource::cuWaitExternalSemaphoresAsync(
+                    DefaultStream::Legacy,
+                    arg(extSemArray),
+                    arg(paramsArray),
+                    arg(numExtSems),
+                    arg(stream),
+                )
+            }
+        },
         |given| {
             given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
             given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
@@ -198,9 +256,20 @@ pub(crate) unsafe extern "C" fn cuWaitExternalSemaphoresAsync_ptsz(
     stream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuWaitExternalSemaphoresAsync_ptsz").context_first().in_callbacks_with_stream();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::external_resource::cuWaitExternalSemaphoresAsync(
+                    DefaultStream::PerThread,
+                    arg(extSemArray),
+                    arg(paramsArray),
+                    arg(numExtSems),
+                    arg(stream),
+                )
+            }
+        },
         |given| {
             given.then("extSemArray", extSemArray.is_null(), ErrorCode::InvalidValue);
             given.then("paramsArray", paramsArray.is_null(), ErrorCode::InvalidValue);
@@ -219,12 +288,14 @@ pub(crate) unsafe extern "C" fn cuWaitExternalSemaphoresAsync_ptsz(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDestroyExternalSemaphore(extSem: CUexternalSemaphore) -> CUresult {
     static CALL: Call = Call::new("cuDestroyExternalSemaphore");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
-        |given| {
-            given.then("extSem", extSem.0 == 0, ErrorCode::InvalidValue);
+        || {
+            api::stream_capture::refuse_unsafe()?;
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::external_resource::cuDestroyExternalSemaphore(arg(extSem)) }
         },
+        |_| {},
         |trace| {
             trace.arg("extSem", &extSem);
         },

@@ -6,7 +6,7 @@ use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
 use crate::api;
-use crate::border::{Call, DefaultStream, arg, enter, not_supported};
+use crate::border::{Call, DefaultStream, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphCreate(phGraph: *mut CUgraph, flags: u32) -> CUresult {
@@ -702,9 +702,20 @@ pub(crate) unsafe extern "C" fn cuGraphAddExternalSemaphoresSignalNode(
     nodeParams: *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddExternalSemaphoresSignalNode").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::external_semaphore::cuGraphAddExternalSemaphoresSignalNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(nodeParams),
+                )
+            }
+        },
         |given| {
             given.first("phGraphNode", phGraphNode.is_null(), ErrorCode::InvalidValue);
             given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
@@ -728,9 +739,17 @@ pub(crate) unsafe extern "C" fn cuGraphExternalSemaphoresSignalNodeGetParams(
     params_out: *mut CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExternalSemaphoresSignalNodeGetParams").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::external_semaphore::cuGraphExternalSemaphoresSignalNodeGetParams(
+                    arg(hNode),
+                    arg(params_out),
+                )
+            }
+        },
         |given| {
             given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
             given.first("params_out", params_out.is_null(), ErrorCode::InvalidValue);
@@ -749,9 +768,17 @@ pub(crate) unsafe extern "C" fn cuGraphExternalSemaphoresSignalNodeSetParams(
     nodeParams: *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExternalSemaphoresSignalNodeSetParams").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::external_semaphore::cuGraphExternalSemaphoresSignalNodeSetParams(
+                    arg(hNode),
+                    arg(nodeParams),
+                )
+            }
+        },
         |given| {
             given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
             given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
@@ -772,9 +799,20 @@ pub(crate) unsafe extern "C" fn cuGraphAddExternalSemaphoresWaitNode(
     nodeParams: *const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphAddExternalSemaphoresWaitNode").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::external_semaphore::cuGraphAddExternalSemaphoresWaitNode(
+                    arg(phGraphNode),
+                    arg(hGraph),
+                    arg(dependencies),
+                    arg(numDependencies),
+                    arg(nodeParams),
+                )
+            }
+        },
         |given| {
             given.first("phGraphNode", phGraphNode.is_null(), ErrorCode::InvalidValue);
             given.first("hGraph", hGraph.0 == 0, ErrorCode::InvalidValue);
@@ -798,9 +836,14 @@ pub(crate) unsafe extern "C" fn cuGraphExternalSemaphoresWaitNodeGetParams(
     params_out: *mut CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExternalSemaphoresWaitNodeGetParams").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::external_semaphore::cuGraphExternalSemaphoresWaitNodeGetParams(arg(hNode), arg(params_out))
+            }
+        },
         |given| {
             given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
             given.first("params_out", params_out.is_null(), ErrorCode::InvalidValue);
@@ -819,9 +862,14 @@ pub(crate) unsafe extern "C" fn cuGraphExternalSemaphoresWaitNodeSetParams(
     nodeParams: *const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExternalSemaphoresWaitNodeSetParams").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::external_semaphore::cuGraphExternalSemaphoresWaitNodeSetParams(arg(hNode), arg(nodeParams))
+            }
+        },
         |given| {
             given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
             given.first("nodeParams", nodeParams.is_null(), ErrorCode::InvalidValue);
@@ -2070,9 +2118,18 @@ pub(crate) unsafe extern "C" fn cuGraphExecExternalSemaphoresSignalNodeSetParams
     nodeParams: *const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecExternalSemaphoresSignalNodeSetParams").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::external_semaphore::cuGraphExecExternalSemaphoresSignalNodeSetParams(
+                    arg(hGraphExec),
+                    arg(hNode),
+                    arg(nodeParams),
+                )
+            }
+        },
         |given| {
             given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
             given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);
@@ -2093,9 +2150,18 @@ pub(crate) unsafe extern "C" fn cuGraphExecExternalSemaphoresWaitNodeSetParams(
     nodeParams: *const CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphExecExternalSemaphoresWaitNodeSetParams").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graph::external_semaphore::cuGraphExecExternalSemaphoresWaitNodeSetParams(
+                    arg(hGraphExec),
+                    arg(hNode),
+                    arg(nodeParams),
+                )
+            }
+        },
         |given| {
             given.first("hGraphExec", hGraphExec.0 == 0, ErrorCode::InvalidValue);
             given.first("hNode", hNode.0 == 0, ErrorCode::InvalidValue);

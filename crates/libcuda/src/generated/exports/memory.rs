@@ -4158,9 +4158,20 @@ pub(crate) unsafe extern "C" fn cuMemGetHandleForAddressRange(
     flags: u64,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemGetHandleForAddressRange").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::virtual_memory::cuMemGetHandleForAddressRange(
+                    arg(handle),
+                    arg(dptr),
+                    arg(size),
+                    arg(handleType),
+                    arg(flags),
+                )
+            }
+        },
         |given| {
             given.first("handle", handle.is_null(), ErrorCode::InvalidValue);
             given.first("dptr", dptr == 0, ErrorCode::InvalidValue);
