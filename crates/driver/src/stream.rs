@@ -1,4 +1,7 @@
 //! Streams of contexts: those a program creates, the legacy default stream, and the default stream of each thread.
+//!
+//! Work goes into the device's [`Stream`]. A call says with a [`StreamName`] which one it means, which [`Driver::stream`] looks up: a [`StreamRef`] is that
+//! stream with its context, whatever it is called. [`CreatedStream`] and `ThreadStream` are what is kept of those that have a handle or belong to a thread.
 mod attributes;
 mod external_semaphore;
 mod memory_operation;
