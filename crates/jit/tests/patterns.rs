@@ -53,7 +53,7 @@ fn operations_are_single_instructions() {
         ("mul.lo.s32 %r2, %r2, %r3;", "vpmulld", "vpmulld"),
         ("min.s32 %r2, %r2, %r3;", "vpminsd", "vpminsd"),
         ("max.u32 %r2, %r2, %r3;", "vpmaxud", "vpmaxud"),
-        ("xor.b32 %r2, %r2, %r3;", "vxorps", "vxorps"),
+        ("xor.b32 %r2, %r2, %r3;", "vpxor", "vpxor"),
         ("cvt.rn.f32.s32 %f1, %r2;", "vcvtdq2ps", "vcvtdq2ps"),
         ("cvt.rmi.f32.f32 %f1, %f1;", "vroundps", "vrndscaleps"),
     ] {
@@ -62,7 +62,8 @@ fn operations_are_single_instructions() {
             let family = mnemonic.trim_end_matches(['q', 'd']);
             let found = instructions(&text).filter(|line| line.starts_with(family)).count();
             assert!(found >= 1, "{line}: no {mnemonic}\n{text}");
-            assert!(found <= 2, "{line}: {found} times {mnemonic}\n{text}");
+            // Once for gangs all of whose lanes run, and once for the others.
+            assert!(found <= 4, "{line}: {found} times {mnemonic}\n{text}");
             assert_eq!(calls(&text), [""; 0], "{line}");
         }
     }
