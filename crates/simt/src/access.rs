@@ -157,7 +157,8 @@ pub(crate) fn accesses(
                 }
             }
         };
-        let proven = kind != AccessKind::Atomic && known.proves(module, space, bytes, *address, value);
+        let plain = kind != AccessKind::Atomic || space == Space::Shared;
+        let proven = plain && known.proves(module, space, bytes, *address, value);
         out.push(Access { inst: number, kind, space, bytes, pattern, unless_wraps, proven });
     }
     out

@@ -8,6 +8,7 @@ use warploom_ptx::ir::{Inst, Space};
 
 use super::context;
 use super::function::{Val, Writer};
+use super::indexed::Indexed;
 use super::memory::Target;
 use super::names::Ty;
 
@@ -44,7 +45,7 @@ impl Writer<'_> {
 
     /// Goes to one label if all lanes that run are known to be allowed, to the other if not.
     fn look(&mut self, inst: &Inst, target: &Target, short: u32, long: u32) -> Result<(), String> {
-        self.look_at_hull(target);
+        self.look_at_hull(inst, target)?;
         if let Some((site, _)) = self.plan.hull(self.inst) {
             let known = self.load(Ty::int(1, 0), &format!("%h{site}"));
             let own = self.fresh();
@@ -66,8 +67,51 @@ impl Writer<'_> {
             let fits = self.is_inside(target.site, &from, target.bytes);
             return Ok(self.binary("and", &fits, &target.flag));
         }
+        if let Some(parts) = self.parts(target) {
+            let fits = self.indices_inside(target, parts);
+            return Ok(self.all_run(&fits));
+        }
         let all = self.all_addresses(inst, target)?;
         Ok(self.all_inside(target, &all))
+    }
+
+    /// Whether indices are among those that lead to what a site allows.
+    fn indices_inside(&mut self, target: &Target, parts: Indexed) -> Val {
+        let [start, count] = self.entry(target.site);
+        let base = self.read(parts.base);
+        let number = |number: i64| Val { ty: base.ty, text: number.to_string() };
+        let base = self.binary("add", &base, &number(target.offset()));
+        let distance = self.binary("sub", &base, &start);
+        let low = self.binary("and", &distance, &number(i64::from(target.bytes) - 1));
+        let aligned = self.compare("eq", &low, &number(0));
+        let first = self.binary("ashr", &distance, &number(i64::from(target.bytes.trailing_zeros())));
+        // From the least index to behind the greatest, both cut to what 32 bits with a sign hold.
+        let least = self.binary("sub", &number(0), &first);
+        let least = self.intrinsic("smax", &[&least, &number(if parts.signed { i64::from(i32::MIN) } else { 0 })]);
+        let end = self.binary("sub", &count, &first);
+        let end = self.intrinsic("smin", &[&end, &number(1 << 31)]);
+        let many = self.binary("sub", &end, &least);
+        let many = self.intrinsic("smax", &[&many, &number(0)]);
+        let many = self.intrinsic("umin", &[&many, &number(i64::from(u32::MAX))]);
+        let many = self.select(&aligned, &many, &number(0));
+        let [least, many] = [least, many].map(|number| {
+            let word = self.resize(&number, 32, false);
+            self.splat(&word)
+        });
+        let index = self.read(parts.index);
+        let offset = self.binary("sub", &index, &least);
+        self.compare("ult", &offset, &many)
+    }
+
+    /// Whether something holds for all lanes that run.
+    fn all_run(&mut self, fits: &Val) -> Val {
+        let mask = self.mask_value();
+        let ones = self.constant(mask.ty, 1);
+        let off = self.binary("xor", &mask, &ones);
+        let fine = self.binary("or", fits, &off);
+        let bits = self.bits_of(&fine.text);
+        let every = self.constant(bits.ty, -1);
+        self.compare("eq", &bits, &every)
     }
 
     /// Whether the addresses of all lanes that run are among those of the site.
@@ -76,23 +120,22 @@ impl Writer<'_> {
             return self.constant(Ty::int(1, 0), 1);
         }
         let fits = self.is_inside(target.site, all, target.bytes);
-        let mask = self.mask_value();
-        let ones = self.constant(mask.ty, 1);
-        let off = self.binary("xor", &mask, &ones);
-        let fine = self.binary("or", &fits, &off);
-        let bits = self.bits_of(&fine.text);
-        let every = self.constant(bits.ty, -1);
-        self.compare("eq", &bits, &every)
+        self.all_run(&fits)
+    }
+
+    /// What the table says of a site: the first address, and how many steps follow.
+    fn entry(&mut self, site: u32) -> [Val; 2] {
+        let i64 = Ty::int(64, 0);
+        let table = self.pointer(context::EXTENTS);
+        [0, 8].map(|word| {
+            let at = self.set(i64, format!("getelementptr i8, ptr {table}, i64 {}", ENTRY * site + word));
+            self.set(i64, format!("load i64, ptr {}, align 8, !tbaa !8", at.text))
+        })
     }
 
     /// Whether addresses are among those of a site, and aligned.
     fn is_inside(&mut self, site: u32, address: &Val, bytes: u32) -> Val {
-        let i64 = Ty::int(64, 0);
-        let table = self.pointer(context::EXTENTS);
-        let at = self.set(i64, format!("getelementptr i8, ptr {table}, i64 {}", ENTRY * site));
-        let start = self.set(i64, format!("load i64, ptr {}, align 8, !tbaa !8", at.text));
-        let at = self.set(i64, format!("getelementptr i8, ptr {}, i64 8", at.text));
-        let count = self.set(i64, format!("load i64, ptr {}, align 8, !tbaa !8", at.text));
+        let [start, count] = self.entry(site);
         let (start, count) = match address.ty.lanes {
             0 => (start, count),
             _ => (self.splat(&start), self.splat(&count)),
@@ -106,39 +149,53 @@ impl Writer<'_> {
     }
 
     /// The first byte of several accesses with one base, and whether all of them are known to be allowed.
-    pub(super) fn hull_fits(&mut self, target: &Target) -> Option<(Val, Val)> {
-        let (site, hull) = self.plan.hull(self.inst)?;
-        let first = target.first.clone()?;
+    pub(super) fn hull_fits(&mut self, inst: &Inst, target: &Target) -> Result<Option<(Val, Val)>, String> {
+        let Some((site, hull)) = self.plan.hull(self.inst) else { return Ok(None) };
         let (low, bytes) = (hull.low, hull.bytes);
+        let first = match &target.first {
+            Some(first) => first.clone(),
+            None => self.all_addresses(inst, target)?,
+        };
         let by = self.constant(first.ty, low - self.plan.offset_of(self.inst));
         let from = self.binary("add", &first, &by);
         let inside = self.is_inside(site, &from, bytes);
+        let inside = if inside.ty.lanes == 0 { inside } else { self.all_run(&inside) };
         let fits = self.binary("and", &inside, &target.flag);
-        Some((from, fits))
+        Ok(Some((from, fits)))
     }
 
     /// Before the first of several accesses with one base: whether all of them are allowed.
-    fn look_at_hull(&mut self, target: &Target) {
-        let Some((site, hull)) = self.plan.hull(self.inst) else { return };
+    fn look_at_hull(&mut self, inst: &Inst, target: &Target) -> Result<(), String> {
+        let Some((site, hull)) = self.plan.hull(self.inst) else { return Ok(()) };
         if hull.first != self.inst {
-            return;
+            return Ok(());
         }
         let place = format!("%h{site}");
         self.places.push((place.clone(), Ty::int(1, 0)));
-        let Some((from, fits)) = self.hull_fits(target) else { return };
+        let Some((from, fits)) = self.hull_fits(inst, target)? else { return Ok(()) };
         self.store(&fits, &place);
         let (find, on) = (self.fresh(), self.fresh());
         self.line(format!("br i1 {}, label %L{on}, label %L{find}, !prof !2", fits.text));
         self.label(&format!("L{find}"));
         let function = self.pointer(context::FIND);
+        let first = if from.ty.lanes == 0 { from.clone() } else { self.first_running(&from) };
         let found =
-            self.set(Ty::int(32, 0), format!("call i32 {function}(ptr %context, i64 {}, i32 {site})", from.text));
+            self.set(Ty::int(32, 0), format!("call i32 {function}(ptr %context, i64 {}, i32 {site})", first.text));
         let zero = self.constant(found.ty, 0);
         let found = self.compare("ne", &found, &zero);
         let found = self.binary("and", &found, &target.flag);
+        let found = if from.ty.lanes == 0 {
+            found
+        } else {
+            // The others may be elsewhere.
+            let inside = self.is_inside(site, &from, hull.bytes);
+            let inside = self.all_run(&inside);
+            self.binary("and", &found, &inside)
+        };
         self.store(&found, &place);
         self.line(format!("br label %L{on}"));
         self.label(&format!("L{on}"));
+        Ok(())
     }
 
     /// Asks the executor for each lane that runs. Where it does not refuse one, the table `%addresses` then says where their bytes are.

@@ -119,9 +119,9 @@ impl Writer<'_> {
         let holds = match self.plan.hull(self.inst) {
             Some((site, hull)) => {
                 let known = format!("%h{site}");
-                let holds = if hull.first == self.inst { self.hull_fits(target).map(|(_, fits)| fits) } else { None };
+                let fits = if hull.first == self.inst { self.hull_fits(inst, target)? } else { None };
                 let yes = self.constant(Ty::int(1, 0), 1);
-                let Some(holds) = holds else { return Ok(()) };
+                let Some((_, holds)) = fits else { return Ok(()) };
                 self.or_leave(&holds);
                 self.store(&yes, &known);
                 return Ok(());

@@ -2,7 +2,7 @@
 
 use warploom_ptx::ir::{Base, Body, Op, Reg, Space};
 
-use crate::access::{Access, AccessKind, Pattern};
+use crate::access::{Access, AccessKind};
 use crate::info::KernelInfo;
 use crate::values::{ValueId, paired};
 
@@ -13,7 +13,7 @@ pub(super) struct Hull {
     pub(super) first: u32,
     pub(super) members: Vec<u32>,
     pub(super) base: ValueId,
-    /// From the base's first lane to the first byte.
+    /// From the base's first lane, or from that of each lane if they differ in no known way, to the first byte.
     pub(super) low: i64,
     /// Bytes from there on.
     pub(super) need: u64,
@@ -79,9 +79,8 @@ fn part(info: &KernelInfo<'_>, body: &Body, access: &Access) -> Option<(ValueId,
     let inst = &body.insts[access.inst as usize];
     let (Op::Ld { addr, .. } | Op::St { addr, .. }) = &inst.op else { return None };
     let Base::Reg(reg) = addr.base else { return None };
-    let known = !matches!(access.pattern, Pattern::Scaled { .. } | Pattern::Anywhere(_));
     let plain = matches!(access.space, Space::Global | Space::Const | Space::Shared);
-    if inst.guard.is_some() || access.proven || !known || !plain || !access.bytes.is_power_of_two() {
+    if inst.guard.is_some() || access.proven || !plain || !access.bytes.is_power_of_two() {
         return None;
     }
     Some((value(info, body, access.inst, reg)?, addr.offset))

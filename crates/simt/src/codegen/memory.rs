@@ -8,6 +8,7 @@ use warploom_ptx::ir::{Address, Base, GlobalId, Inst, Op, Operand, ScalarType, S
 
 use super::context;
 use super::function::{Val, Writer};
+use super::indexed::Indexed;
 use super::names::{Element, Ty};
 use crate::access::{Access, Pattern};
 
@@ -34,6 +35,11 @@ impl Target {
     /// All lanes go to one address.
     pub(super) fn is_one(&self) -> bool {
         self.apart.as_ref().is_some_and(|apart| apart.iter().all(|apart| *apart == 0))
+    }
+
+    /// What is added to the register with the address.
+    pub(super) fn offset(&self) -> i64 {
+        self.register.map_or(0, |(_, offset)| offset)
     }
 
     fn is_row(&self) -> bool {
@@ -141,7 +147,7 @@ impl Writer<'_> {
                 this.load_row(&pointer, ty, places);
                 Ok(())
             })?;
-        } else if !self.plan.has_wide_vectors() {
+        } else if !self.plan.gathers(ty.bits()) {
             self.pointers_of_all(inst, target)?;
             self.load_lanes(ty, places, false);
         } else {
@@ -320,6 +326,30 @@ impl Writer<'_> {
         Ok(self.splat(&first))
     }
 
+    /// The addresses of all lanes in shared memory, as 32 bits.
+    pub(super) fn short_addresses(&mut self, inst: &Inst, target: &Target) -> Result<Val, String> {
+        let Some((operand, offset)) = target.register else {
+            let all = self.all_addresses(inst, target)?;
+            return Ok(self.resize(&all, 32, false));
+        };
+        let value = self.value_of(operand).ok_or_else(|| self.lacks(inst))?;
+        let held = self.read(value);
+        let held = self.resize(&held, 32, false);
+        let by = self.constant(held.ty, offset);
+        let sum = if offset == 0 { held } else { self.binary("add", &held, &by) };
+        Ok(self.splat(&sum))
+    }
+
+    /// Base and index of an address, if it has such parts, and the index counts what a lane accesses.
+    pub(super) fn parts(&self, target: &Target) -> Option<Indexed> {
+        let (operand, _) = target.register?;
+        let global = matches!(target.space, Space::Global | Space::Const);
+        let parts = self.plan.indexed(self.inst, self.value_of(operand)?)?;
+        // Where one look is for several accesses, it does not tell that an index without a sign has less than 31 bits.
+        let narrow = parts.signed || self.plan.hull(self.inst).is_none();
+        (global && narrow && target.first.is_none() && parts.scale == target.bytes).then_some(parts)
+    }
+
     /// An address with its offset, in the width that it has, as 64 bits.
     fn moved(&mut self, address: &Val, offset: i64) -> Val {
         let by = self.constant(address.ty, offset);
@@ -356,11 +386,32 @@ impl Writer<'_> {
                 let apart = apart.iter().map(|apart| apart + i64::from(bytes));
                 (Some(self.place_of(target)), Val { ty, text: ty.lanes(apart) })
             }
+            None if target.space == Space::Shared => {
+                // What is allowed has less than 31 bits.
+                let all = self.short_addresses(inst, target)?;
+                let by = self.constant(all.ty, i64::from(bytes));
+                let all = if bytes == 0 { all } else { self.binary("add", &all, &by) };
+                (Some(self.pointer(context::SHARED)), self.resize(&all, 64, true))
+            }
+            None if let Some(parts) = self.parts(target) => {
+                let base = self.read(parts.base);
+                let by = self.constant(base.ty, target.offset() + i64::from(bytes));
+                let base = self.binary("add", &base, &by);
+                let base = self.set(base.ty, format!("inttoptr i64 {} to ptr", base.text));
+                let index = self.read(parts.index);
+                // What is allowed has less than 31 bits, whatever its sign is for.
+                let index = self.resize(&index, 64, true);
+                let element = format!("[{} x i8]", parts.scale);
+                return Ok(self.set(
+                    index.ty,
+                    format!("getelementptr {element}, ptr {}, <{lanes} x i64> {}", base.text, index.text),
+                ));
+            }
             None => {
                 let all = self.all_addresses(inst, target)?;
                 let by = self.constant(all.ty, i64::from(bytes));
                 let all = if bytes == 0 { all } else { self.binary("add", &all, &by) };
-                (if target.space == Space::Shared { Some(self.pointer(context::SHARED)) } else { None }, all)
+                (None, all)
             }
         };
         Ok(match base {

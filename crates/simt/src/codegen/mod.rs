@@ -21,6 +21,7 @@ mod full;
 mod function;
 mod held;
 mod hull;
+mod indexed;
 mod integer;
 mod lanes;
 mod lazy;

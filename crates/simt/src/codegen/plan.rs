@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warploom_ptx::ir::{BarrierOp, Body, GlobalId, Op, SharedLayout, Step};
 
 use super::hull::{Hull, hulls};
+use super::indexed::{Indexed, indexed};
 use super::lazy::lazy;
 use super::names::{Element, Ty};
 use super::regions::FRAME_ALIGN;
@@ -59,10 +60,12 @@ pub(super) struct Plan<'k> {
     /// By value: whether anything reads it.
     read: Vec<bool>,
     wide_vectors: bool,
+    /// The processor gathers words.
+    gathers: bool,
 }
 
 impl<'k> Plan<'k> {
-    pub(super) fn new(info: &'k KernelInfo<'k>, wide_vectors: bool) -> Result<Plan<'k>, String> {
+    pub(super) fn new(info: &'k KernelInfo<'k>, wide_vectors: bool, gathers: bool) -> Result<Plan<'k>, String> {
         let function = &info.module.functions[info.kernel.0 as usize];
         let body = function.body.as_ref().ok_or("it has no code")?;
         if let Some(wait) = info.waits.first() {
@@ -111,6 +114,7 @@ impl<'k> Plan<'k> {
             cta_frame: 0,
             frame: 0,
             wide_vectors,
+            gathers,
         };
         plan.find_groups()?;
         plan.lay_out_frame();
@@ -326,7 +330,17 @@ impl<'k> Plan<'k> {
         self.body.insts.len() < LONG
     }
 
-    /// The processor gathers and scatters by itself.
+    /// The processor gathers lanes of so many bits by itself.
+    pub(super) fn gathers(&self, bits: u32) -> bool {
+        self.wide_vectors || (self.gathers && bits >= 32)
+    }
+
+    /// The parts of an address in a register that an access reads.
+    pub(super) fn indexed(&self, inst: u32, address: ValueId) -> Option<Indexed> {
+        indexed(self.info, self.body, &self.block_of, inst, address)
+    }
+
+    /// It also scatters, and moves lanes of two registers at once.
     pub(super) fn has_wide_vectors(&self) -> bool {
         self.wide_vectors
     }

@@ -64,7 +64,11 @@ pub const FRAME_ALIGN: u32 = 256;
 /// # Errors
 /// The first thing in it that is not covered.
 pub fn compile(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compiled, Declined> {
-    let plan = Plan::new(info, features.contains("+avx512f")).map_err(Declined)?;
+    let wide = features.contains("+avx512f");
+    let gathers = features.contains("+avx2");
+    // What LLVM calls slow are processors of one maker: loads one by one are no faster there.
+    let features = if gathers && !wide { format!("{features},+fast-gather") } else { features.to_owned() };
+    let plan = Plan::new(info, wide, gathers).map_err(Declined)?;
     let mut functions = String::new();
     for number in 0..plan.regions().len() {
         functions += &Writer::new(&plan).region(number).map_err(Declined)?;

@@ -114,15 +114,16 @@ impl Writer<'_> {
             let Some(at) = step.writes.iter().position(|reg| reg == def) else { continue };
             let common = self.written(inst, number).is_some_and(|value| self.is_scalar(value));
             let value = results[at].clone();
-            let value = if common { self.first_running(&value, &bits) } else { value };
+            let value = if common { self.first_running(&value) } else { value };
             self.write(inst, number, &value, false)?;
         }
         Ok(())
     }
 
     /// What the first of the lanes that run has.
-    fn first_running(&mut self, value: &Val, bits: &Val) -> Val {
-        let lane = self.intrinsic_flag("cttz", bits);
+    pub(super) fn first_running(&mut self, value: &Val) -> Val {
+        let bits = self.running();
+        let lane = self.intrinsic_flag("cttz", &bits);
         self.set(
             Ty::scalar(value.ty.element),
             format!("extractelement {} {}, i32 {}", value.ty.text(), value.text, lane.text),
