@@ -76,6 +76,16 @@ pub trait LoadedKernel: Send + Sync {
     /// this kernel or another, left in it: the executor downcasts it and reuses the memory if it can.
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit;
 
+    /// Whether a worker may keep back what units have to do to memory, until [`LoadedKernel::leave`]; [`Worker::will_leave`] says whether that is to come.
+    fn keeps_back(&self) -> bool {
+        false
+    }
+
+    /// Called on a worker that has run units and turns from the grid, before the last of them counts as ended: what was kept back is done.
+    fn leave(&self, worker: &mut Worker) {
+        let _ = worker;
+    }
+
     /// What is known of an instruction that can fault.
     fn site(&self, site: Site) -> SiteInfo {
         let _ = site;
@@ -183,6 +193,8 @@ pub struct Worker {
     pub(crate) attention: Arc<CachePadded<Attention>>,
     /// It is a thread of the program that waits for the grid.
     pub(crate) helps: bool,
+    /// [`LoadedKernel::leave`] will be called.
+    pub(crate) will_leave: bool,
     /// The unit that runs, for reports of panics.
     pub(crate) unit: u64,
     /// State of CTAs that finished on this thread, for the next ones that start: one of each type.
@@ -197,13 +209,18 @@ impl Worker {
     pub(crate) fn new(index: u32, helps: bool, watch: &Watch) -> Worker {
         let attention = watch.enroll(!helps);
         let [slice, turn] = [const { Cell::new(None) }; 2];
-        Worker { index, attention, helps, unit: 0, spares: Vec::new(), slice, turn }
+        Worker { index, attention, helps, will_leave: false, unit: 0, spares: Vec::new(), slice, turn }
     }
 
     /// The attention word, for compiled code: as long as it reads 0, [`Grid::poll`] says [`Poll::Continue`]. It stays at its address
     /// during a call.
     pub fn attention(&self) -> &AtomicU32 {
         self.attention.word()
+    }
+
+    /// Whether [`LoadedKernel::leave`] will be called for what the units that run now keep back.
+    pub fn will_leave(&self) -> bool {
+        self.will_leave
     }
 
     /// What a finished CTA left for the next with the same type of state.

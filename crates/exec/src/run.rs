@@ -202,6 +202,19 @@ impl Run {
 
     /// Runs CTAs until nothing is left, all wait, or the thread is wanted elsewhere.
     pub(crate) fn work(&self, worker: &mut Worker) -> Stay {
+        let mut held = 0;
+        let stay = self.work_until(worker, &mut held);
+        if held != 0 {
+            if let Err(panic) = self.guard(|| self.grid.launch.kernel.leave(worker)) {
+                self.fail_at(self.grid.unit_start(worker.unit), panic);
+            }
+            self.finish(held);
+        }
+        stay
+    }
+
+    /// `held` are units that have ended, and count as ended when the worker has left.
+    fn work_until(&self, worker: &mut Worker, held: &mut u64) -> Stay {
         // Fresh CTAs and parked ones take turns, so that neither starves the other.
         let mut resume_next = false;
         let mut fruitless = 0;
@@ -215,7 +228,7 @@ impl Run {
                 None => return Stay::Exhausted,
                 Some(Parked::Cta(cta)) => self.resume(cta, worker, &mut wakes),
                 Some(Parked::Units(first, end)) => {
-                    let progressed = self.issue(first, end, worker, &mut wakes);
+                    let progressed = self.issue(first, end, worker, &mut wakes, held);
                     if end < self.units {
                         pace.note(end - first);
                     }
@@ -254,12 +267,13 @@ impl Run {
     }
 
     /// Runs units that were claimed; whether any got on.
-    fn issue(&self, first: u64, end: u64, worker: &mut Worker, wakes: &mut Wakes) -> bool {
+    fn issue(&self, first: u64, end: u64, worker: &mut Worker, wakes: &mut Wakes, held: &mut u64) -> bool {
         let kernel = &*self.grid.launch.kernel;
         let mut next = first;
         let mut progressed = false;
         // Counted once for a claim: workers share the counters.
         let mut ended = 0;
+        worker.will_leave = kernel.keeps_back();
         while next < end {
             if self.is_cancelled() {
                 ended += end - next;
@@ -291,7 +305,13 @@ impl Run {
             }
         }
         if ended != 0 {
-            self.finish(ended);
+            // One is enough to keep the grid from its end.
+            if kernel.keeps_back() {
+                ended += std::mem::replace(held, 1) - 1;
+            }
+            if ended != 0 {
+                self.finish(ended);
+            }
         }
         progressed
     }

@@ -14,9 +14,11 @@ use warploom_exec::memory::{MachineExtent, Memory, find_extent};
 use warploom_interp::{Gang, StepState, Steps};
 use warploom_ptx::ir::{Space, Step};
 use warploom_simt::AccessKind as Kind;
+use warploom_simt::codegen::sums::Entry;
 use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, Stop, StopKind, context, outcome, window};
 
 use crate::llvm::Code;
+use crate::sums::{self, Sums};
 
 /// A kernel for CTAs of one shape.
 pub(crate) struct CompiledKernel {
@@ -57,11 +59,14 @@ struct Context {
     local: *mut u8,
     step: unsafe extern "C" fn(*mut Context, *mut u64, u32, u32, u32, u32, u32) -> u32,
     stop: unsafe extern "C" fn(*mut Context, *const u64, u32, u32, u32) -> u32,
+    sums: *mut Entry,
+    add: unsafe extern "C" fn(*mut Context, u64, u32, u32),
     kernel: *const CompiledKernel,
     grid: *const Grid,
     worker: *const Worker,
     epochs: *mut u64,
     steps: *mut StepState,
+    kept: *mut Sums,
     fault: Option<Box<Trap>>,
 }
 
@@ -82,6 +87,8 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, local) == context::LOCAL as usize);
     assert!(std::mem::offset_of!(Context, step) == context::STEP as usize);
     assert!(std::mem::offset_of!(Context, stop) == context::STOP as usize);
+    assert!(std::mem::offset_of!(Context, sums) == context::SUMS as usize);
+    assert!(std::mem::offset_of!(Context, add) == context::ADD as usize);
     assert!(std::mem::offset_of!(Context, kernel) == context::SIZE as usize);
 };
 
@@ -123,6 +130,7 @@ struct State {
     shared: Vec<Line>,
     local: Vec<Line>,
     steps: StepState,
+    sums: Sums,
 }
 
 fn lines(bytes: u64) -> usize {
@@ -141,15 +149,34 @@ impl LoadedKernel for CompiledKernel {
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
         let mut state: Box<State> = kept(worker.take_spare(self.state_type()));
         let shared = state.start(self, grid);
-        run_with_state(grid, units, worker, state, |state, id, _, worker| self.run(state, grid, id, shared, worker))
+        let batch = run_with_state(grid, units, worker, state, |state, id, _, worker| {
+            self.run(state, grid, id, shared, worker)
+        });
+        if self.keeps_back() && !worker.will_leave() {
+            self.leave(worker);
+        }
+        batch
     }
 
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
         let mut state: Box<State> = kept(cta.state.take());
         let shared = state.start(self, grid);
         let exit = self.run(&mut state, grid, cta.id, shared, worker);
+        // SAFETY: as in `leave`.
+        unsafe { state.sums.flush() };
         cta.state = Some(state);
         exit
+    }
+
+    fn keeps_back(&self) -> bool {
+        self.sites.iter().any(|site| site.kept_back)
+    }
+
+    fn leave(&self, worker: &mut Worker) {
+        let mut state: Box<State> = kept(worker.take_spare(self.state_type()));
+        // SAFETY: device memory stays while the process lives, and an allocation's words are never given back to the host.
+        unsafe { state.sums.flush() };
+        worker.keep_spare(Some(state));
     }
 
     fn site(&self, Site(number): Site) -> SiteInfo {
@@ -181,11 +208,14 @@ impl CompiledKernel {
             local: state.local.as_mut_ptr().cast(),
             step,
             stop,
+            sums: if self.keeps_back() { state.sums.table() } else { ptr::null_mut() },
+            add,
             kernel: self,
             grid,
             worker,
             epochs: state.epochs.as_mut_ptr(),
             steps: &mut state.steps,
+            kept: &mut state.sums,
             fault: None,
         };
         // SAFETY: `cta` of a module that was made for this shape, with all that its context has to hold; what it accesses beyond that has been
@@ -391,8 +421,11 @@ fn global(context: &mut Context, site: &SiteKind, number: u32, address: u64) -> 
     match extent(memory, site, address) {
         Some(found) => {
             let allowed = Allowed::new(site, found.start, found.span);
-            // SAFETY: there is an entry and an epoch for each site.
+            // SAFETY: there is an entry and an epoch for each site, and what is kept back is of memory that is there.
             unsafe {
+                if !site.kept_back {
+                    (*context.kept).meet(&(found.start..found.start + found.span));
+                }
                 *context.extents.add(number as usize) = allowed;
                 *context.epochs.add(number as usize) = found.epoch;
             }
@@ -415,6 +448,38 @@ fn extent(memory: &Memory, site: &SiteKind, address: u64) -> Option<MachineExten
     let allowed =
         address.is_multiple_of(bytes) && unsafe { find_extent(memory, address, bytes, kind, &mut extent) } != 0;
     allowed.then_some(extent)
+}
+
+/// Adds to a place of which nothing is kept yet.
+///
+/// # Safety
+/// Called by compiled code with its context and an address that is allowed to the site.
+unsafe extern "C" fn add(context: *mut Context, address: u64, summand: u32, site: u32) {
+    // SAFETY: the context lives while the code runs, and nothing else refers to it meanwhile.
+    let (context, kernel, kept) = unsafe { (&*context, &*(*context).kernel, &mut *(*context).kept) };
+    let memory = || {
+        let number = kernel.sites.len();
+        // SAFETY: there is an entry for each site.
+        let extents = unsafe { std::slice::from_raw_parts(context.extents, number) };
+        let range =
+            |at: usize| extents[at].start..extents[at].start + extents[at].count * u64::from(kernel.sites[at].bytes);
+        let own = range(site as usize);
+        let others = (0..number).filter(|at| !kernel.sites[*at].kept_back && extents[*at].count != 0);
+        let mut apart = others.map(|at| {
+            let other = range(at);
+            // The last of them may be the first of several bytes.
+            other.end + kernel.sites[at].need <= own.start || own.end <= other.start
+        });
+        apart.all(|apart| apart).then_some(own)
+    };
+    // SAFETY: device memory stays while the process lives.
+    unsafe {
+        if kept.keeps(address, memory) {
+            kept.keep(address, summand);
+        } else {
+            sums::add(address, summand);
+        }
+    }
 }
 
 /// Whether all bytes from an address on may be accessed that a site needs: for several accesses with one base, none of which is a fault yet.

@@ -6,6 +6,7 @@
 
 mod kernel;
 mod llvm;
+mod sums;
 mod tier;
 
 pub use tier::{Mode, Target, tiered};

@@ -100,3 +100,54 @@ fn full_gangs_in_a_row_need_no_mask() {
         assert!(!text.contains("maskmov") && !text.contains("{%k"), "{text}");
     }
 }
+
+/// The assembly of a loop over rows, in which each thread adds to its own elements.
+fn loop_code((cpu, features, width): (&str, &str, u32)) -> String {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u64 y, .param .u32 n)\n{\n\
+         .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>; .reg .pred %p<9>;\n\
+         ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; ld.param.u32 %r1, [n]; mov.u32 %r2, %ctaid.x;\n\
+         mov.u32 %r3, %tid.x; mad.lo.s32 %r4, %r2, 256, %r3; mov.u32 %r5, %nctaid.x; shl.b32 %r5, %r5, 8;\n\
+         setp.ge.s32 %p1, %r4, %r1; @%p1 bra D;\n\
+         L: mul.wide.s32 %rd3, %r4, 4; add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;\n\
+         ld.global.f32 %f1, [%rd4]; ld.global.f32 %f2, [%rd5]; fma.rn.f32 %f3, %f1, %f1, %f2; st.global.f32 [%rd5], %f3;\n\
+         add.s32 %r4, %r4, %r5; setp.lt.s32 %p2, %r4, %r1; @%p2 bra L;\n\
+         D: ret;\n}\n";
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let info = analyze(&module, FunctionId(0), Gangs::new([256, 1, 1], width).expect("gangs")).expect("a kernel");
+    let compiled = codegen::compile(&info, cpu, features).expect("covered");
+    assembly(&compiled.text).expect("LLVM takes it")
+}
+
+/// The shortest loop of the code that has a mnemonic.
+fn shortest_loop<'a>(assembly: &'a str, mnemonic: &str) -> Vec<&'a str> {
+    let lines: Vec<&str> = assembly.lines().map(str::trim).filter(|line| !line.starts_with(['#'])).collect();
+    let mut loops: Vec<Vec<&str>> = Vec::new();
+    for (end, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with('j')) {
+        let Some(target) = line.split_whitespace().nth(1) else { continue };
+        let start = lines[..end].iter().rposition(|line| line.strip_suffix(':') == Some(target));
+        let Some(start) = start else { continue };
+        let body: Vec<&str> = instructions_of(&lines[start..=end]);
+        if body.iter().any(|line| line.starts_with(mnemonic)) {
+            loops.push(body);
+        }
+    }
+    loops.into_iter().min_by_key(Vec::len).unwrap_or_default()
+}
+
+fn instructions_of<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    lines.iter().copied().filter(|line| !line.is_empty() && !line.starts_with('.') && !line.ends_with(':')).collect()
+}
+
+#[test]
+fn loops_of_full_gangs_have_no_masks_and_one_comparison_for_an_access() {
+    for processor in [AVX2, AVX512] {
+        let text = loop_code(processor);
+        let body = shortest_loop(&text, "vfmadd");
+        let count = |part: &str| body.iter().filter(|line| line.contains(part)).count();
+        assert!(!body.is_empty(), "{text}");
+        assert_eq!([count("maskmov"), count("{%k"), count("call")], [0; 3], "{body:#?}");
+        // A rotation belongs to each comparison with the table of sites.
+        assert_eq!(count("ror"), 3, "{body:#?}");
+        assert!(body.len() <= 48, "{} instructions: {body:#?}", body.len());
+    }
+}

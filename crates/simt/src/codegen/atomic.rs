@@ -159,6 +159,9 @@ impl Writer<'_> {
         if target.is_one() && !asked && self.come_together(inst, &update, &target, &b)? {
             return Ok(());
         }
+        if self.full && inst.guard.is_none() && !target.is_one() && self.plan.keeps_back(self.inst) {
+            return self.add_later(inst, &target, &b);
+        }
         self.pointers_of_all(inst, &target)?;
         let lanes = self.lanes();
         let bytes = ty.bytes();

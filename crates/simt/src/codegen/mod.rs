@@ -24,6 +24,7 @@ mod hull;
 mod indexed;
 mod integer;
 mod lanes;
+mod later;
 mod lazy;
 mod logic;
 mod memory;
@@ -76,8 +77,30 @@ pub mod context {
     pub const STEP: u32 = 112;
     /// The function that ends the grid with a fault: `u32 stop(context, addresses, lanes, number, first thread)`, always 0.
     pub const STOP: u32 = 120;
+    /// Address of the table of [`sums`](super::sums) that are kept back.
+    pub const SUMS: u32 = 128;
+    /// The function that adds to a place which has no entry there: `void add(context, address, summand, site)`.
+    pub const ADD: u32 = 136;
     /// Bytes.
-    pub const SIZE: u32 = 128;
+    pub const SIZE: u32 = 144;
+}
+
+/// Sums that a worker keeps back until it turns from the grid, in a table by address.
+pub mod sums {
+    /// Entries of the table: the one of an address has the number of its word in memory modulo this.
+    pub const ENTRIES: usize = 1 << 13;
+
+    /// What is kept of one place.
+    #[derive(Clone, Copy, Debug, Default)]
+    #[repr(C)]
+    pub struct Entry {
+        /// Of a word in memory; 0 if it is free.
+        pub address: u64,
+        /// To be added to it.
+        pub sum: u32,
+        /// Nothing.
+        pub unused: u32,
+    }
 }
 
 /// Where state spaces lie in the generic address space.

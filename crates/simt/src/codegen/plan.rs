@@ -7,6 +7,7 @@ use warploom_ptx::ir::{BarrierOp, Body, GlobalId, Op, SharedLayout, Step};
 
 use super::hull::{Hull, hulls};
 use super::indexed::{Indexed, indexed};
+use super::later::kept_back;
 use super::lazy::lazy;
 use super::names::{Element, Ty};
 use super::regions::FRAME_ALIGN;
@@ -59,6 +60,8 @@ pub(super) struct Plan<'k> {
     hulls: Vec<Hull>,
     /// By value: whether anything reads it.
     read: Vec<bool>,
+    /// Updates whose sums may be kept back.
+    kept_back: BTreeSet<u32>,
     wide_vectors: bool,
     /// The processor gathers words.
     gathers: bool,
@@ -100,6 +103,7 @@ impl<'k> Plan<'k> {
             body,
             lazy: lazy(info, body, &block_of),
             hulls: hulls(info, body, &block_of),
+            kept_back: kept_back(info, body, &reads(info, body)),
             read: reads(info, body),
             block_of,
             groups: Vec::new(),
@@ -299,6 +303,11 @@ impl<'k> Plan<'k> {
     /// Whether anything reads a value.
     pub(super) fn is_read(&self, value: ValueId) -> bool {
         self.read[value.0 as usize]
+    }
+
+    /// Whether what an instruction adds may be kept back until the worker turns from the grid.
+    pub(super) fn keeps_back(&self, inst: u32) -> bool {
+        self.kept_back.contains(&inst)
     }
 
     pub(super) fn hulls(&self) -> &[Hull] {

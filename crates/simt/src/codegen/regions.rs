@@ -33,6 +33,8 @@ pub struct SiteKind {
     pub bytes: u32,
     /// Bytes that are there from the first address on which is held against the table.
     pub need: u64,
+    /// What it adds may be kept back.
+    pub kept_back: bool,
     /// PTX line.
     pub line: u32,
     /// Instruction of the body.
@@ -92,11 +94,11 @@ pub fn compile(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compi
         let (low, high) = access.reach(lanes);
         let need = (high - low) as u64 + u64::from(access.bytes);
         let (kind, space, bytes, inst) = (access.kind, access.space, access.bytes, access.inst);
-        SiteKind { kind, space, bytes, need, line: line(inst), inst }
+        SiteKind { kind, space, bytes, need, kept_back: plan.keeps_back(inst), line: line(inst), inst }
     });
     let hulls = plan.hulls().iter().map(|hull| {
         let (kind, space, bytes, inst) = (hull.kind, hull.space, hull.bytes, hull.first);
-        SiteKind { kind, space, bytes, need: hull.need, line: line(inst), inst }
+        SiteKind { kind, space, bytes, need: hull.need, kept_back: false, line: line(inst), inst }
     });
     let frames = plan.cta_frame() + plan.frame_size() * info.gangs.count();
     let local = [plan.body.local_size, plan.local_stride()];
