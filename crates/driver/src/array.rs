@@ -1,4 +1,8 @@
 //! Arrays: memory for textures and surfaces, with a shape and a format.
+mod mipmapped;
+
+pub use mipmapped::MipmappedArray;
+
 use std::sync::Arc;
 
 use warploom_exec::memory::MemoryKind;
@@ -19,6 +23,8 @@ pub mod array_flags {
     pub const TEXTURE_GATHER: u32 = 0x08;
     pub const DEPTH_TEXTURE: u32 = 0x10;
     pub const COLOR_ATTACHMENT: u32 = 0x20;
+    pub const SPARSE: u32 = 0x40;
+    pub const DEFERRED_MAPPING: u32 = 0x80;
 }
 
 /// The formats of elements that arrays can have, by their number in `CUarray_format`.
@@ -69,12 +75,30 @@ pub struct ArrayDescriptor {
     pub flags: u32,
 }
 
+impl ArrayDescriptor {
+    /// Whether slices are layers or faces of cubes.
+    pub(crate) fn is_layered(&self) -> bool {
+        self.flags & (array_flags::LAYERED | array_flags::CUBEMAP) != 0
+    }
+
+    /// Bytes of all elements.
+    fn bytes(&self) -> DriverResult<u64> {
+        let element = self.format.bytes() * u64::from(self.channels);
+        [self.width, self.height.max(1), self.depth.max(1)]
+            .into_iter()
+            .try_fold(element, u64::checked_mul)
+            .ok_or_else(|| DriverError::new(ErrorCode::OutOfMemory, "the array does not fit memory"))
+    }
+}
+
 /// One array. Rows and slices lie one after another without a gap.
 pub struct Array {
     handle: Handle,
     descriptor: ArrayDescriptor,
     address: u64,
     context: Arc<Context>,
+    /// Whether its memory is its own; a level of a mipmapped array has part of that array's.
+    whole: bool,
 }
 
 impl Array {
@@ -122,17 +146,13 @@ impl Driver {
     /// Creates an array in the calling thread's context.
     ///
     /// # Errors
-    /// `InvalidValue` for shapes and formats that do not exist; `OutOfMemory`; those of [`Driver::current`].
+    /// `InvalidValue` for shapes and formats that do not exist; `NotSupported` for memory that comes later; `OutOfMemory`; those of
+    /// [`Driver::current`].
     pub fn create_array(&self, descriptor: ArrayDescriptor) -> DriverResult<Handle> {
         let context = self.current()?;
         self.check_array(&context, &descriptor)?;
-        let element = descriptor.format.bytes() * u64::from(descriptor.channels);
-        let size = [descriptor.width, descriptor.height.max(1), descriptor.depth.max(1)]
-            .into_iter()
-            .try_fold(element, u64::checked_mul)
-            .ok_or_else(|| DriverError::new(ErrorCode::OutOfMemory, "the array does not fit memory"))?;
-        let address = self.alloc_in(&context, size, MemoryKind::Array, 0, "cuArrayCreate")?;
-        let array = self.arrays.insert(|handle| Array { handle, descriptor, address, context })?;
+        let address = self.alloc_in(&context, descriptor.bytes()?, MemoryKind::Array, 0, "cuArrayCreate")?;
+        let array = self.arrays.insert(|handle| Array { handle, descriptor, address, context, whole: true })?;
         Ok(array.handle)
     }
 
@@ -144,6 +164,16 @@ impl Driver {
             return refuse(format!("{channels} channels; 1, 2 and 4 are possible"));
         }
         let (layered, cube) = (flags & array_flags::LAYERED != 0, flags & array_flags::CUBEMAP != 0);
+        if flags & array_flags::DEPTH_TEXTURE != 0 {
+            return refuse("depths are for graphics alone".to_owned());
+        }
+        if flags & (array_flags::SPARSE | array_flags::DEFERRED_MAPPING) != 0 {
+            let reason = "arrays get their memory at once: the device has neither sparse arrays nor deferred mapping";
+            return Err(DriverError::new(ErrorCode::NotSupported, reason));
+        }
+        if flags & array_flags::TEXTURE_GATHER != 0 && (height == 0 || depth != 0 && !cube) {
+            return refuse("gathering is for two dimensions without layers, and for cubes".to_owned());
+        }
         if width == 0 {
             return refuse("the width is 0".to_owned());
         }
@@ -166,6 +196,9 @@ impl Driver {
                 most(attribute::MAXIMUM_TEXTURE3D_HEIGHT),
                 most(attribute::MAXIMUM_TEXTURE3D_DEPTH),
             ],
+            (true, 0, _) => {
+                [most(attribute::MAXIMUM_TEXTURE1D_LAYERED_WIDTH), 0, most(attribute::MAXIMUM_TEXTURE1D_LAYERED_LAYERS)]
+            }
             (true, _, _) => [
                 most(attribute::MAXIMUM_TEXTURE2D_LAYERED_WIDTH),
                 most(attribute::MAXIMUM_TEXTURE2D_LAYERED_HEIGHT),
@@ -188,13 +221,16 @@ impl Driver {
         Ok(array)
     }
 
-    /// Destroys an array, once all work of its context is done.
+    /// Destroys an array, once all work of its context is done. A level of a mipmapped array stays, as recorded: it goes with the whole.
     ///
     /// # Errors
     /// `InvalidHandle` for NULL, stale and foreign handles; the sticky error.
     pub fn destroy_array(&self, array: Handle) -> DriverResult {
-        let context = Arc::clone(&self.array(array)?.context);
-        self.finish_all_of(&context)?;
+        let known = self.array(array)?;
+        self.finish_all_of(&known.context)?;
+        if !known.whole {
+            return Ok(());
+        }
         let array = self.arrays.remove(array)?;
         self.give_back(array.address)
     }

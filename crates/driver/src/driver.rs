@@ -9,7 +9,7 @@ use warploom_exec::output::{Buffered, CStdout, DeviceOutput};
 use warploom_exec::pool::{Pool, PoolOptions};
 use warploom_exec::stream::Stream;
 
-use crate::array::Array;
+use crate::array::{Array, MipmappedArray};
 use crate::context::Context;
 use crate::device::{Device, DeviceState, Listener, Note};
 use crate::event::Event;
@@ -65,6 +65,7 @@ pub struct Driver {
     pub(crate) streams: HandleTable<CreatedStream>,
     pub(crate) events: HandleTable<Event>,
     pub(crate) arrays: HandleTable<Array>,
+    pub(crate) mipmapped_arrays: HandleTable<MipmappedArray>,
     pub(crate) modules: HandleTable<Module>,
     pub(crate) functions: HandleTable<Function>,
     pub(crate) libraries: HandleTable<Library>,
@@ -134,6 +135,7 @@ impl Driver {
             streams: HandleTable::owned(Kind::Stream, CreatedStream::context_id),
             events: HandleTable::owned(Kind::Event, Event::context_id),
             arrays: HandleTable::owned(Kind::Array, Array::context_id),
+            mipmapped_arrays: HandleTable::owned(Kind::MipmappedArray, MipmappedArray::context_id),
             modules: HandleTable::owned(Kind::Module, Module::context_id),
             functions: HandleTable::owned(Kind::Function, |function| function.module().context_id()),
             libraries: HandleTable::new(Kind::Library),

@@ -33,6 +33,8 @@ pub enum Kind {
     Event,
     /// An array.
     Array,
+    /// A mipmapped array.
+    MipmappedArray,
     /// A texture object.
     Texture,
     /// A surface object.
@@ -95,6 +97,7 @@ impl Kind {
             Kind::Stream => "stream",
             Kind::Event => "event",
             Kind::Array => "array",
+            Kind::MipmappedArray => "mipmapped array",
             Kind::Texture => "texture object",
             Kind::Surface => "surface object",
             Kind::TextureReference => "texture reference",

@@ -112,9 +112,8 @@ impl Driver {
     /// parameter.
     ///
     /// # Errors
-    /// `InvalidValue` for a resource, settings or a view that do not exist; `NotSupported` for views in another format and for interpolation
-    /// across the edges of a cube; `InvalidHandle` for a stale array; those of
-    /// [`Driver::current`].
+    /// `InvalidValue` for a resource, settings or a view that do not exist; `NotSupported` for views of compressed blocks; `InvalidHandle` for
+    /// a stale array; those of [`Driver::current`].
     pub fn create_texture(
         &self,
         resource: Resource,
@@ -122,15 +121,17 @@ impl Driver {
         view: Option<ResourceView>,
     ) -> DriverResult<Handle> {
         let context = self.current()?;
-        let texels = self.texels_of(&resource)?;
+        let levels = self.levels_of(&resource)?;
+        let mut sampler = settings.sampler()?;
+        sampler.normalized |= matches!(resource, Resource::Mipmapped(_));
+        let mut texture = Texture::new(levels, sampler);
+        if texture.sampler.seamless && !texture.base().cube {
+            return Err(DriverError::invalid_value("what is no cube has no edges to sample across"));
+        }
         if let Some(view) = &view {
-            self.check_view(&resource, view)?;
+            self.apply_view(&resource, view, &mut texture)?;
         }
-        let sampler = settings.sampler()?;
-        if texels.cube && sampler.linear && settings.flags & SamplerFlags::SEAMLESS_CUBEMAP != 0 {
-            return Err(not_supported("interpolation across the edges of a cube"));
-        }
-        let texture = Arc::new(Texture { texels, sampler });
+        let texture = Arc::new(texture);
         let owner = Arc::clone(&context);
         let make = |handle| TextureObject { handle, context: owner, resource, settings, view, texture };
         Ok(context.while_alive(|| self.objects.textures.insert(make))?.handle)

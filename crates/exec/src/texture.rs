@@ -28,14 +28,14 @@ impl Channel {
     }
 }
 
-/// Texels in device memory: texel (x, y, z) starts at `address + x * texel_bytes() + y * pitch + z * slice`.
+/// Texels of one mip level in device memory: texel (x, y, z) starts at `address + x * texel_bytes() + y * pitch + z * slice`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texels {
     /// First byte.
     pub address: u64,
     /// Texels of a row; rows and slices, at least 1 each. Layers and faces of a cube count as slices.
     pub size: [u32; 3],
-    /// Dimensions that the program gave: 1 to 3.
+    /// Dimensions that the program gave: 1 to 3; layers and faces are none.
     pub dimensions: u8,
     /// Bytes from row to row.
     pub pitch: u64,
@@ -52,6 +52,15 @@ pub struct Texels {
 }
 
 impl Texels {
+    /// Layers that a kernel can name: of cubes, how many there are; 1 where nothing is layered.
+    pub fn layers(&self) -> u32 {
+        match (self.layered, self.cube) {
+            (true, true) => (self.size[2] / 6).max(1),
+            (true, false) => self.size[2],
+            (false, _) => 1,
+        }
+    }
+
     /// Bytes of one texel.
     pub fn texel_bytes(&self) -> u64 {
         self.channel.bytes() * u64::from(self.channels)
@@ -87,15 +96,38 @@ pub struct Sampler {
     pub srgb: bool,
     /// What [`AddressMode::Border`] gives.
     pub border: [f32; 4],
+    /// Across the edges of a cube is its next face, whatever the address mode.
+    pub seamless: bool,
+    /// Between mip levels, interpolate; otherwise take the nearest.
+    pub linear_levels: bool,
+    /// Added to the level that a kernel asks for.
+    pub level_bias: f32,
+    /// Least and greatest mip level, from the first one that the texture has.
+    pub level_clamp: [f32; 2],
 }
 
 /// A texture: texels and how they are sampled.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Texture {
-    /// The texels.
-    pub texels: Texels,
+    /// The texels of each mip level, at least one, the base first.
+    pub levels: Vec<Texels>,
+    /// The layers, or cubes, that can be named: the first and their number. All that there are, but for views.
+    pub layers: [u32; 2],
     /// How they are sampled.
     pub sampler: Sampler,
+}
+
+impl Texture {
+    /// A texture of all layers of its levels, of which there is at least one.
+    pub fn new(levels: Vec<Texels>, sampler: Sampler) -> Texture {
+        let layers = levels.first().map_or(1, Texels::layers);
+        Texture { levels, layers: [0, layers], sampler }
+    }
+
+    /// The texels of the base level.
+    pub fn base(&self) -> &Texels {
+        &self.levels[0]
+    }
 }
 
 /// Finds the textures and surfaces that kernels name by handles. Looked up at each access of a warp: an implementation answers

@@ -54,8 +54,6 @@ const LACKING: &[(&str, &str, &str)] = &[
     ("cvt.rn.satfinite.e2m3x2.f16x2 %h0, %r0;", "9.1", "sm_100a"),
     ("cvt.rn.satfinite.e2m1x2.f16x2 %b0, %r0;", "9.1", "sm_100a"),
     ("cvt.rn.satfinite.s2f6x2.f32 %h0, %f0, %f1;", "9.1", "sm_100a"),
-    ("istypep.texref %p0, %d0;", "8.3", "sm_90"),
-    ("sured.b.add.1d.u32.trap [%d0, {%r1}], %r0;", "8.3", "sm_90"),
 ];
 
 /// Forms without a filetest, by how their lines in the tables begin, and why.
@@ -66,9 +64,9 @@ const WITHOUT: &[(&str, &str)] = &[
     ("suld.", "filetests cannot make surfaces: the family \"texture\" of tests/ptx_sweep holds them"),
     ("sust.", "filetests cannot make surfaces: the family \"texture\" of tests/ptx_sweep holds them"),
     ("suq.", "filetests cannot make surfaces: the family \"texture\" of tests/ptx_sweep holds them"),
+    ("sured.", "filetests cannot make surfaces: tests/cuda_recorded/textures/surface_forms.cu holds them"),
+    ("istypep.", "filetests cannot make textures: tests/cuda_recorded/textures/instructions.cu holds it"),
     ("prefetch.(const|param)?.tensormap", "a hint about a tensor map, which filetests cannot make"),
-    ("sured.", LACK),
-    ("istypep.", LACK),
     ("mapa.", LACK),
     ("getctarank.", LACK),
     ("barrier.cluster.", LACK),

@@ -68,8 +68,10 @@ pub(crate) struct Function {
     pub(crate) permutations: Vec<crate::ops::warp::Permutation>,
     pub(crate) atomics: Vec<crate::ops::atomic::AtomicSite>,
     pub(crate) textures: Vec<crate::ops::texture::TextureSite>,
-    pub(crate) queries: Vec<(crate::ops::texture::Extent, crate::ops::texture::Object)>,
-    pub(crate) surfaces: Vec<crate::ops::texture::SurfaceSite>,
+    pub(crate) queries: Vec<crate::ops::texture::QuerySite>,
+    /// The variables of an opaque type: the number of each, and its bytes.
+    pub(crate) kinds: Vec<Vec<(u32, u64)>>,
+    pub(crate) surfaces: Vec<crate::ops::surface::SurfaceSite>,
 }
 
 /// Where a value that crosses a call lies.

@@ -135,7 +135,7 @@ fn a_launch_that_is_refused_says_why_once_for_each_kernel() {
     let (printed, report) = program::build("behaviour/refused_kernels.c", "", &[]).run_and_report(|_| {});
     assert_eq!(printed, "done\n");
     assert_eq!(report.matches("which cannot be launched").count(), 1, "{report}");
-    let told = ["sured.b.add.1d.u32.trap", "line 9", "in kernel reduces", "CUDA_ERROR_NOT_SUPPORTED"];
+    let told = ["suq.array_size.b32", "line 9", "in kernel asks", "CUDA_ERROR_NOT_SUPPORTED"];
     assert!(told.iter().all(|part| report.contains(part)), "{report}");
 }
 

@@ -3,21 +3,21 @@
 
 static const char KERNELS[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
-    ".visible .entry reduces(.param .u64 surface) {\n    .reg .b64 %d;\n    .reg .b32 %r;\n"
+    ".visible .entry asks(.param .u64 surface) {\n    .reg .b64 %d;\n    .reg .b32 %r;\n"
     "    ld.param.u64 %d, [surface];\n    mov.u32 %r, 0;\n"
-    "    sured.b.add.1d.u32.trap [%d, {%r}], %r;\n    ret;\n}\n"
+    "    suq.array_size.b32 %r, [%d];\n    ret;\n}\n"
     ".visible .entry runs() { ret; }\n";
 
 int main(void) {
     CUmodule module;
-    CUfunction reduces, runs;
+    CUfunction asks, runs;
     unsigned long long surface = 0;
     void *parameters[] = {&surface};
     start();
     OK(cuModuleLoadData(&module, KERNELS));
-    OK(cuModuleGetFunction(&reduces, module, "reduces"));
+    OK(cuModuleGetFunction(&asks, module, "asks"));
     OK(cuModuleGetFunction(&runs, module, "runs"));
-    for (int i = 0; i < 3; i++) IS(NOT_SUPPORTED, cuLaunchKernel(reduces, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+    for (int i = 0; i < 3; i++) IS(NOT_SUPPORTED, cuLaunchKernel(asks, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
     OK(cuLaunchKernel(runs, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
     OK(cuCtxSynchronize());
     puts("done");

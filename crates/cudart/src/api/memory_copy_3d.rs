@@ -46,7 +46,7 @@ pub(crate) fn driver_copy(parameters: &cudaMemcpy3DParms) -> ApiResult<Option<CU
         return Ok(None);
     }
     let (source_memory, target_memory) = Way::of(parameters.kind)?.memory();
-    // With an array, widths and positions count elements.
+    // With an array, widths and positions count its elements, those in plain memory too: so recorded, where the manual says bytes.
     let arrays = [parameters.srcArray, parameters.dstArray];
     let with_array = arrays.into_iter().any(|array| array != CUarray::NULL);
     let element = match arrays.into_iter().find(|array| *array != CUarray::NULL) {
@@ -58,7 +58,7 @@ pub(crate) fn driver_copy(parameters: &cudaMemcpy3DParms) -> ApiResult<Option<CU
     };
     let width = bytes(extent.width)?;
     let side = |name, array: CUarray, pointer: cudaPitchedPtr, position: cudaPos, memory| -> ApiResult<DriverSide> {
-        let position = (if array == CUarray::NULL { position.x } else { bytes(position.x)? }, position.y, position.z);
+        let position = (bytes(position.x)?, position.y, position.z);
         if (array == CUarray::NULL) == pointer.ptr.is_null() {
             return Err(Failure::invalid_value(format!("the {name} is an array or a pointer, and only one of them")));
         }

@@ -80,6 +80,7 @@ impl Driver {
         self.streams.suspend_all_of(context.id());
         self.events.suspend_all_of(context.id());
         self.arrays.suspend_all_of(context.id());
+        self.mipmapped_arrays.suspend_all_of(context.id());
         self.functions.suspend_all_of(context.id());
         self.modules.suspend_all_of(context.id());
         self.objects.end_all_of(context.id());

@@ -44,6 +44,8 @@ pub struct ReferenceBinding {
 pub enum BoundTexels {
     /// In an array.
     Array(Handle),
+    /// In a mipmapped array.
+    Mipmapped(Handle),
     /// In device memory, in one dimension.
     Linear {
         /// First byte, a multiple of the device's texture alignment.
@@ -82,6 +84,7 @@ impl ReferenceBinding {
         let format = format.zip(u32::try_from(self.channels).ok().filter(|count| matches!(count, 1 | 2 | 4)));
         match *self.texels.as_ref()? {
             BoundTexels::Array(array) => Some(Resource::Array(array)),
+            BoundTexels::Mipmapped(array) => Some(Resource::Mipmapped(array)),
             BoundTexels::Linear { address, bytes } => {
                 let (format, channels) = format?;
                 let texels = bytes / (format.bytes() * u64::from(channels));
@@ -220,13 +223,14 @@ impl Driver {
         let mut state = reference.state.lock();
         let mut next = state.clone();
         change(&mut next)?;
-        let sampler = next.settings.sampler()?;
+        let mut sampler = next.settings.sampler()?;
+        sampler.normalized |= matches!(next.texels, Some(BoundTexels::Mipmapped(_)));
         if let Some(texels) = &next.texels {
             self.check_bound(texels)?;
         }
         let texture = match next.resource() {
             None => None,
-            Some(resource) => Some(Arc::new(Texture { texels: self.texels_of(&resource)?, sampler })),
+            Some(resource) => Some(Arc::new(Texture::new(self.levels_of(&resource)?, sampler))),
         };
         *state = next;
         *reference.texture.lock() = texture;

@@ -2,7 +2,7 @@
 use warploom_exec::fault::AccessKind;
 use warploom_exec::texture::{AddressMode, Channel, Sampler, Texels};
 
-use crate::array::{Format, array_flags};
+use crate::array::{Array, Format, array_flags};
 use crate::device::attribute;
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -13,6 +13,8 @@ use crate::{DriverError, DriverResult};
 pub enum Resource {
     /// An array.
     Array(Handle),
+    /// A mipmapped array. Its coordinates are always normalised, as recorded.
+    Mipmapped(Handle),
     /// Device memory in one dimension.
     Linear {
         /// First byte, a multiple of the device's texture alignment.
@@ -60,13 +62,13 @@ pub struct TextureSettings {
     pub filter_mode: u32,
     /// [`SamplerFlags`].
     pub flags: u32,
-    /// Without effect: there is one mip level.
+    /// Without effect: gradients that differ in length are sampled as the longer one says.
     pub max_anisotropy: u32,
-    /// Without effect: there is one mip level.
+    /// `CUfilter_mode` between mip levels.
     pub mipmap_filter_mode: u32,
-    /// Without effect: there is one mip level.
+    /// Added to mip levels that kernels ask for.
     pub mipmap_level_bias: f32,
-    /// Without effect: there is one mip level.
+    /// Least and greatest mip level.
     pub mipmap_level_clamp: [f32; 2],
     /// What the address mode "border" gives.
     pub border_color: [f32; 4],
@@ -108,8 +110,10 @@ impl TextureSettings {
                 _ => return Err(DriverError::invalid_value(format!("{number} is no address mode"))),
             })
         };
-        if self.filter_mode > 1 {
-            return Err(DriverError::invalid_value(format!("{} is no filter mode", self.filter_mode)));
+        for mode in [self.filter_mode, self.mipmap_filter_mode] {
+            if mode > 1 {
+                return Err(DriverError::invalid_value(format!("{mode} is no filter mode")));
+            }
         }
         if self.flags & !SamplerFlags::KNOWN != 0 {
             return Err(DriverError::invalid_value(format!("flags {:#x} has unknown bits", self.flags)));
@@ -122,6 +126,10 @@ impl TextureSettings {
             integers: self.flags & SamplerFlags::READ_AS_INTEGER != 0,
             srgb: self.flags & SamplerFlags::SRGB != 0,
             border: self.border_color,
+            seamless: self.flags & SamplerFlags::SEAMLESS_CUBEMAP != 0,
+            linear_levels: self.mipmap_filter_mode != POINT,
+            level_bias: self.mipmap_level_bias,
+            level_clamp: self.mipmap_level_clamp,
         })
     }
 }
@@ -140,28 +148,21 @@ fn channel(format: Format) -> Channel {
 }
 
 impl Driver {
-    /// The texels of a resource.
+    /// The texels of a resource: its mip levels, at least one.
+    pub(super) fn levels_of(&self, resource: &Resource) -> DriverResult<Vec<Texels>> {
+        match *resource {
+            Resource::Mipmapped(array) => {
+                Ok(self.mipmap_levels(array)?.iter().map(|level| texels_of_array(level)).collect())
+            }
+            _ => Ok(vec![self.texels_of(resource)?]),
+        }
+    }
+
+    /// The texels of a resource; of a mipmapped array, those of its base level.
     pub(super) fn texels_of(&self, resource: &Resource) -> DriverResult<Texels> {
         match *resource {
-            Resource::Array(array) => {
-                let array = self.array(array)?;
-                let known = array.descriptor();
-                let (layered, cube) =
-                    (known.flags & array_flags::LAYERED != 0, known.flags & array_flags::CUBEMAP != 0);
-                let narrow = |extent: u64| u32::try_from(extent).unwrap_or(u32::MAX);
-                let pitch = known.width * array.element_bytes();
-                Ok(Texels {
-                    address: array.address(),
-                    size: [narrow(known.width), narrow(known.height.max(1)), narrow(known.depth.max(1))],
-                    dimensions: 1 + u8::from(known.height > 0) + u8::from(known.depth > 0 && !layered && !cube),
-                    pitch,
-                    slice: pitch * known.height.max(1),
-                    channel: channel(known.format),
-                    channels: known.channels,
-                    layered,
-                    cube,
-                })
-            }
+            Resource::Array(array) => Ok(texels_of_array(&*self.array(array)?)),
+            Resource::Mipmapped(array) => Ok(texels_of_array(&*self.array(self.mipmap_level(array, 0)?)?)),
             Resource::Linear { address, format, channels, bytes } => {
                 let texel = self.check_texels(address, format, channels)?;
                 self.check_device(address, bytes, AccessKind::Load)?;
@@ -207,6 +208,25 @@ impl Driver {
     }
 }
 
+/// The texels of an array.
+fn texels_of_array(array: &Array) -> Texels {
+    let known = array.descriptor();
+    let (layered, cube) = (known.flags & array_flags::LAYERED != 0, known.flags & array_flags::CUBEMAP != 0);
+    let narrow = |extent: u64| u32::try_from(extent).unwrap_or(u32::MAX);
+    let pitch = known.width * array.element_bytes();
+    Texels {
+        address: array.address(),
+        size: [narrow(known.width), narrow(known.height.max(1)), narrow(known.depth.max(1))],
+        dimensions: 1 + u8::from(known.height > 0) + u8::from(known.depth > 0 && !layered && !cube),
+        pitch,
+        slice: pitch * known.height.max(1),
+        channel: channel(known.format),
+        channels: known.channels,
+        layered,
+        cube,
+    }
+}
+
 fn check_size(size: [u64; 2], most: [u64; 2]) -> DriverResult<[u32; 2]> {
     if size.contains(&0) || size[0] > most[0] || size[1] > most[1] {
         return Err(DriverError::invalid_value(format!("{size:?} texels; up to {most:?} are possible")));
@@ -240,6 +260,7 @@ mod tests {
         assert!(sampler.linear && sampler.normalized && sampler.integers && sampler.srgb);
         assert!(TextureSettings { address_modes: [4, 0, 0], ..Default::default() }.sampler().is_err());
         assert!(TextureSettings { filter_mode: 2, ..Default::default() }.sampler().is_err());
+        assert!(TextureSettings { mipmap_filter_mode: 2, ..Default::default() }.sampler().is_err());
         assert!(TextureSettings { flags: 0x100, ..Default::default() }.sampler().is_err());
     }
 }

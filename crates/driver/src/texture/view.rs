@@ -1,5 +1,6 @@
-//! Views of resources (`CUDA_RESOURCE_VIEW_DESC`): an array as a texture of another format or size. Views that show an array as it is
-//! are possible.
+//! Views of resources (`CUDA_RESOURCE_VIEW_DESC`): an array as a texture of another format, and some of its mip levels and layers.
+use warploom_exec::texture::{Channel, Texture};
+
 use super::{Resource, not_supported};
 use crate::driver::Driver;
 use crate::{DriverError, DriverResult};
@@ -17,45 +18,87 @@ pub struct ResourceView {
     pub layers: [u32; 2],
 }
 
-/// The number in `CUresourceViewFormat` of an array's format (`CUarray_format`) and number of channels.
-fn view_format(format: u32, channels: u32) -> Option<u32> {
-    // `CU_RES_VIEW_FORMAT_*_1X*`; that of two and of four channels come next.
-    let one = match format {
-        0x01 => 1,
-        0x08 => 4,
-        0x02 => 7,
-        0x09 => 10,
-        0x03 => 13,
-        0x0a => 16,
-        0x10 => 19,
-        0x20 => 22,
-        _ => return None,
-    };
-    Some(one + channels.ilog2())
+/// The first number in `CUresourceViewFormat` of blocks of compressed texels.
+const FIRST_COMPRESSED: u32 = 0x19;
+/// The last one.
+const LAST_COMPRESSED: u32 = 0x22;
+
+/// The channels of a `CUresourceViewFormat` and how many there are: for each type one, two and four channels, from number 1 on.
+fn channels(format: u32) -> Option<(Channel, u32)> {
+    use Channel::{F16, F32, S8, S16, S32, U8, U16, U32};
+    let index = format.checked_sub(1)?;
+    let channel = [U8, S8, U16, S16, U32, S32, F16, F32].get(index as usize / 3)?;
+    Some((*channel, 1 << (index % 3)))
 }
 
 impl Driver {
-    /// Checks that a view shows its resource as it is.
+    /// Makes a texture of all of a resource the one that a view shows: levels and layers past the last are cut.
     ///
     /// # Errors
-    /// `InvalidValue` for a view without a format, as recorded, of another resource than an array, or of a size that the array does not
-    /// have; `NotSupported` for other formats than the array's.
-    pub(super) fn check_view(&self, resource: &Resource, view: &ResourceView) -> DriverResult {
-        let Resource::Array(array) = resource else {
-            return Err(DriverError::invalid_value("a view needs an array"));
+    /// As recorded, `InvalidValue` for a view without a format, of another resource than an array, of another size than the array's, of texels of
+    /// another size, and of no level; `NotSupported` for compressed blocks.
+    pub(super) fn apply_view(&self, resource: &Resource, view: &ResourceView, texture: &mut Texture) -> DriverResult {
+        let base = match *resource {
+            Resource::Array(array) => array,
+            Resource::Mipmapped(array) => self.mipmap_level(array, 0)?,
+            _ => return Err(DriverError::invalid_value("a view needs an array")),
         };
-        if view.format == 0 {
-            return Err(DriverError::invalid_value("a view without a format"));
+        if (FIRST_COMPRESSED..=LAST_COMPRESSED).contains(&view.format) {
+            return Err(not_supported("a view of compressed blocks"));
         }
-        let known = *self.array(*array)?.descriptor();
+        let Some((channel, count)) = channels(view.format) else {
+            return Err(DriverError::invalid_value(format!("{} is no format of views", view.format)));
+        };
+        let known = *self.array(base)?.descriptor();
         let size = [known.width, known.height, known.depth];
         if view.size != size {
             let reason = format!("a view of {:?} texels of an array of {size:?}", view.size);
             return Err(DriverError::invalid_value(reason));
         }
-        if view_format(known.format.number(), known.channels) != Some(view.format) || view.levels != [0; 2] {
-            return Err(not_supported("a view of an array in another format"));
+        let bytes = texture.base().texel_bytes();
+        if channel.bytes() * u64::from(count) != bytes {
+            let reason = format!("a view with {count} channels of {} bytes of texels of {bytes}", channel.bytes());
+            return Err(DriverError::invalid_value(reason));
+        }
+        for level in &mut texture.levels {
+            (level.channel, level.channels) = (channel, count);
+        }
+        let [first, last] = view.levels;
+        let levels = texture.levels.len();
+        if first > last || first as usize >= levels {
+            return Err(DriverError::invalid_value(format!("levels {first} to {last} of {levels}")));
+        }
+        texture.levels.truncate(last as usize + 1);
+        texture.levels.drain(..first as usize);
+        let [first, last] = view.layers;
+        let [_, count] = texture.layers;
+        // Of what has no layers, and of cubes, programs leave these 0.
+        if last != 0 {
+            if first > last || first >= count {
+                return Err(DriverError::invalid_value(format!("layers {first} to {last} of {count}")));
+            }
+            texture.layers = [first, last.min(count - 1) - first + 1];
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_of_views() {
+        let known = [0, 1, 6, 0x0d, 0x14, 0x18, 0x19].map(channels);
+        let expected = [
+            None,
+            Some((Channel::U8, 1)),
+            Some((Channel::S8, 4)),
+            Some((Channel::U32, 1)),
+            Some((Channel::F16, 2)),
+            Some((Channel::F32, 4)),
+            None,
+        ];
+        assert_eq!(known, expected);
     }
 }

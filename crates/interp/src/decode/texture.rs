@@ -1,14 +1,16 @@
-//! Texture and surface instructions (PTX ISA 9.7.10, 9.7.11), without samples of one texel, gradients, offsets and comparison of depths.
-//! Textures have one mip level, so that whichever a kernel names is the base.
+//! Texture and surface instructions (PTX ISA 9.7.10, 9.7.11), without samples of one texel, comparison of depths, and samplers that are objects of
+//! their own.
 
 use warploom_ptx::ir::{
-    FunctionKind, Geometry, MipLevel, OpaqueRef, Operand, Query, Reg, ScalarType, SurfaceClamp, TextureOp,
+    FunctionKind, Geometry, GlobalId, MipLevel, Op as Ir, OpaqueRef, Operand, Query, Reg, ScalarType, SurfaceClamp,
+    TextureOp,
 };
 
 use super::{Decoded, Decoder, Refused, Variable, enter};
 use crate::isa::Op;
 use crate::memory::Slot;
-use crate::ops::texture::{self, Coordinates, Extent, Object, Results, SurfaceSite, TextureSite};
+use crate::ops::surface::{self, SurfaceSite};
+use crate::ops::texture::{self, Coordinates, Extent, Level, Object, QuerySite, Results, TextureSite};
 
 /// Where the coordinates of an access are.
 struct Rows {
@@ -16,6 +18,15 @@ struct Rows {
     layer: Option<u32>,
     /// x, y and z, as many as there are.
     rows: Vec<u32>,
+}
+
+/// What the first coordinate of a surface access counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    /// `.b`
+    Bytes,
+    /// `.p`
+    Texels,
 }
 
 impl Decoder<'_> {
@@ -27,12 +38,12 @@ impl Decoder<'_> {
                 dst_ty,
                 coord_ty,
                 dst,
-                resident: None,
+                resident,
                 texture,
                 sampler: None,
                 coords,
-                level: MipLevel::Base | MipLevel::Level(_),
-                offset: None,
+                level,
+                offset,
                 depth_compare: None,
             } => {
                 let results = match dst_ty {
@@ -52,18 +63,29 @@ impl Decoder<'_> {
                     }
                     _ => return Err(Refused::Unsupported),
                 };
+                let level = match level {
+                    MipLevel::Base => Level::Base,
+                    MipLevel::Level(level) => Level::Given(self.word(*level)),
+                    MipLevel::Gradient { x, y } => Level::Gradients([self.words(x), self.words(y)]),
+                };
                 let site = TextureSite {
                     texture: self.object(*texture)?,
                     layer,
                     coordinates,
+                    level,
+                    offset: offset.as_ref().map(|offset| self.words(offset)).unwrap_or_default(),
                     gather: *gather,
                     results,
                     slots: self.slots(dst)?,
                 };
                 let index = enter(&mut self.function.textures, site);
-                self.emit(Op::scalar(texture::sample), 0, [0; 3], index);
+                self.emit(Op::lanes::<texture::Sample>(), 0, [0; 3], index);
+                // All memory is where it should be.
+                if let &Some(dst) = resident {
+                    self.moves(&Ir::Mov { ty: ScalarType::Pred, dst, src: Operand::Imm(1) })?;
+                }
             }
-            TextureOp::Query { query, dst, object, level: None } => {
+            TextureOp::Query { query, dst, object, level } => {
                 let extent = match query {
                     Query::Width => Extent::Width,
                     Query::Height => Extent::Height,
@@ -71,36 +93,71 @@ impl Decoder<'_> {
                     _ => return Err(Refused::Unsupported),
                 };
                 let object = self.object(*object)?;
-                let index = enter(&mut self.function.queries, (extent, object));
+                let level = level.map(|level| self.word(level));
+                let index = enter(&mut self.function.queries, QuerySite { extent, object, level });
                 let d = self.word_out(*dst, false);
                 self.emit(Op::scalar(texture::query), d, [0; 3], index);
             }
             TextureOp::Load { geometry, clamp, ty, dst, surface, coords, .. } => {
                 let slots = self.slots(dst)?;
-                let index = self.surface_site(*surface, *geometry, coords, *clamp, ty.bytes(), slots)?;
-                self.emit(Op::scalar(texture::load), 0, [0; 3], index);
+                let index = self.surface_site(*surface, *geometry, coords, *clamp, *ty, slots, Format::Bytes)?;
+                self.emit(Op::scalar(surface::load), 0, [0; 3], index);
             }
-            TextureOp::Store { formatted: false, geometry, clamp, ty, src, surface, coords, .. } => {
+            TextureOp::Store { formatted, geometry, clamp, ty, src, surface, coords, .. } => {
                 let slots = src.iter().map(|&value| self.value(*ty, value)).collect::<Decoded<Vec<_>>>()?;
-                let index = self.surface_site(*surface, *geometry, coords, *clamp, ty.bytes(), slots)?;
-                self.emit(Op::scalar(texture::store), 0, [0; 3], index);
+                let format = if *formatted { Format::Texels } else { Format::Bytes };
+                let index = self.surface_site(*surface, *geometry, coords, *clamp, *ty, slots, format)?;
+                self.emit(Op::scalar(surface::store), 0, [0; 3], index);
+            }
+            TextureOp::Reduce { formatted, op, geometry, clamp, ty, src, surface, coords } => {
+                let slots = vec![self.value(*ty, *src)?];
+                let format = if *formatted { Format::Texels } else { Format::Bytes };
+                let index = self.surface_site(*surface, *geometry, coords, *clamp, *ty, slots, format)?;
+                self.function.surfaces[index as usize].reduction = Some((*op, *ty));
+                self.emit(Op::scalar(surface::reduce), 0, [0; 3], index);
+            }
+            &TextureOp::IsType { ty, dst, a } => {
+                let module = self.context.module;
+                let mut variables = Vec::new();
+                for (index, global) in module.globals.iter().enumerate().filter(|(_, global)| global.ty == ty) {
+                    // One that this kernel does not use may have no place, and then no address is its.
+                    match self.variable(GlobalId(index as u32)) {
+                        Ok(Variable::Placed(number)) => variables.push((number, global.size)),
+                        Ok(Variable::Shared(_)) | Err(Refused::Unresolved(_)) => {}
+                        Err(refused) => return Err(refused),
+                    }
+                }
+                let index = enter(&mut self.function.kinds, variables);
+                let (a, d) = (self.double(a), self.predicate_out(dst));
+                self.emit(Op::scalar(texture::is_type), d, [a, 0, 0], index);
             }
             _ => return Err(Refused::Unsupported),
         }
         Ok(())
     }
 
+    #[expect(clippy::too_many_arguments, reason = "one for each part of the instruction")]
     fn surface_site(
         &mut self,
         surface: OpaqueRef,
         geometry: Geometry,
         coords: &[Operand],
         clamp: SurfaceClamp,
-        size: u32,
+        ty: ScalarType,
         slots: Vec<Slot>,
+        format: Format,
     ) -> Decoded<u32> {
         let Rows { layer, rows } = self.coordinates(geometry, coords)?;
-        let site = SurfaceSite { surface: self.object(surface)?, layer, coordinates: rows, clamp, size, slots };
+        let site = SurfaceSite {
+            surface: self.object(surface)?,
+            layer,
+            coordinates: rows,
+            clamp,
+            formatted: format == Format::Texels,
+            size: ty.bytes(),
+            slots,
+            reduction: None,
+        };
         if site.bytes() > 16 {
             return Err(Refused::Unsupported);
         }
@@ -125,9 +182,13 @@ impl Decoder<'_> {
         if matches!(geometry, Geometry::D2ms | Geometry::A2ms) {
             return Err(Refused::Unsupported);
         }
-        let mut rows: Vec<u32> = coords.iter().map(|&coord| self.word(coord)).collect();
+        let mut rows = self.words(coords);
         let layer = (geometry.leading() == 1).then(|| rows.remove(0));
         Ok(Rows { layer, rows })
+    }
+
+    fn words(&mut self, operands: &[Operand]) -> Vec<u32> {
+        operands.iter().map(|&operand| self.word(operand)).collect()
     }
 
     fn slots(&self, regs: &[Reg]) -> Decoded<Vec<Slot>> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod atomic;
 pub(crate) mod barrier;
+mod bilinear;
 pub(crate) mod builtin;
 pub(crate) mod call;
 pub(crate) mod compare;
@@ -17,10 +18,12 @@ pub(crate) mod logic;
 pub(crate) mod modes;
 pub(crate) mod moves;
 pub(crate) mod narrow;
+mod sampling;
 pub(crate) mod shared;
 pub(crate) mod special;
 pub(crate) mod spreads;
 pub(crate) mod sums;
+pub(crate) mod surface;
 pub(crate) mod texture;
 pub(crate) mod video;
 pub(crate) mod warp;

@@ -1,7 +1,7 @@
 //! Texture references.
 use warploom_abi::{
     CUDA_ARRAY_DESCRIPTOR_v1, CUDA_ARRAY_DESCRIPTOR_v2, CUaddress_mode, CUarray, CUarray_format, CUdeviceptr,
-    CUdeviceptr_v1, CUfilter_mode, CUtexref,
+    CUdeviceptr_v1, CUfilter_mode, CUmipmappedArray, CUtexref,
 };
 use warploom_driver::device::attribute;
 use warploom_driver::texture::{BoundTexels, ReferenceBinding};
@@ -30,6 +30,20 @@ pub(crate) fn cuTexRefSetArray(hTexRef: CUtexref, hArray: CUarray, Flags: u32) -
     let descriptor = *driver()?.array(array)?.descriptor();
     change(hTexRef, |binding| {
         binding.texels = Some(BoundTexels::Array(array));
+        binding.format = descriptor.format.number();
+        binding.channels = descriptor.channels as i32;
+        Ok(())
+    })
+}
+
+pub(crate) fn cuTexRefSetMipmappedArray(hTexRef: CUtexref, hMipmappedArray: CUmipmappedArray, Flags: u32) -> ApiResult {
+    if Flags & !OVERRIDE_FORMAT != 0 {
+        return Err(DriverError::invalid_value(format!("Flags {Flags:#x} has unknown bits")));
+    }
+    let array = Handle::from_raw(hMipmappedArray.0);
+    let descriptor = *driver()?.array(driver()?.mipmap_level(array, 0)?)?.descriptor();
+    change(hTexRef, |binding| {
+        binding.texels = Some(BoundTexels::Mipmapped(array));
         binding.format = descriptor.format.number();
         binding.channels = descriptor.channels as i32;
         Ok(())
@@ -189,6 +203,15 @@ pub(crate) fn cuTexRefGetArray(phArray: Out<'_, CUarray>, hTexRef: CUtexref) -> 
     match binding(hTexRef)?.texels {
         Some(BoundTexels::Array(array)) => place.set(CUarray(array.raw())),
         _ => return Err(DriverError::invalid_value("the texture reference is not bound to an array")),
+    }
+    Ok(())
+}
+
+pub(crate) fn cuTexRefGetMipmappedArray(phMipmappedArray: Out<'_, CUmipmappedArray>, hTexRef: CUtexref) -> ApiResult {
+    let place = phMipmappedArray.required("phMipmappedArray")?;
+    match binding(hTexRef)?.texels {
+        Some(BoundTexels::Mipmapped(array)) => place.set(CUmipmappedArray(array.raw())),
+        _ => return Err(DriverError::invalid_value("the texture reference is not bound to a mipmapped array")),
     }
     Ok(())
 }

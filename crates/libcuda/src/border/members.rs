@@ -2,16 +2,16 @@
 use warploom_abi::{
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC, CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, CUDA_RESOURCE_DESC,
     CUDA_RESOURCE_DESC_v1_res, CUDA_RESOURCE_DESC_v1_res_array, CUDA_RESOURCE_DESC_v1_res_linear,
-    CUDA_RESOURCE_DESC_v1_res_pitch2D, CUarray, CUarray_format, CUmemLocation, CUmemLocation_v1_anonymous0,
-    CUmemLocationType, CUmemcpy3DOperand, CUmemcpy3DOperand_v1_op_array, CUmemcpy3DOperandType, CUresourcetype,
-    CUstreamAttrValue, CUstreamBatchMemOpParams, CUstreamBatchMemOpParams_v1_writeValue,
-    CUstreamBatchMemOpParams_v1_writeValue_anonymous0, CUstreamBatchMemOpType,
+    CUDA_RESOURCE_DESC_v1_res_mipmap, CUDA_RESOURCE_DESC_v1_res_pitch2D, CUarray, CUarray_format, CUmemLocation,
+    CUmemLocation_v1_anonymous0, CUmemLocationType, CUmemcpy3DOperand, CUmemcpy3DOperand_v1_op_array,
+    CUmemcpy3DOperandType, CUmipmappedArray, CUresourcetype, CUstreamAttrValue, CUstreamBatchMemOpParams,
+    CUstreamBatchMemOpParams_v1_writeValue, CUstreamBatchMemOpParams_v1_writeValue_anonymous0, CUstreamBatchMemOpType,
 };
 use warploom_driver::array::Format;
 use warploom_driver::memory::Location;
 use warploom_driver::stream::AttributeValue;
 use warploom_driver::texture::Resource;
-use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
+use warploom_driver::{DriverError, DriverResult, Handle};
 
 /// The place that a `CUmemLocation` names.
 pub(crate) fn location(location: CUmemLocation) -> Location {
@@ -126,7 +126,7 @@ pub(crate) fn attribute_value(value: &CUstreamAttrValue) -> AttributeValue {
 /// The resource that a description names.
 ///
 /// # Errors
-/// `InvalidValue` for a kind or format that does not exist, `NotSupported` for mipmapped arrays.
+/// `InvalidValue` for a kind or format that does not exist.
 pub(crate) fn resource(description: &CUDA_RESOURCE_DESC) -> DriverResult<Resource> {
     if description.flags != 0 {
         return Err(DriverError::invalid_value(format!("flags is {}, must be 0", description.flags)));
@@ -137,7 +137,7 @@ pub(crate) fn resource(description: &CUDA_RESOURCE_DESC) -> DriverResult<Resourc
         match description.resType {
             CUresourcetype::CU_RESOURCE_TYPE_ARRAY => Ok(Resource::Array(Handle::from_raw(union.array.hArray.0))),
             CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY => {
-                Err(DriverError::new(ErrorCode::NotSupported, "mipmapped arrays are not supported"))
+                Ok(Resource::Mipmapped(Handle::from_raw(union.mipmap.hMipmappedArray.0)))
             }
             CUresourcetype::CU_RESOURCE_TYPE_LINEAR => Ok(Resource::Linear {
                 address: union.linear.devPtr,
@@ -165,6 +165,10 @@ pub(crate) fn resource_description(resource: &Resource) -> CUDA_RESOURCE_DESC {
         Resource::Array(array) => {
             let array = CUDA_RESOURCE_DESC_v1_res_array { hArray: CUarray(array.raw()) };
             (CUresourcetype::CU_RESOURCE_TYPE_ARRAY, CUDA_RESOURCE_DESC_v1_res { array })
+        }
+        Resource::Mipmapped(array) => {
+            let mipmap = CUDA_RESOURCE_DESC_v1_res_mipmap { hMipmappedArray: CUmipmappedArray(array.raw()) };
+            (CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY, CUDA_RESOURCE_DESC_v1_res { mipmap })
         }
         Resource::Linear { address, format: known, channels, bytes } => {
             let linear = CUDA_RESOURCE_DESC_v1_res_linear {

@@ -486,7 +486,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuArrayGetSparseProperties", true, PFN_cuArrayGetSparseProperties_v11010, (zeroed(), zeroed())),
     call!(
         "cuMipmappedArrayGetSparseProperties",
-        false,
+        true,
         PFN_cuMipmappedArrayGetSparseProperties_v11010,
         (zeroed(), zeroed())
     ),
@@ -498,7 +498,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!(
         "cuMipmappedArrayGetMemoryRequirements",
-        false,
+        true,
         PFN_cuMipmappedArrayGetMemoryRequirements_v11060,
         (zeroed(), zeroed(), zeroed())
     ),
@@ -508,9 +508,9 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuArray3DCreate_v2", true, PFN_cuArray3DCreate_v3020, (zeroed(), zeroed())),
     call!("cuArray3DGetDescriptor", true, PFN_cuArray3DGetDescriptor_v2000, (zeroed(), zeroed())),
     call!("cuArray3DGetDescriptor_v2", true, PFN_cuArray3DGetDescriptor_v3020, (zeroed(), zeroed())),
-    call!("cuMipmappedArrayCreate", false, PFN_cuMipmappedArrayCreate_v5000, (zeroed(), zeroed(), zeroed())),
-    call!("cuMipmappedArrayGetLevel", false, PFN_cuMipmappedArrayGetLevel_v5000, (zeroed(), zeroed(), zeroed())),
-    call!("cuMipmappedArrayDestroy", false, PFN_cuMipmappedArrayDestroy_v5000, (zeroed())),
+    call!("cuMipmappedArrayCreate", true, PFN_cuMipmappedArrayCreate_v5000, (zeroed(), zeroed(), zeroed())),
+    call!("cuMipmappedArrayGetLevel", true, PFN_cuMipmappedArrayGetLevel_v5000, (zeroed(), zeroed(), zeroed())),
+    call!("cuMipmappedArrayDestroy", true, PFN_cuMipmappedArrayDestroy_v5000, (zeroed())),
     call!(
         "cuMemGetHandleForAddressRange",
         true,
@@ -1432,7 +1432,7 @@ pub(crate) static EXPORTS: &[Export] = &[
         (zeroed(), zeroed(), zeroed())
     ),
     call!("cuTexRefSetArray", true, PFN_cuTexRefSetArray_v2000, (zeroed(), zeroed(), zeroed())),
-    call!("cuTexRefSetMipmappedArray", false, PFN_cuTexRefSetMipmappedArray_v5000, (zeroed(), zeroed(), zeroed())),
+    call!("cuTexRefSetMipmappedArray", true, PFN_cuTexRefSetMipmappedArray_v5000, (zeroed(), zeroed(), zeroed())),
     call!("cuTexRefSetAddress", true, PFN_cuTexRefSetAddress_v2000, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!("cuTexRefSetAddress_v2", true, PFN_cuTexRefSetAddress_v3020, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!("cuTexRefSetAddress2D", true, PFN_cuTexRefSetAddress2D_v2020, (zeroed(), zeroed(), zeroed(), zeroed())),
@@ -1450,7 +1450,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuTexRefGetAddress", true, PFN_cuTexRefGetAddress_v2000, (zeroed(), zeroed())),
     call!("cuTexRefGetAddress_v2", true, PFN_cuTexRefGetAddress_v3020, (zeroed(), zeroed())),
     call!("cuTexRefGetArray", true, PFN_cuTexRefGetArray_v2000, (zeroed(), zeroed())),
-    call!("cuTexRefGetMipmappedArray", false, PFN_cuTexRefGetMipmappedArray_v5000, (zeroed(), zeroed())),
+    call!("cuTexRefGetMipmappedArray", true, PFN_cuTexRefGetMipmappedArray_v5000, (zeroed(), zeroed())),
     call!("cuTexRefGetAddressMode", true, PFN_cuTexRefGetAddressMode_v2000, (zeroed(), zeroed(), zeroed())),
     call!("cuTexRefGetFilterMode", true, PFN_cuTexRefGetFilterMode_v2000, (zeroed(), zeroed())),
     call!("cuTexRefGetFormat", true, PFN_cuTexRefGetFormat_v2000, (zeroed(), zeroed(), zeroed())),

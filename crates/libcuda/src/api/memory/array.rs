@@ -1,10 +1,10 @@
 //! Arrays.
 use warploom_abi::{
     CUDA_ARRAY_DESCRIPTOR_v2, CUDA_ARRAY_MEMORY_REQUIREMENTS, CUDA_ARRAY_SPARSE_PROPERTIES, CUDA_ARRAY3D_DESCRIPTOR_v2,
-    CUarray, CUarray_format, CUdevice,
+    CUarray, CUarray_format, CUdevice, CUmipmappedArray,
 };
 use warploom_driver::array::{ArrayDescriptor, Format};
-use warploom_driver::{DriverError, Handle};
+use warploom_driver::{DriverError, DriverResult, Handle};
 
 use crate::border::{ApiResult, In, Out};
 use crate::process::driver;
@@ -43,20 +43,24 @@ pub(crate) fn cuArrayGetDescriptor_v2(
     Ok(())
 }
 
-pub(crate) fn cuArray3DCreate_v2(
-    pHandle: Out<'_, CUarray>,
-    pAllocateArray: In<'_, CUDA_ARRAY3D_DESCRIPTOR_v2>,
-) -> ApiResult {
-    let place = pHandle.required("pHandle")?;
-    let asked = pAllocateArray.get("pAllocateArray")?;
-    let descriptor = ArrayDescriptor {
+/// The array that a program asks for.
+fn described(asked: &CUDA_ARRAY3D_DESCRIPTOR_v2) -> DriverResult<ArrayDescriptor> {
+    Ok(ArrayDescriptor {
         width: asked.Width as u64,
         height: asked.Height as u64,
         depth: asked.Depth as u64,
         format: Format::from_number(asked.Format.0)?,
         channels: asked.NumChannels,
         flags: asked.Flags,
-    };
+    })
+}
+
+pub(crate) fn cuArray3DCreate_v2(
+    pHandle: Out<'_, CUarray>,
+    pAllocateArray: In<'_, CUDA_ARRAY3D_DESCRIPTOR_v2>,
+) -> ApiResult {
+    let place = pHandle.required("pHandle")?;
+    let descriptor = described(&pAllocateArray.get("pAllocateArray")?)?;
     place.set(CUarray(driver()?.create_array(descriptor)?.raw()));
     Ok(())
 }
@@ -113,4 +117,54 @@ pub(crate) fn cuArrayGetMemoryRequirements(
     memoryRequirements.required("memoryRequirements")?;
     driver()?.device(device)?;
     only_of("CUDA_ARRAY3D_DEFERRED_MAPPING", array)
+}
+
+pub(crate) fn cuMipmappedArrayCreate(
+    pHandle: Out<'_, CUmipmappedArray>,
+    pMipmappedArrayDesc: In<'_, CUDA_ARRAY3D_DESCRIPTOR_v2>,
+    numMipmapLevels: u32,
+) -> ApiResult {
+    let place = pHandle.required("pHandle")?;
+    let descriptor = described(&pMipmappedArrayDesc.get("pMipmappedArrayDesc")?)?;
+    place.set(CUmipmappedArray(driver()?.create_mipmapped_array(descriptor, numMipmapLevels)?.raw()));
+    Ok(())
+}
+
+pub(crate) fn cuMipmappedArrayGetLevel(
+    pLevelArray: Out<'_, CUarray>,
+    hMipmappedArray: CUmipmappedArray,
+    level: u32,
+) -> ApiResult {
+    let level = driver()?.mipmap_level(Handle::from_raw(hMipmappedArray.0), level)?;
+    pLevelArray.required("pLevelArray")?.set(CUarray(level.raw()));
+    Ok(())
+}
+
+pub(crate) fn cuMipmappedArrayDestroy(hMipmappedArray: CUmipmappedArray) -> ApiResult {
+    driver()?.destroy_mipmapped_array(Handle::from_raw(hMipmappedArray.0))
+}
+
+/// No array is sparse, as above.
+pub(crate) fn cuMipmappedArrayGetSparseProperties(
+    sparseProperties: Out<'_, CUDA_ARRAY_SPARSE_PROPERTIES>,
+    mipmap: CUmipmappedArray,
+) -> ApiResult {
+    sparseProperties.required("sparseProperties")?;
+    only_of_mipmap("CUDA_ARRAY3D_SPARSE", mipmap)
+}
+
+/// No array waits for its memory, as above.
+pub(crate) fn cuMipmappedArrayGetMemoryRequirements(
+    memoryRequirements: Out<'_, CUDA_ARRAY_MEMORY_REQUIREMENTS>,
+    mipmap: CUmipmappedArray,
+    device: CUdevice,
+) -> ApiResult {
+    memoryRequirements.required("memoryRequirements")?;
+    driver()?.device(device)?;
+    only_of_mipmap("CUDA_ARRAY3D_DEFERRED_MAPPING", mipmap)
+}
+
+fn only_of_mipmap(what: &str, mipmap: CUmipmappedArray) -> ApiResult {
+    driver()?.mipmapped_array(Handle::from_raw(mipmap.0))?;
+    Err(DriverError::invalid_value(format!("the mipmapped array was not created as {what}")))
 }

@@ -3896,9 +3896,12 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayGetSparseProperties(
     mipmap: CUmipmappedArray,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMipmappedArrayGetSparseProperties").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::array::cuMipmappedArrayGetSparseProperties(arg(sparseProperties), arg(mipmap)) }
+        },
         |given| {
             given.first("sparseProperties", sparseProperties.is_null(), ErrorCode::InvalidValue);
             given.first("mipmap", mipmap.0 == 0, ErrorCode::InvalidValue);
@@ -3946,9 +3949,18 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayGetMemoryRequirements(
     device: CUdevice,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMipmappedArrayGetMemoryRequirements").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::array::cuMipmappedArrayGetMemoryRequirements(
+                    arg(memoryRequirements),
+                    arg(mipmap),
+                    arg(device),
+                )
+            }
+        },
         |given| {
             given.first("memoryRequirements", memoryRequirements.is_null(), ErrorCode::InvalidValue);
             given.first("mipmap", mipmap.0 == 0, ErrorCode::InvalidValue);
@@ -4096,9 +4108,14 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayCreate(
     numMipmapLevels: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMipmappedArrayCreate").context_first();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::memory::array::cuMipmappedArrayCreate(arg(pHandle), arg(pMipmappedArrayDesc), arg(numMipmapLevels))
+            }
+        },
         |given| {
             given.then("pHandle", pHandle.is_null(), ErrorCode::InvalidValue);
             given.then("pMipmappedArrayDesc", pMipmappedArrayDesc.is_null(), ErrorCode::InvalidValue);
@@ -4119,9 +4136,12 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayGetLevel(
     level: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMipmappedArrayGetLevel").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::array::cuMipmappedArrayGetLevel(arg(pLevelArray), arg(hMipmappedArray), arg(level)) }
+        },
         |given| {
             given.first("hMipmappedArray", hMipmappedArray.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -4137,9 +4157,12 @@ pub(crate) unsafe extern "C" fn cuMipmappedArrayGetLevel(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMipmappedArrayDestroy(hMipmappedArray: CUmipmappedArray) -> CUresult {
     static CALL: Call = Call::new("cuMipmappedArrayDestroy").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::memory::array::cuMipmappedArrayDestroy(arg(hMipmappedArray)) }
+        },
         |given| {
             given.then("hMipmappedArray", hMipmappedArray.0 == 0, ErrorCode::InvalidHandle);
         },

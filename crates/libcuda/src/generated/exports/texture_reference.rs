@@ -6,7 +6,7 @@ use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
 use crate::api;
-use crate::border::{Call, arg, enter, not_supported};
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTexRefSetArray(hTexRef: CUtexref, hArray: CUarray, Flags: u32) -> CUresult {
@@ -33,9 +33,12 @@ pub(crate) unsafe extern "C" fn cuTexRefSetMipmappedArray(
     Flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefSetMipmappedArray");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefSetMipmappedArray(arg(hTexRef), arg(hMipmappedArray), arg(Flags)) }
+        },
         |given| {
             given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -435,9 +438,12 @@ pub(crate) unsafe extern "C" fn cuTexRefGetMipmappedArray(
     hTexRef: CUtexref,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTexRefGetMipmappedArray");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::texture_reference::cuTexRefGetMipmappedArray(arg(phMipmappedArray), arg(hTexRef)) }
+        },
         |given| {
             given.then("hTexRef", hTexRef.0 == 0, ErrorCode::InvalidHandle);
         },

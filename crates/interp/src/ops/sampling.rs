@@ -1,0 +1,431 @@
+//! What one thread reads from a texture: which texels, and what becomes of them.
+
+use warploom_exec::fault::FaultKind;
+use warploom_exec::texture::{AddressMode, Channel, Sampler, Texels, Texture};
+use warploom_numerics::Rounding;
+use warploom_numerics::format::{F16, narrow, widen};
+use warploom_numerics::texture::{
+    Axis, CUBE_FACES, LevelRange, Levels, Numbers, Outside, UNIT, across_edge, blend, border_channel, cube_face,
+    cube_gradient, from_srgb, level_of_gradients, offset, share_corner, signed_fraction, split_slices, square_weights,
+    unsigned_fraction,
+};
+
+use crate::machine::Machine;
+use crate::memory::StateSpace;
+use crate::ops::texture::{Coordinates, Level, TextureSite};
+
+/// The most texels that one result comes from: eight of each of two mip levels.
+const MOST: usize = 16;
+
+/// Texels and their weights. Four belong to a slice, x first.
+struct Taps {
+    texels: [[u32; MOST]; 4],
+    weights: [u32; MOST],
+    count: usize,
+    /// The place of a texel that does not exist: the corner of a cube.
+    missing: Option<usize>,
+}
+
+impl Taps {
+    fn new() -> Taps {
+        Taps { texels: [[0; MOST]; 4], weights: [0; MOST], count: 0, missing: None }
+    }
+
+    fn push(&mut self, channels: [u32; 4], weight: u32) {
+        for (texels, channel) in self.texels.iter_mut().zip(channels) {
+            texels[self.count] = channel;
+        }
+        self.weights[self.count] = weight;
+        self.count += 1;
+    }
+
+    /// Leaves places of no weight up to the next slice.
+    fn end_slice(&mut self) {
+        self.count = self.count.next_multiple_of(4);
+    }
+}
+
+/// Where a thread reads, but for the mip level.
+struct Place {
+    /// Coordinates, as many as there are dimensions.
+    at: [f32; 3],
+    dimensions: usize,
+    /// The slice of layers and faces; 0 for three dimensions.
+    slice: u32,
+    /// Added to texels.
+    offset: [i32; 3],
+}
+
+/// The dimension `index` of a mip level.
+pub(super) fn axis(texels: &Texels, sampler: &Sampler, index: usize) -> Axis {
+    Axis {
+        size: texels.size[index],
+        outside: match sampler.address[index] {
+            AddressMode::Wrap => Outside::Wrap,
+            AddressMode::Clamp => Outside::Clamp,
+            AddressMode::Mirror => Outside::Mirror,
+            AddressMode::Border => Outside::Border,
+        },
+        normalized: sampler.normalized || texels.cube,
+    }
+}
+
+/// How a channel's bits become a result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// As they are.
+    Whole,
+    Number(Numbers),
+    /// 8 bits that become a half.
+    Srgb,
+}
+
+/// How channel `index` of a texture is read.
+pub(super) fn reading(texels: &Texels, sampler: &Sampler, index: usize) -> Reading {
+    match texels.channel {
+        Channel::F16 => Reading::Number(Numbers::Half),
+        Channel::F32 => Reading::Number(Numbers::Float),
+        Channel::U32 | Channel::S32 => Reading::Whole,
+        _ if sampler.integers => Reading::Whole,
+        Channel::U8 if sampler.srgb && index < 3 => Reading::Srgb,
+        Channel::U8 => Reading::Number(Numbers::Unsigned8),
+        Channel::U16 => Reading::Number(Numbers::Unsigned16),
+        Channel::S8 => Reading::Number(Numbers::Signed8),
+        Channel::S16 => Reading::Number(Numbers::Signed16),
+    }
+}
+
+impl Reading {
+    /// A texel's channel, with its sign, as sums take it.
+    #[inline(always)]
+    pub(super) fn term(self, raw: u32) -> u32 {
+        match self {
+            Reading::Number(Numbers::Half) => widen::<F16>(raw).to_bits(),
+            Reading::Srgb => from_srgb(raw as u8).to_bits(),
+            _ => raw,
+        }
+    }
+
+    /// What sums are made of; None where there are none.
+    pub(super) fn numbers(self) -> Option<Numbers> {
+        match self {
+            Reading::Whole => None,
+            Reading::Number(numbers) => Some(numbers),
+            Reading::Srgb => Some(Numbers::Half),
+        }
+    }
+
+    /// A texel's channel, with its sign, as a result.
+    fn result(self, raw: u32) -> u32 {
+        let fraction = match self {
+            Reading::Number(Numbers::Unsigned8) => unsigned_fraction(raw, 8),
+            Reading::Number(Numbers::Unsigned16) => unsigned_fraction(raw, 16),
+            Reading::Number(Numbers::Signed8) => signed_fraction(raw as i32, 8),
+            Reading::Number(Numbers::Signed16) => signed_fraction(raw as i32, 16),
+            _ => return self.term(raw),
+        };
+        fraction.to_bits()
+    }
+
+    /// A channel of the border colour, as a texel would have it.
+    fn border(self, texels: &Texels, color: f32) -> u32 {
+        let bits = 8 * texels.channel.bytes() as u32;
+        match self {
+            Reading::Whole => extended(color.to_bits(), texels.channel),
+            Reading::Number(Numbers::Float) => color.to_bits(),
+            Reading::Number(Numbers::Half) => narrow::<F16>(f64::from(color), Rounding::Nearest, false),
+            Reading::Number(numbers) => {
+                border_channel(color, bits, matches!(numbers, Numbers::Signed8 | Numbers::Signed16))
+            }
+            Reading::Srgb => border_channel(color, bits, false),
+        }
+    }
+}
+
+/// A channel's bits, with its sign.
+#[inline(always)]
+pub(super) fn extended(bits: u32, channel: Channel) -> u32 {
+    match channel {
+        Channel::U8 => bits & 0xff,
+        Channel::U16 | Channel::F16 => bits & 0xffff,
+        Channel::S8 => bits as i8 as u32,
+        Channel::S16 => bits as i16 as u32,
+        Channel::U32 | Channel::S32 | Channel::F32 => bits,
+    }
+}
+
+impl Machine<'_> {
+    /// What one lane reads from a texture.
+    pub(super) fn sampled(
+        &mut self,
+        texture: &Texture,
+        site: &TextureSite,
+        lane: usize,
+    ) -> Result<[u32; 4], FaultKind> {
+        let word = |rows: &[u32], index: usize| rows.get(index).map_or(0, |&row| self.frame.r32[row as usize][lane]);
+        let float = |rows: &[u32], index: usize| f32::from_bits(word(rows, index));
+        let offset = std::array::from_fn(|index| offset(word(&site.offset, index)));
+        let [first, count] = texture.layers;
+        let asked = site.layer.map_or(0, |row| self.frame.r32[row as usize][lane]);
+        // Past the last layer is the last (CUDA programming guide, "Layered Textures"), but not for whole numbers.
+        let layer = first + asked.min(count.saturating_sub(1));
+        let (at, dimensions, slice) = match &site.coordinates {
+            Coordinates::Integer(rows) => {
+                let at = std::array::from_fn(|index| word(rows, index) as i32);
+                let level = match site.level {
+                    Level::Given(row) => Some(self.frame.r32[row as usize][lane] as usize),
+                    _ => None,
+                };
+                let layer = (asked < count).then_some(layer);
+                return self.named(texture, level, at, rows.len(), offset, layer);
+            }
+            Coordinates::Float(rows) => (std::array::from_fn(|index| float(rows, index)), rows.len(), layer),
+            Coordinates::Direction(rows) => {
+                let (face, [x, y]) = cube_face(std::array::from_fn(|index| float(rows, index)));
+                ([x, y, 0.0], 2, layer * CUBE_FACES + face)
+            }
+        };
+        let range = LevelRange {
+            clamp: texture.sampler.level_clamp,
+            bias: texture.sampler.level_bias,
+            linear: texture.sampler.linear_levels,
+            last: texture.levels.len() as u32 - 1,
+        };
+        let levels = match &site.level {
+            _ if texture.levels.len() == 1 => Levels::default(),
+            Level::Base => range.base(),
+            Level::Given(row) => range.at(f32::from_bits(self.frame.r32[*row as usize][lane])),
+            Level::Gradients(steps) => {
+                let base = texture.base();
+                let in_texels = |rows: &Vec<u32>| -> [f32; 3] {
+                    let step: [f32; 3] = std::array::from_fn(|index| float(rows, index));
+                    let step = match &site.coordinates {
+                        Coordinates::Direction(rows) => {
+                            let [x, y] = cube_gradient(std::array::from_fn(|index| float(rows, index)), step);
+                            [x, y, 0.0]
+                        }
+                        _ => step,
+                    };
+                    let normalized = texture.sampler.normalized || base.cube;
+                    std::array::from_fn(
+                        |index| if normalized { step[index] * base.size[index] as f32 } else { step[index] },
+                    )
+                };
+                range.at(level_of_gradients(in_texels(&steps[0]), in_texels(&steps[1])))
+            }
+        };
+        let place = Place { at, dimensions, slice, offset };
+        match site.gather {
+            Some(channel) => self.gathered(texture, levels, &place, channel),
+            None => self.filtered(texture, levels, &place),
+        }
+    }
+
+    /// The texel that whole numbers name, without the sampler: outside of a texture there is nothing. With a mip level, which the sampler does not
+    /// bound either, it is the nearest texel, as recorded.
+    fn named(
+        &mut self,
+        texture: &Texture,
+        level: Option<usize>,
+        at: [i32; 3],
+        dimensions: usize,
+        offset: [i32; 3],
+        slice: Option<u32>,
+    ) -> Result<[u32; 4], FaultKind> {
+        let Some(texels) = texture.levels.get(level.unwrap_or(0)) else { return Ok([0; 4]) };
+        let Some(slice) = slice else { return Ok([0; 4]) };
+        let mut texel = [Some(0), Some(0), Some(slice)];
+        for index in 0..dimensions {
+            let named = i64::from(at[index]) + i64::from(offset[index]);
+            let axis = Axis { size: texels.size[index], outside: Outside::Clamp, normalized: false };
+            if level.is_none() && !(0..i64::from(axis.size)).contains(&named) {
+                return Ok([0; 4]);
+            }
+            texel[index] = axis.texel(named);
+        }
+        let raw = self.texel(texels, &texture.sampler, texel)?;
+        Ok(results(texels, &texture.sampler, raw))
+    }
+
+    /// One channel of the four texels around a place, counter-clockwise from the lower left (PTX ISA 9.7.10.4).
+    fn gathered(
+        &mut self,
+        texture: &Texture,
+        levels: Levels,
+        place: &Place,
+        channel: u8,
+    ) -> Result<[u32; 4], FaultKind> {
+        let texels = &texture.levels[levels.first as usize];
+        let mut taps = Taps::new();
+        self.square(&mut taps, texels, &texture.sampler, place, Some(place.slice), UNIT)?;
+        let channel = usize::from(channel & 3);
+        if channel >= texels.channels as usize {
+            return Ok([0; 4]);
+        }
+        let reading = reading(texels, &texture.sampler, channel);
+        let raw = &taps.texels[channel];
+        let mut results: [u32; 4] = std::array::from_fn(|corner| reading.result(raw[corner]));
+        // What is gathered has no weights, but a corner of a cube that does not exist is made of the others.
+        if let (Some(missing), Some(numbers)) = (taps.missing, reading.numbers()) {
+            let mut weights: [u32; 4] = std::array::from_fn(|corner| if corner == missing { UNIT } else { 0 });
+            share_corner(&mut weights, missing);
+            results[missing] = blend(numbers, &[0, 1, 2, 3].map(|corner| reading.term(raw[corner])), &weights);
+        }
+        Ok([2, 3, 1, 0].map(|corner| results[corner]))
+    }
+
+    /// What is read at a place, as the sampler says.
+    fn filtered(&mut self, texture: &Texture, levels: Levels, place: &Place) -> Result<[u32; 4], FaultKind> {
+        let Texture { sampler, .. } = texture;
+        let base = &texture.levels[levels.first as usize];
+        let numbers: [Option<Numbers>; 4] = std::array::from_fn(|index| reading(base, sampler, index).numbers());
+        let mixed = numbers[0].is_some();
+        if !mixed || !sampler.linear && levels.weight == 0 {
+            let raw = self.nearest(base, sampler, place)?;
+            return Ok(results(base, sampler, raw));
+        }
+        let mut taps = Taps::new();
+        let [near, far] = [UNIT - levels.weight, levels.weight];
+        for (texels, weight) in texture.levels[levels.first as usize..].iter().zip([near, far]) {
+            if weight > 0 {
+                self.tap(&mut taps, texels, sampler, place, weight)?;
+            }
+        }
+        let mut result = [0; 4];
+        for (index, out) in result.iter_mut().enumerate().take(base.channels as usize) {
+            let reading = reading(base, sampler, index);
+            let terms = taps.texels[index].map(|raw| reading.term(raw));
+            if let Some(numbers) = numbers[index] {
+                *out = blend(numbers, &terms[..taps.count], &taps.weights[..taps.count]);
+            }
+        }
+        Ok(result)
+    }
+
+    /// The texels of one mip level that a result of `weight` comes from.
+    fn tap(
+        &mut self,
+        taps: &mut Taps,
+        texels: &Texels,
+        sampler: &Sampler,
+        place: &Place,
+        weight: u32,
+    ) -> Result<(), FaultKind> {
+        if !sampler.linear {
+            let raw = self.nearest(texels, sampler, place)?;
+            taps.push(raw, weight);
+            taps.end_slice();
+            return Ok(());
+        }
+        if place.dimensions < 3 {
+            return self.square(taps, texels, sampler, place, Some(place.slice), weight);
+        }
+        let (slices, at) = axis(texels, sampler, 2).between(place.at[2], place.offset[2]);
+        for (slice, weight) in slices.into_iter().zip(split_slices(weight, at)) {
+            self.square(taps, texels, sampler, place, slice, weight)?;
+        }
+        Ok(())
+    }
+
+    /// The four texels around a place in one slice; two of them without weight in one dimension.
+    fn square(
+        &mut self,
+        taps: &mut Taps,
+        texels: &Texels,
+        sampler: &Sampler,
+        place: &Place,
+        slice: Option<u32>,
+        weight: u32,
+    ) -> Result<(), FaultKind> {
+        if texels.cube && sampler.seamless {
+            return self.square_of_cube(taps, texels, sampler, place, weight);
+        }
+        let (columns, x) = axis(texels, sampler, 0).between(place.at[0], place.offset[0]);
+        let (rows, y) = match place.dimensions {
+            // One dimension is sampled as one row of two, at its edge: with a border in y, half of what comes out is border.
+            1 if sampler.address[1] == AddressMode::Border && !texels.layered => {
+                axis(texels, sampler, 1).between(0.0, 0)
+            }
+            1 => ([Some(0); 2], 0),
+            _ => axis(texels, sampler, 1).between(place.at[1], place.offset[1]),
+        };
+        for (corner, weight) in square_weights(weight, x, y).into_iter().enumerate() {
+            let raw = self.texel(texels, sampler, [columns[corner & 1], rows[corner >> 1], slice])?;
+            taps.push(raw, weight);
+        }
+        Ok(())
+    }
+
+    /// The four texels around a place of a cube, across its edges. A corner of a cube has three.
+    fn square_of_cube(
+        &mut self,
+        taps: &mut Taps,
+        texels: &Texels,
+        sampler: &Sampler,
+        place: &Place,
+        weight: u32,
+    ) -> Result<(), FaultKind> {
+        let inside = |index: usize| Axis { outside: Outside::Clamp, ..axis(texels, sampler, index) };
+        let fixed = [0, 1].map(|index| inside(index).fixed(place.at[index]));
+        let [x, y] = fixed.map(|fixed| (fixed & i64::from(UNIT - 1)) as u32);
+        let [column, row] = fixed.map(|fixed| fixed >> UNIT.ilog2());
+        let (cube, face) = (place.slice / CUBE_FACES * CUBE_FACES, place.slice % CUBE_FACES);
+        let mut weights = square_weights(weight, x, y);
+        for corner in 0..4 {
+            let at = [column + (corner & 1) as i64, row + (corner >> 1) as i64];
+            let raw = match across_edge(face, at, texels.size[0]) {
+                Some((face, [x, y])) => self.texel(texels, sampler, [Some(x), Some(y), Some(cube + face)])?,
+                None => {
+                    share_corner(&mut weights, corner);
+                    taps.missing = Some(taps.count);
+                    [0; 4]
+                }
+            };
+            taps.push(raw, 0);
+        }
+        let start = taps.count - 4;
+        taps.weights[start..start + 4].copy_from_slice(&weights);
+        Ok(())
+    }
+
+    /// The texel that a place lies in.
+    fn nearest(&mut self, texels: &Texels, sampler: &Sampler, place: &Place) -> Result<[u32; 4], FaultKind> {
+        let mut texel = [Some(0), Some(0), Some(place.slice)];
+        for (index, texel) in texel.iter_mut().enumerate().take(place.dimensions) {
+            let mut axis = axis(texels, sampler, index);
+            if texels.cube && sampler.seamless {
+                axis.outside = Outside::Clamp;
+            }
+            *texel = axis.nearest(place.at[index], place.offset[index]);
+        }
+        self.texel(texels, sampler, texel)
+    }
+
+    /// The channels of one texel with their signs, or of the border where a coordinate has none.
+    fn texel(&mut self, texels: &Texels, sampler: &Sampler, at: [Option<u32>; 3]) -> Result<[u32; 4], FaultKind> {
+        let channels = texels.channels as usize;
+        let [Some(x), Some(y), Some(z)] = at else {
+            return Ok(std::array::from_fn(|index| match index < channels {
+                true => reading(texels, sampler, index).border(texels, sampler.border[index]),
+                false => 0,
+            }));
+        };
+        let [x, y, z] = [x, y, z].map(u64::from);
+        let bytes = texels.texel_bytes();
+        let address = texels.address + x * bytes + y * texels.pitch + z * texels.slice;
+        let value = self.load(StateSpace::Global, address, bytes as u32, 0)?;
+        let bits = 8 * texels.channel.bytes() as u32;
+        Ok(std::array::from_fn(|index| match index < channels {
+            true => extended((value >> (bits * index as u32)) as u32, texels.channel),
+            false => 0,
+        }))
+    }
+}
+
+/// The results of one texel; what it lacks is 0.
+fn results(texels: &Texels, sampler: &Sampler, raw: [u32; 4]) -> [u32; 4] {
+    std::array::from_fn(|index| match index < texels.channels as usize {
+        true => reading(texels, sampler, index).result(raw[index]),
+        false => 0,
+    })
+}

@@ -1,0 +1,185 @@
+//! Weights of the texels around a point, and their sums.
+//!
+//! Weights are whole 256ths, and their sum is always [`UNIT`]. They are found by splitting what there is once for each dimension: between two
+//! mip levels or slices, then along x, then along y. Each part is rounded to a whole 256th, so that the order is seen in the result.
+
+use super::channel::Numbers;
+
+/// Bits of the fraction in a position: weights are fixed-point numbers of 1.8 bits.
+pub(super) const WEIGHT_BITS: u32 = 8;
+
+/// All the weight there is.
+pub const UNIT: u32 = 1 << WEIGHT_BITS;
+
+/// A product of two numbers in 256ths, in 256ths: halves go up.
+#[inline(always)]
+fn scaled(weight: u32, part: u32) -> u32 {
+    (weight * part + UNIT / 2) >> WEIGHT_BITS
+}
+
+/// Splits `weight` between two columns at `at` 256ths of the way to the second: the second's part is rounded, halves up.
+#[inline(always)]
+fn split(weight: u32, at: u32) -> [u32; 2] {
+    let second = scaled(weight, at);
+    [weight - second, second]
+}
+
+/// Splits `weight` between two slices at `at` 256ths of the way to the second: the first's part is rounded, halves up.
+#[inline(always)]
+pub fn split_slices(weight: u32, at: u32) -> [u32; 2] {
+    let first = scaled(weight, UNIT - at);
+    [first, weight - first]
+}
+
+/// Splits `weight` between four texels, x first; between the first two, where `y` is 0. Of each half along x, the texel at the outer corner of the square is rounded, halves up, and the
+/// other one gets what is left.
+#[inline(always)]
+pub fn square_weights(weight: u32, x: u32, y: u32) -> [u32; 4] {
+    let [left, right] = split(weight, x);
+    let first = scaled(left, UNIT - y);
+    let last = scaled(right, y);
+    [first, right - last, left - first, last]
+}
+
+/// The weighted sum of texels of one channel: four of one slice and level, or several times that. What texels mean, their type says; they are bits of
+/// `.f32` for [`Numbers::Float`] and [`Numbers::Half`], raw integers with their sign otherwise. The result is bits of `.f32`.
+///
+/// Sums of floats over two slices or levels are not always the hardware's last bit: of random floats, one sum in 15000 that lies between two
+/// results is rounded to the other one. All other sums are the hardware's.
+#[inline(always)]
+pub fn blend(numbers: Numbers, texels: &[u32], weights: &[u32]) -> u32 {
+    // Of 16 bits with a sign times 256, and of 17 times 258, there is room.
+    let integers =
+        || -> i32 { texels.iter().zip(weights).fold(0, |sum, (&texel, &weight)| sum + texel as i32 * weight as i32) };
+    let round = |sum: i32| (sum + (UNIT / 2) as i32) >> WEIGHT_BITS;
+    let fraction = |sum: i32, range: f32| (round(sum) as f32 / range).to_bits();
+    match numbers {
+        // Channels of 8 bits are stretched to 16.
+        Numbers::Unsigned8 => fraction(integers() * 257, 65535.0),
+        Numbers::Unsigned16 => fraction(integers(), 65535.0),
+        Numbers::Signed8 => {
+            let sum = integers();
+            (round(sum * 258 + ((sum >> 12) << 5)).max(-32767) as f32 / 32767.0).to_bits()
+        }
+        Numbers::Signed16 => {
+            let terms = texels.iter().zip(weights);
+            let sum = terms.fold(0, |sum, (&texel, &weight)| sum + (texel as i32).max(-32767) * weight as i32);
+            fraction(sum, 32767.0)
+        }
+        Numbers::Float => floats::<0>(texels, weights),
+        Numbers::Half => floats::<{ F32_FRACTION - F16_FRACTION }>(texels, weights),
+    }
+}
+
+const F32_FRACTION: u32 = 23;
+const F16_FRACTION: u32 = 10;
+const F64_FRACTION: u32 = 52;
+
+/// The sum of floats whose fraction lacks the last `SHORT` bits of an `.f32`'s. Of each four, the terms are put in line with the largest, 4 bits
+/// more than a fraction has, and cut there; the sum is rounded with halves away from 0.
+#[inline(always)]
+fn floats<const SHORT: u32>(texels: &[u32], weights: &[u32]) -> u32 {
+    let fours = texels.as_chunks().0.iter().zip(weights.as_chunks().0);
+    let sum: f64 = fours.fold(-0.0, |sum, (texels, weights)| sum + four::<SHORT>(texels, weights));
+    rounded(sum / f64::from(UNIT), F64_FRACTION - F32_FRACTION + SHORT)
+}
+
+/// Four terms, in 256ths. Written without branches, for loops over lanes.
+#[inline(always)]
+fn four<const SHORT: u32>(texels: &[u32; 4], weights: &[u32; 4]) -> f64 {
+    const SIGN: u32 = 1 << 31;
+    let exponent = |bits: u32| bits >> F32_FRACTION & 0xff;
+    let mut largest = 0;
+    for corner in 0..4 {
+        let own = if weights[corner] == 0 { 0 } else { exponent(texels[corner]) };
+        largest = if own > largest { own } else { largest };
+    }
+    let mut sum = -0.0;
+    for corner in 0..4 {
+        let (bits, weight) = (texels[corner], weights[corner]);
+        let own = exponent(bits);
+        let lost = largest.wrapping_sub(own).wrapping_sub(4) as i32;
+        let lost = if lost < 0 { SHORT } else { lost as u32 + SHORT };
+        let cut = if lost > F32_FRACTION { bits & SIGN } else { bits & (u32::MAX << (lost & 31)) };
+        // Denormals count as 0; infinity and NaN are themselves. What has no weight leaves the sum as it is.
+        let cut = if own == 0 { bits & SIGN } else { cut };
+        let cut = if own == 0xff { bits } else { cut };
+        let cut = if weight == 0 { SIGN } else { cut };
+        sum += f64::from(f32::from_bits(cut)) * f64::from(weight);
+    }
+    sum
+}
+
+/// A sum without its last `cut` bits: bits of an `.f32`.
+#[inline(always)]
+fn rounded(sum: f64, cut: u32) -> u32 {
+    let half_up = sum.to_bits().wrapping_add(1 << (cut - 1));
+    let result = (f64::from_bits(half_up & !((1 << cut) - 1)) as f32).to_bits();
+    let result = if result & 0x7f80_0000 == 0 { result & 1 << 31 } else { result };
+    if sum.is_nan() { 0x7fff_ffff & !((1 << (cut + F32_FRACTION - F64_FRACTION)) - 1) } else { result }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn four_of([first, second]: [u32; 2]) -> [u32; 4] {
+        [first, second, 0, 0]
+    }
+
+    #[test]
+    fn weights_are_split_between_slices_then_along_x_then_along_y() {
+        // Recorded: the eight weights at 121, 109 and 11 256ths, with x first.
+        let [near, far] = split_slices(UNIT, 11);
+        assert_eq!(square_weights(near, 121, 109), [74, 67, 55, 49]);
+        assert_eq!(square_weights(far, 121, 109), [3, 3, 3, 2]);
+        let [near, far] = split_slices(UNIT, 111);
+        assert_eq!(square_weights(near, 128, 132), [35, 35, 37, 38]);
+        assert_eq!(square_weights(far, 128, 132), [27, 27, 28, 29]);
+    }
+
+    #[test]
+    fn all_weight_is_given() {
+        for weight in [1, 100, 255, 256] {
+            for (x, y) in (0..=256).flat_map(|x| [(x, 0), (x, 77), (x, 128), (x, 255)]) {
+                assert_eq!(square_weights(weight, x, y).iter().sum::<u32>(), weight);
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_whole_numbers() {
+        // Recorded: between 60 and 90 of 255 at three quarters; -128 counts for more than -127 as long as it is not alone.
+        assert_eq!(f32::from_bits(blend(Numbers::Unsigned8, &[60, 90, 0, 0], &[64, 192, 0, 0])), 0.323_537_04);
+        let signed = |texels: [i32; 2], weights: [u32; 2]| {
+            (f32::from_bits(blend(Numbers::Signed8, &four_of(texels.map(|texel| texel as u32)), &four_of(weights)))
+                * 32767.0)
+                .round()
+        };
+        assert_eq!(signed([1, -128], [34, 222]), -28605.0);
+        assert_eq!(signed([-127, 73], [220, 36]), -25511.0);
+        assert_eq!(signed([-88, -111], [186, 70]), -24327.0);
+        assert_eq!(signed([-128, 0], [256, 0]), -32767.0);
+        let wide = blend(Numbers::Signed16, &four_of([-32768i32 as u32, 0]), &four_of([128, 128]));
+        assert_eq!(f32::from_bits(wide), -16383.0 / 32767.0);
+    }
+
+    #[test]
+    fn sums_of_floats() {
+        let float = |texels: [f32; 2], weights: [u32; 2]| {
+            f32::from_bits(blend(Numbers::Float, &four_of(texels.map(f32::to_bits)), &four_of(weights)))
+        };
+        // Recorded: what lies 27 bits below the largest is cut, and halves go away from 0.
+        assert_eq!(float([-1.395_705_7, -0.008_856_99], [4, 252]), -0.030_526_5);
+        assert_eq!(float([f32::INFINITY, 1.0], [256, 0]), f32::INFINITY);
+        assert_eq!(float([3e38, -3e38], [128, 128]).to_bits(), 0);
+        assert_eq!(float([-1e-40, 1.0], [256, 0]).to_bits(), 1 << 31);
+        assert_eq!(float([f32::INFINITY, f32::NEG_INFINITY], [128, 128]).to_bits(), 0x7fff_ffff);
+        let half = |texels: [f32; 2], weights: [u32; 2]| {
+            blend(Numbers::Half, &four_of(texels.map(f32::to_bits)), &four_of(weights))
+        };
+        assert_eq!(half([f32::NAN, 1.0], [128, 128]), 0x7fff_e000);
+        // 1.208 and 1.336 as halves: their mean lies between two halves, and the larger one is it.
+        assert_eq!(f32::from_bits(half([1.208_007_8, 1.335_937_5], [128, 128])), 1.272_460_9);
+    }
+}
