@@ -254,9 +254,7 @@ pub(crate) unsafe extern "C" fn cuGLUnmapBufferObject(buffer: GLuint) -> CUresul
             api::stream_capture::refuse_unsafe()?;
             Ok(())
         },
-        |given| {
-            given.then("buffer", buffer == 0, ErrorCode::InvalidValue);
-        },
+        |_| {},
         |trace| {
             trace.arg("buffer", &buffer);
         },
@@ -272,9 +270,7 @@ pub(crate) unsafe extern "C" fn cuGLUnregisterBufferObject(buffer: GLuint) -> CU
             api::stream_capture::refuse_unsafe()?;
             Ok(())
         },
-        |given| {
-            given.then("buffer", buffer == 0, ErrorCode::InvalidValue);
-        },
+        |_| {},
         |trace| {
             trace.arg("buffer", &buffer);
         },
@@ -290,9 +286,7 @@ pub(crate) unsafe extern "C" fn cuGLSetBufferObjectMapFlags(buffer: GLuint, Flag
             api::stream_capture::refuse_unsafe()?;
             Ok(())
         },
-        |given| {
-            given.then("buffer", buffer == 0, ErrorCode::InvalidValue);
-        },
+        |_| {},
         |trace| {
             trace.arg("buffer", &buffer);
             trace.arg("Flags", &Flags);
@@ -396,7 +390,6 @@ pub(crate) unsafe extern "C" fn cuGLUnmapBufferObjectAsync(buffer: GLuint, hStre
             Ok(())
         },
         |given| {
-            given.then("buffer", buffer == 0, ErrorCode::InvalidValue);
             given.stream(hStream);
         },
         |trace| {

@@ -39,7 +39,7 @@ pub(crate) unsafe extern "C" fn cuVDPAUCtxCreate(
     vdpDevice: VdpDevice,
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuVDPAUCtxCreate").lacks(ErrorCode::Unknown);
+    static CALL: Call = Call::new("cuVDPAUCtxCreate");
     not_supported(
         &CALL,
         || Ok(()),
@@ -66,7 +66,7 @@ pub(crate) unsafe extern "C" fn cuVDPAUCtxCreate_v2(
     vdpDevice: VdpDevice,
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuVDPAUCtxCreate_v2").lacks(ErrorCode::Unknown);
+    static CALL: Call = Call::new("cuVDPAUCtxCreate_v2");
     not_supported(
         &CALL,
         || Ok(()),
