@@ -7,6 +7,8 @@ LIBDIR   = $(DESTDIR)$(PREFIX)/lib/warploom
 TARGET   = $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 RELEASE  = $(TARGET)/release
 BUILD    = build
+# LLVM, hidden in a library of its own. WITHOUT_COMPILER=1 leaves it out: the interpreter runs everything.
+COMPILER = $(if $(filter-out 0,$(WITHOUT_COMPILER)),,$(RELEASE)/libwarploom-simt.so)
 RUNTIMES = --package warploom-cudart12 --package warploom-cudart13
 
 .PHONY: all demo test lint unit fuzz fuzz-kernels sweep suite test-samples bench install clean
@@ -14,14 +16,20 @@ RUNTIMES = --package warploom-cudart12 --package warploom-cudart13
 all: release
 
 .PHONY: release
-release:
+release: $(COMPILER)
 	@scripts/need.sh cc nm
+	@$(if $(COMPILER),,rm -f $(RELEASE)/libwarploom-simt.so)
 	$(CARGO) build --release --package warploom-libcuda --package warploom-cli --package warploom-audit $(RUNTIMES)
 	@ln -sf libcuda.so $(RELEASE)/libcuda.so.1
 	@ln -sf libcudart12.so $(RELEASE)/libcudart.so.12
 	@ln -sf libcudart13.so $(RELEASE)/libcudart.so.13
 	@for major in 12 13; do mkdir -p $(RELEASE)/$$major && \
 	  scripts/static_runtime.sh $(RELEASE)/libcudart$$major.a crates/cudart$$major/src/generated/symbols.txt $(RELEASE)/$$major/libcudart_static.a || exit 1; done
+
+$(TARGET)/%/libwarploom-simt.so: crates/jit/src/llvm.rs scripts/link_compiler.sh
+	@scripts/need.sh cc c++ llvm-19-dev zlib1g-dev libzstd-dev
+	@mkdir -p $(@D)
+	scripts/link_compiler.sh crates/jit/src/llvm.rs $@
 
 # The main job: the guide's vector addition, 10 million elements, verified.
 demo: release
@@ -39,8 +47,8 @@ lint:
 	$(CARGO) xtask codegen --check
 
 # One selection of packages for the libraries and their tests: another has other features, and builds most crates again.
-unit:
-	@scripts/need.sh cc c++ nm clang-19 libllvm19 python3-venv
+unit: $(if $(COMPILER),$(TARGET)/debug/libwarploom-simt.so)
+	@scripts/need.sh cc c++ nm clang-19 llvm-19-dev zlib1g-dev libzstd-dev python3-venv
 	$(CARGO) build --workspace --lib --bins --tests
 	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace
 	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seed 1 --seconds 20
@@ -94,6 +102,7 @@ install: release
 	install -m 755 $(RELEASE)/libcudart12.so $(LIBDIR)/libcudart.so.12
 	install -m 755 $(RELEASE)/libcudart13.so $(LIBDIR)/libcudart.so.13
 	install -m 755 $(RELEASE)/libwarploom_audit.so $(LIBDIR)/libwarploom_audit.so
+	$(if $(COMPILER),install -m 755 $(COMPILER) $(LIBDIR)/libwarploom-simt.so,rm -f $(LIBDIR)/libwarploom-simt.so)
 	install -d $(LIBDIR)/12 $(LIBDIR)/13
 	install -m 644 $(RELEASE)/12/libcudart_static.a $(LIBDIR)/12/libcudart_static.a
 	install -m 644 $(RELEASE)/13/libcudart_static.a $(LIBDIR)/13/libcudart_static.a

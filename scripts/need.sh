@@ -19,7 +19,9 @@ package_of() {
 present() {
   case $1 in
     freeglut3-dev) [ -e /usr/include/GL/freeglut.h ] ;;
-    libllvm19) ls /usr/lib/*/libLLVM.so.19.1 >/dev/null 2>&1 ;;
+    llvm-19-dev) [ -e /usr/lib/llvm-19/lib/libLLVMX86CodeGen.a ] ;;
+    zlib1g-dev) ls /usr/lib/*/libz.a >/dev/null 2>&1 ;;
+    libzstd-dev) ls /usr/lib/*/libzstd.a >/dev/null 2>&1 ;;
     libomp-19) ls /usr/lib/llvm-19/lib/libomp.so >/dev/null 2>&1 ;;
     python3-numpy) /usr/bin/python3 -c 'import numpy' 2>/dev/null ;;
     python3-venv) /usr/bin/python3 -c 'import venv, ensurepip' 2>/dev/null ;;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use warploom_entrypoint::{DeviceFacts, Driver, Vendor};
+use warploom_jit::{CacheSettings, Usage};
 
 use crate::library;
 use crate::version::CudaVersion;
@@ -28,6 +29,9 @@ pub(crate) struct Info {
 struct Report {
     driver: DriverReport,
     devices: Vec<DeviceReport>,
+    /// Of warploom's driver only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compiler: Option<CompilerReport>,
     /// The `WARPLOOM_*` variables that are set.
     settings: BTreeMap<String, String>,
     /// Why there are no devices.
@@ -43,6 +47,40 @@ struct DriverReport {
     cuda: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     library: Option<PathBuf>,
+}
+
+#[derive(Debug, Serialize)]
+struct CompilerReport {
+    /// Which one there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<String>,
+    /// Why there is none: the interpreter runs everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<String>,
+    /// The folder that compiled code is kept in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache: Option<CacheReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct CacheReport {
+    folder: PathBuf,
+    kernels: u64,
+    bytes: u64,
+    limit: u64,
+}
+
+impl CompilerReport {
+    fn new() -> CompilerReport {
+        let compiler = warploom_jit::compiler();
+        // What is wrong with the settings is said by the driver.
+        let (settings, _) = CacheSettings::read(|name| std::env::var_os(name));
+        let cache = settings.map(|settings| {
+            let Usage { entries, bytes } = settings.usage();
+            CacheReport { folder: settings.folder, kernels: entries, bytes, limit: settings.limit }
+        });
+        CompilerReport { found: compiler.clone().ok(), missing: compiler.err(), cache }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -63,6 +101,7 @@ impl Info {
         let report = Report {
             driver: driver_report(&driver),
             devices: devices.unwrap_or_default().into_iter().map(DeviceReport::from).collect(),
+            compiler: matches!(driver.identity().vendor, Vendor::Warploom { .. }).then(CompilerReport::new),
             settings: std::env::vars().filter(|(name, _)| name.starts_with("WARPLOOM_")).collect(),
             error,
         };
@@ -116,6 +155,21 @@ fn print(driver: &Driver, report: &Report) -> io::Result<()> {
         )?;
         writeln!(out, "         {:.1} GiB of memory", device.memory_bytes as f64 / f64::from(1 << 30))?;
         writeln!(out, "         UUID {}", device.uuid)?;
+    }
+    if let Some(compiler) = &report.compiler {
+        match (&compiler.found, &compiler.missing) {
+            (Some(found), _) => writeln!(out, "compiler {found}")?,
+            (None, why) => {
+                writeln!(out, "compiler none, the interpreter runs everything: {}", why.as_deref().unwrap_or_default())?
+            }
+        }
+        match &compiler.cache {
+            Some(CacheReport { folder, kernels, bytes, limit }) => {
+                let [held, limit] = [*bytes, *limit].map(|bytes| bytes as f64 / f64::from(1 << 20));
+                writeln!(out, "cache    {}: {kernels} kernels, {held:.1} of {limit:.0} MiB", folder.display())?;
+            }
+            None => writeln!(out, "cache    none")?,
+        }
     }
     for (name, value) in &report.settings {
         writeln!(out, "setting  {name}={value}")?;

@@ -1,5 +1,6 @@
 //! `warploom ptx`: says whether PTX loads and why not, and shows how it was understood.
 mod analyze;
+mod compile;
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
@@ -23,6 +24,7 @@ pub(crate) enum Ptx {
     Check(Check),
     Dump(Dump),
     Analyze(analyze::Analyze),
+    Compile(compile::Compile),
 }
 
 /// Say whether PTX loads, and what is wrong with it.
@@ -81,6 +83,7 @@ impl Ptx {
             Self::Check(command) => command.execute(),
             Self::Dump(command) => command.execute(),
             Self::Analyze(command) => command.execute(),
+            Self::Compile(command) => command.execute(),
         }
     }
 }

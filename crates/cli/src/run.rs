@@ -65,8 +65,9 @@ pub(crate) struct Run {
     #[arg(long)]
     keep_runtime: bool,
 
-    /// Say on standard error which objects were led to warploom's libraries, and which could not be, and why.
-    #[arg(long, conflicts_with = "keep_runtime")]
+    /// Say on standard error which objects were led to warploom's libraries, and which could not be, and why; and what became of each kernel that was to be
+    /// compiled.
+    #[arg(long)]
     explain: bool,
 
     /// The program.

@@ -2,18 +2,20 @@
 use std::sync::Arc;
 
 use warploom_exec::kernel::LoadedKernel;
-use warploom_ptx::ir::{FunctionId, GlobalId, Module};
+use warploom_ptx::VerifiedModule;
+use warploom_ptx::ir::{FunctionId, GlobalId};
 
 /// Makes kernels runnable.
 pub trait Executor: Send + Sync {
     /// Makes a kernel of a module runnable, at its first launch in any context. `is_placed` knows which of the module's variables a
-    /// launch will have addresses for: [`Launch::variables`](warploom_exec::grid::Launch::variables) holds them by [`GlobalId`].
+    /// launch will have addresses for: [`Launch::variables`](warploom_exec::grid::Launch::variables) holds them by [`GlobalId`]. What
+    /// comes back may keep the module, to go on making code of it later.
     ///
     /// # Errors
     /// What in the kernel cannot be executed.
     fn load(
         &self,
-        module: &Module,
+        module: &Arc<VerifiedModule>,
         kernel: FunctionId,
         is_placed: &dyn Fn(GlobalId) -> bool,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError>;

@@ -11,8 +11,8 @@ use warploom_driver::stream::StreamName;
 use warploom_driver::{Driver, DriverOptions, Handle};
 use warploom_exec::grid::Grid;
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
-use warploom_ptx::ir::{FunctionId, GlobalId, Module};
-use warploom_ptx::{Options, load};
+use warploom_ptx::ir::{FunctionId, GlobalId};
+use warploom_ptx::{Options, VerifiedModule, load};
 
 const KERNELS: usize = 5000;
 
@@ -22,7 +22,7 @@ struct Counter(AtomicUsize);
 impl Executor for Counter {
     fn load(
         &self,
-        module: &Module,
+        module: &Arc<VerifiedModule>,
         kernel: FunctionId,
         _is_placed: &dyn Fn(GlobalId) -> bool,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
@@ -114,7 +114,7 @@ impl LoadedKernel for Says {
 impl Executor for Says {
     fn load(
         &self,
-        _module: &Module,
+        _module: &Arc<VerifiedModule>,
         _kernel: FunctionId,
         _is_placed: &dyn Fn(GlobalId) -> bool,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError> {

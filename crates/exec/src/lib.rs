@@ -9,6 +9,7 @@
 //! - [`stream`]: work in order.
 //! - [`copy`]: copies and fills.
 //! - [`interprocess`]: how other processes find memory, and events that they share.
+//! - [`masks`]: which signals threads of the device take.
 //! - [`heap`], [`output`]: `malloc` and `printf` of kernels.
 //! - [`texture`]: what textures and surfaces are to a kernel.
 //! - [`workspace`]: where the CTAs of a cooperative grid wait for each other.
@@ -26,7 +27,7 @@ pub mod grid;
 pub mod heap;
 pub mod interprocess;
 pub mod kernel;
-mod masks;
+pub mod masks;
 pub mod memory;
 pub mod output;
 mod overdue;

@@ -24,12 +24,14 @@ const ENDING: [i32; 9] = [
 ];
 
 /// The calling thread's signals blocked until dropped: threads started meanwhile inherit it.
-pub(crate) struct Blocked {
+pub struct Blocked {
     before: libc::sigset_t,
 }
 
 impl Blocked {
-    pub(crate) fn block() -> Blocked {
+    /// Blocks them.
+    #[must_use = "they are let through again when it is dropped"]
+    pub fn block() -> Blocked {
         let mut all = MaybeUninit::uninit();
         let mut before = MaybeUninit::uninit();
         // SAFETY: both sets are local; `sigfillset` initialises the first, `pthread_sigmask` the second.

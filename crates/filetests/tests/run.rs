@@ -38,7 +38,13 @@ fn built_library() -> PathBuf {
 
 fn run(libcuda: &Path, file: &Path, jit: &str) -> Result<(), Failed> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_filetests"));
-    let output = command.env("WARPLOOM_JIT", jit).arg("--libcuda").arg(libcuda).arg(file).output()?;
+    let output = command
+        .env("WARPLOOM_JIT", jit)
+        .env("CUDA_CACHE_DISABLE", "1")
+        .arg("--libcuda")
+        .arg(libcuda)
+        .arg(file)
+        .output()?;
     if output.status.success() {
         return if jit == "always" { is_listed(file, &String::from_utf8_lossy(&output.stderr)) } else { Ok(()) };
     }

@@ -17,7 +17,7 @@ use warploom_simt::AccessKind as Kind;
 use warploom_simt::codegen::sums::Entry;
 use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, Stop, StopKind, context, outcome, window};
 
-use crate::llvm::Code;
+use crate::object::Code;
 use crate::sums::{self, Sums};
 
 /// A kernel for CTAs of one shape.

@@ -4,12 +4,59 @@
 //! gets variants of compiled code by the shape of its CTAs. LLVM is opened at the first compilation, so that a process that compiles nothing never
 //! meets it. Where something is not covered, or LLVM is not there, the other executor runs the kernel.
 
+mod background;
+mod cache;
+mod compile;
+mod estimate;
 mod kernel;
 mod llvm;
+mod object;
 mod sums;
 mod tier;
 
-pub use tier::{Mode, Target, tiered};
+pub use cache::{Cache, CacheSettings, Usage};
+pub use compile::{Origin, Target};
+pub use tier::{Made, Mode, Options, tiered};
+
+use warploom_ptx::ir::{FunctionId, Module};
+
+/// No compilation begins any more: for the end of the process.
+pub fn close() {
+    background::close();
+}
+
+/// What code is to be shown as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// LLVM's text, as it is written.
+    Llvm,
+    /// Assembly.
+    Assembly,
+}
+
+/// What a kernel becomes for CTAs of one shape, as a text.
+///
+/// # Errors
+/// Why it is not covered, or what to install.
+pub fn emit(module: &Module, kernel: FunctionId, cta: [u32; 3], target: Target, form: Form) -> Result<String, String> {
+    let llvm = llvm::llvm()?;
+    let module = &warploom_simt::standalone(module, kernel)?;
+    let task = compile::Task { module, kernel, cta, target, dump: None };
+    let (cpu, features) = task.processor(llvm.cpu(), llvm.features());
+    let text = task.write(&cpu, &features)?.text;
+    match form {
+        Form::Llvm => Ok(text),
+        Form::Assembly => llvm.assembly(&text),
+    }
+}
+
+/// The compiler that there is: its version, and where it was found.
+///
+/// # Errors
+/// Why there is none.
+pub fn compiler() -> Result<String, String> {
+    Ok(llvm::llvm()?.describe())
+}
 
 /// The assembly that LLVM makes of a kernel's text ([`warploom_simt::codegen::compile`]).
 ///

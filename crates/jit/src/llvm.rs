@@ -1,10 +1,14 @@
 //! The part of LLVM's C interface that is used, found in the shared library at run time.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_uint, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::{Mutex, OnceLock};
 
 use libloading::Library;
+
+use crate::background;
 
 type Opaque = *mut c_void;
 
@@ -29,6 +33,7 @@ macro_rules! functions {
 }
 
 functions! {
+    LLVMGetVersion: fn(*mut c_uint, *mut c_uint, *mut c_uint);
     LLVMContextCreate: fn() -> Opaque;
     LLVMContextDispose: fn(Opaque);
     LLVMCreateMemoryBufferWithMemoryRangeCopy: fn(*const c_char, usize, *const c_char) -> Opaque;
@@ -53,30 +58,22 @@ functions! {
     LLVMDisposeMemoryBuffer: fn(Opaque);
     LLVMGetErrorMessage: fn(Opaque) -> *mut c_char;
     LLVMDisposeErrorMessage: fn(*mut c_char);
-    LLVMOrcCreateLLJIT: fn(*mut Opaque, Opaque) -> Opaque;
-    LLVMOrcDisposeLLJIT: fn(Opaque) -> Opaque;
-    LLVMOrcLLJITGetMainJITDylib: fn(Opaque) -> Opaque;
-    LLVMOrcLLJITAddObjectFile: fn(Opaque, Opaque, Opaque) -> Opaque;
-    LLVMOrcLLJITLookup: fn(Opaque, *mut u64, *const c_char) -> Opaque;
 }
 
-#[cfg(target_arch = "x86_64")]
 const INITIALIZERS: [&str; 4] = [
     "LLVMInitializeX86TargetInfo\0",
     "LLVMInitializeX86Target\0",
     "LLVMInitializeX86TargetMC\0",
     "LLVMInitializeX86AsmPrinter\0",
 ];
-#[cfg(target_arch = "aarch64")]
-const INITIALIZERS: [&str; 4] = [
-    "LLVMInitializeAArch64TargetInfo\0",
-    "LLVMInitializeAArch64Target\0",
-    "LLVMInitializeAArch64TargetMC\0",
-    "LLVMInitializeAArch64AsmPrinter\0",
-];
 
-/// `LLVMCodeGenLevelDefault`, `LLVMRelocPIC`, `LLVMCodeModelSmall`, `LLVMObjectFile`.
-const LEVEL: c_int = 2;
+/// Passes, and how hard code generation tries (`LLVMCodeGenLevelDefault`).
+const FULL: (&CStr, c_int) = (c"default<O2>", 2);
+/// For texts that would take too long (`LLVMCodeGenLevelNone`): some passes, and the allocation of registers, take time with the square of the length.
+const QUICK: (&CStr, c_int) = (c"always-inline", 0);
+/// From so many bytes of text on, some thousand instructions of PTX, code is made quickly.
+const LONG: usize = 2 << 20;
+/// `LLVMRelocPIC`, `LLVMCodeModelSmall`, `LLVMObjectFile`.
 const PIC: c_int = 2;
 const SMALL: c_int = 3;
 const OBJECT: c_int = 1;
@@ -86,6 +83,7 @@ const ASSEMBLY: c_int = 0;
 /// LLVM, opened.
 pub(crate) struct Llvm {
     functions: Functions,
+    name: PathBuf,
     triple: CString,
     cpu: CString,
     features: CString,
@@ -95,17 +93,52 @@ pub(crate) struct Llvm {
     _library: Library,
 }
 
-/// Code that stays as long as this.
-pub(crate) struct Code {
-    jit: usize,
-    /// The address of `cta`.
-    pub(crate) entry: u64,
-}
-
 // SAFETY: an `Llvm` is only functions, texts and a lock.
 unsafe impl Sync for Llvm {}
 // SAFETY: as above.
 unsafe impl Send for Llvm {}
+
+/// The library that holds LLVM and shows nothing of it but the functions above.
+const OWN: &str = "libwarploom-simt.so";
+/// What Debian and others call LLVM 19.
+const SHARED: [&str; 3] = ["libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"];
+/// What cargo leaves in folders that it builds into.
+const BUILD_FOLDER: &str = ".cargo-lock";
+
+/// LLVM's library: ours, which lies beside whatever holds this code, or where that is installed. While building and testing the system's will do.
+fn find() -> Result<(PathBuf, Library), String> {
+    let folder = own_folder().ok_or("it is not known where warploom lies")?;
+    let places = [folder.clone(), folder.join(".."), folder.join("../lib/warploom")];
+    if let Some(place) = places.iter().map(|place| place.join(OWN)).find(|place| place.exists()) {
+        // SAFETY: its initialisers register options and tables of its own.
+        let opened = unsafe { Library::new(&place) };
+        return opened.map(|library| (place, library)).map_err(|error| error.to_string());
+    }
+    if ![folder.join(BUILD_FOLDER), folder.join("..").join(BUILD_FOLDER)].iter().any(|file| file.exists()) {
+        return Err(format!(
+            "warploom was installed without a compiler: there is no {}",
+            places[0].join(OWN).display()
+        ));
+    }
+    // SAFETY: as above.
+    let mut opened = SHARED.iter().map(|name| (PathBuf::from(name), unsafe { Library::new(name) }));
+    let found = opened.find_map(|(name, library)| Some((name, library.ok()?)));
+    found.ok_or_else(|| "LLVM 19 is not there: install what Debian and Ubuntu call libllvm19".to_owned())
+}
+
+/// The folder of the library or program that this code is in.
+fn own_folder() -> Option<PathBuf> {
+    // SAFETY: all fields may be 0.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: it only writes to `info`; the name that it leaves there stays as long as we are loaded.
+    let name = unsafe {
+        let found = libc::dladdr(own_folder as *const c_void, &mut info) != 0 && !info.dli_fname.is_null();
+        found.then(|| CStr::from_ptr(info.dli_fname))?
+    };
+    let path = Path::new(OsStr::from_bytes(name.to_bytes()));
+    let path = path.canonicalize().ok().or_else(|| std::env::current_exe().ok())?;
+    path.parent().map(Path::to_owned)
+}
 
 /// LLVM, opened at the first call.
 ///
@@ -118,11 +151,10 @@ pub(crate) fn llvm() -> Result<&'static Llvm, &'static str> {
 
 impl Llvm {
     fn open() -> Result<Llvm, String> {
-        let names = ["libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"];
-        // SAFETY: LLVM's library has initialisers that do nothing but register options of its own.
-        let mut opened = names.iter().map(|name| unsafe { Library::new(name) });
-        let library = opened.find_map(Result::ok);
-        let library = library.ok_or("LLVM 19 is not there: install what Debian and Ubuntu call libllvm19")?;
+        if cfg!(not(target_arch = "x86_64")) {
+            return Err("code is made for x86-64 only".to_owned());
+        }
+        let (name, library) = find()?;
         let functions = Functions::find(&library)?;
         for name in INITIALIZERS {
             // SAFETY: `void (void)`, once, before anything else.
@@ -131,6 +163,11 @@ impl Llvm {
                     *library.get(name.as_bytes()).map_err(|error| error.to_string())?;
                 initialize();
             }
+        }
+        if !name.ends_with(OWN) {
+            // What a shared LLVM does at the end of the process must find nothing running; what is registered last comes first.
+            // SAFETY: the function stays where it is: the library that holds it is never unloaded.
+            unsafe { libc::atexit(background::finish) };
         }
         // SAFETY: all three give texts that are the caller's.
         let [triple, cpu, features] = unsafe {
@@ -141,7 +178,17 @@ impl Llvm {
             ]
             .map(|text| take(&functions, text))
         };
-        Ok(Llvm { functions, triple, cpu, features, busy: Mutex::new(()), _library: library })
+        Ok(Llvm { functions, name, triple, cpu, features, busy: Mutex::new(()), _library: library })
+    }
+
+    /// Its version, and the library's name.
+    pub(crate) fn describe(&self) -> String {
+        let mut version = [0; 3];
+        let [major, minor, patch] = &mut version;
+        // SAFETY: it writes three numbers.
+        unsafe { (self.functions.LLVMGetVersion)(major, minor, patch) };
+        let [major, minor, patch] = version;
+        format!("LLVM {major}.{minor}.{patch}, {}", self.name.display())
     }
 
     /// The processor's name.
@@ -154,21 +201,12 @@ impl Llvm {
         self.features.to_string_lossy().into_owned()
     }
 
-    /// Makes code of a module's text.
+    /// An object file of a module's text.
     ///
     /// # Errors
     /// What LLVM says against it.
-    pub(crate) fn compile(&self, text: &str) -> Result<Code, String> {
-        let _busy = self.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let f = &self.functions;
-        // SAFETY: each object is made, used and given back as the headers of LLVM 19 have it: buffers belong to whom they are handed, modules to
-        // their context, texts of errors to the caller.
-        unsafe {
-            let context = (f.LLVMContextCreate)();
-            let object = self.object(context, text, OBJECT);
-            (f.LLVMContextDispose)(context);
-            self.link(object?)
-        }
+    pub(crate) fn compile(&self, text: &str) -> Result<Vec<u8>, String> {
+        self.emit(text, OBJECT)
     }
 
     /// The assembly of a module's text.
@@ -176,27 +214,31 @@ impl Llvm {
     /// # Errors
     /// What LLVM says against it.
     pub(crate) fn assembly(&self, text: &str) -> Result<String, String> {
+        Ok(String::from_utf8_lossy(&self.emit(text, ASSEMBLY)?).into_owned())
+    }
+
+    fn emit(&self, text: &str, kind: c_int) -> Result<Vec<u8>, String> {
         let _busy = self.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let f = &self.functions;
-        // SAFETY: as in `compile`; the buffer is ours, and given back once.
+        // SAFETY: each object is made, used and given back as the headers of LLVM 19 have it: buffers belong to whom they are handed, modules to
+        // their context, texts of errors to the caller.
         unsafe {
             let context = (f.LLVMContextCreate)();
-            let buffer = self.object(context, text, ASSEMBLY);
+            let buffer = self.buffer(context, text, kind);
             (f.LLVMContextDispose)(context);
             let buffer = buffer?;
-            let bytes =
-                std::slice::from_raw_parts((f.LLVMGetBufferStart)(buffer).cast::<u8>(), (f.LLVMGetBufferSize)(buffer));
-            let assembly = String::from_utf8_lossy(bytes).into_owned();
+            let (start, size) = ((f.LLVMGetBufferStart)(buffer), (f.LLVMGetBufferSize)(buffer));
+            let bytes = std::slice::from_raw_parts(start.cast::<u8>(), size).to_vec();
             (f.LLVMDisposeMemoryBuffer)(buffer);
-            Ok(assembly)
+            Ok(bytes)
         }
     }
 
     /// # Safety
     /// `context` lives.
-    unsafe fn object(&self, context: Opaque, text: &str, kind: c_int) -> Result<Opaque, String> {
+    unsafe fn buffer(&self, context: Opaque, text: &str, kind: c_int) -> Result<Opaque, String> {
         let f = &self.functions;
-        // SAFETY: see `compile`.
+        // SAFETY: see `emit`.
         unsafe {
             let mut message = ptr::null_mut();
             let mut module = ptr::null_mut();
@@ -212,12 +254,13 @@ impl Llvm {
                 return Err(take(f, message).to_string_lossy().into_owned());
             }
             let [triple, cpu, features] = [&self.triple, &self.cpu, &self.features].map(|text| text.as_ptr());
-            let machine = (f.LLVMCreateTargetMachine)(target, triple, cpu, features, LEVEL, PIC, SMALL);
+            let (passes, level) = if text.len() < LONG { FULL } else { QUICK };
+            let machine = (f.LLVMCreateTargetMachine)(target, triple, cpu, features, level, PIC, SMALL);
             let options = (f.LLVMCreatePassBuilderOptions)();
             // Vectors are written out already; what is left is scalar because lanes have it in common.
             (f.LLVMPassBuilderOptionsSetLoopVectorization)(options, 0);
             (f.LLVMPassBuilderOptionsSetSLPVectorization)(options, 0);
-            let error = (f.LLVMRunPasses)(module, c"default<O2>".as_ptr(), machine, options);
+            let error = (f.LLVMRunPasses)(module, passes.as_ptr(), machine, options);
             let mut object = ptr::null_mut();
             let result = self.check(error).and_then(|()| {
                 match (f.LLVMTargetMachineEmitToMemoryBuffer)(machine, module, kind, &mut message, &mut object) {
@@ -229,22 +272,6 @@ impl Llvm {
             (f.LLVMDisposeTargetMachine)(machine);
             (f.LLVMDisposeModule)(module);
             result
-        }
-    }
-
-    /// # Safety
-    /// `object` is a buffer with an object file, which this takes over.
-    unsafe fn link(&self, object: Opaque) -> Result<Code, String> {
-        let f = &self.functions;
-        // SAFETY: see `compile`.
-        unsafe {
-            let mut jit = ptr::null_mut();
-            self.check((f.LLVMOrcCreateLLJIT)(&mut jit, ptr::null_mut()))?;
-            let library = (f.LLVMOrcLLJITGetMainJITDylib)(jit);
-            let mut code = Code { jit: jit.expose_provenance(), entry: 0 };
-            self.check((f.LLVMOrcLLJITAddObjectFile)(jit, library, object))?;
-            self.check((f.LLVMOrcLLJITLookup)(jit, &mut code.entry, c"cta".as_ptr()))?;
-            Ok(code)
         }
     }
 
@@ -277,16 +304,5 @@ unsafe fn take(functions: &Functions, text: *mut c_char) -> CString {
         let copy = CStr::from_ptr(text).to_owned();
         (functions.LLVMDisposeMessage)(text);
         copy
-    }
-}
-
-impl Drop for Code {
-    fn drop(&mut self) {
-        if let Ok(llvm) = llvm() {
-            // SAFETY: nobody runs the code any more: kernels hold it while they do.
-            let left = unsafe { (llvm.functions.LLVMOrcDisposeLLJIT)(ptr::with_exposed_provenance_mut(self.jit)) };
-            // SAFETY: the error is looked at once. There is nobody to tell.
-            let _ = unsafe { llvm.check(left) };
-        }
     }
 }

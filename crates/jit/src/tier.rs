@@ -1,22 +1,29 @@
-//! Which executor runs a launch.
+//! Which executor runs a launch, and when code is made for it.
+//!
+//! A kernel has one [`Shape`] for each shape of CTAs that it is launched with. As long as there is no code, a shape hands each batch of CTAs to the
+//! interpreter and adds up what that costs; when it comes to as much as compiling, or is bound to, code is asked for, and from the batch on
+//! behind which it is there, it runs: CTAs do not know of each other who runs them.
 
 use std::any::TypeId;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
-use warploom_exec::fault::{Place, Site, SiteInfo};
-use warploom_exec::grid::{Grid, Launch};
+use warploom_exec::fault::{Site, SiteInfo};
+use warploom_exec::grid::{Grid, Launch, Poll};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
-use warploom_interp::{Processor, Steps};
-use warploom_ptx::ir::{FunctionId, LocId, Module};
-use warploom_simt::codegen::{compile, preferred_width};
-use warploom_simt::{Gangs, VectorUnits, analyze, standalone};
+use warploom_ptx::VerifiedModule;
+use warploom_ptx::ir::FunctionId;
+use warploom_simt::standalone;
 
+use crate::background;
+use crate::cache::Cache;
+use crate::compile::{Origin, Target, Task};
+use crate::estimate::{LOADING, Weight, left, threads};
 use crate::kernel::CompiledKernel;
-use crate::llvm::llvm;
 
 /// When kernels are compiled (`WARPLOOM_JIT`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,50 +31,68 @@ pub enum Mode {
     /// Never.
     #[default]
     Off,
-    /// When a launch has much to do.
+    /// When it is worth it.
     Auto,
-    /// At the first launch of each shape.
+    /// At the first launch of each shape, which waits for it.
     Always,
 }
 
-/// Threads times instructions of a launch from which on compiling is worth it: some tens of milliseconds in the interpreter.
-const MUCH: u64 = 1 << 26;
-
-/// The processor that code may be made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// The one that there is.
-    Host,
-    /// One with AVX2 and nothing newer, by its name in the x86-64 psABI.
-    V3,
+/// What has become of a kernel for CTAs of one shape.
+#[derive(Clone, Debug)]
+pub struct Made<'a> {
+    /// The kernel's name.
+    pub kernel: &'a str,
+    /// The CTAs' shape.
+    pub cta: [u32; 3],
+    /// How long it took.
+    pub took: Duration,
+    /// Where the code comes from, or why there is none: the interpreter goes on.
+    pub code: Result<Origin, &'a str>,
 }
 
-/// A kernel that `interpreted` runs, and compiled code where it is covered. `declined` hears once for each shape why not.
+/// How kernels are to be compiled.
+#[derive(Clone)]
+pub struct Options {
+    /// When.
+    pub mode: Mode,
+    /// For which processor.
+    pub target: Target,
+    /// Where code is kept.
+    pub cache: Option<Arc<Cache>>,
+    /// The folder that LLVM's text of kernels goes to; then all are compiled, whatever is kept.
+    pub dump: Option<Arc<Path>>,
+    /// Hears what has become of each shape.
+    pub report: Arc<dyn Fn(&Made<'_>) + Send + Sync>,
+}
+
+/// A kernel that `interpreted` runs, and compiled code where that is covered and worth it.
 pub fn tiered(
-    mode: Mode,
-    target: Target,
-    module: &Module,
+    options: Options,
+    module: &Arc<VerifiedModule>,
     kernel: FunctionId,
     interpreted: Arc<dyn LoadedKernel>,
-    declined: fn(&str, &str),
 ) -> Arc<dyn LoadedKernel> {
-    if mode == Mode::Off {
+    if options.mode == Mode::Off {
         return interpreted;
     }
-    let module = standalone(module, kernel);
-    Arc::new(Tiered { mode, target, module, kernel, interpreted, declined, variants: Mutex::default() })
+    let weight = Weight::new(module.functions[kernel.0 as usize].body.as_ref());
+    let source = Source { options, module: module.clone(), kernel, interpreted, weight };
+    Arc::new(Tiered { source: Arc::new(source), shapes: Mutex::default() })
+}
+
+/// What code is made of.
+struct Source {
+    options: Options,
+    module: Arc<VerifiedModule>,
+    kernel: FunctionId,
+    interpreted: Arc<dyn LoadedKernel>,
+    weight: Weight,
 }
 
 struct Tiered {
-    mode: Mode,
-    target: Target,
-    /// The kernel with all that it calls as one body, or why that cannot be.
-    module: Result<Module, String>,
-    kernel: FunctionId,
-    interpreted: Arc<dyn LoadedKernel>,
-    declined: fn(&str, &str),
-    /// By the shape of CTAs; none where it is not covered.
-    variants: Mutex<HashMap<[u32; 3], Option<Arc<CompiledKernel>>>>,
+    source: Arc<Source>,
+    /// Few kernels are launched with many.
+    shapes: Mutex<Vec<Arc<Shape>>>,
 }
 
 impl Tiered {
@@ -76,120 +101,258 @@ impl Tiered {
         small && launch.cluster == [1; 3]
     }
 
-    fn compile(&self, cta: [u32; 3]) -> Result<CompiledKernel, String> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let llvm = llvm()?;
-        let module = self.module.as_ref().map_err(String::clone)?;
-        let function = &module.functions[self.kernel.0 as usize];
-        let body = function.body.as_ref().ok_or("it has no code")?;
-        let host = llvm.features();
-        if cfg!(target_arch = "x86_64") && !["+avx2", "+fma"].iter().all(|feature| host.contains(feature)) {
-            return Err("the processor has no AVX2".to_owned());
+    fn shape(&self, cta: [u32; 3]) -> Arc<Shape> {
+        let mut shapes = self.shapes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = shapes.iter().find(|shape| shape.cta == cta) {
+            return known.clone();
         }
-        let (cpu, features) = match self.target {
-            Target::Host => (llvm.cpu(), host),
-            Target::V3 => ("x86-64-v3".to_owned(), "+avx2,+fma".to_owned()),
-        };
-        let units = match () {
-            () if features.contains("+avx512f") => VectorUnits::Avx512,
-            () if cfg!(target_arch = "x86_64") => VectorUnits::Avx2,
-            () => VectorUnits::Neon,
-        };
-        let gangs = |width| Gangs::new(cta, width);
-        let mut info = analyze(module, self.kernel, gangs(units.lanes())?).ok_or("it is no kernel")?;
-        let width = preferred_width(&info, units);
-        if width != units.lanes() {
-            info = analyze(module, self.kernel, gangs(width)?).ok_or("it is no kernel")?;
-        }
-        let written = compile(&info, &cpu, &features).map_err(|declined| declined.0)?;
-        let processor = match self.target {
-            Target::Host => Processor::V4,
-            Target::V3 => Processor::V3,
-        };
-        let steps = Steps::new(module, self.kernel, &written.steps, processor).map_err(|error| error.to_string())?;
-        let code = llvm.compile(&written.text).map_err(|error| format!("LLVM says: {error}"))?;
-        let place = |line: u32, loc: Option<LocId>| {
-            let loc = loc.and_then(|loc| body.locs.get(loc.index()));
-            let source = loc.and_then(|loc| Some((module.files.get(&loc.file)?.clone(), loc.line)));
-            Place { ptx_line: Some(line), source, ..Place::default() }
-        };
-        let sites = written.sites.iter().map(|site| place(site.line, body.insts[site.inst as usize].loc));
-        let places = sites.chain(written.stops.iter().map(|stop| place(stop.line, stop.loc)));
-        Ok(CompiledKernel {
-            name: function.name.clone(),
-            places: places.collect(),
-            code,
-            sites: written.sites,
-            stops: written.stops,
-            frames: written.frames,
-            local: written.local,
-            shared: module.shared_layout(self.kernel).size,
-            cta,
-            steps,
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
-        })
+        let shape = Shape::new(self.source.clone(), cta);
+        shapes.push(shape.clone());
+        shape
     }
 }
 
 impl LoadedKernel for Tiered {
     fn name(&self) -> &str {
-        self.interpreted.name()
+        self.source.interpreted.name()
     }
 
     fn stack_need(&self) -> usize {
-        self.interpreted.stack_need()
+        self.source.interpreted.stack_need()
     }
 
     fn state_type(&self) -> TypeId {
-        self.interpreted.state_type()
+        self.source.interpreted.state_type()
     }
 
     fn variant(&self, launch: &Launch) -> Option<Arc<dyn LoadedKernel>> {
-        let other = || self.interpreted.variant(launch).or_else(|| Some(self.interpreted.clone()));
         if !self.covers(launch) {
-            return other();
+            return Some(self.source.interpreted.clone());
         }
-        let mut variants = self.variants.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = variants.get(&launch.cta) {
-            return known.clone().map_or_else(other, |kernel| Some(kernel));
+        let shape = self.shape(launch.cta);
+        match shape.code.get() {
+            Some(Some(code)) => Some(code.clone()),
+            Some(None) => Some(self.source.interpreted.clone()),
+            None => Some(shape),
         }
-        let module = self.module.as_ref().ok();
-        let body = module.and_then(|module| module.functions[self.kernel.0 as usize].body.as_ref());
-        let insts = body.map_or(0, |body| body.insts.len() as u64);
-        let threads = launch.grid.iter().chain(&launch.cta).map(|extent| u64::from(*extent)).product::<u64>();
-        if self.mode == Mode::Auto && threads.saturating_mul(insts) < MUCH {
-            return other();
-        }
-        // A defect of the compiler costs speed, nothing else.
-        let attempt = catch_unwind(AssertUnwindSafe(|| self.compile(launch.cta)));
-        let compiled = match attempt.unwrap_or_else(|_| Err("an internal error of the compiler".to_owned())) {
-            Ok(compiled) => Some(Arc::new(compiled)),
-            Err(why) => {
-                (self.declined)(self.name(), &why);
-                None
-            }
-        };
-        variants.insert(launch.cta, compiled.clone());
-        compiled.map_or_else(other, |kernel| Some(kernel))
     }
 
     fn most_parts(&self, launch: &Launch) -> u32 {
-        self.interpreted.most_parts(launch)
+        self.source.interpreted.most_parts(launch)
     }
 
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
-        self.interpreted.run_ctas(grid, units, worker)
+        self.source.interpreted.run_ctas(grid, units, worker)
     }
 
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
-        self.interpreted.run_cta(grid, cta, worker)
+        self.source.interpreted.run_cta(grid, cta, worker)
     }
 
     fn site(&self, site: Site) -> SiteInfo {
-        self.interpreted.site(site)
+        self.source.interpreted.site(site)
     }
 
     fn describe(&self, cta: &Cta) -> String {
-        self.interpreted.describe(cta)
+        self.source.interpreted.describe(cta)
+    }
+}
+
+/// Sites of compiled code, among those of the interpreter.
+const COMPILED: u64 = 1 << 63;
+/// How often a worker that waits for code looks whether it is wanted elsewhere.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// What was asked for: code from the cache; it has none; code, wherever it comes from.
+const NOTHING: u8 = 0;
+const KEPT: u8 = 1;
+const MISSED: u8 = 2;
+const ANY: u8 = 3;
+
+/// A kernel for CTAs of one shape, before it is known who runs it in the long run.
+struct Shape {
+    me: Weak<Shape>,
+    source: Arc<Source>,
+    cta: [u32; 3],
+    /// None inside where there will be no code.
+    code: OnceLock<Option<Arc<CompiledKernel>>>,
+    /// [`NOTHING`] and what follows it.
+    asked: AtomicU8,
+    /// Nanoseconds that threads have spent on it in the interpreter.
+    spent: AtomicU64,
+    made: (Mutex<()>, Condvar),
+}
+
+impl Shape {
+    fn new(source: Arc<Source>, cta: [u32; 3]) -> Arc<Shape> {
+        let (asked, spent) = (AtomicU8::new(NOTHING), AtomicU64::new(0));
+        let (code, made) = Default::default();
+        Arc::new_cyclic(|me| Shape { me: me.clone(), source, cta, code, asked, spent, made })
+    }
+
+    /// Whether a launch does not begin before there is code, if so many of its CTAs run side by side.
+    fn waits(&self, launch: &Launch, side_by_side: u64) -> bool {
+        let Source { options, weight, .. } = &*self.source;
+        let interpreting = || weight.interpreting(threads(&launch.grid, &launch.cta));
+        options.mode == Mode::Always || weight.is_worth_waiting(interpreting(), side_by_side)
+    }
+
+    /// Asks for what `spent` of the interpreter's time is worth.
+    fn consider(&self, spent: Duration) {
+        let asked = self.asked.load(Ordering::Relaxed);
+        if asked != ANY && spent >= self.source.weight.cost {
+            self.ask(ANY, false);
+        } else if asked == NOTHING && spent >= LOADING && self.source.options.cache.is_some() {
+            self.ask(KEPT, false);
+        }
+    }
+
+    /// Asks for code, once for each kind.
+    fn ask(&self, what: u8, awaited: bool) {
+        if self.asked.fetch_max(what, Ordering::SeqCst) >= what {
+            return;
+        }
+        let Some(shape) = self.me.upgrade() else { return };
+        let ticket = Ticket(shape, what);
+        background::submit(Box::new(move || ticket.0.make(what)), awaited);
+    }
+
+    fn make(&self, what: u8) {
+        if self.code.get().is_some() {
+            return;
+        }
+        let start = Instant::now();
+        let Source { options, module, kernel, interpreted, .. } = &*self.source;
+        // A defect of the compiler costs speed, nothing else.
+        let attempt = catch_unwind(AssertUnwindSafe(|| {
+            let module = &standalone(module, *kernel)?;
+            let dump = options.dump.as_deref();
+            let task = Task { module, kernel: *kernel, cta: self.cta, target: options.target, dump };
+            task.run(options.cache.as_deref(), what == ANY)
+        }));
+        let result = attempt.unwrap_or_else(|_| Err("an internal error of the compiler".to_owned()));
+        let (code, origin) = match result {
+            Ok(Some((code, origin))) => (Some(Arc::new(code)), Ok(origin)),
+            Ok(None) => {
+                self.asked.fetch_max(MISSED, Ordering::SeqCst);
+                return;
+            }
+            Err(why) => (None, Err(why)),
+        };
+        let code_or_why = origin.as_ref().map(|origin| *origin).map_err(String::as_str);
+        let made = Made { kernel: interpreted.name(), cta: self.cta, took: start.elapsed(), code: code_or_why };
+        (options.report)(&made);
+        self.decide(code);
+    }
+
+    /// The first word counts.
+    fn decide(&self, code: Option<Arc<CompiledKernel>>) {
+        let _ = self.code.set(code);
+        let (lock, made) = &self.made;
+        drop(lock.lock().unwrap_or_else(PoisonError::into_inner));
+        made.notify_all();
+    }
+
+    /// Waits until it is known whether there will be code. False if the thread is wanted elsewhere before.
+    fn wait(&self, grid: &Grid, worker: &Worker) -> bool {
+        let (lock, made) = &self.made;
+        let mut guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.code.get().is_none() {
+            if grid.poll(worker) != Poll::Continue {
+                return false;
+            }
+            guard = made.wait_timeout(guard, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// Runs a batch in the interpreter, and adds up what it costs.
+    fn interpret(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> (Batch, Duration) {
+        let Source { interpreted, weight, .. } = &*self.source;
+        let start = weight.has_loops.then(Instant::now);
+        let batch = interpreted.run_ctas(grid, units, worker);
+        let each = || threads(&[1; 3], &self.cta) / u64::from(grid.parts);
+        let took = start.map_or_else(|| weight.interpreting(batch.done * each()), |start| start.elapsed());
+        self.spent.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+        (batch, took)
+    }
+}
+
+impl LoadedKernel for Shape {
+    fn name(&self) -> &str {
+        self.source.interpreted.name()
+    }
+
+    fn stack_need(&self) -> usize {
+        self.source.interpreted.stack_need()
+    }
+
+    fn state_type(&self) -> TypeId {
+        self.source.interpreted.state_type()
+    }
+
+    fn most_parts(&self, launch: &Launch) -> u32 {
+        // Code runs whole CTAs.
+        if self.waits(launch, threads(&launch.grid, &[1; 3])) { 1 } else { self.source.interpreted.most_parts(launch) }
+    }
+
+    fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
+        if self.code.get().is_none() && grid.parts == 1 {
+            let side_by_side = u64::from(grid.launch.workers.count(grid.sm_count)).min(grid.units());
+            if self.waits(&grid.launch, side_by_side) {
+                self.ask(ANY, true);
+                if !self.wait(grid, worker) {
+                    return Batch { done: 0, stopped: None };
+                }
+            }
+        }
+        match self.code.get() {
+            Some(Some(code)) if grid.parts == 1 => mark(code.run_ctas(grid, units, worker)),
+            Some(_) => self.source.interpreted.run_ctas(grid, units, worker),
+            None => {
+                let next = units.end;
+                let (batch, took) = self.interpret(grid, units, worker);
+                let spent = Duration::from_nanos(self.spent.load(Ordering::Relaxed));
+                self.consider(spent + left(grid, took, batch.done, next));
+                batch
+            }
+        }
+    }
+
+    // It does not say that it keeps anything back: code then adds what it has kept at the end of each batch, before the interpreter may look at it.
+
+    fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
+        // What has begun goes on where it was: code never comes back with a CTA that has not ended.
+        self.source.interpreted.run_cta(grid, cta, worker)
+    }
+
+    fn site(&self, Site(number): Site) -> SiteInfo {
+        match self.code.get() {
+            Some(Some(code)) if number & COMPILED != 0 => code.site(Site(number & !COMPILED)),
+            _ => self.source.interpreted.site(Site(number)),
+        }
+    }
+
+    fn describe(&self, cta: &Cta) -> String {
+        self.source.interpreted.describe(cta)
+    }
+}
+
+/// Tells sites of compiled code from the interpreter's.
+fn mark(mut batch: Batch) -> Batch {
+    if let Some((_, CtaExit::Fault(trap))) = &mut batch.stopped {
+        trap.site = trap.site.map(|Site(number)| Site(number | COMPILED));
+    }
+    batch
+}
+
+/// A question that is answered whatever becomes of it.
+struct Ticket(Arc<Shape>, u8);
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.1 == ANY {
+            self.0.decide(None);
+        }
     }
 }

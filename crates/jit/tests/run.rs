@@ -2,18 +2,17 @@
 //!
 //! More of what they compute is tested with every executor: the filetests run with `WARPLOOM_JIT=always` too.
 
+mod device;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use device::Device;
 use warploom_exec::fault::{FaultKind, Refusal};
-use warploom_exec::grid::{Environment, Grid, Launch};
-use warploom_exec::heap::DeviceHeap;
+use warploom_exec::grid::Grid;
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
-use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options as MemoryOptions};
-use warploom_exec::output::{Buffered, CStdout};
-use warploom_exec::pool::{Pool, PoolOptions};
-use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
-use warploom_jit::{Mode, Target, tiered};
+use warploom_exec::pool::PoolOptions;
+use warploom_jit::{Made, Mode, Options as Jit, Origin, Target, tiered};
 use warploom_ptx::ir::{FunctionId, FunctionKind};
 use warploom_ptx::{Options, load};
 
@@ -30,89 +29,26 @@ impl LoadedKernel for Nobody {
     }
 }
 
-struct Device {
-    environment: Arc<Environment>,
-    engine: Arc<Engine>,
-    stream: Stream,
-    target: Target,
+/// Runs the first kernel of a filetest of analysis, compiled.
+fn run(device: &Device, target: Target, file: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
+    let path = format!("{}/../../tests/filetests/analyze/{file}.ptx", env!("CARGO_MANIFEST_DIR"));
+    run_text(device, target, &std::fs::read_to_string(path).expect("file"), grid, cta, params);
 }
 
-impl Device {
-    fn new() -> Device {
-        Device::with(Target::Host)
-    }
+/// Runs the first kernel of a text.
+fn run_text(device: &Device, target: Target, text: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
+    start_text(device, target, text, grid, cta, params);
+    device.stream.synchronize();
+}
 
-    fn with(target: Target) -> Device {
-        let options = PoolOptions {
-            threads: 2,
-            report_stalled: Duration::from_secs(30),
-            launch_timeout: None,
-            report: Arc::new(|text| panic!("unexpected report: {text}")),
-        };
-        Device::with_pool(target, options)
-    }
-
-    fn with_pool(target: Target, options: PoolOptions) -> Device {
-        let memory =
-            Memory::new(MemoryOptions { window: 1 << 36, capacity: 1 << 30 }).expect("the window can be reserved");
-        let memory = Arc::new(memory);
-        let heap = DeviceHeap::new(memory.clone(), 0, 1);
-        let environment = Arc::new(Environment {
-            memory,
-            heap,
-            output: Arc::new(Buffered::new(1 << 20, CStdout)),
-            clock_khz: 1_000_000,
-        });
-        let engine = Engine::new(&Pool::new(options), Some(0), Box::new(|_| {}));
-        let stream = Stream::new(&engine, &Arc::new(Group::default()), StreamKind::NonBlocking, false);
-        Device { environment, engine, stream, target }
-    }
-
-    fn buffer(&self, words: &[u32]) -> u64 {
-        let size = 4 * words.len() as u64;
-        let spec = AllocSpec { size, kind: MemoryKind::Device, device: 0, owner: 0, tag: 0, origin: "test" };
-        let memory = &self.environment.memory;
-        let base = memory.alloc(spec).expect("memory").base;
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        memory.view().write_bytes(base, &bytes).expect("write");
-        base
-    }
-
-    fn words(&self, base: u64, count: usize) -> Vec<u32> {
-        let mut bytes = vec![0; 4 * count];
-        self.environment.memory.view().read_bytes(base, &mut bytes).expect("read");
-        bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four"))).collect()
-    }
-
-    /// Runs the first kernel of a filetest of analysis.
-    fn run(&self, file: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
-        let path = format!("{}/../../tests/filetests/analyze/{file}.ptx", env!("CARGO_MANIFEST_DIR"));
-        self.run_text(&std::fs::read_to_string(path).expect("file"), grid, cta, params);
-    }
-
-    /// Runs the first kernel of a text.
-    fn run_text(&self, text: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
-        self.start_text(text, grid, cta, params);
-        self.stream.synchronize();
-    }
-
-    /// Starts it.
-    fn start_text(&self, text: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
-        let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
-        let declined = |kernel: &str, why: &str| panic!("{kernel} is not compiled: {why}");
-        let first = module.functions.iter().position(|function| function.kind == FunctionKind::Kernel).expect("kernel");
-        let id = FunctionId(first as u32);
-        let kernel = tiered(Mode::Always, self.target, &module, id, Arc::new(Nobody), declined);
-        let mut buffer = Vec::new();
-        for (value, param) in params.iter().zip(&module.functions[first].params) {
-            let warploom_ptx::ir::Storage::Memory { offset } = param.storage else {
-                panic!("a parameter in a register")
-            };
-            buffer.resize(offset as usize, 0);
-            buffer.extend_from_slice(value);
-        }
-        self.stream.launch(Launch { params: buffer.into(), ..Launch::new(kernel, grid, cta, &self.environment) });
-    }
+/// Starts it.
+fn start_text(device: &Device, target: Target, text: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
+    let module = Arc::new(load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads"));
+    let first = module.functions.iter().position(|function| function.kind == FunctionKind::Kernel).expect("kernel");
+    let id = FunctionId(first as u32);
+    let report = Arc::new(|made: &Made<'_>| assert_eq!(made.code, Ok(Origin::Compiler), "{}", made.kernel));
+    let jit = Jit { mode: Mode::Always, target, cache: None, dump: None, report };
+    device.start(&module.functions[first], tiered(jit, &module, id, Arc::new(Nobody)), grid, cta, params);
 }
 
 fn floats(numbers: impl IntoIterator<Item = f32>) -> Vec<u32> {
@@ -126,7 +62,7 @@ fn lanes_in_a_row_and_a_last_gang_that_is_not_full() {
         let xs = device.buffer(&floats((0..count).map(|at| at as f32)));
         let ys = device.buffer(&floats((0..count).map(|at| 0.5 * at as f32)));
         let params: [&[u8]; 4] = [&count.to_le_bytes(), &3f32.to_le_bytes(), &xs.to_le_bytes(), &ys.to_le_bytes()];
-        device.run("saxpy", [count.div_ceil(250), 1, 1], [250, 1, 1], &params);
+        run(&device, Target::Host, "saxpy", [count.div_ceil(250), 1, 1], [250, 1, 1], &params);
         assert!(device.engine.fault().is_none());
         assert_eq!(device.words(ys, count as usize), floats((0..count).map(|at| 3.5 * at as f32)), "{count}");
     }
@@ -138,11 +74,11 @@ fn lanes_leave_a_loop_in_different_trips() {
 }
 
 fn lanes_leave_a_loop(target: Target) {
-    let device = Device::with(target);
+    let device = Device::new();
     let inputs: Vec<f32> = (0..128).map(|at| at as f32 / 64.0 - 0.25).collect();
     let data = device.buffer(&floats(inputs.iter().copied()));
     let out = device.buffer(&[0; 128]);
-    device.run("divergent_loop", [1, 1, 1], [128, 1, 1], &[&data.to_le_bytes(), &out.to_le_bytes()]);
+    run(&device, target, "divergent_loop", [1, 1, 1], [128, 1, 1], &[&data.to_le_bytes(), &out.to_le_bytes()]);
     let trips = inputs.iter().map(|input| {
         let (mut trips, mut sum) = (0u32, 0f32);
         loop {
@@ -162,13 +98,13 @@ fn gangs_meet_at_barriers() {
 }
 
 fn meet_at_barriers(target: Target) {
-    let device = Device::with(target);
+    let device = Device::new();
     let width = 48u32;
     let numbers: Vec<f32> = (0..16 * width).map(|at| (at * 7 % 31) as f32).collect();
     let data = device.buffer(&floats(numbers.iter().copied()));
     let out = device.buffer(&vec![0; (16 * width) as usize]);
     let params: [&[u8]; 3] = [&width.to_le_bytes(), &data.to_le_bytes(), &out.to_le_bytes()];
-    device.run("tile", [1, 1, 1], [16, 16, 1], &params);
+    run(&device, target, "tile", [1, 1, 1], [16, 16, 1], &params);
     let mut expected = vec![0f32; (16 * width) as usize];
     for (x, y) in (0..16).flat_map(|x| (0..16).map(move |y| (x, y))) {
         let at = |column: usize| numbers[y * width as usize + column];
@@ -184,7 +120,7 @@ fn what_is_refused_is_reported_with_line_and_thread() {
     let xs = device.buffer(&[0; 128]);
     let ys = device.buffer(&[0; 64]);
     let params: [&[u8]; 4] = [&128u32.to_le_bytes(), &1f32.to_le_bytes(), &xs.to_le_bytes(), &ys.to_le_bytes()];
-    device.run("saxpy", [1, 1, 1], [128, 1, 1], &params);
+    run(&device, Target::Host, "saxpy", [1, 1, 1], [128, 1, 1], &params);
     let fault = device.engine.fault().expect("a fault");
     let FaultKind::Access(access) = &fault.kind else { panic!("{fault}") };
     assert_eq!((access.refusal, access.address), (Refusal::Unmapped, ys + 256));
@@ -228,9 +164,9 @@ fn endless_kernels_end_with_the_time_limit() {
             launch_timeout: Some(Duration::from_millis(300)),
             report: Arc::new(|_| {}),
         };
-        let device = Device::with_pool(Target::Host, options);
+        let device = Device::with_pool(options);
         let out = device.buffer(&[0; 64]);
-        device.run_text(&endless(body), [4, 1, 1], [64, 1, 1], &[&out.to_le_bytes()]);
+        run_text(&device, Target::Host, &endless(body), [4, 1, 1], [64, 1, 1], &[&out.to_le_bytes()]);
         let fault = device.engine.fault().expect("a fault");
         assert!(matches!(fault.kind, FaultKind::LaunchTimeout { .. }), "{name}: {fault}");
     }
@@ -242,7 +178,7 @@ fn endless_kernels_end_with_the_device() {
     for (name, body) in ENDLESS {
         let device = Device::new();
         let out = device.buffer(&[0; 64]);
-        device.start_text(&endless(body), [4, 1, 1], [64, 1, 1], &[&out.to_le_bytes()]);
+        start_text(&device, Target::Host, &endless(body), [4, 1, 1], [64, 1, 1], &[&out.to_le_bytes()]);
         std::thread::sleep(Duration::from_millis(300));
         assert!(!device.stream.is_idle(), "{name} has ended by itself");
         let (limit, start) = (Duration::from_secs(20), Instant::now());

@@ -1,11 +1,11 @@
 //! Runs a kernel with all executors, and compares.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use warploom_interp_testing::{Device, Shape};
-use warploom_jit::{Mode, Target, tiered};
+use warploom_jit::{Made, Mode, Options, Target, tiered};
 
 use crate::kernel::{INPUTS, Kernel};
 
@@ -38,10 +38,6 @@ impl fmt::Display for Difference {
         let Difference { of, word, expected, found } = self;
         write!(f, "{of}: word {word} is {found:#x}, interpreted {expected:#x}")
     }
-}
-
-thread_local! {
-    static DECLINED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// The inputs: words, and numbers that floating-point operations treat differently.
@@ -120,10 +116,17 @@ impl Executors {
 
     /// The output, computed by the interpreter or compiled for a processor.
     fn words(&self, kernel: &Kernel, text: &str, target: Option<Target>) -> Result<Vec<u32>, Outcome> {
+        let declined = Arc::new(Mutex::new(None));
         let mut loaded = self.device.kernel(text).map_err(|error| Outcome::Broken(error.to_string()))?;
         if let Some(target) = target {
-            let declined = |_: &str, why: &str| DECLINED.set(Some(why.to_owned()));
-            loaded.run_by(|module, id, interpreted| tiered(Mode::Always, target, module, id, interpreted, declined));
+            let declined = declined.clone();
+            let report = Arc::new(move |made: &Made<'_>| {
+                if let Err(why) = made.code {
+                    *declined.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_owned());
+                }
+            });
+            let options = Options { mode: Mode::Always, target, cache: None, dump: None, report };
+            loaded.run_by(|module, id, interpreted| tiered(options, module, id, interpreted));
         }
         let count = kernel.outputs();
         let out = self.device.buffer(&vec![0; count as usize]);
@@ -132,7 +135,7 @@ impl Executors {
         let result = self.device.launch(&loaded, shape, &[a, b, out]);
         let words = self.device.words(out, count as usize);
         self.device.free(out);
-        if let Some(why) = DECLINED.take() {
+        if let Some(why) = declined.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(Outcome::Declined(why));
         }
         result.map(|()| words).map_err(|fault| Outcome::Broken(fault.to_string()))

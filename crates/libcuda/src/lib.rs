@@ -6,7 +6,7 @@
 mod api;
 mod border;
 mod generated;
-mod interpreter;
+mod kernels;
 mod lookup;
 mod process;
 mod settings;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use warploom_driver::{Driver, DriverError, DriverOptions, DriverResult, ErrorCode};
 
 use crate::border::state;
-use crate::interpreter::Interpreter;
+use crate::kernels::Kernels;
 use crate::settings::Settings;
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
@@ -36,7 +36,7 @@ pub(crate) fn initialize() -> DriverResult {
             launch_timeout: settings.launch_timeout,
             eager_loading: settings.eager_loading,
         };
-        let driver = Driver::new(options, Arc::new(Interpreter { jit: settings.jit }))?;
+        let driver = Driver::new(options, Arc::new(Kernels::new(settings)))?;
         DRIVER.get_or_init(|| driver);
     }
     state::initialized();
@@ -50,6 +50,7 @@ const LAST_WAIT: Duration = Duration::from_secs(2);
 pub(crate) fn end() {
     if let Some(driver) = DRIVER.get() {
         driver.close(LAST_WAIT);
+        warploom_jit::close();
     }
 }
 

@@ -1,16 +1,17 @@
 //! The settings of the driver, read from the environment once, at the first call of the process: `WARPLOOM_*`, `CUDA_MODULE_LOADING`,
-//! `CUDA_VISIBLE_DEVICES`.
+//! `CUDA_VISIBLE_DEVICES`, `CUDA_CACHE_*`.
 //!
 //! A value that cannot be understood is reported on standard error, and the default holds: a driver cannot refuse to load.
 use std::ffi::OsString;
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use warploom_abi::settings::{COMPUTE_CAPABILITIES, MOST_MULTIPROCESSORS, MOST_THREADS, OLDEST_CUDA_VERSION};
 use warploom_border::{LogSettings, say};
 use warploom_interp::Processor;
-use warploom_jit::Mode;
+use warploom_jit::{CacheSettings, Mode};
 
 use crate::visible_devices::VisibleDevices;
 
@@ -41,14 +42,15 @@ pub(crate) struct Settings {
     pub(crate) eager_loading: bool,
     /// What is logged (`WARPLOOM_LOG=calls,errors`).
     pub(crate) log: LogSettings,
-    /// Which stages of a module are printed (`WARPLOOM_DUMP=ast,ir`).
-    pub(crate) dump: Vec<String>,
-    /// Whether kernels are compiled (`WARPLOOM_JIT=always`).
+    /// When kernels are compiled (`WARPLOOM_JIT=always`).
     pub(crate) jit: Mode,
+    /// Where compiled code is kept, if it is (`WARPLOOM_CACHE_DIR` and CUDA's variables for its cache).
+    pub(crate) cache: Option<CacheSettings>,
+    /// The folder that the text goes to of which code is made (`WARPLOOM_DUMP`).
+    pub(crate) dump: Option<PathBuf>,
+    /// Whether to say what became of each kernel (`WARPLOOM_EXPLAIN`).
+    pub(crate) explain: bool,
 }
-
-/// The stages that can be printed.
-const DUMPS: [&str; 4] = ["ast", "ir", "decoded", "info"];
 
 impl Settings {
     /// The settings of this process.
@@ -68,6 +70,8 @@ impl Settings {
         let mut reader = Reader { variable, complaints: Vec::new() };
         let newest = crate::lookup::NEWEST_VERSION;
         let visible = VisibleDevices::read(&reader.variable);
+        let (cache, complaints) = CacheSettings::read(&reader.variable);
+        reader.complaints.extend(complaints);
         let settings = Settings {
             visible,
             cuda_version: reader.one("WARPLOOM_CUDA_VERSION", newest, |text| parse_version(text, newest)),
@@ -82,8 +86,10 @@ impl Settings {
             launch_timeout: reader.one("WARPLOOM_LAUNCH_TIMEOUT", None, |text| parse_seconds(text).map(Some)),
             eager_loading: reader.one("CUDA_MODULE_LOADING", false, parse_loading),
             log: reader.one("WARPLOOM_LOG", LogSettings::default(), LogSettings::parse),
-            dump: reader.one("WARPLOOM_DUMP", Vec::new(), parse_dump),
             jit: reader.one("WARPLOOM_JIT", Mode::Off, parse_jit),
+            cache,
+            dump: reader.one("WARPLOOM_DUMP", None, |text| Ok(Some(PathBuf::from(text)))),
+            explain: reader.one("WARPLOOM_EXPLAIN", false, |_| Ok(true)),
         };
         (settings, reader.complaints)
     }
@@ -187,19 +193,6 @@ fn parse_jit(text: &str) -> Result<Mode, String> {
     }
 }
 
-fn parse_dump(text: &str) -> Result<Vec<String>, String> {
-    text.split(',')
-        .map(str::trim)
-        .map(|part| {
-            if DUMPS.contains(&part) {
-                Ok(part.to_owned())
-            } else {
-                Err(format!("stages from {} with commas are expected", DUMPS.join(", ")))
-            }
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,8 +229,11 @@ mod tests {
             ("WARPLOOM_LAUNCH_TIMEOUT", "60"),
             ("CUDA_MODULE_LOADING", "EAGER"),
             ("WARPLOOM_LOG", "calls"),
-            ("WARPLOOM_DUMP", "ast,ir"),
             ("WARPLOOM_JIT", "always"),
+            ("WARPLOOM_CACHE_DIR", "/kept"),
+            ("CUDA_CACHE_MAXSIZE", "1000"),
+            ("WARPLOOM_DUMP", "/dumped"),
+            ("WARPLOOM_EXPLAIN", "1"),
         ]);
         assert_eq!(complaints, Vec::<String>::new());
         let expected = Settings {
@@ -253,8 +249,10 @@ mod tests {
             launch_timeout: Some(Duration::from_secs(60)),
             eager_loading: true,
             log: LogSettings { calls: true, errors: false },
-            dump: vec!["ast".into(), "ir".into()],
             jit: Mode::Always,
+            cache: Some(CacheSettings { folder: "/kept".into(), limit: 1000 }),
+            dump: Some("/dumped".into()),
+            explain: true,
         };
         assert_eq!(settings, expected);
     }
@@ -278,7 +276,7 @@ mod tests {
             ("WARPLOOM_LAUNCH_TIMEOUT", "soon"),
             ("CUDA_MODULE_LOADING", "sometimes"),
             ("WARPLOOM_LOG", "everything"),
-            ("WARPLOOM_DUMP", "llvm"),
+            ("CUDA_CACHE_DISABLE", "perhaps"),
             ("WARPLOOM_JIT", "sometimes"),
         ];
         let (default, _) = read(&[]);

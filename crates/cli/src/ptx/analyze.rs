@@ -77,7 +77,8 @@ impl Analyze {
     }
 }
 
-fn shape(text: &str) -> Result<[u32; 3], String> {
+/// Extents of a CTA.
+pub(super) fn shape(text: &str) -> Result<[u32; 3], String> {
     let extents: Result<Vec<u32>, _> = text.split(',').map(|extent| extent.trim().parse()).collect();
     match extents.as_deref() {
         Ok(&[x]) => Ok([x, 1, 1]),

@@ -17,7 +17,7 @@ const NAMED: usize = 8;
 
 /// A verified program and an index of its kernels.
 pub struct Code {
-    module: VerifiedModule,
+    module: Arc<VerifiedModule>,
     /// What each kernel needs, from the time on when somebody asks; by the id of the function.
     resources: Box<[OnceLock<KernelResources>]>,
     most_registers: Option<u32>,
@@ -34,7 +34,7 @@ impl Code {
         let kernels = kernels_of(&module).map(|(id, name)| (name.to_owned(), id)).collect();
         let resources = module.functions.iter().map(|_| OnceLock::new()).collect();
         let runnable = module.functions.iter().map(|_| OnceLock::new()).collect();
-        Arc::new(Code { module, resources, most_registers, kernels, runnable })
+        Arc::new(Code { module: Arc::new(module), resources, most_registers, kernels, runnable })
     }
 
     /// What a kernel needs of a device.

@@ -72,7 +72,10 @@ impl Shape {
 
 impl Kernel {
     /// Has another executor run it, made of the module, the kernel in it, and the one that runs it now.
-    pub fn run_by(&mut self, other: impl FnOnce(&Module, FunctionId, Arc<dyn LoadedKernel>) -> Arc<dyn LoadedKernel>) {
+    pub fn run_by(
+        &mut self,
+        other: impl FnOnce(&Arc<VerifiedModule>, FunctionId, Arc<dyn LoadedKernel>) -> Arc<dyn LoadedKernel>,
+    ) {
         self.loaded = other(&self.module, self.id, self.loaded.clone());
     }
 }

@@ -3,8 +3,8 @@
 use super::reader::Name;
 use super::{Text, Writer};
 use crate::ir::{
-    Body, Directives, Function, FunctionKind, Global, Inst, LocId, Module, Op, Param, RelocationTarget, SourceLoc,
-    Storage, Terminator, TerminatorKind,
+    Body, Directives, Function, FunctionId, FunctionKind, Global, Inst, LocId, Module, Op, Param, RelocationTarget,
+    SourceLoc, Storage, Terminator, TerminatorKind,
 };
 use std::fmt::{Display, Formatter, Result, Write};
 
@@ -239,6 +239,13 @@ impl Display for Global {
             }
         }
         self.opaque_fields.iter().try_for_each(|(name, value)| write!(f, " {}={}", Name(name), Name(value)))
+    }
+}
+
+impl Module {
+    /// One function in the IR's text.
+    pub fn function_text(&self, FunctionId(number): FunctionId) -> impl Display {
+        std::fmt::from_fn(move |f| write_function(f, &self.functions[number as usize], self))
     }
 }
 

@@ -1,0 +1,223 @@
+//! From a kernel of a module to compiled code for one shape of CTAs: out of the cache, or made by LLVM and kept.
+
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use warploom_exec::fault::Place;
+use warploom_interp::{Processor, Steps};
+use warploom_ptx::ir::{FunctionId, LocId, Module};
+use warploom_simt::codegen::{Compiled, compile, preferred_width};
+use warploom_simt::{Gangs, VectorUnits, analyze};
+
+use crate::cache::Cache;
+use crate::cache::entry::{Entry, Parts};
+use crate::cache::key::Key;
+use crate::kernel::CompiledKernel;
+use crate::llvm::llvm;
+use crate::object;
+
+/// The processor that code may be made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The one that there is.
+    Host,
+    /// One with AVX2 and nothing newer, by its name in the x86-64 psABI.
+    V3,
+}
+
+/// Where code comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// LLVM has made it.
+    Compiler,
+    /// It was made before.
+    Cache,
+}
+
+/// What is to be compiled.
+#[derive(Clone, Copy)]
+pub(crate) struct Task<'m> {
+    /// The kernel with all that it calls as one body.
+    pub(crate) module: &'m Module,
+    pub(crate) kernel: FunctionId,
+    pub(crate) cta: [u32; 3],
+    pub(crate) target: Target,
+    /// The folder that the text goes to of which code is made.
+    pub(crate) dump: Option<&'m Path>,
+}
+
+impl Task<'_> {
+    /// Code from the cache, or from the compiler if it may be asked; it may not if `None` comes back.
+    ///
+    /// # Errors
+    /// Why there is none, and will be none.
+    pub(crate) fn run(
+        &self,
+        cache: Option<&Cache>,
+        may_compile: bool,
+    ) -> Result<Option<(CompiledKernel, Origin)>, String> {
+        let key = cache.map(|cache| (cache, Key::new(self.module, self.kernel, self.cta, &self.machine())));
+        // Who wants to see the text wants it written.
+        let kept = key.as_ref().filter(|_| self.dump.is_none()).and_then(|(cache, key)| cache.load(key));
+        match kept {
+            Some(Entry::Declined(why)) => return Err(why),
+            Some(Entry::Compiled(parts)) => match self.assemble(parts) {
+                Ok(kernel) => return Ok(Some((kernel, Origin::Cache))),
+                Err(why) => {
+                    if let Some((cache, key)) = &key {
+                        cache.refuse(key, &why);
+                    }
+                }
+            },
+            None => {}
+        }
+        if !may_compile {
+            return Ok(None);
+        }
+        let llvm = llvm()?;
+        let (cpu, features) = self.processor(llvm.cpu(), llvm.features());
+        let keep = |entry: &Entry| {
+            if let Some((cache, key)) = &key {
+                cache.store(key, entry);
+            }
+        };
+        let written = self.write(&cpu, &features).inspect_err(|why| keep(&Entry::Declined(why.clone())))?;
+        if let Some(folder) = self.dump {
+            self.keep_text(folder, &written.text)?;
+        }
+        let object = llvm.compile(&written.text).map_err(|error| format!("LLVM says: {error}"))?;
+        let parts = Parts {
+            sites: written.sites,
+            frames: written.frames,
+            local: written.local,
+            steps: written.steps,
+            stops: written.stops,
+            object,
+        };
+        let entry = Entry::Compiled(parts);
+        keep(&entry);
+        let Entry::Compiled(parts) = entry else { return Ok(None) };
+        self.assemble(parts).map(|kernel| Some((kernel, Origin::Compiler)))
+    }
+
+    fn keep_text(&self, folder: &Path, text: &str) -> Result<(), String> {
+        let name = &self.module.functions[self.kernel.0 as usize].name;
+        let [x, y, z] = self.cta;
+        // Names of kernels may be as long as templates make them; files' may not.
+        let name: String = name.chars().take(200).collect();
+        let path = folder.join(format!("{name}-{x}x{y}x{z}.ll"));
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, text));
+        written.map_err(|error| format!("its text cannot be written to {}: {error}", path.display()))
+    }
+
+    /// The kernel in LLVM's text, for the processor that there is as LLVM names it, with what it has.
+    ///
+    /// # Errors
+    /// Why it is not covered.
+    pub(crate) fn write(&self, cpu: &str, features: &str) -> Result<Compiled, String> {
+        if cfg!(target_arch = "x86_64") && !["+avx2", "+fma"].iter().all(|feature| features.contains(feature)) {
+            return Err("the processor has no AVX2".to_owned());
+        }
+        let units = match () {
+            () if features.contains("+avx512f") => VectorUnits::Avx512,
+            () if cfg!(target_arch = "x86_64") => VectorUnits::Avx2,
+            () => VectorUnits::Neon,
+        };
+        let analyze = |width| {
+            let gangs = Gangs::new(self.cta, width)?;
+            analyze(self.module, self.kernel, gangs).ok_or_else(|| "it is no kernel".to_owned())
+        };
+        let mut info = analyze(units.lanes())?;
+        let width = preferred_width(&info, units);
+        if width != units.lanes() {
+            info = analyze(width)?;
+        }
+        compile(&info, cpu, features).map_err(|declined| declined.0)
+    }
+
+    /// For whom code is made, if the host is called so and has that.
+    pub(crate) fn processor(&self, cpu: String, features: String) -> (String, String) {
+        match self.target {
+            Target::Host => (cpu, features),
+            Target::V3 => ("x86-64-v3".to_owned(), "+avx2,+fma".to_owned()),
+        }
+    }
+
+    /// What tells processors apart that run different code.
+    fn machine(&self) -> String {
+        match self.target {
+            Target::Host => host().to_owned(),
+            Target::V3 => "x86-64-v3".to_owned(),
+        }
+    }
+
+    fn assemble(&self, parts: Parts) -> Result<CompiledKernel, String> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let function = &self.module.functions[self.kernel.0 as usize];
+        let body = function.body.as_ref().ok_or("it has no code")?;
+        let processor = match self.target {
+            Target::Host => Processor::V4,
+            Target::V3 => Processor::V3,
+        };
+        let steps = Steps::new(self.module, self.kernel, &parts.steps, processor).map_err(|error| error.to_string())?;
+        let place = |line: u32, loc: Option<LocId>| {
+            let loc = loc.and_then(|loc| body.locs.get(loc.index()));
+            let source = loc.and_then(|loc| Some((self.module.files.get(&loc.file)?.clone(), loc.line)));
+            Place { ptx_line: Some(line), source, ..Place::default() }
+        };
+        let loc = |inst: u32| body.insts.get(inst as usize).and_then(|inst| inst.loc);
+        let sites = parts.sites.iter().map(|site| place(site.line, loc(site.inst)));
+        let places = sites.chain(parts.stops.iter().map(|stop| place(stop.line, stop.loc)));
+        Ok(CompiledKernel {
+            name: function.name.clone(),
+            places: places.collect(),
+            code: object::load(&parts.object)?,
+            sites: parts.sites,
+            stops: parts.stops,
+            frames: parts.frames,
+            local: parts.local,
+            shared: self.module.shared_layout(self.kernel).size,
+            cta: self.cta,
+            steps,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+        })
+    }
+}
+
+/// The processor that there is, by what it says of itself.
+#[cfg(target_arch = "x86_64")]
+fn host() -> &'static str {
+    use std::arch::x86_64::{__cpuid_count, __get_cpuid_max};
+    static HOST: OnceLock<String> = OnceLock::new();
+    HOST.get_or_init(|| {
+        let mut words = Vec::new();
+        // Model and features; what tells one core from another (APIC numbers) is left out.
+        for (leaf, sub, mask) in [
+            (0, 0, [false, true, true, true]),
+            (1, 0, [true, false, true, true]),
+            (7, 0, [false, true, true, true]),
+            (7, 1, [true, true, true, true]),
+            (0x24, 0, [false, true, false, false]),
+            (0x8000_0001, 0, [false, false, true, true]),
+        ] {
+            let known = __get_cpuid_max(leaf & 0x8000_0000).0 >= leaf;
+            let found = if known {
+                __cpuid_count(leaf, sub)
+            } else {
+                std::arch::x86_64::CpuidResult { eax: 0, ebx: 0, ecx: 0, edx: 0 }
+            };
+            let registers = [found.eax, found.ebx, found.ecx, found.edx];
+            words.extend(registers.into_iter().zip(mask).filter(|(_, used)| *used).map(|(register, _)| register));
+        }
+        // What the operating system saves is not in those words.
+        let usable = [std::arch::is_x86_feature_detected!("avx2"), std::arch::is_x86_feature_detected!("avx512f")];
+        format!("x86-64 {words:08x?} {usable:?}")
+    })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn host() -> &'static str {
+    std::env::consts::ARCH
+}
