@@ -87,6 +87,12 @@ impl Access {
         self.strong && self.size == 16
     }
 
+    /// Whether the elements are read or written together. PTX's memory model takes a vector for several accesses in no order (8.2.2), but
+    /// hardware makes one of up to 16 bytes, and scans that look back (CUB's) keep a value and its state in one.
+    pub(crate) fn together(&self) -> bool {
+        self.strong && self.slots.len() > 1 && self.bytes() <= 16
+    }
+
     /// Bytes of the whole access of one thread, which is also its alignment.
     pub(crate) fn bytes(&self) -> u32 {
         self.size * self.slots.len() as u32

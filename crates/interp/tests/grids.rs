@@ -184,8 +184,8 @@ fn thread_counts_of_barriers_are_answered_as_recorded() {
     }
 }
 
-/// What PTX reads and writes at once (PTX ISA 8.2.2, 8.5): strong scalars, of 16 bytes too. Some CTAs write all zeros and all ones by turns,
-/// others look for a mixture.
+/// What is read and written at once: strong scalars (PTX ISA 8.2.2, 8.5), of 16 bytes too, and vectors of up to 16 bytes, as hardware does
+/// it. Some CTAs write all zeros and all ones by turns, others look for a mixture.
 #[test]
 fn strong_accesses_do_not_tear() {
     let device = Device::with_threads(4);
@@ -211,6 +211,18 @@ fn strong_accesses_do_not_tear() {
             "st.relaxed.gpu.u64 [%d3], -1;",
         ),
         ("ld.relaxed.gpu.global.u64 %d6, [%d3];", split64, "st.global.u64 [%d3], 0;", "st.global.u64 [%d3], -1;"),
+        (
+            "ld.relaxed.gpu.global.v2.u64 {%d6, %d7}, [%d3];",
+            "",
+            "st.relaxed.gpu.global.v2.u64 [%d3], {%d4, %d4};",
+            "st.release.gpu.global.v2.u64 [%d3], {%d5, %d5};",
+        ),
+        (
+            "ld.volatile.v2.u32 {%r6, %r7}, [%d3];",
+            "cvt.u64.u32 %d6, %r6; cvt.u64.u32 %d7, %r7;",
+            "st.relaxed.gpu.v2.u32 [%d3], {0, 0};",
+            "st.volatile.global.v2.u32 [%d3], {-1, -1};",
+        ),
     ] {
         let body = format!(
             ".reg .b128 %wide, %none, %all;

@@ -8,7 +8,7 @@ use warploom_exec::fault::{AccessFault, AccessKind, FaultKind, Refusal};
 
 use crate::frame::{Row64, Word};
 use crate::machine::{Flow, Machine, lanes};
-use crate::memory::{Extend, Slot, StateSpace};
+use crate::memory::{Access, Extend, Slot, StateSpace};
 use crate::program::Inst;
 use crate::waiting::{Look, mix};
 
@@ -170,6 +170,17 @@ pub(crate) fn load_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> F
         if let Err(kind) = aligned(access.space, address, access.bytes(), AccessKind::Load) {
             return machine.fail(1 << lane, kind);
         }
+        if access.together() {
+            let whole = match machine.load_whole(access, address, lane) {
+                Ok(whole) => whole,
+                Err(kind) => return machine.fail(1 << lane, kind),
+            };
+            for (index, slot) in access.slots.iter().enumerate() {
+                let element = whole >> (8 * access.size as usize * index) & low(access.size);
+                machine.set_lane(*slot, lane, extended(element, access.size, access.extend));
+            }
+            continue;
+        }
         for (index, slot) in access.slots.iter().enumerate() {
             let place = address.wrapping_add(index as u64 * u64::from(access.size));
             let loaded = if access.at_once() {
@@ -197,6 +208,16 @@ pub(crate) fn store_access(machine: &mut Machine<'_>, index: u32, mask: u32) -> 
             return machine.fail(1 << lane, kind);
         }
         machine.stores += u32::from(seen_by_others(access.space, address));
+        if access.together() {
+            let shifted = |(index, slot): (usize, &Slot)| {
+                (machine.lane(*slot, lane) & low(access.size)) << (8 * access.size as usize * index)
+            };
+            let whole = access.slots.iter().enumerate().map(shifted).fold(0, |whole, element| whole | element);
+            if let Err(kind) = machine.store_whole(access, address, lane, whole) {
+                return machine.fail(1 << lane, kind);
+            }
+            continue;
+        }
         for (index, slot) in access.slots.iter().enumerate() {
             let place = address.wrapping_add(index as u64 * u64::from(access.size));
             let value = machine.lane(*slot, lane);
@@ -242,6 +263,11 @@ fn aligned(space: StateSpace, address: u64, bytes: u32, kind: AccessKind) -> Res
     })
 }
 
+/// All bits of an element.
+fn low(size: u32) -> u128 {
+    u128::MAX >> (128 - 8 * size)
+}
+
 fn extended(value: u128, size: u32, extend: Extend) -> u128 {
     match extend {
         Extend::Zero => value,
@@ -256,6 +282,22 @@ fn sign_extended(value: u128, size: u32) -> u128 {
 }
 
 impl Machine<'_> {
+    /// All elements of a vector that is read together, the first in the low bits.
+    fn load_whole(&mut self, access: &Access, address: u64, lane: usize) -> Result<u128, FaultKind> {
+        match access.bytes() {
+            16 => self.load_at_once(access.space, address, lane),
+            bytes => self.load(access.space, address, bytes, lane),
+        }
+    }
+
+    /// Writes the elements of a vector together.
+    fn store_whole(&mut self, access: &Access, address: u64, lane: usize, whole: u128) -> Result<(), FaultKind> {
+        match access.bytes() {
+            16 => self.store_at_once(access.space, address, lane, whole),
+            bytes => self.store(access.space, address, bytes, lane, whole),
+        }
+    }
+
     /// Writes one lane of a register.
     pub(crate) fn set_lane(&mut self, slot: Slot, lane: usize, value: u128) {
         match slot {
