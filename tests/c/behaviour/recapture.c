@@ -99,10 +99,14 @@ static void changes_are_told_and_kept(void) {
     IS(GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate(exec, graph, &info));
     OK(cuGraphExecDestroy(exec));
 
-    /* Nobody is asked without a callback. */
+    /* Nobody is asked without a callback. The graph is known: its place may be NULL, unlike that of a new one. */
     again(graph, NULL);
     three(9, 1, 0);
+    OK(cuStreamEndCapture(stream, NULL));
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    IS(INVALID_VALUE, cuStreamEndCapture(stream, NULL));
     OK(cuStreamEndCapture(stream, &ended));
+    OK(cuGraphDestroy(ended));
     OK(cuGraphInstantiate(&exec, graph, 0));
     OK(cuGraphLaunch(exec, stream));
     OK(cuStreamSynchronize(stream));

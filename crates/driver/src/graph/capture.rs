@@ -65,6 +65,8 @@ pub struct CaptureInfo {
     pub id: u64,
     /// The graph that it makes.
     pub graph: Handle,
+    /// Whether that was the program's before.
+    pub borrowed: bool,
     /// What comes next in the stream comes after these nodes. Stays until the next call that means the stream.
     pub nodes: Arc<[usize]>,
     /// What their edges say.
@@ -378,6 +380,7 @@ impl Driver {
         let info = CaptureInfo {
             id: member.capture.id,
             graph: member.capture.graph.handle(),
+            borrowed: member.capture.borrowed,
             nodes: nodes.map(|node| node.handle.raw()).collect(),
             edges: member.dependencies.iter().map(|dependency| dependency.edge).collect(),
         };

@@ -66,11 +66,14 @@ fn observer(callback: CUgraphRecaptureCallback, data: HostAddress) -> RecaptureO
     })
 }
 
-/// Without a graph it gives NULL, as recorded.
+/// Without a graph it gives NULL, as recorded. The program need not be told of a graph that was its own before.
 pub(crate) fn cuStreamEndCapture(default: DefaultStream, hStream: CUstream, phGraph: Out<'_, CUgraph>) -> ApiResult {
-    // That there is no capture comes first.
-    if phGraph.is_null() && driver()?.capture_info(named(hStream, default))?.1.is_none() {
-        return driver()?.end_capture(named(hStream, default)).map(|_| ());
+    if phGraph.is_null() {
+        let capture = driver()?.capture_info(named(hStream, default))?.1;
+        // That there is no capture comes first.
+        if capture.is_none_or(|capture| capture.borrowed) {
+            return driver()?.end_capture(named(hStream, default)).map(|_| ());
+        }
     }
     let place = phGraph.required("phGraph")?;
     match driver()?.end_capture(named(hStream, default)) {
