@@ -75,18 +75,6 @@ const DIFFERENCES: &[Difference] = &[
         reason: "not implemented; what is NULL is refused",
     },
     Difference {
-        functions: "cuGLUnmapBufferObject cuGLUnregisterBufferObject cuGLSetBufferObjectMapFlags cuGLUnmapBufferObjectAsync",
-        situations: CAPTURE,
-        ours: "INVALID_VALUE/invalidated",
-        reason: "both refuse the call and fail the capture; what is zero is named first",
-    },
-    Difference {
-        functions: "cuVDPAUCtxCreate cuVDPAUCtxCreate_v2 cuVDPAUGetDevice",
-        situations: CAPTURE,
-        ours: "UNKNOWN",
-        reason: "both refuse the call: a process without VDPAU has no device of it",
-    },
-    Difference {
         functions: "cuParamSetTexRef",
         situations: CAPTURE,
         ours: "INVALID_HANDLE",
