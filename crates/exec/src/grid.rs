@@ -1,7 +1,7 @@
 //! Launches: what a kernel is started with, and the grid that executors see.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::attention::Watch;
@@ -10,6 +10,7 @@ use crate::kernel::{LoadedKernel, Worker};
 use crate::memory::{Memory, Reservation};
 use crate::output::DeviceOutput;
 use crate::overdue::Overdue;
+use crate::run::{Run, Seen};
 use crate::texture::{NoObjects, Objects};
 use crate::workspace::Workspace;
 
@@ -145,6 +146,8 @@ pub struct Grid {
     pub(crate) late: AtomicBool,
     /// Everything else that wants the threads that run this grid.
     pub(crate) watch: Arc<Watch>,
+    /// What reports it, where an executor stays inside a CTA.
+    pub(crate) run: Weak<Run>,
 }
 
 /// How long one entry of the queue may keep a worker while others wait, from the first tick of the clock on: to the next.
@@ -166,11 +169,18 @@ pub enum Poll {
 }
 
 impl Grid {
-    pub(crate) fn new(launch: Launch, sm_count: u32, urgent: bool, watch: Arc<Watch>, overdue: Overdue) -> Grid {
+    pub(crate) fn new(
+        launch: Launch,
+        sm_count: u32,
+        urgent: bool,
+        watch: Arc<Watch>,
+        overdue: Overdue,
+        run: Weak<Run>,
+    ) -> Grid {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let [queued, cancelled, late] = [const { AtomicBool::new(false) }; 3];
-        let mut grid = Grid { launch, id, sm_count, parts: 1, queued, urgent, cancelled, overdue, late, watch };
+        let mut grid = Grid { launch, id, sm_count, parts: 1, queued, urgent, cancelled, overdue, late, watch, run };
         grid.parts = grid.choose_parts();
         grid
     }
@@ -192,6 +202,28 @@ impl Grid {
     #[inline(always)]
     pub fn poll(&self, worker: &Worker) -> Poll {
         if worker.attention.is_raised() { self.look(worker) } else { Poll::Continue }
+    }
+
+    /// The same for an executor that cannot leave a CTA in the middle, `cta` ([`Cta::id`](crate::kernel::Cta::id)): whether to go on. What is
+    /// to be said about a grid that does not end is said meanwhile, and who only wants the thread for something else waits: the word is
+    /// low until the clock raises it again, so that loops do not ask at each trip.
+    pub fn goes_on(&self, worker: &Worker, cta: [u32; 3]) -> bool {
+        if !worker.attention.is_raised() {
+            return true;
+        }
+        match self.look(worker) {
+            Poll::Continue => true,
+            Poll::Cancel => false,
+            Poll::Yield => {
+                worker.attention.lower();
+                if self.overdue.is_due(Instant::now())
+                    && let Some(run) = self.run.upgrade()
+                {
+                    run.attend(Seen::Inside(cta));
+                }
+                !self.cancelled.load(Ordering::SeqCst)
+            }
+        }
     }
 
     /// Finds out why the word is raised. It stays so if the executor is to come back.

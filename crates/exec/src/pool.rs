@@ -145,10 +145,12 @@ impl Pool {
             launch.kernel = variant;
         }
         assert!(launch.workers.count(threads) != 0, "a grid has workers");
-        let grid = Grid::new(launch, threads, urgent, shared.watch.clone(), overdue);
-        let units = u32::try_from(grid.units()).unwrap_or(u32::MAX);
+        let run = Arc::new_cyclic(|run| {
+            let grid = Grid::new(launch, threads, urgent, shared.watch.clone(), overdue, run.clone());
+            Run::new(grid, device, threads, shared.options.report.clone(), done)
+        });
+        let units = u32::try_from(run.grid.units()).unwrap_or(u32::MAX);
         assert!(units != 0, "a grid has CTAs");
-        let run = Arc::new(Run::new(grid, device, threads, shared.options.report.clone(), done));
         {
             let mut queue = shared.queue();
             queue.list(&run);

@@ -16,6 +16,7 @@ use crate::grid::{Grid, Poll};
 use crate::kernel::{Cta, CtaExit, Worker};
 use crate::pool::Report;
 use pace::{Pace, Wakes};
+pub(crate) use report::Seen;
 
 /// CTAs that one worker may hold unfinished, as on a GPU: a grid that does not exceed it can wait for itself.
 pub(crate) const RESIDENT_PER_WORKER: u64 = 32;
@@ -255,9 +256,9 @@ impl Run {
     fn poll(&self, worker: &Worker) -> Poll {
         let poll = self.grid.poll(worker);
         if poll == Poll::Yield && self.grid.overdue.is_due(Instant::now()) {
-            self.attend(None);
+            self.attend(Seen::Nowhere);
         } else if poll == Poll::Cancel && !self.is_cancelled() {
-            self.time_out(None);
+            self.time_out(Seen::Nowhere);
         }
         poll
     }
@@ -369,7 +370,7 @@ impl Run {
             CtaExit::Cancelled => {
                 if !self.is_cancelled() {
                     match self.grid.late.load(Ordering::Relaxed) {
-                        true => self.time_out(Some(&cta)),
+                        true => self.time_out(Seen::Left(&cta)),
                         false => self.fail_at(cta.id, "a CTA was given up that nobody had cancelled".to_owned()),
                     }
                 }
@@ -386,7 +387,7 @@ impl Run {
     fn put_aside(&self, mut cta: Cta) {
         cta.started = true;
         if self.grid.overdue.is_due(Instant::now()) {
-            self.attend(Some(&cta));
+            self.attend(Seen::Left(&cta));
         }
         self.park(Parked::Cta(cta));
     }

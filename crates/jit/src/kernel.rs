@@ -518,12 +518,12 @@ fn in_space(site: &SiteKind, space: &'static str, address: u64, limit: u64) -> R
     })
 }
 
-/// The attention word is raised: 1 if the CTA is to be given up. One that is only to make room goes on: it cannot be left in the middle.
+/// The attention word is raised: 1 if the CTA is to be given up.
 ///
 /// # Safety
 /// Called by compiled code with its context.
 unsafe extern "C" fn poll(context: *mut Context) -> u32 {
     // SAFETY: grid and worker live while the code runs.
-    let (grid, worker) = unsafe { (&*(*context).grid, &*(*context).worker) };
-    u32::from(grid.poll(worker) == Poll::Cancel)
+    let (grid, worker, cta) = unsafe { (&*(*context).grid, &*(*context).worker, (*context).ctaid) };
+    u32::from(!grid.goes_on(worker, cta))
 }

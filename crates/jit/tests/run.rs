@@ -4,7 +4,7 @@
 
 mod device;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use device::Device;
@@ -156,19 +156,30 @@ fn endless(body: &str) -> String {
 }
 
 #[test]
-fn endless_kernels_end_with_the_time_limit() {
+fn endless_kernels_are_reported_and_end_with_the_time_limit() {
     for (name, body) in ENDLESS {
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let said = reports.clone();
         let options = PoolOptions {
             threads: 2,
-            report_stalled: Duration::from_secs(30),
-            launch_timeout: Some(Duration::from_millis(300)),
-            report: Arc::new(|_| {}),
+            report_stalled: Duration::from_millis(100),
+            launch_timeout: Some(Duration::from_millis(500)),
+            report: Arc::new(move |text| said.lock().expect("no panic").push(text.to_owned())),
         };
         let device = Device::with_pool(options);
         let out = device.buffer(&[0; 64]);
         run_text(&device, Target::Host, &endless(body), [4, 1, 1], [64, 1, 1], &[&out.to_le_bytes()]);
         let fault = device.engine.fault().expect("a fault");
         assert!(matches!(fault.kind, FaultKind::LaunchTimeout { .. }), "{name}: {fault}");
+        assert!(fault.to_string().contains("runs compiled code"), "{name}: {fault}");
+        let reports = reports.lock().expect("no panic");
+        assert_eq!(reports.len(), 1, "{name}: {reports:?}");
+        let expected = [
+            "kernel endless is still running: no CTA has ended for ",
+            "0 of 4 CTAs have ended\n",
+            "runs compiled code",
+        ];
+        assert!(expected.iter().all(|part| reports[0].contains(part)), "{name}: {reports:?}");
     }
 }
 

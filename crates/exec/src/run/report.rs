@@ -10,6 +10,17 @@ use crate::fault::{Cause, Fault, FaultKind, SiteInfo, Trap};
 use crate::kernel::Cta;
 use crate::overdue::Verdict;
 
+/// Where the thread is that reports.
+#[derive(Clone, Copy)]
+pub(crate) enum Seen<'a> {
+    /// Between CTAs.
+    Nowhere,
+    /// It has just come back from this one.
+    Left(&'a Cta),
+    /// In the middle of the one with this id, in code that does not note where it is.
+    Inside([u32; 3]),
+}
+
 impl Run {
     /// The report of a trap of the unit that starts with `cta`.
     pub(super) fn fault_of(&self, trap: Trap, cta: [u32; 3]) -> Fault {
@@ -40,18 +51,22 @@ impl Run {
     }
 
     /// Ends the grid because it has run too long.
-    pub(super) fn time_out(&self, cta: Option<&Cta>) {
+    pub(super) fn time_out(&self, seen: Seen<'_>) {
         let after_ms = self.grid.overdue.elapsed().as_millis() as u64;
-        let kind = FaultKind::LaunchTimeout { after_ms, state: self.describe(cta) };
+        let kind = FaultKind::LaunchTimeout { after_ms, state: self.describe(seen) };
         self.cancel(Some(Arc::new(Fault::new(kind, self.grid.launch.kernel.name()))));
     }
 
-    /// Says what is to be said about a grid that does not end, and ends it if it has run too long. `cta` is one that has just come back.
-    pub(super) fn attend(&self, cta: Option<&Cta>) {
+    /// Says what is to be said about a grid that does not end, and ends it if it has run too long.
+    pub(crate) fn attend(&self, seen: Seen<'_>) {
+        if let Seen::Inside(_) = seen {
+            // What waits for others is never left in the middle.
+            self.counts.moves.fetch_add(1, Ordering::Relaxed);
+        }
         let ended = self.counts.finished.load(Ordering::Relaxed);
         let Some(verdict) = self.grid.overdue.look(ended, self.counts.moves.load(Ordering::Relaxed)) else { return };
         let name = self.grid.launch.kernel.name();
-        let state = self.describe(cta);
+        let state = self.describe(seen);
         let seconds = |time: Duration| (time.as_secs_f64() * 10.0).round() / 10.0;
         match verdict {
             Verdict::Stuck(time) => {
@@ -62,21 +77,25 @@ impl Run {
                 let time = seconds(time);
                 (self.report)(&format!("kernel {name} is still running: no CTA has ended for {time} s; {state}"));
             }
-            Verdict::TooLong => self.time_out(cta),
+            Verdict::TooLong => self.time_out(seen),
         }
     }
 
     /// What the unfinished CTAs do, as far as they are known: for reports.
-    fn describe(&self, cta: Option<&Cta>) -> String {
+    fn describe(&self, seen: Seen<'_>) -> String {
         const SHOWN: usize = 4;
         let kernel = &self.grid.launch.kernel;
         let mut text = format!("{} of {} CTAs have ended", self.counts.finished.load(Ordering::Relaxed), self.units);
+        if let Seen::Inside([x, y, z]) = seen {
+            let _ = write!(text, "\n  CTA ({x}, {y}, {z})\n    runs compiled code");
+        }
         let parked = self.parked();
         let begun = parked.iter().filter_map(|work| match work {
             Parked::Cta(cta) => Some(cta),
             Parked::Units(..) => None,
         });
-        let all: Vec<&Cta> = cta.into_iter().chain(begun).collect();
+        let left = if let Seen::Left(cta) = seen { Some(cta) } else { None };
+        let all: Vec<&Cta> = left.into_iter().chain(begun).collect();
         for cta in all.iter().take(SHOWN) {
             let [x, y, z] = cta.id;
             let _ = write!(text, "\n  CTA ({x}, {y}, {z})");
