@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use warploom_exec::address::{LOCAL_WINDOW, SHARED_WINDOW, Space as Window, classify, split_shared};
 use warploom_exec::fault::{AccessKind, Cause, FaultKind, Place, Site, SiteInfo, Trap};
-use warploom_exec::grid::{Grid, Poll};
+use warploom_exec::grid::Grid;
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_with_state};
 use warploom_exec::memory::{MachineExtent, Memory, find_extent};
 use warploom_interp::{Gang, StepState, Steps};
