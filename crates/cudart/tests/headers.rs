@@ -244,7 +244,10 @@ fn probe_of_types(declared: &Declared) -> String {
             .expect("written");
         }
     }
-    format!("#include <cstdio>\n#include <typeinfo>\n#include <utility>\n{INCLUDED}int main() {{\n{body}}}\n")
+    // With the templates of cuda_runtime.h, which cuda_egl_interop.h includes, names stand for several functions: its guard keeps them out.
+    format!(
+        "#define __CUDA_RUNTIME_H__\n#include <cstdio>\n#include <typeinfo>\n#include <utility>\n{INCLUDED}int main() {{\n{body}}}\n"
+    )
 }
 
 /// What a probe prints with the headers of some folders.

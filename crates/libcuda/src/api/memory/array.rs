@@ -125,8 +125,11 @@ pub(crate) fn cuMipmappedArrayCreate(
     numMipmapLevels: u32,
 ) -> ApiResult {
     let place = pHandle.required("pHandle")?;
-    let descriptor = described(&pMipmappedArrayDesc.get("pMipmappedArrayDesc")?)?;
-    place.set(CUmipmappedArray(driver()?.create_mipmapped_array(descriptor, numMipmapLevels)?.raw()));
+    let descriptor = pMipmappedArrayDesc.get("pMipmappedArrayDesc")?;
+    let driver = driver()?;
+    // A capture refuses it whatever the array, as recorded.
+    driver.refuse_unsafe_in_capture()?;
+    place.set(CUmipmappedArray(driver.create_mipmapped_array(described(&descriptor)?, numMipmapLevels)?.raw()));
     Ok(())
 }
 
