@@ -42,6 +42,15 @@ const LONGEST_CALL: Duration = Duration::from_secs(15);
 const RSS_SLACK: u64 = 24 << 20;
 const WARM_UP: u64 = 4;
 
+/// Those that answer `CUDA_ERROR_UNKNOWN` as recorded: for descriptors that are none of theirs, and where the process has no VDPAU or EGL.
+const ANSWER_UNKNOWN: [&str; 5] = [
+    "cuMemPoolImportFromShareableHandle",
+    "cuImportExternalMemory",
+    "cuImportExternalSemaphore",
+    "cuVDPAUGetDevice",
+    "cuGraphicsEGLRegisterImage",
+];
+
 /// Everything that threads of a worker use.
 struct Worker {
     driver: Driver,
@@ -308,9 +317,8 @@ impl Worker {
             _ => {}
         }
         arena.take_back().map_err(|damage| anyhow::anyhow!("{} {damage}", function.symbol))?;
-        // What a panic answers, and for one function, as recorded, a descriptor that is none.
-        let unknown = result == CUresult::CUDA_ERROR_UNKNOWN;
-        if unknown && function.symbol != "cuMemPoolImportFromShareableHandle" {
+        // What a panic answers.
+        if result == CUresult::CUDA_ERROR_UNKNOWN && !ANSWER_UNKNOWN.contains(&function.symbol) {
             bail!("{} panics", function.symbol);
         }
         Ok(result)
