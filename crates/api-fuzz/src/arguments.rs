@@ -287,6 +287,10 @@ impl<'a> Arguments<'a> {
             return [2 << 20, 2 << 20, 4 << 20, 8 << 20, 4096, 0, 1 << 40][self.rng.usize(..7)];
         }
         if self.hostile && self.rng.bool() {
+            if lower.contains("size") || lower.contains("byte") {
+                // Larger than any machine's memory: less could be had, and copies would then run past what they read.
+                return [1 << 44, 1 << 48, 1 << 63, u64::MAX, u64::MAX - 511][self.rng.usize(..5)];
+            }
             return [1 << 31, u64::from(u32::MAX), 1 << 33, 1 << 48, 1 << 63, u64::MAX, u64::MAX - 511]
                 [self.rng.usize(..7)];
         }

@@ -91,6 +91,14 @@ impl Driver {
         Ok(SemaphoreWork { action, semaphores, given })
     }
 
+    /// Fails for what is no semaphore.
+    ///
+    /// # Errors
+    /// `InvalidHandle`.
+    pub fn check_semaphore(&self, handle: Handle) -> DriverResult {
+        self.semaphores.lookup(handle).map(|_| ())
+    }
+
     /// Puts it into a stream; of a captured one it becomes a node.
     ///
     /// # Errors

@@ -155,6 +155,21 @@ fn some(count: u32) -> DriverResult<usize> {
     if count == 0 { Err(DriverError::invalid_value("numExtSems is 0")) } else { Ok(count as usize) }
 }
 
+/// Semaphores that are all there, by their handles. A list that is shorter than the program says ends at what is none, before memory is taken for it.
+pub(super) fn known(
+    driver: &Driver,
+    list: &InArray<'_, CUexternalSemaphore>,
+    count: usize,
+) -> DriverResult<Vec<CUexternalSemaphore>> {
+    let mut semaphores = Vec::new();
+    for index in 0..count {
+        let semaphore = list.at("extSemArray", index)?;
+        driver.check_semaphore(Handle::from_raw(semaphore.0))?;
+        semaphores.push(semaphore);
+    }
+    Ok(semaphores)
+}
+
 pub(crate) fn cuSignalExternalSemaphoresAsync(
     default: DefaultStream,
     extSemArray: InArray<'_, CUexternalSemaphore>,
@@ -163,9 +178,9 @@ pub(crate) fn cuSignalExternalSemaphoresAsync(
     stream: CUstream,
 ) -> ApiResult {
     let count = some(numExtSems)?;
-    let semaphores = extSemArray.get(count, "extSemArray")?;
-    let parameters = KeptParameters(paramsArray.get(count, "paramsArray")?);
     let driver = driver()?;
+    let semaphores = known(driver, &extSemArray, count)?;
+    let parameters = KeptParameters(paramsArray.get(count, "paramsArray")?);
     driver.use_semaphores(named(stream, default), Signals { semaphores, parameters }.work(driver)?)
 }
 
@@ -177,9 +192,9 @@ pub(crate) fn cuWaitExternalSemaphoresAsync(
     stream: CUstream,
 ) -> ApiResult {
     let count = some(numExtSems)?;
-    let semaphores = extSemArray.get(count, "extSemArray")?;
-    let parameters = KeptParameters(paramsArray.get(count, "paramsArray")?);
     let driver = driver()?;
+    let semaphores = known(driver, &extSemArray, count)?;
+    let parameters = KeptParameters(paramsArray.get(count, "paramsArray")?);
     driver.use_semaphores(named(stream, default), Waits { semaphores, parameters }.work(driver)?)
 }
 

@@ -4,7 +4,7 @@ use warploom_driver::graph::Work;
 use warploom_driver::stream::SemaphoreWork;
 use warploom_driver::{Driver, DriverResult, Handle};
 
-use super::super::external_resource::{Signals, Waits};
+use super::super::external_resource::{Signals, Waits, known};
 use super::{add, list, node_handle, other_kind};
 use crate::border::graph::KeptParameters;
 use crate::border::{ApiResult, In, InArray, Out, graph};
@@ -13,7 +13,7 @@ use crate::process::driver;
 /// The work that parameters of signals describe.
 pub(super) fn signals(driver: &Driver, given: &CUDA_EXT_SEM_SIGNAL_NODE_PARAMS) -> DriverResult<Work> {
     let count = given.numExtSems as usize;
-    let semaphores = graph::semaphores(given.extSemArray).get(count, "extSemArray")?;
+    let semaphores = known(driver, &graph::semaphores(given.extSemArray), count)?;
     let parameters = KeptParameters(graph::signals(given.paramsArray).get(count, "paramsArray")?);
     Ok(Work::Semaphores(Signals { semaphores, parameters }.work(driver)?.into()))
 }
@@ -21,7 +21,7 @@ pub(super) fn signals(driver: &Driver, given: &CUDA_EXT_SEM_SIGNAL_NODE_PARAMS) 
 /// The work that parameters of waits describe.
 pub(super) fn waits(driver: &Driver, given: &CUDA_EXT_SEM_WAIT_NODE_PARAMS) -> DriverResult<Work> {
     let count = given.numExtSems as usize;
-    let semaphores = graph::semaphores(given.extSemArray).get(count, "extSemArray")?;
+    let semaphores = known(driver, &graph::semaphores(given.extSemArray), count)?;
     let parameters = KeptParameters(graph::waits(given.paramsArray).get(count, "paramsArray")?);
     Ok(Work::Semaphores(Waits { semaphores, parameters }.work(driver)?.into()))
 }
