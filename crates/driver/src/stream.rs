@@ -7,7 +7,7 @@ mod external_semaphore;
 mod memory_operation;
 
 pub use attributes::AttributeValue;
-pub use external_semaphore::{SemaphoreAction, SemaphoreKind, SemaphoreWork};
+pub use external_semaphore::{SemaphoreAction, SemaphoreKind, SemaphoreWork, ValuedSemaphore};
 pub use memory_operation::{ValueAction, ValueOperation, WaitCondition};
 
 pub(crate) use attributes::check_value;

@@ -1,6 +1,6 @@
 //! The library with the compiler, as `make` links it: what it needs and shows, and that it stands another LLVM in the process.
 #[path = "../../../cudart/tests/support/pypi.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "other tests install whole toolkits")]
 mod pypi;
 #[path = "../support/mod.rs"]
 mod support;

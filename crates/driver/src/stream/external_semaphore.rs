@@ -28,11 +28,18 @@ pub enum SemaphoreAction {
     Wait,
 }
 
-/// Semaphores with a value for each, which only timelines look at.
+/// A semaphore with a value, which only timelines look at.
+pub struct ValuedSemaphore {
+    semaphore: Arc<ExternalSemaphore>,
+    value: u64,
+}
+
+/// The work of signalling semaphores, or waiting for them.
 pub struct SemaphoreWork {
     /// What is done.
     pub action: SemaphoreAction,
-    semaphores: Vec<(Arc<ExternalSemaphore>, u64)>,
+    /// With which, in order.
+    pub semaphores: Vec<ValuedSemaphore>,
     /// How the program described them, for when it asks.
     pub given: Box<dyn Any + Send + Sync>,
 }
@@ -43,7 +50,7 @@ impl SemaphoreWork {
         let mut pairs = self.semaphores.iter().zip(&other.semaphores);
         self.action == other.action
             && self.len() == other.len()
-            && pairs.all(|((a, value), (b, of_other))| Arc::ptr_eq(a, b) && value == of_other)
+            && pairs.all(|(a, b)| Arc::ptr_eq(&a.semaphore, &b.semaphore) && a.value == b.value)
     }
 
     /// How many semaphores.
@@ -76,27 +83,12 @@ impl Driver {
         self.semaphores.remove(handle).map(|_| ())
     }
 
-    /// The work of signalling or waiting for semaphores. `given` is how the program described it.
+    /// A semaphore with the value that it is signalled with, or waited for to have.
     ///
     /// # Errors
     /// `InvalidHandle` for stale and foreign handles.
-    pub fn semaphore_work(
-        &self,
-        action: SemaphoreAction,
-        semaphores: impl Iterator<Item = (Handle, u64)>,
-        given: Box<dyn Any + Send + Sync>,
-    ) -> DriverResult<SemaphoreWork> {
-        let found = |(handle, value)| Ok((Arc::clone(&self.semaphores.lookup(handle)?.semaphore), value));
-        let semaphores = semaphores.map(found).collect::<DriverResult<_>>()?;
-        Ok(SemaphoreWork { action, semaphores, given })
-    }
-
-    /// Fails for what is no semaphore.
-    ///
-    /// # Errors
-    /// `InvalidHandle`.
-    pub fn check_semaphore(&self, handle: Handle) -> DriverResult {
-        self.semaphores.lookup(handle).map(|_| ())
+    pub fn valued_semaphore(&self, handle: Handle, value: u64) -> DriverResult<ValuedSemaphore> {
+        Ok(ValuedSemaphore { semaphore: Arc::clone(&self.semaphores.lookup(handle)?.semaphore), value })
     }
 
     /// Puts it into a stream; of a captured one it becomes a node.
@@ -114,7 +106,7 @@ impl Driver {
 
     /// Puts it into a stream.
     pub(crate) fn put_semaphores(&self, work: &SemaphoreWork, stream: &Stream) {
-        for (semaphore, value) in &work.semaphores {
+        for ValuedSemaphore { semaphore, value } in &work.semaphores {
             let (semaphore, value, sticky) =
                 (Arc::clone(semaphore), *value, Arc::clone(self.state_of(stream).sticky()));
             match work.action {

@@ -121,53 +121,60 @@ pub(crate) fn cuImportExternalSemaphore(
     Ok(())
 }
 
-/// Signals as the program described them.
-pub(super) struct Signals {
-    pub(super) semaphores: Vec<CUexternalSemaphore>,
-    pub(super) parameters: KeptParameters<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>,
+/// What is done with each semaphore of a list, by the type of its parameters; flags are for other kinds of semaphores.
+pub(super) trait Action: Copy {
+    const ACTION: SemaphoreAction;
+    fn value(&self) -> u64;
 }
 
-/// Waits as the program described them.
-pub(super) struct Waits {
-    pub(super) semaphores: Vec<CUexternalSemaphore>,
-    pub(super) parameters: KeptParameters<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>,
-}
+impl Action for CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS {
+    const ACTION: SemaphoreAction = SemaphoreAction::Signal;
 
-impl Signals {
-    /// The work; flags are for other kinds of semaphores.
-    pub(super) fn work(self, driver: &Driver) -> DriverResult<SemaphoreWork> {
-        let values = self.parameters.0.iter().map(|given| given.params.fence.value);
-        let named: Vec<_> = self.semaphores.iter().map(|it| Handle::from_raw(it.0)).zip(values).collect();
-        driver.semaphore_work(SemaphoreAction::Signal, named.into_iter(), Box::new(self))
+    fn value(&self) -> u64 {
+        self.params.fence.value
     }
 }
 
-impl Waits {
-    /// As [`Signals::work`].
-    pub(super) fn work(self, driver: &Driver) -> DriverResult<SemaphoreWork> {
-        let values = self.parameters.0.iter().map(|given| given.params.fence.value);
-        let named: Vec<_> = self.semaphores.iter().map(|it| Handle::from_raw(it.0)).zip(values).collect();
-        driver.semaphore_work(SemaphoreAction::Wait, named.into_iter(), Box::new(self))
+impl Action for CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS {
+    const ACTION: SemaphoreAction = SemaphoreAction::Wait;
+
+    fn value(&self) -> u64 {
+        self.params.fence.value
+    }
+}
+
+/// Signals or waits as the program described them.
+pub(super) struct Given<P> {
+    pub(super) semaphores: Vec<CUexternalSemaphore>,
+    pub(super) parameters: KeptParameters<P>,
+}
+
+impl<P: Action + 'static> Given<P>
+where
+    KeptParameters<P>: Send + Sync,
+{
+    /// The work. A list that is shorter than the program says ends at what is no semaphore, before memory is taken for all of it.
+    pub(super) fn work(
+        driver: &Driver,
+        list: &InArray<'_, CUexternalSemaphore>,
+        parameters: &InArray<'_, P>,
+        count: usize,
+    ) -> DriverResult<SemaphoreWork> {
+        let mut given = Given { semaphores: Vec::new(), parameters: KeptParameters(Vec::new()) };
+        let mut semaphores = Vec::new();
+        for index in 0..count {
+            let semaphore = list.at("extSemArray", index)?;
+            let parameter = parameters.at("paramsArray", index)?;
+            semaphores.push(driver.valued_semaphore(Handle::from_raw(semaphore.0), parameter.value())?);
+            given.semaphores.push(semaphore);
+            given.parameters.0.push(parameter);
+        }
+        Ok(SemaphoreWork { action: P::ACTION, semaphores, given: Box::new(given) })
     }
 }
 
 fn some(count: u32) -> DriverResult<usize> {
     if count == 0 { Err(DriverError::invalid_value("numExtSems is 0")) } else { Ok(count as usize) }
-}
-
-/// Semaphores that are all there, by their handles. A list that is shorter than the program says ends at what is none, before memory is taken for it.
-pub(super) fn known(
-    driver: &Driver,
-    list: &InArray<'_, CUexternalSemaphore>,
-    count: usize,
-) -> DriverResult<Vec<CUexternalSemaphore>> {
-    let mut semaphores = Vec::new();
-    for index in 0..count {
-        let semaphore = list.at("extSemArray", index)?;
-        driver.check_semaphore(Handle::from_raw(semaphore.0))?;
-        semaphores.push(semaphore);
-    }
-    Ok(semaphores)
 }
 
 pub(crate) fn cuSignalExternalSemaphoresAsync(
@@ -179,9 +186,7 @@ pub(crate) fn cuSignalExternalSemaphoresAsync(
 ) -> ApiResult {
     let count = some(numExtSems)?;
     let driver = driver()?;
-    let semaphores = known(driver, &extSemArray, count)?;
-    let parameters = KeptParameters(paramsArray.get(count, "paramsArray")?);
-    driver.use_semaphores(named(stream, default), Signals { semaphores, parameters }.work(driver)?)
+    driver.use_semaphores(named(stream, default), Given::work(driver, &extSemArray, &paramsArray, count)?)
 }
 
 pub(crate) fn cuWaitExternalSemaphoresAsync(
@@ -193,9 +198,7 @@ pub(crate) fn cuWaitExternalSemaphoresAsync(
 ) -> ApiResult {
     let count = some(numExtSems)?;
     let driver = driver()?;
-    let semaphores = known(driver, &extSemArray, count)?;
-    let parameters = KeptParameters(paramsArray.get(count, "paramsArray")?);
-    driver.use_semaphores(named(stream, default), Waits { semaphores, parameters }.work(driver)?)
+    driver.use_semaphores(named(stream, default), Given::work(driver, &extSemArray, &paramsArray, count)?)
 }
 
 pub(crate) fn cuDestroyExternalSemaphore(extSem: CUexternalSemaphore) -> ApiResult {

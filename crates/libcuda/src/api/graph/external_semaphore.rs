@@ -1,34 +1,34 @@
 //! Nodes that signal semaphores from outside, or wait for them.
-use warploom_abi::{CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, CUDA_EXT_SEM_WAIT_NODE_PARAMS, CUgraph, CUgraphExec, CUgraphNode};
+use warploom_abi::{
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, CUDA_EXT_SEM_WAIT_NODE_PARAMS, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS,
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, CUgraph, CUgraphExec, CUgraphNode,
+};
 use warploom_driver::graph::Work;
 use warploom_driver::stream::SemaphoreWork;
 use warploom_driver::{Driver, DriverResult, Handle};
 
-use super::super::external_resource::{Signals, Waits, known};
+use super::super::external_resource::Given;
 use super::{add, list, node_handle, other_kind};
-use crate::border::graph::KeptParameters;
 use crate::border::{ApiResult, In, InArray, Out, graph};
 use crate::process::driver;
 
 /// The work that parameters of signals describe.
 pub(super) fn signals(driver: &Driver, given: &CUDA_EXT_SEM_SIGNAL_NODE_PARAMS) -> DriverResult<Work> {
     let count = given.numExtSems as usize;
-    let semaphores = known(driver, &graph::semaphores(given.extSemArray), count)?;
-    let parameters = KeptParameters(graph::signals(given.paramsArray).get(count, "paramsArray")?);
-    Ok(Work::Semaphores(Signals { semaphores, parameters }.work(driver)?.into()))
+    let (semaphores, parameters) = (graph::semaphores(given.extSemArray), graph::signals(given.paramsArray));
+    Ok(Work::Semaphores(Given::work(driver, &semaphores, &parameters, count)?.into()))
 }
 
 /// The work that parameters of waits describe.
 pub(super) fn waits(driver: &Driver, given: &CUDA_EXT_SEM_WAIT_NODE_PARAMS) -> DriverResult<Work> {
     let count = given.numExtSems as usize;
-    let semaphores = known(driver, &graph::semaphores(given.extSemArray), count)?;
-    let parameters = KeptParameters(graph::waits(given.paramsArray).get(count, "paramsArray")?);
-    Ok(Work::Semaphores(Waits { semaphores, parameters }.work(driver)?.into()))
+    let (semaphores, parameters) = (graph::semaphores(given.extSemArray), graph::waits(given.paramsArray));
+    Ok(Work::Semaphores(Given::work(driver, &semaphores, &parameters, count)?.into()))
 }
 
 /// The parameters of a node with signals. The lists belong to the node.
 pub(super) fn described_signals(work: &SemaphoreWork) -> Option<CUDA_EXT_SEM_SIGNAL_NODE_PARAMS> {
-    let known = work.given.downcast_ref::<Signals>()?;
+    let known = work.given.downcast_ref::<Given<CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS>>()?;
     Some(CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
         extSemArray: list(&known.semaphores),
         paramsArray: list(&known.parameters.0),
@@ -38,7 +38,7 @@ pub(super) fn described_signals(work: &SemaphoreWork) -> Option<CUDA_EXT_SEM_SIG
 
 /// The parameters of a node with waits. The lists belong to the node.
 pub(super) fn described_waits(work: &SemaphoreWork) -> Option<CUDA_EXT_SEM_WAIT_NODE_PARAMS> {
-    let known = work.given.downcast_ref::<Waits>()?;
+    let known = work.given.downcast_ref::<Given<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS>>()?;
     Some(CUDA_EXT_SEM_WAIT_NODE_PARAMS {
         extSemArray: list(&known.semaphores),
         paramsArray: list(&known.parameters.0),
