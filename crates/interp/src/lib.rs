@@ -23,6 +23,7 @@ mod isa;
 mod kernel;
 mod lane;
 mod machine;
+mod mbarrier;
 mod memory;
 mod ops;
 mod printf;

@@ -275,6 +275,32 @@ impl<'a> Machine<'a> {
         FaultKind::OutsideSpace { space: ".shared", address, size: u64::from(size), limit, kind }
     }
 
+    /// `len` bytes of shared memory at an address, which must be a multiple of `align`.
+    pub(crate) fn shared_bytes(
+        &mut self,
+        space: StateSpace,
+        address: u64,
+        len: usize,
+        align: u64,
+        kind: AccessKind,
+    ) -> Result<&mut [u8], FaultKind> {
+        let address = match space {
+            StateSpace::Generic => match classify(address) {
+                Space::Shared(address) => u64::from(address),
+                _ => return Err(FaultKind::InvalidAddressSpace(format!("{address:#x} is not in shared memory"))),
+            },
+            _ => address,
+        };
+        if !address.is_multiple_of(align) {
+            return Err(FaultKind::MisalignedInSpace { space: ".shared", address, size: align });
+        }
+        let start = address as usize;
+        if start.checked_add(len).is_none_or(|end| end > self.cta.shared.len()) {
+            return Err(self.bad_shared(address, len as u32, kind));
+        }
+        Ok(&mut self.cta.shared[start..start + len])
+    }
+
     fn load_shared(&mut self, address: u64, size: u32) -> Result<u128, FaultKind> {
         let place = self.shared_place(address, size, AccessKind::Load)?;
         Ok(little_endian(&self.cta.shared[place..place + size as usize]))

@@ -67,6 +67,8 @@ pub(crate) struct Function {
     pub(crate) exchanges: Vec<crate::ops::warp::Exchange>,
     pub(crate) permutations: Vec<crate::ops::warp::Permutation>,
     pub(crate) atomics: Vec<crate::ops::atomic::AtomicSite>,
+    pub(crate) mbarriers: Vec<crate::ops::mbarrier::MbarrierSite>,
+    pub(crate) copies: Vec<crate::ops::copies::CopySite>,
     pub(crate) textures: Vec<crate::ops::texture::TextureSite>,
     pub(crate) queries: Vec<crate::ops::texture::QuerySite>,
     /// The variables of an opaque type: the number of each, and its bytes.

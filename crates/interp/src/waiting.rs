@@ -22,6 +22,8 @@ pub(crate) enum Look {
     Load(u32),
     /// An atomic.
     Atomic(u32),
+    /// A test of an mbarrier.
+    Mbarrier(u32),
 }
 
 /// What an access met when it last ran.
@@ -99,8 +101,9 @@ impl Machine<'_> {
     /// Notes an access that left memory as it was and found `values` at `addresses`.
     pub(crate) fn note_look(&mut self, look: Look, mask: u32, addresses: &Row64, values: &Row64) {
         let site = match look {
-            Look::Load(access) => u64::from(access) << 1,
-            Look::Atomic(site) => u64::from(site) << 1 | 1,
+            Look::Load(access) => u64::from(access) << 2,
+            Look::Atomic(site) => u64::from(site) << 2 | 1,
+            Look::Mbarrier(site) => u64::from(site) << 2 | 2,
         };
         let access = mix(mix(site, u64::from(mask)), std::ptr::from_ref(self.function) as u64);
         let found = lanes(mask).fold(0, |hash, lane| mix(mix(hash, addresses[lane]), values[lane]));

@@ -15,6 +15,7 @@ pub(super) enum Family<'i> {
     Sync,
     Video(&'i ir::VideoOp),
     Texture(&'i ir::TextureOp),
+    Asynchronous(&'i ir::AsyncOp),
     Unsupported,
 }
 
@@ -72,7 +73,8 @@ impl<'i> Family<'i> {
             | Op::Mbarrier(_) => Family::Sync,
             Op::Video(op) => Family::Video(op),
             Op::Texture(op) => Family::Texture(op),
-            Op::Async(_) | Op::Matrix(_) | Op::Unexecuted(_) => Family::Unsupported,
+            Op::Async(op) => Family::Asynchronous(op),
+            Op::Matrix(_) | Op::Unexecuted(_) => Family::Unsupported,
         }
     }
 }

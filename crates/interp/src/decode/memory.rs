@@ -81,7 +81,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn address(&mut self, space: Space, address: &Address) -> Decoded<Location> {
+    pub(super) fn address(&mut self, space: Space, address: &Address) -> Decoded<Location> {
         let kernel = self.source.kind == FunctionKind::Kernel;
         let mut offset = address.offset;
         let mut space = match space {

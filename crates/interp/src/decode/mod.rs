@@ -5,6 +5,7 @@
 //! lacks makes the load fail with its name and line.
 
 mod access;
+mod asynchronous;
 mod compare;
 mod control;
 mod convert;
@@ -252,6 +253,7 @@ impl<'a> Decoder<'a> {
             Family::Sync => self.sync(&inst.op),
             Family::Video(op) => self.video(op),
             Family::Texture(op) => self.texture(op),
+            Family::Asynchronous(op) => self.asynchronous(op),
             Family::Unsupported => Err(Refused::Unsupported),
         }
     }

@@ -70,6 +70,7 @@ impl Decoder<'_> {
                 let p = Some(self.predicate_out(dst_p));
                 self.exchange(Exchange { kind: ExchangeKind::Elect, a: Source::None, b: 0, c: 0, members, d, p });
             }
+            Ir::Mbarrier(op) => self.mbarrier(op)?,
             _ => return Err(Refused::Unsupported),
         }
         Ok(())
