@@ -4,6 +4,7 @@
 //! others; everything else may be anything: handles that never were, are not any more, or stand for another kind of object,
 //! device addresses, sizes, flags. What a number may be depends on its name, in [`number`](Arguments::number).
 
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Mutex;
 
 use fastrand::Rng;
@@ -12,6 +13,7 @@ use crate::arena::Arena;
 use crate::facts::{Aggregate, Direction, Function, Param, Shape, Slot};
 use crate::pool::Pool;
 use crate::scene::{Image, Scene, callback, slow_callback};
+use crate::unions;
 
 /// Types whose values the pool keeps though they are numbers.
 const KEPT_NUMBERS: [&str; 7] = [
@@ -80,9 +82,13 @@ pub(crate) struct Arguments<'a> {
     length: usize,
     /// Structs that point to each other: how far in.
     depth: usize,
+    /// Counts of lists that end with what is no object say far more than there is.
+    overlong: bool,
     options: Vec<(u32, u64)>,
     image: &'a Image,
     pub(crate) harvest: Vec<Harvest>,
+    /// What the driver takes if the call succeeds, and only then.
+    pub(crate) descriptors: Vec<OwnedFd>,
     /// What was made, for people.
     pub(crate) text: Option<String>,
 }
@@ -110,9 +116,11 @@ impl<'a> Arguments<'a> {
             lists: function.params.iter().any(is_list),
             length,
             depth: 0,
+            overlong: length != 0 && rng.u8(..16) == 0,
             options: Vec::new(),
             image,
             harvest: Vec::new(),
+            descriptors: Vec::new(),
             text: traced.then(String::new),
             rng,
             arena,
@@ -196,8 +204,26 @@ impl<'a> Arguments<'a> {
             let (field, range) = member(self.rng.usize(..aggregate.fields.len()));
             return self.value(aggregate.name, field.name, &field.shape, &mut out[range]);
         }
+        let mut kind = 0;
         for (field, range) in (0..aggregate.fields.len()).map(member) {
-            self.value(aggregate.name, field.name, &field.shape, &mut out[range]);
+            if let Shape::Struct(inner) = &field.shape
+                && inner.is_union
+                && let Some(name) = unions::member(aggregate.name, kind)
+                && let Some(chosen) = inner.fields.iter().find(|field| field.name == name)
+            {
+                let start = range.start + chosen.offset;
+                self.value(aggregate.name, name, &chosen.shape, &mut out[start..start + chosen.shape.size()]);
+                continue;
+            }
+            self.value(aggregate.name, field.name, &field.shape, &mut out[range.clone()]);
+            if field.name == "type" && range.len() == 4 {
+                kind = u32::from_le_bytes([
+                    out[range.start],
+                    out[range.start + 1],
+                    out[range.start + 2],
+                    out[range.start + 3],
+                ]);
+            }
         }
     }
 
@@ -256,6 +282,19 @@ impl<'a> Arguments<'a> {
     /// What a number of this name may be.
     fn number(&mut self, name: &str) -> u64 {
         let lower = name.to_ascii_lowercase();
+        if name == "fd" {
+            let descriptor = self.shared.scene.descriptors.any(self.rng);
+            let number = descriptor.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+            self.descriptors.extend(descriptor);
+            return number as u64;
+        }
+        if name == "numExtSems" && self.overlong {
+            return u64::from(u32::MAX);
+        }
+        // Hardly anything else is looked at where these are not 0.
+        if lower.starts_with("reserved") && self.rng.u8(..16) != 0 {
+            return 0;
+        }
         // Small enough that a launch which succeeds ends soon.
         if lower.starts_with("grid") || lower.starts_with("clusterdim") {
             return [1, 1, 1, 2, 2, 3, 8, 0, 0xffff_ffff][self.rng.usize(..9)];
@@ -377,6 +416,10 @@ impl<'a> Arguments<'a> {
             text.push_str(&format!(" {name}[{length}]={{"));
             bytes.iter().take(128).for_each(|byte| text.push_str(&format!("{byte:02x}")));
             text.push('}');
+        }
+        if name == "extSemArray" && self.overlong && length != 0 {
+            // The list ends at what is no semaphore, whatever the count says.
+            bytes[size * (length - 1)..].fill(0);
         }
         let address = self.lend(&bytes, direction == Direction::In);
         if direction != Direction::In

@@ -8,6 +8,7 @@
 mod arena;
 mod arguments;
 mod cleaning;
+mod descriptors;
 mod driver;
 mod facts;
 mod generated;
@@ -16,6 +17,7 @@ mod progress;
 mod scene;
 mod seeding;
 mod supervisor;
+mod unions;
 mod worker;
 
 use std::path::PathBuf;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use fastrand::Rng;
 
 use crate::arena::Block;
+use crate::descriptors::Descriptors;
 
 /// Kernels that do no harm whatever their arguments are.
 const SAFE: &str = r#"
@@ -141,6 +142,7 @@ pub(crate) struct Scene {
     /// What functions come back to after they were called, and how much of it is taken.
     kept: Block,
     kept_used: AtomicUsize,
+    pub(crate) descriptors: Descriptors,
     images: Vec<Image>,
     harmful: usize,
     /// Keeps the images where they are.
@@ -198,6 +200,7 @@ impl Scene {
             source_bytes,
             kept: Block::new(1 << 20)?,
             kept_used: AtomicUsize::new(0),
+            descriptors: Descriptors::new()?,
             images,
             harmful,
             _blocks: blocks,

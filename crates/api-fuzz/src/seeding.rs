@@ -1,8 +1,11 @@
 //! Objects made as the manual says, for random calls to act upon: hardly any random call makes a texture or a graph of kernels.
 
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+
 use fastrand::Rng;
 use warploom_abi::types::*;
 
+use crate::descriptors::FILE;
 use crate::driver::Driver;
 use crate::pool::Pool;
 use crate::scene::{Scene, callback};
@@ -27,7 +30,8 @@ impl Seeding<'_> {
         for size in [256, 4096, 1 << 20] {
             self.make("CUdeviceptr_v2", "cuMemAlloc_v2", |output| vec![output, size]);
         }
-        let kinds = [Self::module, Self::arrays, Self::graph, Self::range, Self::streams, Self::memory_nodes];
+        let kinds =
+            [Self::module, Self::arrays, Self::graph, Self::range, Self::streams, Self::memory_nodes, Self::imports];
         for kind in kinds {
             if rng.bool() {
                 kind(self);
@@ -93,7 +97,46 @@ impl Seeding<'_> {
         let host = address_of(&host);
         self.make("CUgraphNode", "cuGraphAddHostNode", |output| vec![output, graph, list, count, host]);
         self.make("CUgraphNode", "cuGraphAddEmptyNode", |output| vec![output, graph, list, count]);
+        let write = CUstreamBatchMemOpParams_v1_writeValue {
+            operation: CUstreamBatchMemOpType(2),
+            address: memory as CUdeviceptr,
+            ..Default::default()
+        };
+        let mut operation = CUstreamBatchMemOpParams { writeValue: write };
+        let batch = CUDA_BATCH_MEM_OP_NODE_PARAMS {
+            ctx: CUcontext(context as usize),
+            count: 1,
+            paramArray: &raw mut operation,
+            ..Default::default()
+        };
+        let batch = address_of(&batch);
+        self.make("CUgraphNode", "cuGraphAddBatchMemOpNode", |output| vec![output, graph, list, count, batch]);
+        self.semaphore_nodes(graph);
         self.make("CUgraphExec", "cuGraphInstantiateWithFlags", |output| vec![output, graph]);
+    }
+
+    fn semaphore_nodes(&mut self, graph: u64) {
+        let Some(semaphore) = self.pool.all("CUexternalSemaphore").last().copied() else { return };
+        let mut semaphore = CUexternalSemaphore(semaphore as usize);
+        let (signal, wait) = Default::default();
+        let signals = CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
+            extSemArray: &raw mut semaphore,
+            paramsArray: &raw const signal,
+            numExtSems: 1,
+        };
+        let waits = CUDA_EXT_SEM_WAIT_NODE_PARAMS {
+            extSemArray: &raw mut semaphore,
+            paramsArray: &raw const wait,
+            numExtSems: 1,
+        };
+        let (signals, waits) = (address_of(&signals), address_of(&waits));
+        let symbols = [
+            ("cuGraphAddExternalSemaphoresSignalNode", signals),
+            ("cuGraphAddExternalSemaphoresWaitNode", waits),
+        ];
+        for (symbol, parameters) in symbols {
+            self.make("CUgraphNode", symbol, |output| vec![output, graph, 0, 0, parameters]);
+        }
     }
 
     fn range(&mut self) {
@@ -117,6 +160,34 @@ impl Seeding<'_> {
         let event = self.make("CUevent", "cuEventCreate", |output| vec![output, 0]).unwrap_or_default();
         self.driver.call("cuEventRecord", &[event, stream]);
         self.make("CUevent", "cuEventCreate", |output| vec![output, 6]);
+    }
+
+    fn imports(&mut self) {
+        let descriptors = &self.scene.descriptors;
+        let (counter, timeline, memory) = (descriptors.counter(), descriptors.timeline(), descriptors.memory());
+        // CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, .._TIMELINE_SEMAPHORE_FD
+        for (kind, descriptor) in [(1, counter), (9, timeline)] {
+            let Some(descriptor) = descriptor else { continue };
+            let mut what = CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC::default();
+            (what.r#type, what.handle.fd) = (CUexternalSemaphoreHandleType(kind), descriptor.as_raw_fd());
+            let what = address_of(&what);
+            self.import("CUexternalSemaphore", "cuImportExternalSemaphore", what, descriptor);
+        }
+        let Some(descriptor) = memory else { return };
+        let mut what = CUDA_EXTERNAL_MEMORY_HANDLE_DESC::default();
+        (what.r#type, what.handle.fd, what.size) = (CUexternalMemoryHandleType(1), descriptor.as_raw_fd(), FILE);
+        let what = address_of(&what);
+        let Some(memory) = self.import("CUexternalMemory", "cuImportExternalMemory", what, descriptor) else { return };
+        let part = CUDA_EXTERNAL_MEMORY_BUFFER_DESC { offset: 4096, size: 65_536, ..Default::default() };
+        let part = address_of(&part);
+        self.make("CUdeviceptr_v2", "cuExternalMemoryGetMappedBuffer", |output| vec![output, memory, part]);
+    }
+
+    /// A descriptor is the driver's once it is imported.
+    fn import(&mut self, kind: &'static str, symbol: &str, what: u64, descriptor: OwnedFd) -> Option<u64> {
+        let made = self.make(kind, symbol, |output| vec![output, what])?;
+        let _ = descriptor.into_raw_fd();
+        Some(made)
     }
 
     fn memory_nodes(&mut self) {

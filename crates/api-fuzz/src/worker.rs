@@ -1,6 +1,7 @@
 //! A worker: rounds of calls, and the checks after each.
 
 use std::fs::OpenOptions;
+use std::os::fd::IntoRawFd;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -170,6 +171,7 @@ impl Worker {
                 return;
             }
             self.shared.cells.store(turn);
+            self.shared.scene.descriptors.signal(turn);
             std::thread::sleep(Duration::from_millis(1));
             let (now, longest) = (self.now(), LONGEST_CALL.as_millis() as u64);
             for (current, since) in self.progress.current.iter().zip(&self.started) {
@@ -289,14 +291,14 @@ impl Worker {
 
     fn one_call(&self, thread: usize, index: usize, rng: &mut Rng, arena: &mut Arena) -> Result<CUresult> {
         let function = &FUNCTIONS[index];
-        let (slots, harvest) = {
+        let (slots, harvest, descriptors) = {
             let pool = lock(&self.shared.pool);
             let mut arguments = Arguments::new(function, rng, arena, &pool, &self.shared, self.trace);
             let slots = arguments.slots();
             if let Some(text) = arguments.text {
                 eprint!("{thread}: {}{text}", function.symbol);
             }
-            (slots, arguments.harvest)
+            (slots, arguments.harvest, arguments.descriptors)
         };
         self.started[thread].store(self.now(), Ordering::Relaxed);
         self.progress.current[thread].store(index as u32 + 1, Ordering::Relaxed);
@@ -312,6 +314,8 @@ impl Worker {
             CUresult::CUDA_SUCCESS => {
                 counts.successes.fetch_add(1, Ordering::Relaxed);
                 self.harvest(&harvest, arena);
+                // The driver's now, as documented; the others are closed here, which fails loudly if the driver has.
+                descriptors.into_iter().for_each(|descriptor| _ = descriptor.into_raw_fd());
             }
             CUresult::CUDA_ERROR_NOT_SUPPORTED => _ = counts.unsupported.fetch_add(1, Ordering::Relaxed),
             _ => {}
