@@ -1,11 +1,10 @@
 /* Memory and events by handle between processes: they take turns with a buffer, ordered by events only; one of them is killed; nothing stays behind. */
 #include "expect.h"
+#include "turns.h"
 
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { ROUNDS = 50, NUMBERS = 256, KILLED = 20, BETWEEN = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING };
 
@@ -22,11 +21,6 @@ struct Message {
     CUipcEventHandle first, second;
 };
 
-static int in, out;
-
-static void tell(const void *what, size_t size) { HOLDS(write(out, what, size) == (ssize_t)size); }
-static void hear(void *what, size_t size) { HOLDS(read(in, what, size) == (ssize_t)size); }
-
 static CUfunction step_kernel(void) {
     CUmodule module;
     CUfunction step;
@@ -40,29 +34,8 @@ static void step(CUfunction kernel, CUdeviceptr numbers, CUstream stream) {
     OK(cuLaunchKernel(kernel, 1, 1, 1, NUMBERS, 1, 1, 0, stream, parameters, NULL));
 }
 
-static pid_t begin(const char *part) {
-    int there[2], back[2];
-    char from[16], to[16];
-    HOLDS(pipe(there) == 0 && pipe(back) == 0);
-    pid_t process = fork();
-    if (process == 0) {
-        close(there[1]);
-        close(back[0]);
-        snprintf(from, sizeof from, "%d", there[0]);
-        snprintf(to, sizeof to, "%d", back[1]);
-        execl("/proc/self/exe", "other_processes", part, from, to, NULL);
-        _exit(1);
-    }
-    close(there[0]);
-    close(back[1]);
-    in = back[0];
-    out = there[1];
-    return process;
-}
-
 static void end(pid_t process, int wanted) {
-    int status = -1;
-    HOLDS(waitpid(process, &status, 0) == process && status == wanted);
+    HOLDS(end_of_other(process) == wanted);
     close(in);
     close(out);
 }
@@ -122,7 +95,7 @@ static void take_turns(size_t size) {
     OK(cuIpcGetMemHandle(&message.memory, numbers));
     OK(cuIpcGetEventHandle(&message.first, first));
     OK(cuIpcGetEventHandle(&message.second, second));
-    pid_t process = begin("take_turns");
+    pid_t process = begin_other("take_turns");
     tell(&message, sizeof message);
     for (int round = 0; round < ROUNDS; round++) {
         /* What is put into the streams before the kernel lets go waits with it, in both processes. */
@@ -183,7 +156,7 @@ static void kill_others(void) {
     OK(cuIpcGetEventHandle(&message.first, first));
     for (int n = 0; n < KILLED; n++) {
         OK(cuMemsetD8(numbers, 0, 4096));
-        pid_t process = begin("be_killed");
+        pid_t process = begin_other("be_killed");
         tell(&message, sizeof message);
         hear(&turn, 1);
         IS(NOT_READY, cuEventQuery(first));
@@ -236,11 +209,10 @@ static void name_what_is_in_use(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 4) {
-        in = atoi(argv[2]);
-        out = atoi(argv[3]);
-        if (strcmp(argv[1], "take_turns") == 0) take_turns_there();
-        if (strcmp(argv[1], "be_killed") == 0) be_killed_there();
+    const char *part = part_of_other(argc, argv);
+    if (part != NULL) {
+        if (strcmp(part, "take_turns") == 0) take_turns_there();
+        if (strcmp(part, "be_killed") == 0) be_killed_there();
         return 0;
     }
     alarm(300);

@@ -1,0 +1,132 @@
+// Events by handle, in this process and another.
+
+static void event_handles(void) {
+    up();
+    CUevent plain, untimed, event, again;
+    CUipcEventHandle handle, second;
+    int supported = -1;
+    cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 0);
+    V(supported);
+    T(cuEventCreate(&event, CU_EVENT_INTERPROCESS));
+    T(cuEventCreate(&plain, 0));
+    T(cuEventCreate(&untimed, CU_EVENT_DISABLE_TIMING));
+    T(cuEventCreate(&event, BETWEEN | CU_EVENT_BLOCKING_SYNC));
+    T(cuIpcGetEventHandle(&handle, plain));
+    T(cuIpcGetEventHandle(&handle, untimed));
+    T(cuIpcGetEventHandle(&handle, event));
+    T(cuIpcGetEventHandle(&second, event));
+    V(memcmp(&handle, &second, sizeof handle) == 0);
+    T(cuIpcGetEventHandle(NULL, event));
+    T(cuIpcGetEventHandle(&handle, NULL));
+    T(cuIpcOpenEventHandle(&again, handle));
+    T(cuIpcOpenEventHandle(NULL, handle));
+    T(cuEventDestroy(event));
+    T(cuIpcOpenEventHandle(&again, handle));
+    memset(&handle, 0xa5, sizeof handle);
+    T(cuIpcOpenEventHandle(&again, handle));
+    memset(&handle, 0, sizeof handle);
+    T(cuIpcOpenEventHandle(&again, handle));
+}
+
+static void opened_events_there(void) {
+    up();
+    hear_all();
+    CUevent event, again, unrecorded, pending, timed;
+    CUipcEventHandle handle;
+    CUstream stream;
+    CUgraph graph;
+    CUgraphNode node;
+    float time;
+    cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    T(cuIpcOpenEventHandle(&event, message.event[0]));
+    T(cuIpcOpenEventHandle(&again, message.event[0]));
+    V(event == again);
+    T(cuIpcOpenEventHandle(&unrecorded, message.event[1]));
+    T(cuIpcOpenEventHandle(&pending, message.event[2]));
+    T(cuEventQuery(event));
+    T(cuEventQuery(unrecorded));
+    T(cuEventSynchronize(unrecorded));
+    T(cuEventQuery(pending));
+    T(cuStreamWaitEvent(stream, unrecorded, 0));
+    T(cuStreamWaitEvent(stream, pending, 0));
+    T(cuStreamQuery(stream));
+    T(cuIpcGetEventHandle(&handle, event));
+    cuEventCreate(&timed, 0);
+    cuEventRecord(timed, NULL);
+    T(cuEventElapsedTime(&time, timed, event));
+    tell_all();
+    // It is released meanwhile.
+    T(cuEventSynchronize(pending));
+    T(cuEventQuery(pending));
+    T(cuStreamSynchronize(stream));
+    T(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    T(cuEventRecord(event, stream));
+    T(cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL));
+    T(cuStreamEndCapture(stream, &graph));
+    T(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    T(cuStreamWaitEvent(stream, event, 0));
+    T(cuStreamEndCapture(stream, &graph));
+    T(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    T(cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_EXTERNAL));
+    T(cuStreamEndCapture(stream, &graph));
+    cuGraphCreate(&graph, 0);
+    T(cuGraphAddEventRecordNode(&node, graph, NULL, 0, event));
+    T(cuGraphAddEventWaitNode(&node, graph, NULL, 0, event));
+    hold(stream);
+    T(cuEventRecord(event, stream));
+    T(cuEventQuery(event));
+    T(cuEventQuery(again));
+    T(cuCtxWaitEvent(context, again));
+    T(cuCtxRecordEvent(context, again));
+    tell_all();
+    hear_all();
+    *flag = 1;
+    T(cuEventSynchronize(event));
+    T(cuEventQuery(again));
+    T(cuEventDestroy(again));
+    T(cuEventQuery(event));
+    tell_all();
+    hear_all();
+    // The first process has destroyed it.
+    T(cuEventQuery(event));
+    T(cuEventRecord(event, stream));
+    T(cuEventSynchronize(event));
+    T(cuIpcOpenEventHandle(&again, message.event[0]));
+    T(cuEventDestroy(event));
+    tell_all();
+}
+
+static void opened_events(void) {
+    up();
+    CUevent event, unrecorded, pending;
+    CUstream stream;
+    cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    cuEventCreate(&event, BETWEEN);
+    cuEventCreate(&unrecorded, BETWEEN);
+    cuEventCreate(&pending, BETWEEN);
+    cuEventRecord(event, stream);
+    cuStreamSynchronize(stream);
+    hold(stream);
+    cuEventRecord(pending, stream);
+    cuIpcGetEventHandle(&message.event[0], event);
+    cuIpcGetEventHandle(&message.event[1], unrecorded);
+    cuIpcGetEventHandle(&message.event[2], pending);
+    pid_t other = begin_other("opened_events");
+    tell_all();
+    hear_all();
+    usleep(20000);
+    *flag = 1;
+    hear_all();
+    T(cuEventQuery(event));
+    T(cuStreamWaitEvent(stream, event, 0));
+    T(cuStreamQuery(stream));
+    tell_all();
+    hear_all();
+    T(cuEventQuery(event));
+    T(cuEventSynchronize(event));
+    T(cuStreamSynchronize(stream));
+    T(cuEventDestroy(event));
+    tell_all();
+    hear_all();
+    end_other(other);
+}
