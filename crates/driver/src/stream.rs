@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use warploom_exec::stream::{Group, Marker, Stream, StreamKind};
+use warploom_exec::stream::{Group, Marker, Outcome, Stream, StreamKind};
 
 use crate::context::Context;
 use crate::device::DeviceState;
@@ -197,6 +197,11 @@ impl Streams {
         }
     }
 
+    /// Waits for all streams, and gives up what waits for somebody outside who does not come. No lock is held meanwhile.
+    pub(crate) fn end(&self) {
+        self.group.end();
+    }
+
     /// Whether nothing is left to wait for.
     pub(crate) fn are_idle(&self) -> bool {
         self.group.has_ended()
@@ -347,8 +352,8 @@ impl Driver {
         stream.context.check()
     }
 
-    /// Calls a function of the program when all that is in the stream has ended. It gets the code of the sticky error, if
-    /// there is one; it is called in any case.
+    /// Calls a function of the program when all that is in the stream has ended. It is called in any case, and gets the code of the sticky
+    /// error if there is one, or that of a destroyed context if work before it was dropped with the context.
     ///
     /// # Errors
     /// As [`Driver::stream`].
@@ -356,7 +361,10 @@ impl Driver {
         let stream = self.stream(name)?;
         self.refuse_capture(&stream)?;
         let sticky = Arc::clone(stream.context.device().sticky());
-        stream.stream.callback(Box::new(move |_| callback(sticky.check().err().map(|error| error.code()))));
+        stream.stream.callback(Box::new(move |outcome| {
+            let given_up = matches!(outcome, Outcome::GivenUp).then_some(ErrorCode::ContextIsDestroyed);
+            callback(sticky.check().err().map(|error| error.code()).or(given_up));
+        }));
         Ok(())
     }
 
@@ -373,11 +381,11 @@ impl Driver {
         Ok(())
     }
 
-    /// Calls a function of the program when a stream gets there, unless a kernel has faulted.
+    /// Calls a function of the program when a stream gets there, unless a kernel has faulted or the context has ended before.
     pub(crate) fn put_function(&self, function: &HostWork, stream: &Stream) {
         let (sticky, call) = (Arc::clone(self.state_of(stream).sticky()), Arc::clone(&function.call));
-        stream.callback(Box::new(move |_| {
-            if sticky.check().is_ok() {
+        stream.callback(Box::new(move |outcome| {
+            if sticky.check().is_ok() && !matches!(outcome, Outcome::GivenUp) {
                 call();
             }
         }));

@@ -171,6 +171,11 @@ impl Pool {
         self.enqueue(Entry::Condition(condition, then), false);
     }
 
+    /// Tells people.
+    pub(crate) fn report(&self, text: &str) {
+        (self.shared.options.report)(text);
+    }
+
     /// Whether the process ends.
     pub(crate) fn is_closed(&self) -> bool {
         self.shared.closed.load(Ordering::SeqCst)

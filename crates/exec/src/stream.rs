@@ -9,6 +9,7 @@
 //!
 //! No lock of a stream is held while a kernel, a task or a callback runs, and never the locks of two streams at once.
 
+mod ending;
 mod engine;
 mod group;
 mod marker;
@@ -27,6 +28,7 @@ pub use engine::Engine;
 pub use group::Group;
 pub use marker::Marker;
 
+use ending::{Held, Looks};
 use marker::{Mark, Place};
 
 /// How long a synchronising thread looks for the end before it sleeps.
@@ -52,8 +54,22 @@ pub enum Weight {
     Heavy,
 }
 
-/// What a callback is told: the fault, if the work before it has failed.
-pub type Callback = Box<dyn FnOnce(Option<&Arc<Fault>>) + Send>;
+/// What a callback is told of the work before it.
+#[derive(Clone, Copy)]
+pub enum Outcome<'a> {
+    /// It has been done.
+    Done,
+    /// It has failed.
+    Failed(&'a Arc<Fault>),
+    /// Some of it was dropped at the end of its context ([`Group::end`]).
+    GivenUp,
+}
+
+/// Called when a stream gets there.
+pub type Callback = Box<dyn FnOnce(Outcome<'_>) + Send>;
+
+/// Waits for somebody outside, and asks after each look in vain whether to give up.
+pub type OutsideWait = Box<dyn FnOnce(&dyn Fn() -> bool) + Send>;
 
 /// An ordered queue of operations. Clones are the same stream; operations go on when the last clone is dropped.
 #[derive(Clone)]
@@ -71,6 +87,7 @@ struct Shared {
     submitted: AtomicU64,
     completed: AtomicU64,
     state: Mutex<State>,
+    looks: Looks,
     changed: Signal,
 }
 
@@ -80,6 +97,7 @@ struct State {
     busy: bool,
     queue: VecDeque<Operation>,
     grid: Option<RunningGrid>,
+    held: Held,
     /// Streams that wait for an operation of this one, by its number.
     waiters: Vec<(u64, Arc<Shared>)>,
 }
@@ -90,7 +108,9 @@ enum Operation {
     Callback(Callback),
     Mark(Arc<Mark>),
     Wait(Arc<Shared>, u64),
-    Condition(Box<dyn FnMut() -> bool + Send>),
+    Outside(OutsideWait),
+    /// Whether it is for somebody outside.
+    Condition(bool, Box<dyn FnMut() -> bool + Send>),
 }
 
 enum Step {
@@ -110,6 +130,7 @@ impl Stream {
             submitted: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             state: Mutex::default(),
+            looks: Looks::default(),
             changed: Signal::default(),
         });
         if kind == StreamKind::Legacy {
@@ -118,9 +139,15 @@ impl Stream {
         Stream { shared }
     }
 
-    /// A new stream of the same device, ordered with no other.
+    /// A new stream of the same device, ordered with no other, which ends with the same context.
     pub fn new_beside(&self) -> Stream {
-        Stream::new(&self.shared.engine, &Arc::new(Group::default()), StreamKind::NonBlocking, false)
+        let group = Group::beside(&self.shared.group);
+        Stream::new(&self.shared.engine, &group, StreamKind::NonBlocking, false)
+    }
+
+    /// Whether both are of the same device and end with the same context.
+    pub fn is_beside(&self, other: &Stream) -> bool {
+        self.shared.is_beside(&other.shared)
     }
 
     /// A number that no other stream has while this one is there.
@@ -160,15 +187,24 @@ impl Stream {
         self.submit(Operation::Task(weight, Box::new(task)));
     }
 
-    /// Calls a function of the program on a thread of its own, where it may block as it likes. It is called after a
-    /// fault too.
+    /// Calls a function of the program on a thread of its own, where it may block as it likes. It is called in any case.
     pub fn callback(&self, callback: Callback) {
         self.submit(Operation::Callback(callback));
     }
 
-    /// Goes on when the condition is true (`cuStreamWaitValue32`). It is looked at by workers, again and again.
+    /// Goes on when the condition is true (`cuStreamWaitValue32`), which somebody outside makes so. It is looked at by workers, again and again.
     pub fn wait_until(&self, condition: impl FnMut() -> bool + Send + 'static) {
-        self.submit(Operation::Condition(Box::new(condition)));
+        self.submit(Operation::Condition(true, Box::new(condition)));
+    }
+
+    /// Goes on when work that is done beside the stream, and looked after here, says so. It is asked by workers, again and again.
+    pub fn work_until(&self, is_done: impl FnMut() -> bool + Send + 'static) {
+        self.submit(Operation::Condition(false, Box::new(is_done)));
+    }
+
+    /// Goes on when somebody outside has come, for whom a thread sleeps.
+    pub fn wait_outside(&self, wait: OutsideWait) {
+        self.submit(Operation::Outside(wait));
     }
 
     /// Marks the present end of the stream.
@@ -202,11 +238,9 @@ impl Stream {
                     self.submit(Operation::Wait(stream, mark.number));
                 }
             }
-            // A thread sleeps for it, as for a callback. After a fault nobody waits.
             Place::Elsewhere(event, number) => {
-                let (event, number, engine) = (Arc::clone(event), *number, Arc::downgrade(&self.shared.engine));
-                let is_over = move || engine.upgrade().is_none_or(|engine| engine.fault().is_some());
-                self.callback(Box::new(move |_| event.wait(number, is_over)));
+                let (event, number) = (Arc::clone(event), *number);
+                self.wait_outside(Box::new(move |give_up| event.wait(number, give_up)));
             }
         }
     }
@@ -298,12 +332,17 @@ impl Shared {
             Operation::Callback(callback) => {
                 let stream = self.clone();
                 engine.callbacks.run(Box::new(move || {
-                    stream.engine.guard("a callback", || callback(stream.engine.fault.get()));
+                    let outcome = match stream.engine.fault.get() {
+                        Some(fault) => Outcome::Failed(fault),
+                        None if stream.group.ending.is_given_up() => Outcome::GivenUp,
+                        None => Outcome::Done,
+                    };
+                    stream.engine.guard("a callback", || callback(outcome));
                     drive(Step::Finish(stream));
                 }));
                 false
             }
-            _ if failed.is_some() => true,
+            _ if failed.is_some() || self.group.ending.is_given_up() => true,
             Operation::Launch(mut launch) => {
                 let stream = self.clone();
                 // Given back before anybody hears of the end; a worker may hold the launch for a moment longer.
@@ -348,6 +387,7 @@ impl Shared {
                 false
             }
             Operation::Wait(other, number) => {
+                self.state().held = Held::By(Arc::downgrade(&other), number);
                 let mut state = other.state();
                 if other.completed.load(Ordering::Acquire) >= number {
                     return true;
@@ -355,12 +395,22 @@ impl Shared {
                 state.waiters.push((number, self.clone()));
                 false
             }
-            Operation::Condition(mut condition) => {
+            Operation::Outside(wait) => {
+                self.hold();
+                let stream = self.clone();
+                engine.callbacks.run(Box::new(move || {
+                    stream.engine.guard("a stream's wait", || wait(&|| stream.gives_up()));
+                    drive(Step::Finish(stream));
+                }));
+                false
+            }
+            Operation::Condition(outside, mut condition) => {
+                if outside {
+                    self.hold();
+                }
                 let (stream, watched) = (self.clone(), self.clone());
-                // After a fault nobody makes it true any more.
                 let mut met = move || {
-                    let engine = &watched.engine;
-                    engine.guard("a stream's condition", &mut condition) == Some(true) || engine.fault.get().is_some()
+                    watched.engine.guard("a stream's condition", &mut condition) == Some(true) || watched.gives_up()
                 };
                 if met() {
                     return true;
@@ -371,10 +421,17 @@ impl Shared {
         }
     }
 
+    /// A wait for somebody outside begins.
+    fn hold(&self) {
+        self.looks.start();
+        self.state().held = Held::Outside;
+    }
+
     /// Notes that the operation in flight has ended, and says what comes next.
     fn finish(self: &Arc<Self>, next: &mut VecDeque<Step>) {
         {
             let mut state = self.state();
+            state.held = Held::Not;
             let completed = self.completed.load(Ordering::Relaxed) + 1;
             self.completed.store(completed, Ordering::Release);
             if !state.waiters.is_empty() {
@@ -396,10 +453,14 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until the operation with this number has ended, and helps with the grids that come before it.
+    /// Waits until the operation with this number has ended.
     fn wait_for(&self, number: u64) {
-        let reached = || self.completed.load(Ordering::Acquire) >= number;
-        while !reached() {
+        self.wait(|| self.completed.load(Ordering::Acquire) >= number, None);
+    }
+
+    /// Waits until it is over, which operations that end bring about or time does, and helps with the grids that come before.
+    fn wait(&self, is_over: impl Fn() -> bool, look: Option<Duration>) {
+        while !is_over() {
             if self.engine.pool.stand_in() {
                 continue;
             }
@@ -408,10 +469,10 @@ impl Shared {
             if let Some(grid) = grid {
                 self.engine.pool.help(&grid);
             }
-            if reached() || spin_until(SPIN, || self.changed.epoch() != epoch) {
+            if is_over() || spin_until(SPIN, || self.changed.epoch() != epoch) {
                 continue;
             }
-            self.changed.sleep(epoch, None);
+            self.changed.sleep(epoch, look);
         }
     }
 }

@@ -39,6 +39,17 @@ fn memory_files_and_semaphores_come_from_outside() {
 }
 
 #[test]
+fn waits_that_nobody_ends_end_with_their_context() {
+    let program = program::build("behaviour/given_up.c", "", &[]);
+    let (printed, errors) = program.run_and_report(|_| {});
+    assert_eq!(printed, "done\n");
+    assert!(errors.contains("a context ends while"), "{errors}");
+    for _ in 0..3 {
+        assert_eq!(program.run(|command| _ = command.arg("exit")), "leaves\n");
+    }
+}
+
+#[test]
 fn the_device_runtime_is_built_in() {
     assert_eq!(run("device_runtime.c", |_| {}), "done\n");
 }

@@ -71,11 +71,12 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes everything that belongs to a context. Its handle is no longer found.
+    /// Takes everything that belongs to a context. Its handle is no longer found. Its work ends before, but for what waits for somebody
+    /// outside who does not come: a value that nobody writes does not keep a context from its end.
     pub(super) fn end(&self, context: &Arc<Context>) {
         context.begin_end();
         self.abandon_captures_of(context);
-        context.streams().synchronize();
+        context.streams().end();
         self.flush_output();
         self.streams.suspend_all_of(context.id());
         self.events.suspend_all_of(context.id());

@@ -128,7 +128,7 @@ impl Choice {
         let (choice, sticky) = (Arc::clone(self), Arc::clone(sticky));
         let inner = stream.new_beside();
         let mut running: Option<Marker> = None;
-        stream.wait_until(move || choice.go_on(&inner, &sticky, &mut running));
+        stream.work_until(move || choice.go_on(&inner, &sticky, &mut running));
     }
 
     /// Starts the next graph if none runs; true when there is nothing left to do.

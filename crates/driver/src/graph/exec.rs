@@ -221,10 +221,10 @@ impl Driver {
         // From here on nothing fails: a launch is put in as a whole.
         let stream = &stream.stream;
         let ExecState { plan, conditions, lanes, last, .. } = &mut *state;
-        // A fault ends what else the launch does: all of it is in streams of one device.
-        lanes.retain(|lane| lane.device() == stream.device());
+        // A fault ends what else the launch does, and so does the end of the context: all of it is in streams of one.
+        lanes.retain(|lane| lane.is_beside(stream));
         while lanes.len() + 1 < plan.lanes {
-            lanes.push(self.state_of(stream).new_stream());
+            lanes.push(stream.new_beside());
         }
         if let Some(last) = last {
             stream.wait_for(last);

@@ -112,9 +112,9 @@ impl Driver {
             match work.action {
                 SemaphoreAction::Signal => stream.run(Weight::Light, move || semaphore.signal(value)),
                 // After a fault nobody waits.
-                SemaphoreAction::Wait => {
-                    stream.callback(Box::new(move |_| semaphore.wait(value, || sticky.check().is_err())));
-                }
+                SemaphoreAction::Wait => stream.wait_outside(Box::new(move |give_up| {
+                    semaphore.wait(value, || give_up() || sticky.check().is_err())
+                })),
             }
         }
     }

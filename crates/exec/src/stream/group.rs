@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use super::ending::Ending;
 use super::{Shared, Stream, StreamKind};
 
 /// The streams of one context.
@@ -14,9 +15,18 @@ pub struct Group {
     active: Mutex<Vec<Weak<Shared>>>,
     /// How many these are; changed with them. A program that uses no stream but the default one takes no lock.
     count: AtomicUsize,
+    pub(super) ending: Arc<Ending>,
 }
 
 impl Group {
+    /// A group that ends with another one.
+    pub(super) fn beside(other: &Group) -> Arc<Group> {
+        let ending = Arc::clone(&other.ending);
+        let group = Arc::new(Group { ending, ..Group::default() });
+        group.ending.enter_beside(&group);
+        group
+    }
+
     /// Enters the legacy stream, of which there is one.
     pub(super) fn set_legacy(&self, stream: &Arc<Shared>) {
         let first = self.legacy.set(Arc::downgrade(stream)).is_ok();

@@ -1,5 +1,6 @@
 //! Tests of the device through its public interface.
 
+mod ending;
 mod fork;
 mod grids;
 mod memory;

@@ -5,15 +5,19 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use crate::toy::{Toy, engine, environment, launch, stream};
-use warploom_exec::fault::{FaultKind, Trap};
+use warploom_exec::fault::{Fault, FaultKind, Trap};
 use warploom_exec::kernel::CtaExit;
-use warploom_exec::stream::{Group, Stream, StreamKind, Weight};
+use warploom_exec::stream::{Group, Outcome, Stream, StreamKind, Weight};
 
 /// A condition that the test opens.
 fn gate() -> (Arc<AtomicBool>, impl FnMut() -> bool + Send + 'static) {
     let open = Arc::new(AtomicBool::new(false));
     let seen = open.clone();
     (open, move || seen.load(Ordering::Acquire))
+}
+
+fn fault_of(outcome: Outcome<'_>) -> Option<Arc<Fault>> {
+    if let Outcome::Failed(fault) = outcome { Some(Arc::clone(fault)) } else { None }
 }
 
 #[test]
@@ -30,8 +34,8 @@ fn operations_run_in_order() {
         match n % 4 {
             0 => stream.run(Weight::Light, move || log.lock().unwrap().push(n)),
             1 => stream.run(Weight::Heavy, move || log.lock().unwrap().push(n)),
-            2 => stream.callback(Box::new(move |fault| {
-                assert!(fault.is_none());
+            2 => stream.callback(Box::new(move |outcome| {
+                assert!(matches!(outcome, Outcome::Done));
                 log.lock().unwrap().push(n);
             })),
             _ => {
@@ -145,7 +149,7 @@ fn after_a_fault_only_callbacks_run() {
     stream.launch(launch(Toy::new(|_, _, _| CtaExit::Fault(Box::new(Trap::new(FaultKind::Trap)))), 1, &environment));
     stream.run(Weight::Light, || panic!("dropped work must not run"));
     let (tx, rx) = mpsc::channel();
-    stream.callback(Box::new(move |fault| tx.send(fault.cloned()).unwrap()));
+    stream.callback(Box::new(move |outcome| tx.send(fault_of(outcome)).unwrap()));
     // A condition that nobody will make true any more does not hold anything up.
     stream.wait_until(|| false);
     open.store(true, Ordering::Release);
@@ -164,7 +168,7 @@ fn a_panic_in_a_task_is_a_fault_and_the_stream_goes_on() {
         stream.synchronize();
         assert_eq!(engine.fault().unwrap().kind, FaultKind::Internal("a defect".to_owned()));
         let (tx, rx) = mpsc::channel();
-        stream.callback(Box::new(move |fault| tx.send(fault.is_some()).unwrap()));
+        stream.callback(Box::new(move |outcome| tx.send(fault_of(outcome).is_some()).unwrap()));
         assert!(rx.recv().unwrap());
         stream.synchronize();
     }

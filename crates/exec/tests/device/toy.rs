@@ -10,7 +10,7 @@ use warploom_exec::heap::DeviceHeap;
 use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::memory::{Memory, Options};
 use warploom_exec::output::{Buffered, CStdout};
-use warploom_exec::pool::{Pool, PoolOptions};
+use warploom_exec::pool::{Pool, PoolOptions, Report};
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
 
 type Body = dyn Fn(&Grid, &mut Cta, &mut Worker) -> CtaExit + Send + Sync;
@@ -63,12 +63,15 @@ pub(crate) fn engine(threads: u32) -> Arc<Engine> {
 }
 
 pub(crate) fn engine_with(threads: u32, on_fault: impl Fn(&Fault) + Send + Sync + 'static) -> Arc<Engine> {
-    let options = PoolOptions {
-        threads,
-        report_stalled: Duration::from_secs(30),
-        launch_timeout: None,
-        report: Arc::new(|text| panic!("unexpected report: {text}")),
-    };
+    engine_that_reports(threads, Arc::new(|text| panic!("unexpected report: {text}")), on_fault)
+}
+
+pub(crate) fn engine_that_reports(
+    threads: u32,
+    report: Report,
+    on_fault: impl Fn(&Fault) + Send + Sync + 'static,
+) -> Arc<Engine> {
+    let options = PoolOptions { threads, report_stalled: Duration::from_secs(30), launch_timeout: None, report };
     Engine::new(&Pool::new(options), Some(0), Box::new(on_fault))
 }
 

@@ -31,6 +31,22 @@ fn free_to_pool(memory: &Memory, pools: &Pools, frees: &Frees, address: u64) -> 
     memory.free_keeping(whole).map(|(info, kept)| pools.came_back(memory, &info, kept)).is_ok()
 }
 
+/// What a stream was given to free: freed when this is dropped.
+struct PendingFree {
+    memory: Arc<Memory>,
+    pools: Arc<Pools>,
+    frees: Arc<Frees>,
+    number: u64,
+}
+
+impl Drop for PendingFree {
+    fn drop(&mut self) {
+        if let Some(address) = self.frees.leave(self.number) {
+            free_to_pool(&self.memory, &self.pools, &self.frees, address);
+        }
+    }
+}
+
 impl Driver {
     /// Allocates `size` bytes of device memory for work of a stream, from `pool` or from the current pool of the stream's
     /// device. 0 bytes give address 0.
@@ -153,11 +169,9 @@ impl Driver {
         let number = self.frees.enter(self.memory(), &info, &stream.stream)?;
         self.pools.was_freed(&info);
         let (memory, pools, frees) = (Arc::clone(self.memory()), Arc::clone(&self.pools), Arc::clone(&self.frees));
-        stream.stream.run(Weight::Light, move || {
-            if let Some(address) = frees.leave(number) {
-                free_to_pool(&memory, &pools, &frees, address);
-            }
-        });
+        let pending = PendingFree { memory, pools, frees, number };
+        // Dropped where the stream drops its work too: after a fault, and at the end of its context.
+        stream.stream.run(Weight::Light, move || drop(pending));
         Ok(())
     }
 }
