@@ -130,10 +130,8 @@ impl Seeding<'_> {
             numExtSems: 1,
         };
         let (signals, waits) = (address_of(&signals), address_of(&waits));
-        let symbols = [
-            ("cuGraphAddExternalSemaphoresSignalNode", signals),
-            ("cuGraphAddExternalSemaphoresWaitNode", waits),
-        ];
+        let symbols =
+            [("cuGraphAddExternalSemaphoresSignalNode", signals), ("cuGraphAddExternalSemaphoresWaitNode", waits)];
         for (symbol, parameters) in symbols {
             self.make("CUgraphNode", symbol, |output| vec![output, graph, 0, 0, parameters]);
         }
