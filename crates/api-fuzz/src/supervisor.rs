@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{ExitCode, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use warploom_fuzzing::{End, Search, Worker};
 
 use crate::Options;
 use crate::generated::FUNCTIONS;
@@ -18,6 +18,12 @@ use crate::worker::{DONE, FAULTED};
 
 /// Rounds of a worker unless a kernel faults before.
 pub(crate) const ROUNDS: u64 = 24;
+
+/// How long a worker may take: it watches its calls itself, and needs seconds.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// What is found, at most, before it ends.
+const ENOUGH: u32 = 50;
 
 /// Lines of a trace that a report shows.
 const SHOWN: usize = 25;
@@ -50,26 +56,25 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         progress_file,
     };
     if let Some(seed) = options.replay {
-        let (status, lines) = supervisor.worker(seed, true)?;
+        let (end, lines) = supervisor.worker(seed, true)?;
         lines.iter().for_each(|line| println!("{line}"));
-        println!("seed {seed}: {}", ending(status));
-        return Ok(if is_fine(status) { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        println!("seed {seed}: {}", ending(&end));
+        return Ok(if is_fine(&end) { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    let findings = supervisor.all()?;
-    supervisor.summary(findings);
-    Ok(if findings == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let search = supervisor.all()?;
+    supervisor.summary(search.findings());
+    Ok(search.exit_code())
 }
 
 impl Supervisor<'_> {
-    fn all(&self) -> Result<u64> {
-        let end = Instant::now() + Duration::from_secs(self.options.seconds);
-        let (mut seed, mut findings, mut faulted) = (self.options.seed, 0, 0);
-        while Instant::now() < end {
-            let (status, lines) = self.worker(seed, false)?;
-            faulted += u64::from(status.code() == Some(i32::from(FAULTED)));
-            if !is_fine(status) {
-                findings += 1;
-                println!("seed {seed}: {}", ending(status));
+    fn all(&self) -> Result<Search> {
+        let mut search = Search::new(self.options.seconds, ENOUGH);
+        let (mut seed, mut faulted) = (self.options.seed, 0);
+        while !search.is_over() {
+            let (end, lines) = self.worker(seed, false)?;
+            faulted += u64::from(code_of(&end) == Some(FAULTED));
+            if !is_fine(&end) {
+                search.found(seed, &ending(&end));
                 for thread in &self.progress.current {
                     if let Some(index) = thread.swap(0, Ordering::Relaxed).checked_sub(1) {
                         println!("  in {}", FUNCTIONS[index as usize].symbol);
@@ -80,32 +85,34 @@ impl Supervisor<'_> {
             seed += 1;
         }
         println!("seeds {} to {}; {faulted} workers ended with a kernel's fault", self.options.seed, seed - 1);
-        Ok(findings)
+        Ok(search)
     }
 
     /// How a worker with this seed ended, and the last lines that it wrote on standard error.
-    fn worker(&self, seed: u64, trace: bool) -> Result<(ExitStatus, VecDeque<String>)> {
+    fn worker(&self, seed: u64, trace: bool) -> Result<(End, VecDeque<String>)> {
         let log = self.folder.join(LOG);
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg("--libcuda").arg(&self.libcuda);
-        command.args(["--seed", &seed.to_string(), "--rounds", &self.options.rounds.to_string()]);
-        command.arg("--worker").arg(&self.progress_file);
-        command
-            .env("RUST_BACKTRACE", "0")
-            .env("WARPLOOM_MEMORY", "256M")
-            .env("WARPLOOM_THREADS", "2")
-            .env("WARPLOOM_LAUNCH_TIMEOUT", "20");
-        // One device or two.
-        command.env("WARPLOOM_DEVICE_COUNT", (1 + seed % 2).to_string());
-        if trace {
-            command.arg("--trace");
-        }
-        // What kernels print is of no interest.
-        let status = command.stdout(File::create("/dev/null")?).stderr(File::create(&log)?).status()?;
-        Ok((status, last_lines(&log)?))
+        let errors = File::create(&log)?;
+        let mut worker = Worker::start(|command| {
+            command.arg("--libcuda").arg(&self.libcuda);
+            command.args(["--seed", &seed.to_string(), "--rounds", &self.options.rounds.to_string()]);
+            command.arg("--worker").arg(&self.progress_file);
+            command
+                .env("RUST_BACKTRACE", "0")
+                .env("WARPLOOM_MEMORY", "256M")
+                .env("WARPLOOM_THREADS", "2")
+                .env("WARPLOOM_LAUNCH_TIMEOUT", "20");
+            // One device or two.
+            command.env("WARPLOOM_DEVICE_COUNT", (1 + seed % 2).to_string());
+            if trace {
+                command.arg("--trace");
+            }
+            // What kernels print is of no interest.
+            command.stdout(Stdio::null()).stderr(errors);
+        })?;
+        Ok((worker.wait(PATIENCE)?, last_lines(&log)?))
     }
 
-    fn summary(&self, findings: u64) {
+    fn summary(&self, findings: u32) {
         let counts = || {
             let load = |counter: &AtomicU32| counter.load(Ordering::Relaxed);
             let all = FUNCTIONS.iter().zip(&self.progress.by_function);
@@ -129,16 +136,24 @@ impl Supervisor<'_> {
     }
 }
 
-fn is_fine(status: ExitStatus) -> bool {
-    status.code().is_some_and(|code| code == i32::from(DONE) || code == i32::from(FAULTED))
+/// The exit code of a worker that ended by itself.
+fn code_of(end: &End) -> Option<u8> {
+    match end {
+        End::Exited(status) => status.code().and_then(|code| u8::try_from(code).ok()),
+        End::Hung(_) => None,
+    }
 }
 
-fn ending(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) if code == i32::from(DONE) => "nothing found".to_owned(),
-        (Some(code), _) if code == i32::from(FAULTED) => "ended with a kernel's fault".to_owned(),
-        (Some(code), _) => format!("a finding (exit code {code})"),
-        (None, signal) => format!("died of signal {}", signal.unwrap_or_default()),
+fn is_fine(end: &End) -> bool {
+    matches!(code_of(end), Some(DONE | FAULTED))
+}
+
+fn ending(end: &End) -> String {
+    match code_of(end) {
+        Some(DONE) => "nothing found".to_owned(),
+        Some(FAULTED) => "ended with a kernel's fault".to_owned(),
+        Some(code) => format!("a finding (exit code {code})"),
+        None => end.to_string(),
     }
 }
 

@@ -51,8 +51,7 @@ fn main() -> anyhow::Result<ExitCode> {
     } else if options.worker {
         worker::many(options.seed, options.seconds);
     } else {
-        let found = supervisor::run(options.seed, options.seconds, options.keep.as_deref())?;
-        return Ok(if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        return supervisor::run(options.seed, options.seconds, options.keep.as_deref());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,13 +1,12 @@
 //! Starts workers, and reports what they find or die of.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::process::ExitCode;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use warploom_fuzzing::{Search, Worker};
 
 use crate::shrink::shrunk;
 use crate::worker;
@@ -18,40 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What is found, at most, before it ends: more is of the same kind.
 const ENOUGH: u32 = 10;
 
-/// A worker, and the lines that it says.
-struct Worker {
-    child: Child,
-    lines: Receiver<String>,
-}
-
-impl Worker {
-    fn start(arguments: &[String]) -> Result<Worker> {
-        let program = std::env::current_exe().context("the program's own path")?;
-        let mut child = Command::new(program).args(arguments).arg("--worker").stdout(Stdio::piped()).spawn()?;
-        let output = child.stdout.take().context("a worker's output")?;
-        let (send, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                if send.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        Ok(Worker { child, lines })
-    }
-
-    /// The next line, or how it ended.
-    fn next(&mut self) -> Result<Result<String, String>> {
-        match self.lines.recv_timeout(PATIENCE) {
-            Ok(line) => Ok(Ok(line)),
-            Err(RecvTimeoutError::Timeout) => {
-                self.child.kill()?;
-                self.child.wait()?;
-                Ok(Err(format!("it takes more than {} s", PATIENCE.as_secs())))
-            }
-            Err(RecvTimeoutError::Disconnected) => Ok(Err(self.child.wait()?.to_string())),
-        }
-    }
+fn start(arguments: &[String]) -> Result<Worker> {
+    Worker::start(|command| _ = command.args(arguments).arg("--worker"))
 }
 
 /// What comes of a seed without some statements: none if all agree, or it is not covered.
@@ -61,32 +28,27 @@ pub(crate) fn trouble(seed: u64, without: &BTreeSet<u32>) -> Result<Option<Strin
         format!("--seed={seed}"),
         format!("--without={}", if without.is_empty() { "0".to_owned() } else { without.join(",") }),
     ];
-    let mut worker = Worker::start(&arguments)?;
-    Ok(match worker.next()? {
-        Ok(line) => {
-            worker.child.wait()?;
-            line.starts_with(worker::DIFFERS).then_some(line)
-        }
-        Err(end) => Some(end),
+    Ok(match start(&arguments)?.next_line(PATIENCE)? {
+        Ok(line) => line.starts_with(worker::DIFFERS).then_some(line),
+        Err(end) => Some(end.to_string()),
     })
 }
 
-/// Runs for some time; how much was found.
-pub(crate) fn run(first: u64, seconds: u64, keep: Option<&Path>) -> Result<u32> {
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let (mut seed, mut ran, mut found) = (first, 0u32, 0u32);
+/// Runs for some time. Fails the process if something was found.
+pub(crate) fn run(first: u64, seconds: u64, keep: Option<&Path>) -> Result<ExitCode> {
+    let mut search = Search::new(seconds, ENOUGH);
+    let (mut seed, mut ran) = (first, 0u32);
     let mut declined: BTreeMap<String, u32> = BTreeMap::new();
-    while Instant::now() < end && found < ENOUGH {
-        let left = end.saturating_duration_since(Instant::now()).as_secs() + 1;
-        let mut worker = Worker::start(&[format!("--seed={seed}"), format!("--seconds={left}")])?;
+    while !search.is_over() {
+        let left = search.seconds_left();
+        let mut worker = start(&[format!("--seed={seed}"), format!("--seconds={left}")])?;
         let mut current = None;
         loop {
-            let line = match worker.next()? {
+            let line = match worker.next_line(PATIENCE)? {
                 Ok(line) => line,
                 Err(ended) => {
                     if let Some(died) = current {
-                        found += 1;
-                        report(died, &ended, keep)?;
+                        report(&mut search, died, &ended.to_string(), keep)?;
                         seed = died + 1;
                     }
                     break;
@@ -100,10 +62,7 @@ pub(crate) fn run(first: u64, seconds: u64, keep: Option<&Path>) -> Result<u32> 
                     let why = rest.split_once(": ").map_or(rest, |(_, why)| why);
                     *declined.entry(why.to_owned()).or_default() += 1;
                 }
-                (worker::BROKEN | worker::DIFFERS, Some(seed)) => {
-                    found += 1;
-                    report(seed, &line, keep)?;
-                }
+                (worker::BROKEN | worker::DIFFERS, Some(seed)) => report(&mut search, seed, &line, keep)?,
                 _ => anyhow::bail!("a worker says: {line}"),
             }
             if kind != worker::BEGINS
@@ -111,26 +70,25 @@ pub(crate) fn run(first: u64, seconds: u64, keep: Option<&Path>) -> Result<u32> 
             {
                 seed = done + 1;
             }
-            if found >= ENOUGH {
-                worker.child.kill()?;
-                worker.child.wait()?;
+            if search.findings() >= ENOUGH {
                 break;
             }
         }
     }
     println!(
-        "kernel-fuzz: {ran} kernels from seed {first} on: {found} findings, {} declined",
+        "kernel-fuzz: {ran} kernels from seed {first} on: {} findings, {} declined",
+        search.findings(),
         declined.values().sum::<u32>()
     );
     for (why, count) in declined {
         println!("  {count:5} declined: {why}");
     }
-    Ok(found)
+    Ok(search.exit_code())
 }
 
 /// Says what came of a seed, with a kernel as small as it gets.
-fn report(seed: u64, what: &str, keep: Option<&Path>) -> Result<()> {
-    println!("seed {seed}: {what}");
+fn report(search: &mut Search, seed: u64, what: &str, keep: Option<&Path>) -> Result<()> {
+    search.found(seed, &what);
     if what.starts_with(worker::BROKEN) {
         // The generator's own fault.
         return Ok(());
