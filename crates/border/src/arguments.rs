@@ -94,14 +94,14 @@ impl<'a, T, B: Border> Out<'a, T, B> {
 
     /// The place, which must be there.
     #[inline]
-    pub fn required(self, name: &'static str) -> Result<Place<'a, T>, B::Error> {
+    pub fn required(self, name: &'static str) -> Result<Destination<'a, T>, B::Error> {
         self.optional().ok_or_else(|| B::refuse(Refusal::Null(name)))
     }
 
     /// The place, if the caller gave one.
     #[inline]
-    pub fn optional(self) -> Option<Place<'a, T>> {
-        (!self.pointer.is_null()).then_some(Place { pointer: self.pointer, lifetime: PhantomData })
+    pub fn optional(self) -> Option<Destination<'a, T>> {
+        (!self.pointer.is_null()).then_some(Destination { pointer: self.pointer, lifetime: PhantomData })
     }
 
     /// Whether the caller gave none.
@@ -112,12 +112,12 @@ impl<'a, T, B: Border> Out<'a, T, B> {
 }
 
 /// A place for one result that is there.
-pub struct Place<'a, T> {
+pub struct Destination<'a, T> {
     pointer: *mut T,
     lifetime: PhantomData<&'a mut T>,
 }
 
-impl<T> Place<'_, T> {
+impl<T> Destination<'_, T> {
     /// Writes the result.
     #[inline]
     pub fn set(self, value: T) {
@@ -126,7 +126,7 @@ impl<T> Place<'_, T> {
     }
 }
 
-impl<T: Copy> Place<'_, T> {
+impl<T: Copy> Destination<'_, T> {
     /// Writes the first bytes of the result: for structures that were shorter once.
     pub fn set_start<const BYTES: usize>(self, value: &T) {
         const { assert!(BYTES <= size_of::<T>()) };

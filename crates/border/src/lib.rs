@@ -9,7 +9,7 @@ mod refusal;
 mod report;
 mod text;
 
-pub use arguments::{FromC, In, InArray, InOut, Kept, Out, OutArray, Place, arg};
+pub use arguments::{Destination, FromC, In, InArray, InOut, Kept, Out, OutArray, arg};
 pub use descriptor::GivenDescriptor;
 pub use host::{HostAddress, HostPtr, inherited};
 pub use refusal::{Border, Refusal};

@@ -3,6 +3,6 @@
 mod args;
 mod call;
 
-pub use args::{DefaultStream, FromC, In, InArray, InOut, InStr, Out, Passed, Place, Runtime, arg};
+pub use args::{DefaultStream, Destination, FromC, In, InArray, InOut, InStr, Out, Passed, Runtime, arg};
 pub use call::{Answer, Call, answer, enter, not_supported};
 pub(crate) use call::{last_error, remember, version};

@@ -255,7 +255,7 @@ impl Run {
     /// Asks the grid whether to go on, and ends one that has run too long.
     fn poll(&self, worker: &Worker) -> Poll {
         let poll = self.grid.poll(worker);
-        if poll == Poll::Yield && self.grid.overdue.is_due(Instant::now()) {
+        if poll == Poll::Yield {
             self.attend(Seen::Nowhere);
         } else if poll == Poll::Cancel && !self.is_cancelled() {
             self.time_out(Seen::Nowhere);
@@ -386,9 +386,7 @@ impl Run {
     /// Parks a CTA that has come back unfinished.
     fn put_aside(&self, mut cta: Cta) {
         cta.started = true;
-        if self.grid.overdue.is_due(Instant::now()) {
-            self.attend(Seen::Left(&cta));
-        }
+        self.attend(Seen::Left(&cta));
         self.park(Parked::Cta(cta));
     }
 

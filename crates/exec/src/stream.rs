@@ -29,7 +29,7 @@ pub use group::Group;
 pub use marker::Marker;
 
 use ending::{Held, Looks};
-use marker::{Mark, Place};
+use marker::{Mark, Where};
 
 /// How long a synchronising thread looks for the end before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
@@ -222,7 +222,7 @@ impl Stream {
             mark.reach();
             shared.completed.store(number, Ordering::Release);
         }
-        Marker { place: Place::Here(mark) }
+        Marker { place: Where::Here(mark) }
     }
 
     /// Goes on when the marker has been reached; at once if it has been.
@@ -231,14 +231,14 @@ impl Stream {
             return;
         }
         match &marker.place {
-            Place::Here(mark) => {
+            Where::Here(mark) => {
                 if let Some(stream) = mark.stream.upgrade()
                     && !Arc::ptr_eq(&stream, &self.shared)
                 {
                     self.submit(Operation::Wait(stream, mark.number));
                 }
             }
-            Place::Elsewhere(event, number) => {
+            Where::Elsewhere(event, number) => {
                 let (event, number) = (Arc::clone(event), *number);
                 self.wait_outside(Box::new(move |give_up| event.wait(number, give_up)));
             }

@@ -10,7 +10,7 @@ use warploom_abi::{
 
 use super::array::{channel_format, driver_format};
 use super::memory::pointer;
-use crate::border::{In, Out, Place, version};
+use crate::border::{Destination, In, Out, version};
 use crate::context;
 use crate::driver::driver;
 use crate::failure::{ApiResult, Failure};
@@ -56,7 +56,7 @@ pub(crate) fn resource(description: &In<'_, cudaResourceDesc>) -> ApiResult<CUDA
 }
 
 /// Tells of a resource.
-pub(crate) fn tell_resource(place: Place<'_, cudaResourceDesc>, resource: &CUDA_RESOURCE_DESC) -> ApiResult {
+pub(crate) fn tell_resource(place: Destination<'_, cudaResourceDesc>, resource: &CUDA_RESOURCE_DESC) -> ApiResult {
     let mut told = cudaResourceDesc { resType: cudaResourceType(resource.resType.0), ..Default::default() };
     // SAFETY: as above; the driver set the member.
     unsafe {

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use warploom_abi::{CU_STREAM_PER_THREAD, CUstream};
 use warploom_border::{Border, Refusal};
 
-pub use warploom_border::{FromC, Place, arg};
+pub use warploom_border::{Destination, FromC, arg};
 
 use crate::failure::Failure;
 

@@ -25,11 +25,11 @@ pub(super) struct EventState {
     /// Numbers that were given to records, and the last that stands for the event.
     given: AtomicU32,
     last: AtomicU32,
-    ring: [Place; RING],
+    ring: [Entry; RING],
 }
 
 #[repr(C)]
-struct Place {
+struct Entry {
     /// The last record that has ended, of those with this place.
     ended: AtomicU32,
     unused: u32,
@@ -43,7 +43,7 @@ fn has_come(number: u32, wanted: u32) -> bool {
 }
 
 impl EventState {
-    fn place(&self, number: u32) -> &Place {
+    fn place(&self, number: u32) -> &Entry {
         &self.ring[number as usize % RING]
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Parked, Run};
 use crate::fault::{Cause, Fault, FaultKind, SiteInfo, Trap};
@@ -57,8 +57,11 @@ impl Run {
         self.cancel(Some(Arc::new(Fault::new(kind, self.grid.launch.kernel.name()))));
     }
 
-    /// Says what is to be said about a grid that does not end, and ends it if it has run too long.
+    /// When it is time to: says what is to be said about a grid that does not end, and ends it if it has run too long.
     pub(crate) fn attend(&self, seen: Seen<'_>) {
+        if !self.grid.overdue.is_due(Instant::now()) {
+            return;
+        }
         if let Seen::Inside(_) = seen {
             // What waits for others is never left in the middle.
             self.counts.moves.fetch_add(1, Ordering::Relaxed);

@@ -10,11 +10,11 @@ use crate::interprocess::SharedEvent;
 /// A place in a stream: an event as recorded.
 #[derive(Clone)]
 pub struct Marker {
-    pub(super) place: Place,
+    pub(super) place: Where,
 }
 
 #[derive(Clone)]
-pub(super) enum Place {
+pub(super) enum Where {
     Here(Arc<Mark>),
     /// Wherever an event was recorded, by the number of the record.
     Elsewhere(Arc<SharedEvent>, u32),
@@ -38,20 +38,20 @@ impl Marker {
     /// The place of the last record of an event, in a stream of any process; None if it was never recorded.
     pub fn of_shared(event: &Arc<SharedEvent>) -> Option<Marker> {
         let number = event.last();
-        (number != 0).then(|| Marker { place: Place::Elsewhere(Arc::clone(event), number) })
+        (number != 0).then(|| Marker { place: Where::Elsewhere(Arc::clone(event), number) })
     }
 
     /// Whether the work before it has ended.
     pub fn is_done(&self) -> bool {
         match &self.place {
-            Place::Here(mark) => mark.is_reached(),
-            Place::Elsewhere(event, number) => event.has_ended(*number),
+            Where::Here(mark) => mark.is_reached(),
+            Where::Elsewhere(event, number) => event.has_ended(*number),
         }
     }
 
     /// The same for who asks until it is so (`cuEventQuery`): where no worker could start, the calling thread does a part of the work.
     pub fn has_been_reached(&self) -> bool {
-        if let Place::Here(mark) = &self.place
+        if let Where::Here(mark) = &self.place
             && !mark.is_reached()
             && let Some(stream) = mark.stream.upgrade()
         {
@@ -63,21 +63,21 @@ impl Marker {
     /// Waits until the work before it has ended; for work of another process, until `give_up` says that it is time to.
     pub fn wait(&self, give_up: impl Fn() -> bool) {
         match &self.place {
-            Place::Here(mark) if !mark.is_reached() => {
+            Where::Here(mark) if !mark.is_reached() => {
                 if let Some(stream) = mark.stream.upgrade() {
                     stream.wait_for(mark.number);
                 }
             }
-            Place::Here(_) => {}
-            Place::Elsewhere(event, number) => event.wait(*number, give_up),
+            Where::Here(_) => {}
+            Where::Elsewhere(event, number) => event.wait(*number, give_up),
         }
     }
 
     /// When it was reached, on a clock that all markers of this process share.
     pub fn time(&self) -> Option<Duration> {
         match &self.place {
-            Place::Here(mark) => mark.time.load(Ordering::Acquire).checked_sub(1).map(Duration::from_nanos),
-            Place::Elsewhere(..) => None,
+            Where::Here(mark) => mark.time.load(Ordering::Acquire).checked_sub(1).map(Duration::from_nanos),
+            Where::Elsewhere(..) => None,
         }
     }
 }

@@ -87,16 +87,16 @@ pub(crate) fn cuArrayDestroy(hArray: CUarray) -> ApiResult {
     driver()?.destroy_array(Handle::from_raw(hArray.0))
 }
 
-/// What arrays that the driver backs with memory at once do not have.
-fn only_of(what: &str, array: CUarray) -> ApiResult {
-    driver()?.array(Handle::from_raw(array.0))?;
+/// What arrays, mipmapped ones too, that the driver backs with memory at once do not have.
+fn only_of<T>(what: &str, found: DriverResult<T>) -> ApiResult {
+    found?;
     Err(DriverError::invalid_value(format!("the array was not created as {what}")))
 }
 
 /// No format has planes here.
 pub(crate) fn cuArrayGetPlane(pPlaneArray: Out<'_, CUarray>, hArray: CUarray, _planeIdx: u32) -> ApiResult {
     pPlaneArray.required("pPlaneArray")?;
-    only_of("one of several planes", hArray)
+    only_of("one of several planes", driver()?.array(Handle::from_raw(hArray.0)))
 }
 
 /// No array is sparse (`CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED` is 0).
@@ -105,7 +105,7 @@ pub(crate) fn cuArrayGetSparseProperties(
     array: CUarray,
 ) -> ApiResult {
     sparseProperties.required("sparseProperties")?;
-    only_of("CUDA_ARRAY3D_SPARSE", array)
+    only_of("CUDA_ARRAY3D_SPARSE", driver()?.array(Handle::from_raw(array.0)))
 }
 
 /// No array waits for its memory (`CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED` is 0).
@@ -115,8 +115,9 @@ pub(crate) fn cuArrayGetMemoryRequirements(
     device: CUdevice,
 ) -> ApiResult {
     memoryRequirements.required("memoryRequirements")?;
-    driver()?.device(device)?;
-    only_of("CUDA_ARRAY3D_DEFERRED_MAPPING", array)
+    let driver = driver()?;
+    driver.device(device)?;
+    only_of("CUDA_ARRAY3D_DEFERRED_MAPPING", driver.array(Handle::from_raw(array.0)))
 }
 
 pub(crate) fn cuMipmappedArrayCreate(
@@ -153,7 +154,7 @@ pub(crate) fn cuMipmappedArrayGetSparseProperties(
     mipmap: CUmipmappedArray,
 ) -> ApiResult {
     sparseProperties.required("sparseProperties")?;
-    only_of_mipmap("CUDA_ARRAY3D_SPARSE", mipmap)
+    only_of("CUDA_ARRAY3D_SPARSE", driver()?.mipmapped_array(Handle::from_raw(mipmap.0)))
 }
 
 /// No array waits for its memory, as above.
@@ -163,11 +164,7 @@ pub(crate) fn cuMipmappedArrayGetMemoryRequirements(
     device: CUdevice,
 ) -> ApiResult {
     memoryRequirements.required("memoryRequirements")?;
-    driver()?.device(device)?;
-    only_of_mipmap("CUDA_ARRAY3D_DEFERRED_MAPPING", mipmap)
-}
-
-fn only_of_mipmap(what: &str, mipmap: CUmipmappedArray) -> ApiResult {
-    driver()?.mipmapped_array(Handle::from_raw(mipmap.0))?;
-    Err(DriverError::invalid_value(format!("the mipmapped array was not created as {what}")))
+    let driver = driver()?;
+    driver.device(device)?;
+    only_of("CUDA_ARRAY3D_DEFERRED_MAPPING", driver.mipmapped_array(Handle::from_raw(mipmap.0)))
 }
