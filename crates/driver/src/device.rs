@@ -2,25 +2,26 @@
 mod attributes;
 mod host;
 mod listener;
+mod partition;
 mod state;
 
 pub use attributes::{attribute, capabilities};
 
 pub(crate) use attributes::{MOST_SHARED, MOST_THREADS};
 pub(crate) use listener::Listener;
+pub(crate) use partition::{Partition, memory_of_one, processors};
 pub(crate) use state::{DeviceState, Note};
 
 use std::ffi::CString;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use warploom_exec::grid::WorkerSet;
 
 use crate::context::Primary;
 use crate::driver::DriverOptions;
 use crate::handle::Handle;
 
-/// One device. All devices of a process run on the same cores and the same memory, but each fails alone.
+/// One device: a part of the machine, with threads and memory of its own, which fails alone.
 pub struct Device {
     ordinal: u32,
     number: u32,
@@ -28,7 +29,6 @@ pub struct Device {
     uuid: [u8; 16],
     attributes: Box<[Option<i32>]>,
     total_memory: u64,
-    workers: WorkerSet,
     state: Arc<DeviceState>,
     primary_handle: Handle,
     pub(crate) primary: Mutex<Primary>,
@@ -40,11 +40,12 @@ pub fn uuid(number: u32) -> [u8; 16] {
 }
 
 impl Device {
-    /// `number` is that among the devices of the machine, `ordinal` that among those of the process.
+    /// `number` is that among the devices of the machine, `ordinal` that among those of the process; `threads` run its kernels.
     pub(crate) fn new(
         ordinal: u32,
         number: u32,
         options: &DriverOptions,
+        threads: u32,
         total_memory: u64,
         state: DeviceState,
         primary_handle: Handle,
@@ -55,9 +56,8 @@ impl Device {
             number,
             name: CString::new(format!("warploom ({})", host.model)).unwrap_or_default(),
             uuid: uuid(number),
-            attributes: attributes::of(number, options, host, total_memory),
+            attributes: attributes::of(number, options, threads, host, total_memory),
             total_memory,
-            workers: WorkerSet::default(),
             state: Arc::new(state),
             primary_handle,
             primary: Mutex::new(Primary::default()),
@@ -113,11 +113,6 @@ impl Device {
     /// Compute capability, `10 * major + minor`.
     pub fn capability(&self) -> u32 {
         10 * self.limit(attribute::COMPUTE_CAPABILITY_MAJOR) + self.limit(attribute::COMPUTE_CAPABILITY_MINOR)
-    }
-
-    /// The workers that run its kernels: all, as devices share the cores.
-    pub(crate) fn workers(&self) -> &WorkerSet {
-        &self.workers
     }
 
     /// Who runs its streams, and whether a kernel has faulted.

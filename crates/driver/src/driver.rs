@@ -6,12 +6,12 @@ use std::time::Duration;
 use warploom_exec::interprocess::{Board, Opened};
 use warploom_exec::memory::{Memory, Options};
 use warploom_exec::output::{Buffered, CStdout, DeviceOutput};
-use warploom_exec::pool::{Pool, PoolOptions};
+use warploom_exec::pool::{AllPools, Pool, PoolOptions};
 use warploom_exec::stream::Stream;
 
 use crate::array::{Array, MipmappedArray};
 use crate::context::Context;
-use crate::device::{Device, DeviceState, Listener, Note};
+use crate::device::{Device, DeviceState, Listener, Note, Partition, memory_of_one, processors};
 use crate::event::Event;
 use crate::executor::Executor;
 use crate::graph::{Captures, Conditions, Graph, GraphExec, GraphMemory, NodeRef, UserObject};
@@ -33,13 +33,15 @@ pub struct DriverOptions {
     pub cuda_version: i32,
     /// Compute capability of the devices, `10 * major + minor`.
     pub compute_capability: u32,
-    /// The numbers, among the devices of the machine, of those that there are, in their order.
+    /// How many devices the machine is divided into.
+    pub device_count: u32,
+    /// The numbers, among these, of those that there are, in their order.
     pub devices: Vec<u32>,
-    /// How many threads run kernels; None for one a core that the process may use.
+    /// How many threads run kernels, if there are all devices; None for one a core that the process may use.
     pub threads: Option<u32>,
     /// How many multiprocessors devices show; None for one a thread that runs kernels.
     pub multiprocessors: Option<u32>,
-    /// Bytes of device memory; None for three quarters of what the process may use.
+    /// Bytes of device memory, of all devices of the machine together; None for three quarters of what the process may use.
     pub memory: Option<u64>,
     /// After how long a kernel in which nothing moves is reported; None for 10 s.
     pub report_stalled: Option<Duration>,
@@ -57,7 +59,6 @@ pub struct Driver {
     options: DriverOptions,
     executor: Arc<dyn Executor>,
     memory: Arc<Memory>,
-    pool: Arc<Pool>,
     own: DeviceState,
     output: Arc<dyn DeviceOutput>,
     devices: Box<[Device]>,
@@ -95,6 +96,29 @@ pub struct Driver {
     next_id: AtomicU64,
 }
 
+/// Who runs the kernels of each device; of the first one, where there is none.
+fn pools(options: &DriverOptions) -> Vec<Arc<Pool>> {
+    let defaults = PoolOptions::default();
+    let threads = options.threads.unwrap_or(defaults.threads);
+    let processors = if options.device_count > 1 { processors() } else { Vec::new() };
+    let settings = |number| {
+        let Partition { threads, processors } = Partition::new(number, options.device_count, threads, &processors);
+        let defaults = PoolOptions::default();
+        PoolOptions {
+            threads,
+            processors,
+            report_stalled: options.report_stalled.unwrap_or(defaults.report_stalled),
+            launch_timeout: options.launch_timeout,
+            ..defaults
+        }
+    };
+    let (first, others) = options.devices.split_first().unwrap_or((&0, &[]));
+    let first = Pool::new(settings(*first));
+    let mut pools = vec![Arc::clone(&first)];
+    pools.extend(others.iter().map(|number| first.beside(settings(*number))));
+    pools
+}
+
 impl Driver {
     /// A driver without contexts. Starts no thread and installs no signal handler: a process may still fork.
     ///
@@ -102,33 +126,31 @@ impl Driver {
     /// `OutOfMemory` if the host gives no address range for the device memory.
     pub fn new(options: DriverOptions, executor: Arc<dyn Executor>) -> DriverResult<Driver> {
         let defaults = Options::default();
-        let sizes = Options { capacity: options.memory.unwrap_or(defaults.capacity), ..defaults };
-        let memory = Memory::new(sizes).map_err(|error| {
+        let capacity = memory_of_one(options.device_count, options.memory.unwrap_or(defaults.capacity));
+        let count = u32::try_from(options.devices.len()).unwrap_or(u32::MAX);
+        let memory = Memory::of_devices(Options { capacity, ..defaults }, count).map_err(|error| {
             DriverError::new(ErrorCode::OutOfMemory, format!("no address range for the device memory: {error}"))
         })?;
         let contexts = HandleTable::new(Kind::Context);
-        let mut pool = PoolOptions::default();
-        pool.threads = options.threads.unwrap_or(pool.threads);
-        pool.report_stalled = options.report_stalled.unwrap_or(pool.report_stalled);
-        pool.launch_timeout = options.launch_timeout;
-        let pool = Pool::new(pool);
+        let pools = pools(&options);
         let variable_names = Arc::new(VariableNames::default());
         let names = Arc::clone(&variable_names);
         let note: Note = Arc::new(move |fault| names.note(fault));
         let devices = (0..)
             .zip(&options.devices)
-            .map(|(ordinal, &number)| {
-                let state = DeviceState::new(&pool, Some(ordinal), Arc::clone(&note));
-                Ok(Device::new(ordinal, number, &options, memory.capacity(), state, contexts.reserve()?))
+            .zip(&pools)
+            .map(|((ordinal, &number), pool)| {
+                let state = DeviceState::new(pool, Some(ordinal), Arc::clone(&note));
+                let (threads, capacity) = (pool.threads(), memory.capacity());
+                Ok(Device::new(ordinal, number, &options, threads, capacity, state, contexts.reserve()?))
             })
             .collect::<DriverResult<_>>()?;
-        memory.set_crew(Box::new(Arc::downgrade(&pool)));
+        memory.set_crew(Box::new(AllPools::new(&pools)));
         Ok(Driver {
             options,
             executor,
             memory: Arc::new(memory),
-            own: DeviceState::new(&pool, None, note),
-            pool,
+            own: DeviceState::new(&pools[0], None, note),
             output: Arc::new(Buffered::new(OUTPUT_BUFFER, CStdout)),
             devices,
             contexts,
@@ -169,7 +191,9 @@ impl Driver {
     /// Ends all kernels and copies at the end of the process, and waits until none runs, for `limit` at most: what they use, such as
     /// registered memory of the program's static objects, is about to go.
     pub fn close(&self, limit: std::time::Duration) {
-        self.pool.close(limit);
+        for device in &self.devices {
+            device.state().engine().pool().close(limit);
+        }
     }
 
     /// What it was made from.

@@ -7,7 +7,7 @@ pub use legacy::LegacyLaunch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warploom_exec::grid::Launch;
+use warploom_exec::grid::{Launch, WorkerSet};
 use warploom_exec::memory::Reservation;
 use warploom_exec::workspace::Workspace;
 
@@ -106,7 +106,7 @@ impl Driver {
             variables: Arc::clone(function.module().variables().table()),
             objects: self.objects_of(function.module()),
             local: self.local_memory(function, shape)?,
-            workers: self.device_of(context)?.workers().clone(),
+            workers: WorkerSet::default(),
             environment: Arc::clone(context.environment()),
         })
     }
@@ -129,7 +129,7 @@ impl Driver {
         if let Some(held) = held.as_ref().filter(|held| held.bytes() >= bytes) {
             return Ok(Some(Arc::clone(held)));
         }
-        let reserve = || self.memory().reserve_bytes(bytes, held.clone());
+        let reserve = || self.memory().reserve_bytes(context.ordinal(), bytes, held.clone());
         let reserved = reserve().or_else(|error| if self.release_kept() { reserve() } else { Err(error) });
         let reserved = reserved.map_err(|_| {
             let reason = format!("{local} bytes of local memory for each of {threads} threads are not free");

@@ -68,14 +68,14 @@ impl Driver {
             context.while_alive(|| match self.memory().alloc(spec) {
                 Ok(info) => Ok(info.base),
                 Err(AllocError::Empty) => Err(DriverError::invalid_value("an allocation of 0 bytes")),
-                Err(AllocError::OutOfMemory) => Err(self.out_of_memory(size)),
+                Err(AllocError::OutOfMemory) => Err(self.out_of_memory(context, size)),
             })
         })
     }
 
     #[cold]
-    fn out_of_memory(&self, size: u64) -> DriverError {
-        let (used, capacity) = (self.memory().used(), self.memory().capacity());
+    fn out_of_memory(&self, context: &Context, size: u64) -> DriverError {
+        let (used, capacity) = (self.memory().used_of(context.ordinal()), self.memory().capacity());
         let reason = format!("{size} bytes are not free: {used} of {capacity} bytes of device memory are in use");
         DriverError::new(ErrorCode::OutOfMemory, reason)
     }
@@ -98,7 +98,7 @@ impl Driver {
         let pitch = width.checked_next_multiple_of(PITCH_ALIGNMENT);
         let (pitch, size) = pitch
             .and_then(|pitch| Some((pitch, pitch.checked_mul(height)?)))
-            .ok_or_else(|| self.out_of_memory(u64::MAX))?;
+            .ok_or_else(|| self.out_of_memory(&context, u64::MAX))?;
         let address = self.alloc_in(&context, size, MemoryKind::Device, 0, "cuMemAllocPitch")?;
         Ok((address, pitch))
     }
@@ -238,13 +238,14 @@ impl Driver {
         Ok((pointer.base, pointer.size))
     }
 
-    /// Bytes free and bytes in all. Free is no more than what the machine has left: other processes use the same memory.
+    /// Bytes free and bytes in all, of the device of the calling thread's context. Free is no more than what the machine has left: other processes use the same
+    /// memory.
     ///
     /// # Errors
     /// Those of [`Driver::current`].
     pub fn memory_info(&self) -> DriverResult<(u64, u64)> {
-        self.current()?;
-        Ok((self.memory().free_bytes(), self.memory().capacity()))
+        let context = self.current()?;
+        Ok((self.memory().free_bytes(context.ordinal()), self.memory().capacity()))
     }
 
     /// Why `len` bytes at `address` cannot be used.

@@ -41,6 +41,7 @@ fn driver(eager_loading: bool) -> (Driver, Arc<Counter>, Arc<warploom_driver::mo
     let options = DriverOptions {
         cuda_version: 13_000,
         compute_capability: 90,
+        device_count: 1,
         devices: vec![0],
         threads: Some(1),
         multiprocessors: None,
@@ -132,6 +133,7 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
     let options = DriverOptions {
         cuda_version: 13_000,
         compute_capability: 90,
+        device_count: 1,
         devices: vec![0],
         threads: Some(1),
         multiprocessors: None,

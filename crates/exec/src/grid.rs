@@ -82,7 +82,7 @@ impl Launch {
     }
 }
 
-/// The workers that may run a grid: all, or the multiprocessors of a part of the device.
+/// The workers of a device that may run a grid: all, or the multiprocessors of a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerSet {
     /// A bit for each worker, from the lowest of the first word on; `None` for all.
@@ -216,9 +216,7 @@ impl Grid {
             Poll::Cancel => false,
             Poll::Yield => {
                 worker.attention.lower();
-                if self.overdue.is_due(Instant::now())
-                    && let Some(run) = self.run.upgrade()
-                {
+                if let Some(run) = self.run.upgrade() {
                     run.attend(Seen::Inside(cta));
                 }
                 !self.cancelled.load(Ordering::SeqCst)

@@ -1,28 +1,54 @@
-//! Stopping all work of a pool for a moment, at a place where it can stop; and the pool as a memory's crew.
+//! Stopping all work of a pool for a moment, at a place where it can stop; and the pools of all devices as a memory's crew.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 
 use crate::memory::Crew;
 use crate::pool::Pool;
 
-/// With the pool all work ends.
-impl Crew for Weak<Pool> {
+/// The pools of a process. A worker is helped by those of its own pool; threads of the program by those of all pools in turn.
+pub struct AllPools {
+    /// With a pool all its work ends.
+    pools: Box<[Weak<Pool>]>,
+    turn: AtomicUsize,
+}
+
+impl AllPools {
+    /// These.
+    pub fn new<'a>(pools: impl IntoIterator<Item = &'a Arc<Pool>>) -> AllPools {
+        AllPools { pools: pools.into_iter().map(Arc::downgrade).collect(), turn: AtomicUsize::new(0) }
+    }
+
+    fn home(&self) -> Option<Arc<Pool>> {
+        self.pools.iter().filter_map(Weak::upgrade).find(|pool| pool.is_home())
+    }
+
+    /// Pauses one after the other, in the same order whoever asks for it.
+    fn pause_all(pools: &[Weak<Pool>], action: &mut dyn FnMut()) {
+        let Some((first, others)) = pools.split_first() else { return action() };
+        let mut others = || AllPools::pause_all(others, action);
+        match first.upgrade() {
+            Some(pool) => pool.pause(&mut others),
+            None => others(),
+        }
+    }
+}
+
+impl Crew for AllPools {
     fn threads(&self) -> u32 {
-        self.upgrade().map_or(0, |pool| pool.threads())
+        let all = || self.pools.iter().filter_map(Weak::upgrade).map(|pool| pool.threads()).sum();
+        self.home().map_or_else(all, |pool| pool.threads())
     }
 
     fn spawn(&self, task: Box<dyn FnOnce() + Send>) {
-        if let Some(pool) = self.upgrade() {
+        let next = || self.pools.get(self.turn.fetch_add(1, Ordering::Relaxed) % self.pools.len())?.upgrade();
+        if let Some(pool) = self.home().or_else(next) {
             Pool::spawn(&pool, false, task);
         }
     }
 
     fn pause(&self, action: &mut dyn FnMut()) {
-        match self.upgrade() {
-            Some(pool) => Pool::pause(&pool, action),
-            None => action(),
-        }
+        AllPools::pause_all(&self.pools, action);
     }
 }
 

@@ -5,9 +5,13 @@
 //! several streams run at once, and one whose CTAs only wait does not keep the others from running. A worker stays with a grid
 //! for a time slice if anything else waits, and to its end otherwise; it leaves for urgent work at once.
 //!
+//! Each device of a process has a pool of its own: what one device does takes neither a worker nor a lock of another's. Pools of a process know
+//! each other for the case that one of them can start no thread: then threads that wait do its work.
+//!
 //! Threads start with the first work: a process that forks before has none. They block signals, which belong to the
 //! program's own threads: see `crate::masks`.
 
+mod siblings;
 mod worker;
 
 use std::cell::Cell;
@@ -27,7 +31,10 @@ use crate::queue::{Entry, Queue};
 use crate::run::{Done, Run, UNLISTED};
 use crate::signal::Signal;
 use crate::stack;
+use siblings::Siblings;
 use worker::Served;
+
+pub use crate::pause::AllPools;
 
 /// Workers that one thread wakes for a grid: waking one takes microseconds, and it is up only tens of microseconds later.
 const WOKEN: u32 = 4;
@@ -38,6 +45,8 @@ pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct PoolOptions {
     /// Worker threads. With 0 all work is done by threads that wait for it.
     pub threads: u32,
+    /// The processors on which they run; all that the process may use if there are none here.
+    pub processors: Vec<u32>,
     /// A grid of which no CTA has ended for so long is reported, once.
     pub report_stalled: Duration,
     /// A grid that runs longer ends with [`crate::fault::FaultKind::LaunchTimeout`]. `None`: it may run for ever.
@@ -51,6 +60,7 @@ impl Default for PoolOptions {
     fn default() -> PoolOptions {
         PoolOptions {
             threads: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
+            processors: Vec::new(),
             report_stalled: Duration::from_secs(10),
             launch_timeout: None,
             // A closed stderr is no reason to panic.
@@ -59,7 +69,7 @@ impl Default for PoolOptions {
     }
 }
 
-/// The workers of a process.
+/// The workers of a device.
 pub struct Pool {
     shared: Arc<Shared>,
 }
@@ -71,6 +81,7 @@ pub(crate) struct Shared {
     closed: AtomicBool,
     /// Not one worker could start.
     alone: AtomicBool,
+    siblings: Arc<Siblings>,
     /// How many workers there are, once they have started.
     pub(crate) workers: OnceLock<u32>,
     /// Held by whoever pauses the pool.
@@ -85,14 +96,15 @@ pub(crate) struct Shared {
 }
 
 thread_local! {
-    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
-    /// The thread is running CTAs or a task: 1 or 0.
-    static RUNS: Cell<u32> = const { Cell::new(0) };
+    /// The pool of which the thread is a worker, by the address of what it shares; 0 for other threads.
+    static HOME: Cell<usize> = const { Cell::new(0) };
+    /// The pool whose CTAs or task the thread is running; 0 for none.
+    static RUNS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Whether the calling thread is a worker of a pool.
 pub(crate) fn is_worker() -> bool {
-    IS_WORKER.get()
+    HOME.get() != 0
 }
 
 /// A grid in flight.
@@ -114,12 +126,22 @@ impl RunningGrid {
 impl Pool {
     /// A pool without threads yet.
     pub fn new(options: PoolOptions) -> Arc<Pool> {
+        Pool::among(Arc::default(), options)
+    }
+
+    /// Another pool of the same process.
+    pub fn beside(&self, options: PoolOptions) -> Arc<Pool> {
+        Pool::among(Arc::clone(&self.shared.siblings), options)
+    }
+
+    fn among(siblings: Arc<Siblings>, options: PoolOptions) -> Arc<Pool> {
         Arc::new(Pool {
             shared: Arc::new(Shared {
                 options,
                 started: AtomicBool::new(false),
                 closed: AtomicBool::new(false),
                 alone: AtomicBool::new(false),
+                siblings,
                 workers: OnceLock::new(),
                 pausing: Mutex::default(),
                 gate: RwLock::default(),
@@ -227,33 +249,28 @@ impl Pool {
         if workers == 0 || clock.spawn(move || shared.clock(&blocked)).is_err() {
             self.shared.watch.go_without_clock();
         }
-        self.shared.alone.store(workers == 0, Ordering::Release);
+        if workers == 0 {
+            self.shared.alone.store(true, Ordering::Release);
+            self.shared.siblings.enter(&self.shared);
+        }
         // Only the first call gets here.
         let _ = self.shared.workers.set(workers);
+    }
+
+    /// Whether the calling thread is one of its workers.
+    pub(crate) fn is_home(&self) -> bool {
+        HOME.get() == self.shared.address()
     }
 
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
     }
 
-    /// In a process that can have no workers: does a piece of whatever there is to do, on the calling thread. False if
-    /// there are workers, which do it.
+    /// Where pools of the process could start no workers: does a piece of whatever there is to do for them, on the calling thread. False if all
+    /// have workers, which do it.
+    #[inline]
     pub(crate) fn stand_in(&self) -> bool {
-        let shared = &self.shared;
-        if !shared.alone.load(Ordering::Acquire) {
-            return false;
-        }
-        let _gate = shared.gate();
-        let _mode = DefaultMode::set();
-        let mut worker = shared.lend();
-        worker.helps = false;
-        match shared.take(None).map(|entry| shared.serve(entry, &mut worker)) {
-            Some(Served::Progressed) => {}
-            Some(Served::Sleeps(until)) => shared.sleep_until(until),
-            Some(Served::Waits) | None => std::thread::yield_now(),
-        }
-        shared.helpers().push(worker);
-        true
+        self.shared.siblings.are_alone() && self.shared.siblings.stand_in()
     }
 
     /// Lets the calling thread work on a grid until nothing is left that it could do, or all workers are at work.
@@ -286,7 +303,7 @@ impl Pool {
         let shared = &self.shared;
         shared.closed.store(true, Ordering::SeqCst);
         if shared.started.load(Ordering::Acquire) && !shared.alone.load(Ordering::Acquire) {
-            shared.watch.close(RUNS.get(), limit);
+            shared.watch.close(u32::from(RUNS.get() == shared.address()), limit);
         }
     }
 }
@@ -306,6 +323,25 @@ impl Shared {
 
     fn helpers(&self) -> MutexGuard<'_, Vec<Worker>> {
         self.helpers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells it from other pools.
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Does a piece of work on a thread that is no worker.
+    fn stand_in(&self) {
+        let _gate = self.gate();
+        let _mode = DefaultMode::set();
+        let mut worker = self.lend();
+        worker.helps = false;
+        match self.take(None).map(|entry| self.serve(entry, &mut worker)) {
+            Some(Served::Progressed) => {}
+            Some(Served::Sleeps(until)) => self.sleep_until(until),
+            Some(Served::Waits) | None => std::thread::yield_now(),
+        }
+        self.helpers().push(worker);
     }
 
     /// Waits while the pool is paused.

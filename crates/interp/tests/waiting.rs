@@ -189,6 +189,7 @@ fn reports(body: &str) -> (Vec<String>, String) {
         report_stalled: Duration::from_millis(150),
         launch_timeout: Some(Duration::from_millis(600)),
         report: Arc::new(move |text: &str| told.lock().unwrap().push(text.to_owned())),
+        ..PoolOptions::default()
     });
     let text = format!("{BRANCHING}{}", entry(&format!(".loc 1 77 0\n{body}")));
     let kernel = device.kernel(&text).unwrap();

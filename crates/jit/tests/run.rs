@@ -166,6 +166,7 @@ fn endless_kernels_are_reported_and_end_with_the_time_limit() {
             report_stalled: Duration::from_millis(600),
             launch_timeout: Some(Duration::from_millis(1300)),
             report: Arc::new(move |text| said.lock().expect("no panic").push(text.to_owned())),
+            ..PoolOptions::default()
         };
         let device = Device::with_pool(options);
         let out = device.buffer(&[0; 64]);

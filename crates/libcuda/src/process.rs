@@ -28,6 +28,7 @@ pub(crate) fn initialize() -> DriverResult {
         let options = DriverOptions {
             cuda_version: settings.cuda_version,
             compute_capability: settings.compute_capability,
+            device_count: settings.device_count,
             devices: settings.visible.of(settings.device_count, warploom_driver::device::uuid)?,
             threads: settings.threads,
             multiprocessors: settings.multiprocessors,

@@ -65,6 +65,22 @@ fn contexts_of_two_devices() {
 }
 
 #[test]
+fn devices_are_parts_of_the_machine() {
+    let program = program::build("behaviour/device_parts.c", "", &[]);
+    // One device; two, of which each has threads of its own; more than there are threads; one of several.
+    for (devices, threads, seen) in [("1", "3", None), ("2", "4", None), ("3", "2", None), ("2", "2", Some("1"))] {
+        let settings = [("WARPLOOM_DEVICE_COUNT", devices), ("WARPLOOM_THREADS", threads), ("WARPLOOM_MEMORY", "192M")];
+        let printed = program.run(|command| {
+            command.envs(settings).args([devices, threads, "192"]);
+            if let Some(seen) = seen {
+                command.env("CUDA_VISIBLE_DEVICES", seen).arg("one");
+            }
+        });
+        assert_eq!(printed, "done\n", "{devices} devices, {threads} threads");
+    }
+}
+
+#[test]
 fn each_device_fails_alone() {
     assert_eq!(run("faults_of_two_devices.c", |command| _ = command.env("WARPLOOM_DEVICE_COUNT", "2")), "done\n");
 }

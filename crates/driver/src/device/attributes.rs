@@ -281,7 +281,13 @@ const COUNT_SINCE_13_1: usize = 162;
 const PCI_DOMAIN: i32 = 0xcafe;
 
 /// All attributes of a device.
-pub(super) fn of(number: u32, options: &DriverOptions, host: &Host, total_memory: u64) -> Box<[Option<i32>]> {
+pub(super) fn of(
+    number: u32,
+    options: &DriverOptions,
+    threads: u32,
+    host: &Host,
+    total_memory: u64,
+) -> Box<[Option<i32>]> {
     let mut values = BASE.to_vec();
     if options.cuda_version > 13_000 {
         values.resize(COUNT_SINCE_13_1, Some(0));
@@ -291,7 +297,7 @@ pub(super) fn of(number: u32, options: &DriverOptions, host: &Host, total_memory
             *place = Some(value);
         }
     };
-    let multiprocessors = options.multiprocessors.or(options.threads).unwrap_or(host.cores);
+    let multiprocessors = options.multiprocessors.unwrap_or(threads);
     set(attribute::MULTIPROCESSOR_COUNT, i32::try_from(multiprocessors).unwrap_or(i32::MAX));
     set(attribute::CLOCK_RATE, host.clock_khz);
     set(attribute::L2_CACHE_SIZE, host.last_cache_bytes);
@@ -321,14 +327,15 @@ mod tests {
             cuda_version,
             compute_capability,
             devices: vec![0],
-            threads: Some(3),
+            device_count: 1,
+            threads: None,
             multiprocessors: None,
             memory: None,
             report_stalled: None,
             launch_timeout: None,
             eager_loading: false,
         };
-        of(0, &options, Host::get(), 1 << 40)
+        of(0, &options, 3, Host::get(), 1 << 40)
     }
 
     #[test]

@@ -6,8 +6,6 @@ use std::sync::OnceLock;
 pub(super) struct Host {
     /// Model name, as `/proc/cpuinfo` has it.
     pub(super) model: String,
-    /// Cores that this process may use.
-    pub(super) cores: u32,
     /// Clock in kHz: the rate at which kernels see `%clock64` count. 1 GHz if unknown.
     pub(super) clock_khz: i32,
     /// Size of the last level cache; 0 if unknown.
@@ -24,10 +22,8 @@ impl Host {
                 Some(line.split_once(':')?.1.trim().to_owned())
             };
             let megahertz = || field("cpu MHz")?.parse::<f64>().ok();
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
             Host {
                 model: field("model name").unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH)),
-                cores: u32::try_from(cores).unwrap_or(u32::MAX),
                 clock_khz: max_clock_khz()
                     .or_else(|| Some((megahertz()? * 1000.0) as i32))
                     .filter(|rate| *rate > 0)
@@ -76,9 +72,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_host_has_cores_and_a_name() {
-        let host = Host::get();
-        assert!(host.cores >= 1 && !host.model.is_empty());
+    fn the_host_has_a_name() {
+        assert!(!Host::get().model.is_empty());
     }
 
     #[test]

@@ -164,6 +164,26 @@ pub(crate) struct Checked {
     size: Box3,
 }
 
+/// A copy whose source has been read, into memory that goes with this.
+struct Staged {
+    memory: Arc<Memory>,
+    address: u64,
+    rest: Checked,
+}
+
+impl Staged {
+    fn finish(self, sticky: &Sticky) {
+        self.rest.run(&self.memory, sticky);
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // Nobody else knows the address.
+        let _ = self.memory.free(self.address);
+    }
+}
+
 impl Checked {
     /// Puts it into a stream; a fault of it stays with the stream's device.
     pub(crate) fn put(self, memory: &Arc<Memory>, sticky: &Arc<Sticky>, stream: &Stream) {
@@ -284,24 +304,19 @@ impl Driver {
             return sticky.check();
         }
         if source_is_now {
-            let waiting = self.stage(&checked, sticky)?;
-            let copy::Side::Device(staged) = waiting.src.base else { return Ok(()) };
-            let (memory, sticky) = (Arc::clone(memory), Arc::clone(sticky));
-            stream.stream.run(weight(waiting.bytes()), move || {
-                waiting.run(&memory, &sticky);
-                // Nobody else knows the address.
-                let _ = memory.free(staged);
-            });
+            let staged = self.stage(&checked, stream)?;
+            let sticky = Arc::clone(sticky);
+            stream.stream.run(weight(staged.rest.bytes()), move || staged.finish(&sticky));
             return Ok(());
         }
         checked.put(memory, sticky, &stream.stream);
         Ok(())
     }
 
-    /// Reads the source of a copy now; what is left to copy.
-    fn stage(&self, checked: &Checked, sticky: &Sticky) -> DriverResult<Checked> {
-        let (bytes, kind) = (checked.bytes(), MemoryKind::Internal);
-        let spec = AllocSpec { size: bytes, kind, device: 0, owner: 0, tag: 0, origin: "an asynchronous copy" };
+    /// Reads the source of a copy in a stream now; what is left to copy.
+    fn stage(&self, checked: &Checked, stream: &StreamRef) -> DriverResult<Staged> {
+        let (bytes, kind, device) = (checked.bytes(), MemoryKind::Internal, stream.context.ordinal());
+        let spec = AllocSpec { size: bytes, kind, device, owner: 0, tag: 0, origin: "an asynchronous copy" };
         let room = self.memory().alloc(spec).map_err(|_| {
             let reason =
                 format!("{bytes} bytes are not free for an asynchronous copy from host memory that is not pinned");
@@ -309,9 +324,12 @@ impl Driver {
         })?;
         let Box3 { width, height, .. } = checked.size;
         let base = copy::Side::Device(room.base);
-        let staged = Rows { base, pitch: width, slice: width * height, pageable: false };
-        Checked { dst: staged, src: checked.src, size: checked.size }.run(self.memory(), sticky);
-        Ok(Checked { dst: checked.dst, src: staged, size: checked.size })
+        let rows = Rows { base, pitch: width, slice: width * height, pageable: false };
+        let rest = Checked { dst: checked.dst, src: rows, size: checked.size };
+        let staged = Staged { memory: Arc::clone(self.memory()), address: room.base, rest };
+        Checked { dst: rows, src: checked.src, size: checked.size }
+            .run(self.memory(), stream.context.device().sticky());
+        Ok(staged)
     }
 
     /// Sets elements of device memory, and comes back when it is done or has been put into the stream.

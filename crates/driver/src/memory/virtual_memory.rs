@@ -142,7 +142,9 @@ impl Driver {
     /// `InvalidValue` for a size that is not a multiple of the granularity, `InvalidDevice`, `OutOfMemory`.
     pub fn create_physical(&self, size: u64, location: Location, types: HandleTypes) -> DriverResult<Handle> {
         self.check_location(location)?;
-        let physical = self.memory().create_physical(size).map_err(|error| match error {
+        // What is the host's is counted as the first device's.
+        let device = u32::try_from(location.ordinal()).unwrap_or(0);
+        let physical = self.memory().create_physical(device, size).map_err(|error| match error {
             AllocError::Empty => {
                 DriverError::invalid_value(format!("{size} bytes are not a multiple of {MAP_GRANULARITY}"))
             }

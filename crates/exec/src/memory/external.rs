@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn exported_memory_has_its_own_size_and_other_files_are_none() {
         let memory = Memory::new(Options { window: 1 << 30, capacity: 1 << 28 }).unwrap();
-        let physical = memory.create_physical(4 << 20).unwrap();
+        let physical = memory.create_physical(0, 4 << 20).unwrap();
         let external = ExternalMemory::open(memory.export(&physical, b"").unwrap()).unwrap();
         assert_eq!(external.size(), 4 << 20);
         assert!(ExternalMemory::open(File::open("/dev/null").unwrap().into()).is_none());

@@ -14,6 +14,7 @@ pub struct Kept {
     chunks: u64,
     size: u64,
     kind: MemoryKind,
+    device: u32,
 }
 
 impl Kept {
@@ -25,7 +26,7 @@ impl Kept {
     /// Whether the other begins where this ends, or ends where this begins.
     pub fn touches(&self, other: &Kept) -> bool {
         let meets = |a: &Kept, b: &Kept| a.first + a.chunks == b.first;
-        self.kind == other.kind && (meets(self, other) || meets(other, self))
+        (self.kind, self.device) == (other.kind, other.device) && (meets(self, other) || meets(other, self))
     }
 
     /// Whether an allocation of `size` bytes fits: it has the pages, and the addresses for a granule behind it that belongs to nobody.
@@ -44,8 +45,9 @@ impl Memory {
         let (info, first, chunks, _) = self.end_run(base)?;
         let size = backed(info.size);
         // It was counted without the rest of the last chunk; what it is too much then is refused at the next allocation.
-        self.account(info.kind).0.fetch_add(size - info.size.next_multiple_of(GRANULE), Ordering::Relaxed);
-        Ok((info, Some(Kept { first, chunks, size, kind: info.kind })))
+        let (used, _) = self.account(info.kind, info.device);
+        used.fetch_add(size - info.size.next_multiple_of(GRANULE), Ordering::Relaxed);
+        Ok((info, Some(Kept { first, chunks, size, kind: info.kind, device: info.device })))
     }
 
     /// Whether an allocation of `size` bytes is large enough to be kept, and how many bytes it then takes at least.
@@ -63,7 +65,7 @@ impl Memory {
     /// # Errors
     /// The kept memory, if `spec` does not fit it.
     pub fn alloc_kept(&self, spec: AllocSpec, kept: Kept) -> Result<(AllocationInfo, Option<Kept>), Kept> {
-        let right = kept.holds(spec.size) && zone_of(spec.kind) == zone_of(kept.kind);
+        let right = kept.holds(spec.size) && zone_of(spec.kind) == zone_of(kept.kind) && spec.device == kept.device;
         let Some(chunks) = chunks_for(spec.size).filter(|_| right) else { return Err(kept) };
         let taken = backed(spec.size);
         let base = self.space.address_of(kept.first);
@@ -76,11 +78,13 @@ impl Memory {
             chunks: left,
             size: (kept.size - taken).min(left * CHUNK),
             kind: kept.kind,
+            device: kept.device,
         };
         let mut runs = lock(&self.space.runs);
         runs.record(info, self.table.add_run(kept.first, chunks, base, info.size, false));
         drop(runs);
-        self.discharge(spec.kind, kept.size - rest.size - info.size.next_multiple_of(GRANULE));
+        let too_much = kept.size - rest.size - info.size.next_multiple_of(GRANULE);
+        self.discharge(spec.kind, spec.device, too_much);
         if rest.size != 0 {
             return Ok((info, Some(self.hold_only_its_size(rest))));
         }
@@ -94,7 +98,8 @@ impl Memory {
     pub fn join_kept(&self, one: Kept, other: Kept) -> Kept {
         assert!(one.touches(&other));
         let (chunks, size) = (one.chunks + other.chunks, one.size + other.size);
-        self.hold_only_its_size(Kept { first: one.first.min(other.first), chunks, size, kind: one.kind })
+        let Kept { kind, device, .. } = one;
+        self.hold_only_its_size(Kept { first: one.first.min(other.first), chunks, size, kind, device })
     }
 
     /// Takes the pages of the last chunks away, which are not counted.
@@ -107,7 +112,7 @@ impl Memory {
     /// Gives kept memory back to the host.
     pub fn give_back_kept(&self, kept: Kept) {
         self.space.give_back(kept.first, kept.chunks);
-        self.discharge(kept.kind, kept.size);
+        self.discharge(kept.kind, kept.device, kept.size);
     }
 }
 

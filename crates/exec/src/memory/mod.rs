@@ -87,7 +87,7 @@ pub const GRANULE: u64 = 256;
 pub struct Options {
     /// Addresses to reserve, in bytes.
     pub window: u64,
-    /// Most bytes that may be allocated at once.
+    /// Most bytes of each device that may be allocated at once.
     pub capacity: u64,
 }
 
@@ -106,7 +106,7 @@ impl Default for Options {
 const CACHE: u64 = 256 << 20;
 const CACHE_PART: u64 = 16;
 
-/// The device memory of a process.
+/// The device memory of a process: one range of addresses, in which the memory of each device is counted by itself.
 pub struct Memory {
     /// Tells memories apart, from 1.
     number: u64,
@@ -116,7 +116,8 @@ pub struct Memory {
     capacity: u64,
     /// Most bytes of pinned host memory: what the host has.
     host_capacity: u64,
-    used: Arc<AtomicU64>,
+    /// By device.
+    used: Box<[Arc<AtomicU64>]>,
     host_used: AtomicU64,
     room: capacity::Room,
     next_id: AtomicU64,
@@ -148,9 +149,14 @@ fn zone_of(kind: MemoryKind) -> Zone {
 }
 
 impl Memory {
-    /// Reserves the window: the size asked for, or half of it, and so on down to 1 GiB, where the host refuses more. Error: the host does not
-    /// give any address range of a useful size.
+    /// The memory of one device. Reserves the window: the size asked for, or half of it, and so on down to 1 GiB, where the host refuses more.
+    /// Error: the host does not give any address range of a useful size.
     pub fn new(options: Options) -> std::io::Result<Memory> {
+        Memory::of_devices(options, 1)
+    }
+
+    /// As [`Memory::new`], for so many devices of equal capacity.
+    pub fn of_devices(options: Options, devices: u32) -> std::io::Result<Memory> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         let mut size = options.window;
         let (window, table) = loop {
@@ -173,7 +179,7 @@ impl Memory {
             registered: registered::Registered::default(),
             capacity,
             host_capacity: capacity::host(),
-            used: Arc::new(AtomicU64::new(0)),
+            used: (0..devices.max(1)).map(|_| Arc::default()).collect(),
             host_used: AtomicU64::new(0),
             room: capacity::Room::default(),
             next_id: AtomicU64::new(1),
@@ -202,21 +208,26 @@ impl Memory {
         self.space.still.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Most bytes of device memory that may be allocated at once.
+    /// Most bytes of each device that may be allocated at once.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// Bytes of device memory allocated now, sizes rounded up to [`GRANULE`]. Pinned host memory is the host's.
+    /// Bytes of device memory allocated now, of all devices, sizes rounded up to [`GRANULE`]. Pinned host memory is the host's.
     pub fn used(&self) -> u64 {
-        self.used.load(Ordering::Relaxed)
+        self.used.iter().map(|used| used.load(Ordering::Relaxed)).sum()
     }
 
-    /// Bytes that can be allocated and used: what the capacity leaves, or what the machine leaves to this process where that is less, because other
-    /// processes use the same memory. What is allocated but was never touched is taken off, as it may be touched any time.
-    pub fn free_bytes(&self) -> u64 {
+    /// As [`Memory::used`], of one device.
+    pub fn used_of(&self, device: u32) -> u64 {
+        self.device_account(device).load(Ordering::Relaxed)
+    }
+
+    /// Bytes of a device that can be allocated and used: what the capacity leaves, or what the machine leaves to this process where that is less,
+    /// because other processes use the same memory. What is allocated but was never touched is taken off, as it may be touched any time.
+    pub fn free_bytes(&self, device: u32) -> u64 {
+        let left = self.capacity.saturating_sub(self.used_of(device));
         let used = self.used();
-        let left = self.capacity.saturating_sub(used);
         self.room.get(used).map_or(left, |room| left.min(room.saturating_sub(used)))
     }
 
@@ -236,7 +247,7 @@ impl Memory {
             return Err(AllocError::Empty);
         }
         let rounded = spec.size.checked_next_multiple_of(GRANULE).ok_or(AllocError::OutOfMemory)?;
-        self.charge(spec.kind, rounded)?;
+        self.charge(spec.kind, spec.device, rounded)?;
         let mut info = self.describe(spec, 0);
         let placed = match self.slabs.class_of(rounded, spec.kind) {
             Some(class) => self.slabs.alloc(class, &mut info, || self.new_slab_chunk(spec.kind), &self.table),
@@ -245,29 +256,35 @@ impl Memory {
         match placed {
             Ok(()) => Ok(info),
             Err(error) => {
-                self.discharge(spec.kind, rounded);
+                self.discharge(spec.kind, spec.device, rounded);
                 Err(error)
             }
         }
     }
 
     /// What memory of a kind is counted in, and the most that may be.
-    fn account(&self, kind: MemoryKind) -> (&AtomicU64, u64) {
+    fn account(&self, kind: MemoryKind, device: u32) -> (&AtomicU64, u64) {
         match kind {
             MemoryKind::PinnedHost => (&self.host_used, self.host_capacity),
-            _ => (&self.used, self.capacity),
+            _ => (self.device_account(device), self.capacity),
         }
     }
 
-    fn charge(&self, kind: MemoryKind, bytes: u64) -> Result<(), AllocError> {
-        let (used, most) = self.account(kind);
+    /// What the memory of a device is counted in.
+    fn device_account(&self, device: u32) -> &Arc<AtomicU64> {
+        let account = self.used.get(device as usize);
+        account.unwrap_or_else(|| panic!("there is no device {device}, only {}", self.used.len()))
+    }
+
+    fn charge(&self, kind: MemoryKind, device: u32, bytes: u64) -> Result<(), AllocError> {
+        let (used, most) = self.account(kind, device);
         let fits = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= most);
         let charged = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
         charged.map(|_| ()).map_err(|_| AllocError::OutOfMemory)
     }
 
-    fn discharge(&self, kind: MemoryKind, bytes: u64) {
-        self.account(kind).0.fetch_sub(bytes, Ordering::Relaxed);
+    fn discharge(&self, kind: MemoryKind, device: u32, bytes: u64) {
+        self.account(kind, device).0.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     fn describe(&self, spec: AllocSpec, base: u64) -> AllocationInfo {
@@ -323,7 +340,7 @@ impl Memory {
         let Some(place) = self.table.slab_at(base) else { return self.free_run(base) };
         let discard = |start| self.space.empty_slab(self.space.window.chunk_of(start));
         let info = self.slabs.free(place, base, &self.table, discard)?;
-        self.discharge(info.kind, info.size.next_multiple_of(GRANULE));
+        self.discharge(info.kind, info.device, info.size.next_multiple_of(GRANULE));
         Ok(info)
     }
 
@@ -347,7 +364,7 @@ impl Memory {
         let (info, first, chunks, keep) = self.end_run(base)?;
         let in_file = self.space.file_chunks.remove(first);
         if in_file.as_ref().is_none_or(FileRun::is_own) {
-            self.discharge(info.kind, info.size.next_multiple_of(GRANULE));
+            self.discharge(info.kind, info.device, info.size.next_multiple_of(GRANULE));
         }
         if in_file.is_some() && self.space.window.map_own(self.space.address_of(first), chunks * CHUNK).is_err() {
             // The host refuses: others may still see these chunks, which nobody gets again.

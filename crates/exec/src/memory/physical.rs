@@ -102,14 +102,15 @@ const TRAILER: u64 = 4096;
 const NOTE: usize = 64;
 
 impl Memory {
-    /// Physical memory of `size` bytes, counted against the capacity.
-    pub fn create_physical(&self, size: u64) -> Result<Arc<Physical>, AllocError> {
+    /// Physical memory of `size` bytes, counted against a device's capacity.
+    pub fn create_physical(&self, device: u32, size: u64) -> Result<Arc<Physical>, AllocError> {
         if !granular(size) {
             return Err(AllocError::Empty);
         }
-        self.charge(MemoryKind::Device, size)?;
+        self.charge(MemoryKind::Device, device, size)?;
+        let used = Some(Arc::clone(self.device_account(device)));
         let state = Mutex::new(State { pages: Pages::None, mapped: 0 });
-        Ok(Arc::new(Physical { size, space: self.space.clone(), used: Some(self.used.clone()), state }))
+        Ok(Arc::new(Physical { size, space: self.space.clone(), used, state }))
     }
 
     /// Physical memory of `size` bytes in a file of its own, which is not counted.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{AllocError, Memory, MemoryKind};
 
-/// Bytes of device memory that count as used for as long as this lives.
+/// Bytes of a device's memory that count as used for as long as this lives.
 pub struct Reservation {
     used: Arc<AtomicU64>,
     bytes: u64,
@@ -27,10 +27,15 @@ impl Drop for Reservation {
 }
 
 impl Memory {
-    /// Counts `bytes` as used, those of `below` among them.
-    pub fn reserve_bytes(&self, bytes: u64, below: Option<Arc<Reservation>>) -> Result<Arc<Reservation>, AllocError> {
+    /// Counts `bytes` of a device as used, those of `below` among them, which are of the same device.
+    pub fn reserve_bytes(
+        &self,
+        device: u32,
+        bytes: u64,
+        below: Option<Arc<Reservation>>,
+    ) -> Result<Arc<Reservation>, AllocError> {
         let more = bytes.saturating_sub(below.as_ref().map_or(0, |below| below.bytes()));
-        self.charge(MemoryKind::Device, more)?;
-        Ok(Arc::new(Reservation { used: self.used.clone(), bytes: more, below }))
+        self.charge(MemoryKind::Device, device, more)?;
+        Ok(Arc::new(Reservation { used: Arc::clone(self.device_account(device)), bytes: more, below }))
     }
 }

@@ -117,7 +117,7 @@ impl Memory {
 
     /// Allocates `spec.size` bytes of shared memory, a multiple of [`MAP_GRANULARITY`].
     pub fn alloc_shared(&self, shared: &SharedMemory, spec: AllocSpec) -> Result<AllocationInfo, AllocError> {
-        let counted = self.reserve_bytes(spec.size, None)?;
+        let counted = self.reserve_bytes(spec.device, spec.size, None)?;
         let offset = lock(&shared.parts).take(spec.size, shared.physical.size()).ok_or(AllocError::OutOfMemory)?;
         self.map_shared(shared, offset, spec, Some(counted))
             .inspect_err(|_| lock(&shared.parts).give(offset, spec.size))

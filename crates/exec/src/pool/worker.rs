@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::{IS_WORKER, RUNS, Shared, WOKEN};
+use super::{HOME, RUNS, Shared, WOKEN};
 use crate::float::DefaultMode;
 use crate::kernel::Worker;
 use crate::masks;
@@ -57,7 +57,8 @@ impl Shared {
         drop(self.gate());
         let _mode = DefaultMode::set();
         wake_in_time();
-        IS_WORKER.set(true);
+        stay_on(&self.options.processors);
+        HOME.set(self.address());
         let mut worker = Worker::new(index, false, &self.watch);
         // Takes in a row that found only waiting work.
         let mut fruitless = 0u32;
@@ -148,9 +149,9 @@ impl Shared {
     /// Counts the thread as busy meanwhile.
     fn busy<R>(&self, worker: &mut Worker, work: impl FnOnce(&mut Worker) -> R) -> R {
         self.watch.begin(&worker.attention);
-        RUNS.set(1);
+        let outer = RUNS.replace(self.address());
         let result = work(worker);
-        RUNS.set(0);
+        RUNS.set(outer);
         self.watch.end(&worker.attention);
         result
     }
@@ -180,5 +181,21 @@ fn wake_in_time() {
     #[cfg(target_os = "linux")]
     unsafe {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1_000 as libc::c_ulong, 0, 0, 0);
+    }
+}
+
+/// Keeps this thread on these processors, if there are any: a number that the host does not take back changes nothing.
+fn stay_on(processors: &[u32]) {
+    #[cfg(target_os = "linux")]
+    if !processors.is_empty() {
+        // SAFETY: a set of bits, of which all zeros is the empty one; the macros of the C library write inside of it, as the numbers are below its size. The
+        // call reads it.
+        unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            for processor in processors.iter().filter(|&&processor| processor < libc::CPU_SETSIZE as u32) {
+                libc::CPU_SET(*processor as usize, &mut set);
+            }
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+        }
     }
 }

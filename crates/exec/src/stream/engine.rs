@@ -8,7 +8,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::pool::Pool;
 use crate::run::panic_text;
 
-/// Runs the streams of one device, or those that are no device's: a fault ends the work of all of them, and of no others. Engines share a pool.
+/// Runs the streams of one device, or those that are no device's: a fault ends the work of all of them, and of no others.
 pub struct Engine {
     pub(super) pool: Arc<Pool>,
     pub(super) device: Option<u32>,

@@ -72,7 +72,7 @@ fn a_child_has_no_copy_of_device_memory() {
     // Mapped physical memory, in place and in a file.
     let reserved = memory.reserve(8 << 20, 0).unwrap();
     for at in [reserved, reserved + (4 << 20)] {
-        let physical = memory.create_physical(4 << 20).unwrap();
+        let physical = memory.create_physical(0, 4 << 20).unwrap();
         let spec = AllocSpec { size: 4 << 20, kind: MemoryKind::Device, device: 0, owner: 0, tag: 0, origin: "test" };
         memory.map(at, &physical, 0, spec).unwrap();
         if at != reserved {

@@ -249,6 +249,7 @@ fn a_grid_that_does_not_move_is_reported_and_ended() {
         report_stalled: Duration::from_millis(50),
         launch_timeout: Some(Duration::from_millis(200)),
         report: Arc::new(move |text| told.lock().unwrap().push(text.to_owned())),
+        ..PoolOptions::default()
     };
     let engine = Engine::new(&Pool::new(options), Some(0), Box::new(|_| {}));
     let (stream, environment) = (stream(&engine), environment());

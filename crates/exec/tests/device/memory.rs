@@ -1,7 +1,6 @@
 //! Memory: allocation, lookup, the access rule and its reports, copies, the kernels' heap, races with frees.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use proptest::prelude::*;
@@ -14,6 +13,7 @@ use warploom_exec::memory::{
 };
 
 use crate::toy::{engine, memory};
+use warploom_exec::pool::AllPools;
 
 fn spec(size: u64) -> AllocSpec {
     AllocSpec { size, kind: MemoryKind::Device, device: 0, owner: 7, tag: 9, origin: "cuMemAlloc" }
@@ -225,15 +225,42 @@ fn resident() -> u64 {
 }
 
 #[test]
+fn each_device_has_an_account_of_its_own() {
+    let memory = Memory::of_devices(Options { window: 1 << 36, capacity: 64 << 20 }, 2).unwrap();
+    let of = |device: u32, size: u64| AllocSpec { device, ..spec(size) };
+    let first = memory.alloc(of(0, 60 << 20)).unwrap();
+    assert_eq!(memory.alloc(of(0, 5 << 20)), Err(AllocError::OutOfMemory));
+    let second = memory.alloc(of(1, 60 << 20)).unwrap();
+    let physical = memory.create_physical(1, 4 << 20).unwrap();
+    assert!(memory.create_physical(1, 2 << 20).is_err() && memory.reserve_bytes(1, 1, None).is_err());
+    let reserved = memory.reserve_bytes(0, 4 << 20, None).unwrap();
+    assert_eq!((memory.used_of(0), memory.used_of(1), memory.used()), (64 << 20, 64 << 20, 128 << 20));
+    assert_eq!((memory.free_bytes(0), memory.free_bytes(1)), (0, 0));
+    // What is kept stays counted where it was, and is not given to others.
+    let (_, kept) = memory.free_keeping(second.base).unwrap();
+    let kept = kept.expect("it is large");
+    assert_eq!(memory.used_of(1), kept.size() + (4 << 20));
+    let kept = memory.alloc_kept(of(0, 1 << 20), kept).map(|_| ()).unwrap_err();
+    memory.give_back_kept(kept);
+    drop((physical, reserved));
+    assert_eq!((memory.used_of(0), memory.used_of(1)), (60 << 20, 0));
+    memory.free(first.base).unwrap();
+    let small = memory.alloc(of(1, 100)).unwrap();
+    assert_eq!((memory.used_of(0), memory.used_of(1)), (0, 256));
+    memory.free(small.base).unwrap();
+    assert_eq!(memory.used(), 0);
+}
+
+#[test]
 fn pinned_memory_is_the_hosts() {
     let memory = memory(8 << 20);
     let pinned = AllocSpec { kind: MemoryKind::PinnedHost, ..spec(100 << 20) };
     let base = memory.alloc(pinned).unwrap().base;
     assert_eq!(memory.used(), 0);
-    assert!(memory.free_bytes() <= 8 << 20);
+    assert!(memory.free_bytes(0) <= 8 << 20);
     assert_eq!(memory.alloc(AllocSpec { size: 1 << 50, ..pinned }), Err(AllocError::OutOfMemory));
     alloc(&memory, 8 << 20);
-    assert_eq!((memory.used(), memory.free_bytes()), (8 << 20, 0));
+    assert_eq!((memory.used(), memory.free_bytes(0)), (8 << 20, 0));
     memory.free(base).unwrap();
 }
 
@@ -242,7 +269,7 @@ fn large_copies_and_fills_are_shared_and_whole() {
     const LEN: u64 = 37 << 20;
     let engine = engine(3);
     let memory = memory(1 << 30);
-    memory.set_crew(Box::new(Arc::downgrade(engine.pool())));
+    memory.set_crew(Box::new(AllPools::new([engine.pool()])));
     let (a, b) = (alloc(&memory, LEN + 64), alloc(&memory, LEN + 64));
     let check = |address: u64, len: u64, expected: &dyn Fn(u64) -> u8| {
         let mut bytes = vec![0; len as usize];

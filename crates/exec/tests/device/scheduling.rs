@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use crate::toy::{Toy, engine, environment, launch, stream};
+use crate::toy::{Toy, engine, engine_beside, environment, launch, stream};
 use warploom_exec::grid::{Grid, Poll};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::stream::{Group, Stream, StreamKind, Weight};
@@ -21,6 +21,34 @@ fn busy(time: Duration, mut told: impl FnMut() -> Poll) -> Poll {
         }
     }
     Poll::Continue
+}
+
+#[test]
+fn devices_wait_for_each_other_and_where_there_are_no_workers_those_who_wait_work_for_all() {
+    for (threads, others) in [(2, 1), (0, 0), (1, 0), (0, 1)] {
+        let engine = engine(threads);
+        let (first, second) = (stream(&engine), stream(&engine_beside(&engine, others)));
+        let environment = environment();
+        let turns = Arc::new(Mutex::new(Vec::new()));
+        for turn in 0..20 {
+            let (this, next) = if turn % 2 == 0 { (&first, &second) } else { (&second, &first) };
+            let noted = turns.clone();
+            this.launch(launch(
+                Toy::new(move |_, cta, _| {
+                    if cta.linear == 9 {
+                        noted.lock().unwrap().push(turn);
+                    }
+                    CtaExit::Finished
+                }),
+                10,
+                &environment,
+            ));
+            next.wait_for(&this.record());
+        }
+        second.synchronize();
+        first.synchronize();
+        assert_eq!(*turns.lock().unwrap(), (0..20).collect::<Vec<_>>(), "{threads} and {others} workers");
+    }
 }
 
 #[test]

@@ -71,8 +71,18 @@ pub(crate) fn engine_that_reports(
     report: Report,
     on_fault: impl Fn(&Fault) + Send + Sync + 'static,
 ) -> Arc<Engine> {
-    let options = PoolOptions { threads, report_stalled: Duration::from_secs(30), launch_timeout: None, report };
-    Engine::new(&Pool::new(options), Some(0), Box::new(on_fault))
+    Engine::new(&Pool::new(pool_options(threads, report)), Some(0), Box::new(on_fault))
+}
+
+/// The engine of another device of the same process.
+pub(crate) fn engine_beside(other: &Engine, threads: u32) -> Arc<Engine> {
+    let options = pool_options(threads, Arc::new(|text| panic!("unexpected report: {text}")));
+    Engine::new(&other.pool().beside(options), Some(1), Box::new(|_| {}))
+}
+
+fn pool_options(threads: u32, report: Report) -> PoolOptions {
+    let defaults = PoolOptions::default();
+    PoolOptions { threads, report_stalled: Duration::from_secs(30), launch_timeout: None, report, ..defaults }
 }
 
 /// A non-blocking stream of a group of its own.

@@ -13,8 +13,10 @@ use warploom_exec::memory::{
     AllocSpec, AtomicOp, ExportError, MAP_GRANULARITY, MapAccess, MapError, Memory, MemoryKind, Options, Order,
     Physical,
 };
+use warploom_exec::pool::AllPools;
+use warploom_exec::stream::Stream;
 
-use crate::toy::{Toy, engine, environment, launch, memory, stream};
+use crate::toy::{Toy, engine, engine_beside, environment, launch, memory, stream};
 
 const G: u64 = MAP_GRANULARITY;
 
@@ -53,9 +55,9 @@ fn physical_memory_is_mapped_where_it_is_wanted() {
     let base = memory.reserve(4 * G, 0).unwrap();
     assert_eq!(memory.reserve(G, 64 << 20).unwrap() % (64 << 20), 0);
     assert_eq!(memory.reservation_at(base + 5), Some((base, 4 * G)));
-    assert!(memory.create_physical(100).is_err());
-    assert!(memory.create_physical(66 << 20).is_err());
-    let physical = memory.create_physical(2 * G).unwrap();
+    assert!(memory.create_physical(0, 100).is_err());
+    assert!(memory.create_physical(0, 66 << 20).is_err());
+    let physical = memory.create_physical(0, 2 * G).unwrap();
     assert_eq!(memory.used(), 2 * G);
 
     assert_eq!(memory.map(base + 1, &physical, 0, spec(G)), Err(MapError::Invalid));
@@ -106,7 +108,7 @@ fn many_handles_take_neither_descriptors_nor_mappings_of_the_host() {
     const COUNT: u64 = 50_000;
     let memory = Memory::new(Options { window: 1 << 40, capacity: 1 << 38 }).unwrap();
     let (open, mapped) = (descriptors(), host_mappings());
-    let handles: Vec<_> = (0..COUNT).map(|_| memory.create_physical(G).unwrap()).collect();
+    let handles: Vec<_> = (0..COUNT).map(|_| memory.create_physical(0, G).unwrap()).collect();
     // With gaps between them, so that nothing can be merged that is not the same.
     let base = memory.reserve(2 * COUNT * G, 0).unwrap();
     for (n, handle) in handles.iter().enumerate() {
@@ -130,7 +132,7 @@ fn many_handles_take_neither_descriptors_nor_mappings_of_the_host() {
 fn bytes_stay_with_their_handle() {
     let memory = memory(64 << 20);
     let base = memory.reserve(8 * G, 0).unwrap();
-    let (a, b) = (memory.create_physical(2 * G).unwrap(), memory.create_physical(G).unwrap());
+    let (a, b) = (memory.create_physical(0, 2 * G).unwrap(), memory.create_physical(0, G).unwrap());
     map(&memory, base, &a);
     store(&memory, base + G + 16, 7);
     memory.unmap(base, 2 * G).unwrap();
@@ -161,7 +163,7 @@ fn bytes_stay_with_their_handle() {
     memory.unmap(other, 3 * G).unwrap();
     drop((a, b));
     // What is mapped there next is empty.
-    let c = memory.create_physical(3 * G).unwrap();
+    let c = memory.create_physical(0, 3 * G).unwrap();
     map(&memory, other, &c);
     assert_eq!((load(&memory, other + 16), load(&memory, other + 2 * G + 16)), (0, 0));
 }
@@ -170,7 +172,7 @@ fn bytes_stay_with_their_handle() {
 fn an_export_shows_the_bytes_and_nothing_else() {
     let (here, there) = (memory(64 << 20), memory(64 << 20));
     let base = here.reserve(4 * G, 0).unwrap();
-    let (secret, shared) = (here.create_physical(G).unwrap(), here.create_physical(G).unwrap());
+    let (secret, shared) = (here.create_physical(0, G).unwrap(), here.create_physical(0, G).unwrap());
     map(&here, base, &secret);
     map(&here, base + G, &shared);
     store(&here, base, 1111);
@@ -225,14 +227,15 @@ fn only_exports_are_imported() {
 #[test]
 fn kernels_pause_while_memory_moves_to_its_file() {
     let engine = engine(2);
+    let other = engine_beside(&engine, 1);
     let environment = environment();
     let memory = &environment.memory;
-    memory.set_crew(Box::new(Arc::downgrade(engine.pool())));
-    let physical = memory.create_physical(8 * G).unwrap();
+    memory.set_crew(Box::new(AllPools::new([engine.pool(), other.pool()])));
+    let physical = memory.create_physical(0, 8 * G).unwrap();
     let base = memory.reserve(8 * G, 0).unwrap();
     map(memory, base, &physical);
     // Before the first launch there is nobody to stop.
-    drop(memory.export(&memory.create_physical(G).unwrap(), b"").unwrap());
+    drop(memory.export(&memory.create_physical(0, G).unwrap(), b"").unwrap());
 
     let stop = Arc::new(AtomicBool::new(false));
     let counted = Arc::new(AtomicU64::new(0));
@@ -249,8 +252,8 @@ fn kernels_pause_while_memory_moves_to_its_file() {
         }
         CtaExit::Finished
     });
-    let stream = stream(&engine);
-    stream.launch(launch(kernel, 64, &environment));
+    let streams = [stream(&engine), stream(&other)];
+    streams.iter().for_each(|stream| stream.launch(launch(kernel.clone(), 64, &environment)));
     let moved = counted.load(Ordering::Relaxed);
     while counted.load(Ordering::Relaxed) < moved + 100_000 {
         std::thread::yield_now();
@@ -263,7 +266,7 @@ fn kernels_pause_while_memory_moves_to_its_file() {
         std::thread::yield_now();
     }
     stop.store(true, Ordering::Relaxed);
-    stream.synchronize();
+    streams.iter().for_each(Stream::synchronize);
     let seen: u64 = (0..64).map(|cta| u64::from(load(memory, base + cta * (8 * G / 64)))).sum();
     assert_eq!(seen, counted.load(Ordering::Relaxed));
     drop(exported);

@@ -27,6 +27,7 @@ impl Device {
             report_stalled: Duration::from_secs(30),
             launch_timeout: None,
             report: Arc::new(|text| panic!("unexpected report: {text}")),
+            ..PoolOptions::default()
         })
     }
 
