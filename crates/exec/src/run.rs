@@ -308,7 +308,7 @@ impl Run {
         if ended != 0 {
             // One is enough to keep the grid from its end.
             if kernel.keeps_back() {
-                ended += std::mem::replace(held, 1) - 1;
+                ended = ended + std::mem::replace(held, 1) - 1;
             }
             if ended != 0 {
                 self.finish(ended);

@@ -23,11 +23,13 @@ impl Writer<'_> {
         target: &Target,
         mut way: impl FnMut(&mut Self, bool) -> Result<(), String>,
     ) -> Result<(), String> {
-        if target.proven && target.flag.text == "true" && target.space != Space::Generic {
+        if target.is_proven() {
             return way(self, false);
         }
         if self.full {
-            self.check_in_full(inst, target)?;
+            if !self.checked {
+                self.check_in_full(inst, target)?;
+            }
             return way(self, false);
         }
         let (short, long, done) = (self.fresh(), self.fresh(), self.fresh());
@@ -171,7 +173,9 @@ impl Writer<'_> {
             return Ok(());
         }
         let place = format!("%h{site}");
-        self.places.push((place.clone(), Ty::int(1, 0)));
+        if !self.resumed {
+            self.places.push((place.clone(), Ty::int(1, 0)));
+        }
         let Some((from, fits)) = self.hull_fits(inst, target)? else { return Ok(()) };
         self.store(&fits, &place);
         let (find, on) = (self.fresh(), self.fresh());
@@ -245,7 +249,8 @@ impl Writer<'_> {
                 let stride = i64::from(self.plan.local_stride());
                 let local = self.pointer(context::LOCAL);
                 let local = self.set(i64, format!("ptrtoint ptr {local} to i64"));
-                let thread = self.set(i64, "zext i32 %thread to i64");
+                let thread = self.thread();
+                let thread = self.set(i64, format!("zext i32 {thread} to i64"));
                 let by = self.constant(i64, stride);
                 let before = self.binary("mul", &thread, &by);
                 let local = self.binary("add", &local, &before);

@@ -8,6 +8,7 @@ use super::plan::Keep;
 use super::{context, outcome};
 use crate::barrier::RegionStart;
 use crate::divergence::{only_ends, stops};
+use crate::values::ValueId;
 
 impl Writer<'_> {
     /// The whole function.
@@ -64,7 +65,11 @@ impl Writer<'_> {
             return Err(reason);
         }
         let body = std::mem::take(&mut self.out);
-        Ok(self.prologue(number, region.start) + &body + "}\n\n")
+        let reduced = region.start.barrier().is_some_and(|barrier| self.plan.reduction(barrier).is_some());
+        let kept = region.start.barrier().map(|_| self.plan.kept(number));
+        Ok(self.prologue(&format!("region{number}"), kept, if reduced { ", i32 %reduced" } else { "" })
+            + &body
+            + "}\n\n")
     }
 
     /// To full code if all lanes go on behind a barrier, to masked code if some do.
@@ -92,7 +97,7 @@ impl Writer<'_> {
         self.mask = alive.text;
     }
 
-    fn block(&mut self, block: u32) -> Result<(), String> {
+    pub(super) fn block(&mut self, block: u32) -> Result<(), String> {
         if self.plan.group_of(block).is_some() {
             // Lanes come to it on their own: for those that have.
             self.label(&format!("B{block}"));
@@ -109,6 +114,9 @@ impl Writer<'_> {
             self.together_mask();
         }
         if let Some(()) = self.insts(self.body().blocks[block as usize].insts.clone())? {
+            if self.end_resumes.contains(&block) {
+                self.enter_here(block, &format!("E{block}"));
+            }
             self.end_of(block)?;
         }
         if self.plan.group_of(block).is_some() {
@@ -126,7 +134,13 @@ impl Writer<'_> {
             let inst = &self.body().insts[number as usize];
             if self.plan.barrier(number).is_some() {
                 self.leave_at(number)?;
-                return Ok(None);
+                if self.full || !self.resumed {
+                    return Ok(None);
+                }
+                // Nobody comes here but who goes on from behind it.
+                self.label(&format!("A{number}"));
+                self.mask = self.constant(self.mask_type(), 1).text;
+                continue;
             }
             self.guarded(inst)?;
             self.note_sides(inst);
@@ -134,7 +148,7 @@ impl Writer<'_> {
         Ok(Some(()))
     }
 
-    fn guarded(&mut self, inst: &Inst) -> Result<(), String> {
+    pub(super) fn guarded(&mut self, inst: &Inst) -> Result<(), String> {
         let Some(guard) = inst.guard else { return self.instruction(inst) };
         let condition = self.predicate(guard);
         let before = self.mask.clone();
@@ -415,27 +429,37 @@ impl Writer<'_> {
     }
 
     /// Keeps what is alive behind a barrier, and goes on to the next gang.
-    fn leave_at(&mut self, barrier: u32) -> Result<(), String> {
+    pub(super) fn leave_at(&mut self, barrier: u32) -> Result<(), String> {
         let next = self.plan.barrier(barrier).ok_or("no barrier")?;
         self.add_reduction(barrier)?;
         for &(value, keep) in self.plan.kept(next) {
-            self.used.insert(value);
-            let (frame, offset) = match keep {
-                // All gangs write the same there, and have read it before any of them writes.
-                Keep::Cta(offset) => (self.pointer(context::FRAMES), offset),
-                Keep::Gang(offset) => ("%frame".to_owned(), offset),
-            };
-            for (place, ty, offset) in self.plan.places(value, offset) {
-                let held = self.load(ty, &place);
-                let at = self.set(Ty::int(64, 0), format!("getelementptr i8, ptr {frame}, i64 {offset}"));
-                self.line(format!("store {} {}, ptr {}, !tbaa !9", held.ty.text(), held.text, at.text));
-            }
+            // All gangs write the same to what is kept once, and have read it before any of them writes.
+            self.keep(value, keep);
         }
-        if !self.plan.all_go_on() {
+        if self.team == 0 && !self.plan.all_go_on() {
             let alive = self.load(self.mask_type(), "%alive");
             self.line(format!("store {} {}, ptr %frame, align 64, !tbaa !9", alive.ty.text(), alive.text));
         }
         self.line(format!("ret i32 {next}"));
         Ok(())
+    }
+
+    /// Writes what a value holds to where it is kept: for each gang of a team, if it is not kept once.
+    pub(super) fn keep(&mut self, value: ValueId, keep: Keep) {
+        self.used.insert(value);
+        let (frames, offset) = match keep {
+            Keep::Cta(offset) => (Some(self.pointer(context::FRAMES)), offset),
+            Keep::Gang(offset) => (None, offset),
+        };
+        self.for_members(value, |this, member| {
+            let own = if this.team == 0 { "%frame".to_owned() } else { format!("%frame{member}") };
+            let frame = frames.clone().unwrap_or(own);
+            for (place, ty, offset) in this.plan.places(value, offset) {
+                let place = this.own(value, place);
+                let held = this.load(ty, &place);
+                let at = this.set(Ty::int(64, 0), format!("getelementptr i8, ptr {frame}, i64 {offset}"));
+                this.line(format!("store {} {}, ptr {}, !tbaa !9", held.ty.text(), held.text, at.text));
+            }
+        });
     }
 }

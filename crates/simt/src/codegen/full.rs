@@ -12,6 +12,7 @@ use warploom_ptx::ir::{BoolOp, Compare, Inst, LogicOp, Op, Operand, ScalarType, 
 use super::function::{Val, Writer};
 use super::memory::Target;
 use super::names::Ty;
+use super::team::Point;
 use crate::divergence::only_ends;
 use crate::range::is_integer;
 use crate::shape::Shape;
@@ -20,8 +21,8 @@ use crate::values::ValueId;
 /// What is known of a predicate that differs by lane without looking at each: two `i1`, that it is true in all lanes, and that it is false in all.
 #[derive(Clone, Debug)]
 pub(super) struct Sides {
-    all: Val,
-    none: Val,
+    pub(super) all: Val,
+    pub(super) none: Val,
 }
 
 impl Writer<'_> {
@@ -80,11 +81,21 @@ impl Writer<'_> {
         if holds.text == "true" {
             return;
         }
+        if self.team > 0 {
+            let (on, leave) = (self.fresh(), self.fresh());
+            self.line(format!("br i1 {}, label %L{on}, label %L{leave}, !prof !2", holds.text));
+            self.label(&format!("L{leave}"));
+            if let Err(reason) = self.leave_team(Point::Inst(self.inst)) {
+                self.refused.get_or_insert(reason);
+            }
+            self.label(&format!("L{on}"));
+            return;
+        }
         let (on, leave) = (self.fresh(), self.fresh());
         self.line(format!("br i1 {}, label %L{on}, label %L{leave}, !prof !2", holds.text));
         self.label(&format!("L{leave}"));
         let all = self.constant(self.mask_type(), 1);
-        let place = self.mask_place();
+        let place = self.mask_place(self.plan.block_of[self.inst as usize]);
         self.store(&all, &place);
         self.line(format!("br label %K{}", self.inst));
         self.label(&format!("L{on}"));
@@ -92,8 +103,8 @@ impl Writer<'_> {
     }
 
     /// Where masked code keeps the mask of the block that is written, for instructions that full code leaves at.
-    fn mask_place(&mut self) -> String {
-        let place = format!("%k{}", self.plan.block_of[self.inst as usize]);
+    pub(super) fn mask_place(&mut self, block: u32) -> String {
+        let place = format!("%k{block}");
         let ty = self.mask_type();
         if !self.places.iter().any(|(known, _)| *known == place) {
             self.places.push((place.clone(), ty));
@@ -106,30 +117,41 @@ impl Writer<'_> {
         if self.full || !self.resumes.contains(&self.inst) {
             return;
         }
-        let place = self.mask_place();
+        let block = self.plan.block_of[self.inst as usize];
+        self.enter_here(block, &format!("K{}", self.inst));
+    }
+
+    /// A label at which masked code can be entered, with the mask that is kept for the block.
+    pub(super) fn enter_here(&mut self, block: u32, label: &str) {
+        let place = self.mask_place(block);
         let mask = self.mask_value();
         self.store(&mask, &place);
-        self.line(format!("br label %K{}", self.inst));
-        self.label(&format!("K{}", self.inst));
+        self.line(format!("br label %{label}"));
+        self.label(label);
         self.mask = self.load(mask.ty, &place).text;
     }
 
     /// Whether all lanes may access: else masked code looks closer.
     pub(super) fn check_in_full(&mut self, inst: &Inst, target: &Target) -> Result<(), String> {
-        let holds = match self.plan.hull(self.inst) {
-            Some((site, hull)) => {
-                let known = format!("%h{site}");
-                let fits = if hull.first == self.inst { self.hull_fits(inst, target)? } else { None };
-                let yes = self.constant(Ty::int(1, 0), 1);
-                let Some((_, holds)) = fits else { return Ok(()) };
-                self.or_leave(&holds);
-                self.store(&yes, &known);
-                return Ok(());
-            }
-            None => self.fits(inst, target)?,
-        };
+        let Some(holds) = self.fits_in_full(inst, target)? else { return Ok(()) };
         self.or_leave(&holds);
+        if let Some((site, _)) = self.plan.hull(self.inst) {
+            let yes = self.constant(Ty::int(1, 0), 1);
+            self.store(&yes, &format!("%h{site}"));
+        }
         Ok(())
+    }
+
+    /// What is to be looked at for an access in full code, if there is anything.
+    pub(super) fn fits_in_full(&mut self, inst: &Inst, target: &Target) -> Result<Option<Val>, String> {
+        if target.is_proven() {
+            return Ok(None);
+        }
+        match self.plan.hull(self.inst) {
+            Some((_, hull)) if hull.first == self.inst => Ok(self.hull_fits(inst, target)?.map(|(_, fits)| fits)),
+            Some(_) => Ok(None),
+            None => self.fits(inst, target).map(Some),
+        }
     }
 
     pub(super) fn end_in_full(&mut self, block: u32) -> Result<(), String> {
@@ -185,7 +207,7 @@ impl Writer<'_> {
 
     /// To one label if all lanes have a condition, to another if none has, and on if they part.
     fn three_ways(&mut self, id: ValueId, negated: bool, condition: &Val, yes: u32, no: u32) {
-        if let Some(Sides { all, none }) = self.sides.get(&id).cloned() {
+        if let Some(Sides { all, none }) = self.known_sides(id) {
             let (all, none) = if negated { (none, all) } else { (all, none) };
             for (known, to) in [(all, yes), (none, no)] {
                 if known.text != "false" {
@@ -231,7 +253,7 @@ impl Writer<'_> {
             return;
         }
         let Some(id) = self.plan.info.values.written(self.plan.body, self.inst) else { return };
-        self.sides.remove(&id);
+        self.sides.remove(&(self.member, id));
         let sides = match &inst.op {
             Op::Setp { cmp, ty, a, b, combine, dst_q: None, .. } if is_integer(*ty) => {
                 let own = self.compared(*cmp, *ty, *a, *b);
@@ -251,8 +273,13 @@ impl Writer<'_> {
             _ => None,
         };
         if let Some(sides) = sides {
-            self.sides.insert(id, sides);
+            self.sides.insert((self.member, id), sides);
         }
+    }
+
+    /// What is known of a predicate of the gang that is written for.
+    pub(super) fn known_sides(&self, id: ValueId) -> Option<Sides> {
+        self.sides.get(&(self.member, id)).cloned()
     }
 
     /// Of an operand: of what lanes have in common it is the number itself.
@@ -264,7 +291,7 @@ impl Writer<'_> {
             let none = self.binary("xor", &all, &one);
             Sides { all, none }
         } else {
-            self.sides.get(&id)?.clone()
+            self.known_sides(id)?
         };
         Some(if negated { Sides { all: sides.none, none: sides.all } } else { sides })
     }
@@ -281,7 +308,7 @@ impl Writer<'_> {
     }
 
     /// `and` or `or` of flags, with what constants make of it.
-    fn joined(&mut self, op: &str, a: &Val, b: &Val) -> Val {
+    pub(super) fn joined(&mut self, op: &str, a: &Val, b: &Val) -> Val {
         match (op, a.text.as_str(), b.text.as_str()) {
             ("and", "false", _) | ("or", _, "false") => a.clone(),
             ("and", _, "false") | ("or", "false", _) => b.clone(),

@@ -41,8 +41,18 @@ pub(super) struct Writer<'p> {
     pub(super) full: bool,
     /// Instructions at which full code is left for masked code.
     pub(super) resumes: BTreeSet<u32>,
-    /// Of predicates that full code has written since the block began.
-    pub(super) sides: BTreeMap<ValueId, Sides>,
+    /// Ends of blocks that masked code is entered at.
+    pub(super) end_resumes: BTreeSet<u32>,
+    /// Of predicates that full code has written since the block began, by gang of the team.
+    pub(super) sides: BTreeMap<(u32, ValueId), Sides>,
+    /// Gangs that run together in what is written; 0 if it is one by itself.
+    pub(super) team: u32,
+    /// The one of them that is written for.
+    pub(super) member: u32,
+    /// Accesses of the instruction are known to be allowed.
+    pub(super) checked: bool,
+    /// What is written goes on from wherever a team was left, behind barriers too.
+    pub(super) resumed: bool,
     /// What could not be written, where there was no other way to say so.
     pub(super) refused: Option<String>,
 }
@@ -63,7 +73,12 @@ impl<'p> Writer<'p> {
             steps: 0,
             full: false,
             resumes: BTreeSet::new(),
+            end_resumes: BTreeSet::new(),
             sides: BTreeMap::new(),
+            team: 0,
+            member: 0,
+            checked: false,
+            resumed: false,
             refused: None,
         }
     }

@@ -31,9 +31,24 @@ impl<'p> Writer<'p> {
         paired(&operands, self.values).find(|(operand, _)| operand.read() == Some(reg)).and_then(|(_, value)| value)
     }
 
-    pub(super) fn place(&mut self, value: ValueId) -> String {
+    fn place(&mut self, value: ValueId) -> String {
+        self.part_of(value, 'v')
+    }
+
+    /// The place of a part of a value: all lanes, the first one, or whether the pattern holds.
+    fn part_of(&mut self, value: ValueId, part: char) -> String {
         self.used.insert(value);
-        format!("%v{}", value.0)
+        self.own(value, format!("%{part}{}", value.0))
+    }
+
+    /// The name of a place for the gang that is written for: what differs between gangs has one for each of a team.
+    pub(super) fn own(&self, value: ValueId, place: String) -> String {
+        if self.team == 0 || self.shape(value).is_cta_uniform() { place } else { format!("{place}.{}", self.member) }
+    }
+
+    /// The number of the gang's first thread.
+    pub(super) fn thread(&self) -> String {
+        if self.team == 0 { "%thread".to_owned() } else { format!("%thread{}", self.member) }
     }
 
     /// What a value holds: a scalar if all lanes have it in common.
@@ -52,8 +67,8 @@ impl<'p> Writer<'p> {
         let plan = self.plan;
         let Shape::Affine(affine) = self.shape(value) else { return self.constant(ty, 0) };
         if affine.unless_wraps.is_empty() {
-            self.used.insert(value);
-            let first = self.load(Ty { lanes: 0, ..ty }, &format!("%b{}", value.0));
+            let place = self.part_of(value, 'b');
+            let first = self.load(Ty { lanes: 0, ..ty }, &place);
             let first = self.splat(&first);
             let apart = Val { ty, text: ty.lanes(affine.lanes.get().iter().copied()) };
             return self.binary("add", &first, &apart);
@@ -83,17 +98,17 @@ impl<'p> Writer<'p> {
         if !self.has_base(value) {
             return None;
         }
-        self.used.insert(value);
         let ty = Ty::scalar(self.element_of(value));
-        Some(self.load(ty, &format!("%b{}", value.0)))
+        let place = self.part_of(value, 'b');
+        Some(self.load(ty, &place))
     }
 
     /// Whether the pattern of a value holds: an `i1` that is false if something has wrapped around.
     pub(super) fn read_flag(&mut self, value: ValueId) -> Val {
         match self.shape(value) {
             Shape::Affine(affine) if affine.is_constant() && !affine.unless_wraps.is_empty() => {
-                self.used.insert(value);
-                self.load(Ty::int(1, 0), &format!("%w{}", value.0))
+                let place = self.part_of(value, 'w');
+                self.load(Ty::int(1, 0), &place)
             }
             _ => self.constant(Ty::int(1, 0), 1),
         }
@@ -193,10 +208,11 @@ impl<'p> Writer<'p> {
         }
         let base = base.ok_or_else(|| format!("line {}: a pattern without its first lane", inst.line))?;
         let base = self.resize(&base, self.element_of(id).bits(), false);
-        self.used.insert(id);
-        self.store(&base, &format!("%b{}", id.0));
+        let place = self.part_of(id, 'b');
+        self.store(&base, &place);
         if matches!(self.shape(id), Shape::Affine(affine) if !affine.unless_wraps.is_empty()) {
-            self.store(&flag, &format!("%w{}", id.0));
+            let place = self.part_of(id, 'w');
+            self.store(&flag, &place);
         }
         Ok(())
     }

@@ -43,7 +43,7 @@ fn across_barriers(info: &KernelInfo<'_>, body: &Body, block_of: &[u32]) -> BTre
 }
 
 /// Whether the pattern of a value may fail to hold.
-fn is_flagged(info: &KernelInfo<'_>, value: ValueId) -> bool {
+pub(super) fn is_flagged(info: &KernelInfo<'_>, value: ValueId) -> bool {
     matches!(info.shape(value), Shape::Affine(affine) if !affine.unless_wraps.is_empty())
 }
 

@@ -37,6 +37,11 @@ impl Target {
         self.apart.as_ref().is_some_and(|apart| apart.iter().all(|apart| *apart == 0))
     }
 
+    /// Nothing need be looked at.
+    pub(super) fn is_proven(&self) -> bool {
+        self.proven && self.flag.text == "true" && self.space != Space::Generic
+    }
+
     /// What is added to the register with the address.
     pub(super) fn offset(&self) -> i64 {
         self.register.map_or(0, |(_, offset)| offset)

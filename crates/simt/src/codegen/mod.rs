@@ -37,6 +37,7 @@ mod special;
 mod step;
 mod stop;
 mod switch;
+mod team;
 mod width;
 
 pub use regions::{Compiled, Declined, FRAME_ALIGN, SiteKind, compile};

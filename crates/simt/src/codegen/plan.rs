@@ -8,10 +8,11 @@ use warploom_ptx::ir::{BarrierOp, Body, GlobalId, Op, SharedLayout, Step};
 use super::hull::{Hull, hulls};
 use super::indexed::{Indexed, indexed};
 use super::later::kept_back;
-use super::lazy::lazy;
+use super::lazy::{is_flagged, lazy};
 use super::names::{Element, Ty};
 use super::regions::FRAME_ALIGN;
 use super::stop::Stop;
+use super::team::{Point, preferred_team, with_sources};
 use crate::access::Access;
 use crate::barrier::{BarrierControl, Region};
 use crate::info::KernelInfo;
@@ -65,10 +66,21 @@ pub(super) struct Plan<'k> {
     wide_vectors: bool,
     /// The processor gathers words.
     gathers: bool,
+    /// Gangs that run together as a team; 0 if each runs by itself.
+    team: u32,
+    /// Where each value is kept that is alive at a barrier, or where a team may be left.
+    homes: BTreeMap<ValueId, Keep>,
+    /// Where teams are left.
+    points: RefCell<BTreeSet<Point>>,
 }
 
 impl<'k> Plan<'k> {
-    pub(super) fn new(info: &'k KernelInfo<'k>, wide_vectors: bool, gathers: bool) -> Result<Plan<'k>, String> {
+    pub(super) fn new(
+        info: &'k KernelInfo<'k>,
+        wide_vectors: bool,
+        gathers: bool,
+        teams: bool,
+    ) -> Result<Plan<'k>, String> {
         let function = &info.module.functions[info.kernel.0 as usize];
         let body = function.body.as_ref().ok_or("it has no code")?;
         if let Some(wait) = info.waits.first() {
@@ -119,8 +131,14 @@ impl<'k> Plan<'k> {
             frame: 0,
             wide_vectors,
             gathers,
+            team: 0,
+            homes: BTreeMap::new(),
+            points: RefCell::default(),
         };
         plan.find_groups()?;
+        if teams {
+            plan.team = preferred_team(&plan);
+        }
         plan.lay_out_frame();
         Ok(plan)
     }
@@ -195,6 +213,11 @@ impl<'k> Plan<'k> {
             all.extend(&live);
             by_region.push(live);
         }
+        if self.team > 0 {
+            let ends = (0..self.body.blocks.len() as u32).map(Point::End);
+            let points = self.info.accesses.iter().map(|access| Point::Inst(access.inst)).chain(ends);
+            points.for_each(|point| all.extend(self.live_at(point)));
+        }
         let mut homes = BTreeMap::new();
         let (mut cta, mut gang) = (0, FIRST);
         for (inst, _) in &self.info.barriers.all {
@@ -216,6 +239,92 @@ impl<'k> Plan<'k> {
         self.frame = gang.next_multiple_of(64);
         let homed = |live: BTreeSet<ValueId>| live.into_iter().map(|value| (value, homes[&value])).collect();
         self.kept = by_region.into_iter().map(homed).collect();
+        self.homes = homes;
+    }
+
+    /// What must be kept for gangs to go on one by one from where a team is left.
+    pub(super) fn live_at(&self, point: Point) -> BTreeSet<ValueId> {
+        let (block, at) = match point {
+            Point::Inst(inst) => (self.block_of[inst as usize], inst),
+            Point::End(block) => (block, self.body.blocks[block as usize].insts.end),
+        };
+        let before = (at > self.body.blocks[block as usize].insts.start).then(|| at - 1);
+        let mut live = BTreeSet::new();
+        scan(self.body, &self.info.values, block, |inst, now| {
+            if inst == before {
+                live.clone_from(now);
+            }
+        });
+        with_sources(self, live)
+    }
+
+    /// Gangs of a team; 0 if there are none.
+    pub(super) fn team(&self) -> u32 {
+        self.team
+    }
+
+    /// Whether all gangs of a CTA are one team: barriers need no code then.
+    pub(super) fn is_one_team(&self) -> bool {
+        self.team == self.info.gangs.count()
+    }
+
+    /// Where a value is kept.
+    pub(super) fn home(&self, value: ValueId) -> Option<Keep> {
+        self.homes.get(&value).copied()
+    }
+
+    /// All values that are kept somewhere.
+    pub(super) fn homes(&self) -> Vec<(ValueId, Keep)> {
+        self.homes.iter().map(|(value, keep)| (*value, *keep)).collect()
+    }
+
+    /// Teams are left there.
+    pub(super) fn needs_point(&self, point: Point) {
+        self.points.borrow_mut().insert(point);
+    }
+
+    /// All such places.
+    pub(super) fn points(&self) -> BTreeSet<Point> {
+        self.points.borrow().clone()
+    }
+
+    /// The sites of accesses with one base.
+    pub(super) fn hull_sites(&self) -> impl Iterator<Item = usize> {
+        let first = self.info.accesses.len();
+        first..first + self.hulls.len()
+    }
+
+    /// Whether the pattern of a value may fail to hold.
+    pub(super) fn is_flagged(&self, value: ValueId) -> bool {
+        is_flagged(self.info, value)
+    }
+
+    /// Parameters of functions for what is kept once for the CTA.
+    pub(super) fn shared_parameters(&self, kept: &[(ValueId, Keep)]) -> String {
+        let shared = kept.iter().filter(|(_, keep)| matches!(keep, Keep::Cta(_))).enumerate();
+        let ty = |value: ValueId| Element::bits_of(self.info.values.get(value).ty).text();
+        shared.map(|(at, (value, _))| format!(", {} %c{at}", ty(*value))).collect()
+    }
+
+    /// What such functions are called with, and the instructions that read it.
+    pub(super) fn shared_arguments(&self, kept: &[(ValueId, Keep)]) -> (String, String) {
+        let mut loads = format!(
+            "  %at = getelementptr i8, ptr %context, i64 {}\n  %frames = load ptr, ptr %at, !invariant.load !0\n",
+            super::context::FRAMES
+        );
+        let shared = kept.iter().filter_map(|(value, keep)| match keep {
+            Keep::Cta(offset) => Some((*value, *offset)),
+            Keep::Gang(_) => None,
+        });
+        let mut arguments = String::new();
+        for (at, (value, offset)) in shared.enumerate() {
+            let ty = Element::bits_of(self.info.values.get(value).ty).text();
+            loads += &format!(
+                "  %k{at} = getelementptr i8, ptr %frames, i64 {offset}\n  %c{at} = load {ty}, ptr %k{at}, !tbaa !9\n"
+            );
+            arguments += &format!(", {ty} %c{at}");
+        }
+        (loads, arguments)
     }
 
     pub(super) fn regions(&self) -> &'k [Region] {

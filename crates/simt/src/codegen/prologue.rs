@@ -4,17 +4,15 @@ use super::context;
 use super::function::{Val, Writer};
 use super::names::Ty;
 use super::plan::Keep;
-use crate::barrier::RegionStart;
+use crate::values::ValueId;
 
 impl Writer<'_> {
-    /// Places of values and masks, and what they hold at the beginning.
-    pub(super) fn prologue(&mut self, number: usize, start: RegionStart) -> String {
+    /// Places of values and masks, and what they hold at the beginning: what was kept, if it is not the kernel's entry.
+    pub(super) fn prologue(&mut self, name: &str, kept: Option<&[(ValueId, Keep)]>, parameters: &str) -> String {
         let lanes = self.lanes();
         self.out.clear();
         let plan = self.plan;
-        if let RegionStart::Barrier(_) = start {
-            self.used.extend(plan.kept(number).iter().map(|(value, _)| *value));
-        }
+        self.used.extend(kept.iter().flat_map(|kept| kept.iter()).map(|(value, _)| *value));
         for value in self.used.clone() {
             for (place, ty, _) in plan.places(value, 0) {
                 self.line(format!("{place} = alloca {}", ty.text()));
@@ -25,6 +23,11 @@ impl Writer<'_> {
         }
         for (place, ty) in std::mem::take(&mut self.places) {
             self.line(format!("{place} = alloca {}", ty.text()));
+            if self.resumed {
+                // What full code or an earlier instruction would have written there.
+                let zero = self.constant(ty, 0);
+                self.store(&zero, &place);
+            }
         }
         self.line(format!("%addresses = alloca [{lanes} x i64], align 64"));
         self.line(format!("%scratch = alloca [{} x i64], align 64", 6 * lanes));
@@ -42,8 +45,8 @@ impl Writer<'_> {
         self.line(format!("%at = add i64 %behind, {}", plan.cta_frame()));
         self.line(format!("%frame = getelementptr i8, ptr {frames}, i64 %at"));
         self.line(format!("%thread = mul i32 %gang, {lanes}"));
-        match start {
-            RegionStart::Entry => {
+        match kept {
+            None => {
                 let gangs = &plan.info.gangs;
                 if gangs.are_full() {
                     let all = self.constant(self.mask_type(), 1);
@@ -58,9 +61,9 @@ impl Writer<'_> {
                     self.store(&there, "%alive");
                 }
             }
-            RegionStart::Barrier(_) => {
+            Some(kept) => {
                 let mut shared = (0..).map(|number| format!("%c{number}"));
-                for &(value, keep) in plan.kept(number) {
+                for &(value, keep) in kept {
                     let Keep::Gang(offset) = keep else {
                         let (place, ty, _) = plan.places(value, 0).swap_remove(0);
                         let text = shared.next().unwrap_or_default();
@@ -82,15 +85,8 @@ impl Writer<'_> {
             }
         }
         let text = std::mem::take(&mut self.out);
-        let mut parameters = String::new();
-        if start.barrier().is_some_and(|barrier| plan.reduction(barrier).is_some()) {
-            parameters += ", i32 %reduced";
-        }
-        let shared = plan.kept(number).iter().filter(|(_, keep)| matches!(keep, Keep::Cta(_)));
-        for (at, (value, _)) in shared.enumerate() {
-            parameters += &format!(", {} %c{at}", self.element_of(*value).text());
-        }
-        let head = format!("define internal i32 @region{number}(ptr noalias %context, i32 %gang{parameters}) #1 {{\n");
+        let shared = plan.shared_parameters(kept.unwrap_or_default());
+        let head = format!("define internal i32 @{name}(ptr noalias %context, i32 %gang{parameters}{shared}) #1 {{\n");
         head + &text + "  br label %code\ncode:\n"
     }
 }

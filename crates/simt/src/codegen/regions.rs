@@ -5,9 +5,8 @@ use std::fmt;
 use warploom_ptx::ir::{Space, Step};
 
 use super::function::Writer;
-use super::names::{Element, Ty};
 use super::outcome;
-use super::plan::{Keep, Plan};
+use super::plan::Plan;
 use super::stop::Stop;
 use crate::access::AccessKind;
 use crate::info::KernelInfo;
@@ -70,12 +69,13 @@ pub fn compile(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compi
     let gathers = features.contains("+avx2");
     // What LLVM calls slow are processors of one maker: loads one by one are no faster there.
     let features = if gathers && !wide { format!("{features},+fast-gather") } else { features.to_owned() };
-    let plan = Plan::new(info, wide, gathers).map_err(Declined)?;
-    let mut functions = String::new();
-    for number in 0..plan.regions().len() {
-        functions += &Writer::new(&plan).region(number).map_err(Declined)?;
-        functions += &through(&plan, number);
-    }
+    let written = |teams: bool| {
+        let plan = Plan::new(info, wide, gathers, teams)?;
+        let text = functions(&plan)?;
+        Ok((plan, text))
+    };
+    // Not everything is written for teams.
+    let (plan, functions) = written(true).or_else(|_: String| written(false)).map_err(Declined)?;
     let mut text = plan.tables();
     text += &functions;
     text += &cta(&plan);
@@ -105,22 +105,39 @@ pub fn compile(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compi
     Ok(Compiled { text, sites: sites.chain(hulls).collect(), frames, local, steps: plan.steps(), stops: plan.stops() })
 }
 
-/// One region, of all gangs. What all threads of the CTA have in common is read once.
-fn through(plan: &Plan<'_>, number: usize) -> String {
-    let gangs = plan.info.gangs.count();
+/// The functions of all regions, and those that run them for all gangs.
+fn functions(plan: &Plan<'_>) -> Result<String, String> {
+    let mut out = String::new();
+    if plan.team() > 0 {
+        let parts = if plan.is_one_team() { 1 } else { plan.regions().len() };
+        for number in 0..parts {
+            out += &Writer::new(plan).team(number)?;
+            out += &through(plan, number, "team", plan.info.gangs.count() / plan.team());
+        }
+        out += &Writer::new(plan).resumed()?;
+    }
+    let by_gang = match plan.team() {
+        0 => 0,
+        // Gangs that have left their team come to all regions but the first.
+        _ if plan.is_one_team() => 1,
+        _ => plan.regions().len(),
+    };
+    for number in by_gang..plan.regions().len() {
+        out += &Writer::new(plan).region(number)?;
+        out += &through(plan, number, "region", plan.info.gangs.count());
+    }
+    Ok(out)
+}
+
+/// One region, of all gangs or teams. What all threads of the CTA have in common is read once.
+fn through(plan: &Plan<'_>, number: usize, function: &str, count: u32) -> String {
     let ended = outcome::ENDED;
     let mut out = format!("define internal i32 @through{number}(ptr noalias %context) #0 {{\n");
-    let frames = super::context::FRAMES;
-    let mut arguments = String::new();
-    let shared = plan.kept(number).iter().filter_map(|(value, keep)| match keep {
-        Keep::Cta(offset) => Some((*value, *offset)),
-        Keep::Gang(_) => None,
-    });
+    let kept = if number == 0 { &[][..] } else { plan.kept(number) };
+    let (loads, mut arguments) = plan.shared_arguments(kept);
     let reduction = plan.regions()[number].start.barrier().and_then(|barrier| plan.reduction(barrier));
     let fresh: Vec<u32> = if number == 0 { plan.reductions().collect() } else { reduction.into_iter().collect() };
-    out += &format!(
-        "  %at = getelementptr i8, ptr %context, i64 {frames}\n  %frames = load ptr, ptr %at, !invariant.load !0\n"
-    );
+    out += &loads;
     for offset in &fresh {
         // Taken and left empty: gangs may come to the barrier again before the last has gone on.
         out += &format!(
@@ -129,21 +146,14 @@ fn through(plan: &Plan<'_>, number: usize) -> String {
         );
     }
     if let Some(offset) = reduction {
-        arguments += &format!(", i32 %s{offset}");
-    }
-    for (at, (value, offset)) in shared.enumerate() {
-        let ty = Ty::scalar(Element::bits_of(plan.info.values.get(value).ty)).text();
-        out += &format!(
-            "  %k{at} = getelementptr i8, ptr %frames, i64 {offset}\n  %c{at} = load {ty}, ptr %k{at}, !tbaa !9\n"
-        );
-        arguments += &format!(", {ty} %c{at}");
+        arguments.insert_str(0, &format!(", i32 %s{offset}"));
     }
     out += &format!(
         "  br label %gangs\ngangs:\n  %gang = phi i32 [ 0, %0 ], [ %next, %on ]\n  %so_far = phi i32 [ {ended}, %0 ], [ %then, %on ]\n  \
-         %result = call i32 @region{number}(ptr %context, i32 %gang{arguments})\n  \
+         %result = call i32 @{function}{number}(ptr %context, i32 %gang{arguments})\n  \
          %bad = icmp slt i32 %result, {ended}\n  br i1 %bad, label %out, label %on, !prof !1\non:\n  \
          %then = call i32 @llvm.smax.i32(i32 %so_far, i32 %result)\n  %next = add i32 %gang, 1\n  \
-         %more = icmp ult i32 %next, {gangs}\n  br i1 %more, label %gangs, label %out\nout:\n  \
+         %more = icmp ult i32 %next, {count}\n  br i1 %more, label %gangs, label %out\nout:\n  \
          %answer = phi i32 [ %result, %gangs ], [ %then, %on ]\n  ret i32 %answer\n}}\n\n"
     );
     plan.declare("declare i32 @llvm.smax.i32(i32, i32)".to_owned());

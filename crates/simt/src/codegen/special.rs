@@ -28,7 +28,7 @@ impl Writer<'_> {
             NctaidY => self.word(context::NCTAID + 4),
             NctaidZ => self.word(context::NCTAID + 8),
             Laneid => {
-                let thread = Val { ty: i32, text: "%thread".to_owned() };
+                let thread = Val { ty: i32, text: self.thread() };
                 let low = self.constant(i32, 31);
                 let first = self.binary("and", &thread, &low);
                 if self.first_lane {
@@ -39,7 +39,7 @@ impl Writer<'_> {
                 self.binary("add", &first, &lane)
             }
             Warpid => {
-                let thread = Val { ty: i32, text: "%thread".to_owned() };
+                let thread = Val { ty: i32, text: self.thread() };
                 let by = self.constant(i32, 5);
                 self.binary("lshr", &thread, &by)
             }
@@ -71,7 +71,8 @@ impl Writer<'_> {
             _ => 0,
         };
         let ty = Ty::int(32, lanes);
-        let at = self.set(Ty::int(64, 0), format!("getelementptr i32, ptr @tid{axis}, i32 %thread"));
+        let thread = self.thread();
+        let at = self.set(Ty::int(64, 0), format!("getelementptr i32, ptr @tid{axis}, i32 {thread}"));
         self.set(ty, format!("load {}, ptr {}, align 4", ty.text(), at.text))
     }
 }

@@ -1,0 +1,190 @@
+//! Gangs of a CTA that run together: they part wherever something does not hold for all of them, and give what each would have given alone.
+
+mod device;
+
+use std::sync::{Arc, Mutex};
+
+use device::Device;
+use warploom_exec::fault::{FaultKind, Refusal};
+use warploom_exec::grid::Grid;
+use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
+use warploom_jit::{Made, Mode, Options as Jit, Origin, Target, assembly, tiered};
+use warploom_ptx::ir::FunctionId;
+use warploom_ptx::{Options, load};
+use warploom_simt::{Gangs, analyze, codegen};
+
+/// What would run a kernel that is not compiled.
+struct Nobody;
+
+impl LoadedKernel for Nobody {
+    fn name(&self) -> &str {
+        "nobody"
+    }
+
+    fn run_cta(&self, _: &Grid, _: &mut Cta, _: &mut Worker) -> CtaExit {
+        panic!("the kernel was not compiled")
+    }
+}
+
+fn run(device: &Device, target: Target, text: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
+    let module = Arc::new(load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads"));
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let all = said.clone();
+    let report = Arc::new(move |made: &Made<'_>| all.lock().expect("no panic").push(made.code.map_err(str::to_owned)));
+    let jit = Jit { mode: Mode::Always, target, cache: None, dump: None, report };
+    device.run(&module, tiered(jit, &module, FunctionId(0), Arc::new(Nobody)), grid, cta, params);
+    assert_eq!(*said.lock().expect("no panic"), [Ok(Origin::Compiler)]);
+}
+
+const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 keys, .param .u64 data, .param .u64 out, .param .u32 n)\n{\n\
+     .reg .b32 %r<32>; .reg .f32 %f<9>; .reg .b64 %d<32>; .reg .pred %p<9>; .shared .b32 tile[256];\n\
+     ld.param.u64 %d1, [keys]; ld.param.u64 %d2, [data]; ld.param.u64 %d3, [out]; ld.param.u32 %r1, [n];\n\
+     mov.u32 %r2, %ctaid.x; mov.u32 %r3, %tid.x; mov.u32 %r4, %nctaid.x; mad.lo.s32 %r5, %r2, 256, %r3; shl.b32 %r6, %r4, 8;\n";
+
+/// Each thread looks its keys up, a grid apart, but those that are 0, and adds what it finds to what is there.
+fn look_up() -> String {
+    HEAD.to_owned()
+        + "setp.ge.s32 %p1, %r5, %r1; @%p1 bra D;\n\
+           L: mul.wide.s32 %d4, %r5, 4; add.s64 %d5, %d1, %d4; add.s64 %d6, %d3, %d4; ld.global.u32 %r7, [%d5];\n\
+           setp.ne.u32 %p2, %r7, 0; mul.wide.u32 %d7, %r7, 4; add.s64 %d8, %d2, %d7; mov.u32 %r8, 5;\n\
+           @%p2 ld.global.u32 %r8, [%d8];\n\
+           ld.global.u32 %r9, [%d6]; add.u32 %r9, %r9, %r8; st.global.u32 [%d6], %r9;\n\
+           add.s32 %r5, %r5, %r6; setp.lt.s32 %p3, %r5, %r1; @%p3 bra L;\nD: ret;\n}\n"
+}
+
+#[test]
+fn loops_end_for_some_gangs_and_lanes_before_others() {
+    for target in [Target::Host, Target::V3] {
+        for count in [1u32, 31, 32, 33, 255, 256, 257, 512, 800, 1024, 1025, 3000] {
+            let device = Device::new();
+            let keys: Vec<u32> = (0..count).map(|at| if at % 7 == 3 { 0 } else { at * 5 % 97 }).collect();
+            let data: Vec<u32> = (0..97).map(|at| 1000 + at * at).collect();
+            let before: Vec<u32> = (0..count).map(|at| 3 * at).collect();
+            let (k, d, o) = (device.buffer(&keys), device.buffer(&data), device.buffer(&before));
+            let params: [&[u8]; 4] = [&k.to_le_bytes(), &d.to_le_bytes(), &o.to_le_bytes(), &count.to_le_bytes()];
+            run(&device, target, &look_up(), [2, 1, 1], [256, 1, 1], &params);
+            assert!(device.engine.fault().is_none());
+            let found = |key: u32| if key == 0 { 5 } else { data[key as usize] };
+            let expected: Vec<u32> = keys.iter().zip(&before).map(|(key, before)| before + found(*key)).collect();
+            assert_eq!(device.words(o, count as usize), expected, "{count}, {target:?}");
+        }
+    }
+}
+
+#[test]
+fn one_lane_of_one_gang_is_refused() {
+    let device = Device::new();
+    let mut keys = vec![1u32; 1024];
+    keys[512 + 77] = 4096;
+    let (k, d, o) = (device.buffer(&keys), device.buffer(&[7; 64]), device.buffer(&[0; 1024]));
+    let params: [&[u8]; 4] = [&k.to_le_bytes(), &d.to_le_bytes(), &o.to_le_bytes(), &1024u32.to_le_bytes()];
+    run(&device, Target::Host, &look_up(), [1, 1, 1], [256, 1, 1], &params);
+    let fault = device.engine.fault().expect("a fault");
+    let FaultKind::Access(access) = &fault.kind else { panic!("{fault}") };
+    assert_eq!((access.refusal, access.address), (Refusal::Unmapped, d + 4 * 4096));
+    assert_eq!((fault.thread, fault.cta), (Some([77, 0, 0]), Some([0; 3])));
+    // The two trips before are done, for all threads.
+    assert_eq!(device.words(o, 512), vec![7; 512]);
+}
+
+/// Sums of a CTA: each thread adds up a grid's step apart, and halves of the threads add to the others' sums behind barriers. Then all add the CTA's sum to theirs.
+fn sums() -> String {
+    HEAD.to_owned()
+        + "mov.u32 %r10, 0; setp.ge.s32 %p1, %r5, %r1; @%p1 bra E;\n\
+           L: mul.wide.s32 %d4, %r5, 4; add.s64 %d5, %d1, %d4; ld.global.u32 %r7, [%d5]; add.u32 %r10, %r10, %r7;\n\
+           add.s32 %r5, %r5, %r6; setp.lt.s32 %p3, %r5, %r1; @%p3 bra L;\n\
+           E: mov.u32 %r11, tile; shl.b32 %r12, %r3, 2; add.u32 %r13, %r11, %r12; st.shared.u32 [%r13], %r10; bar.sync 0;\n\
+           mov.u32 %r14, 128;\n\
+           T: setp.ge.u32 %p4, %r3, %r14; @%p4 bra N;\n\
+           shl.b32 %r15, %r14, 2; add.u32 %r16, %r13, %r15; ld.shared.u32 %r17, [%r16]; ld.shared.u32 %r18, [%r13]; add.u32 %r18, %r18, %r17;\n\
+           st.shared.u32 [%r13], %r18;\n\
+           N: bar.sync 0; shr.u32 %r14, %r14, 1; setp.ne.u32 %p5, %r14, 0; @%p5 bra T;\n\
+           ld.shared.u32 %r19, [tile]; mad.lo.u32 %r20, %r10, 3, %r19;\n\
+           mad.lo.u32 %r21, %r2, 256, %r3; mul.wide.u32 %d9, %r21, 4; add.s64 %d10, %d3, %d9; st.global.u32 [%d10], %r20; ret;\n}\n"
+}
+
+#[test]
+fn teams_come_apart_between_barriers() {
+    for target in [Target::Host, Target::V3] {
+        for count in [1u32, 100, 256, 1000, 1024, 5000] {
+            let device = Device::new();
+            let numbers: Vec<u32> = (0..count).map(|at| at * at % 1009).collect();
+            let (k, o) = (device.buffer(&numbers), device.buffer(&[0; 512]));
+            let params: [&[u8]; 4] = [&k.to_le_bytes(), &k.to_le_bytes(), &o.to_le_bytes(), &count.to_le_bytes()];
+            run(&device, target, &sums(), [2, 1, 1], [256, 1, 1], &params);
+            let own: Vec<u32> = (0..512).map(|at| numbers.iter().skip(at).step_by(512).sum::<u32>()).collect();
+            let expected: Vec<u32> =
+                (0..512).map(|at| 3 * own[at] + own[at / 256 * 256..][..256].iter().sum::<u32>()).collect();
+            assert_eq!(device.words(o, 512), expected, "{count}, {target:?}");
+        }
+    }
+}
+
+/// A row of a tile that all threads of a column share, and a column that those of a row share.
+const TILE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)\n{\n\
+     .reg .b32 %r<32>; .reg .f32 %f<9>; .reg .b64 %d<32>; .reg .pred %p<9>; .shared .align 4 .b8 as[1024]; .shared .align 4 .b8 bs[1024];\n\
+     ld.param.u64 %d1, [a]; ld.param.u64 %d2, [b]; ld.param.u64 %d3, [c]; ld.param.u32 %r1, [n];\n\
+     mov.u32 %r2, %tid.x; mov.u32 %r3, %tid.y; mov.u32 %r4, as; mov.u32 %r5, bs; shl.b32 %r6, %r3, 6; shl.b32 %r7, %r2, 2;\n\
+     add.u32 %r8, %r4, %r6; add.u32 %r9, %r8, %r7; add.u32 %r10, %r5, %r7; add.u32 %r11, %r10, %r6;\n\
+     mad.lo.s32 %r12, %r3, %r1, %r2; mul.wide.s32 %d4, %r12, 4; add.s64 %d5, %d1, %d4; mad.lo.s32 %r13, %r3, 16, %r2; mul.wide.s32 %d6, %r13, 4;\n\
+     add.s64 %d7, %d2, %d6; add.s64 %d8, %d3, %d6; mov.f32 %f1, 0f00000000; mov.u32 %r14, 0;\n\
+     L: add.u32 %r15, %r14, %r2; add.u32 %r16, %r14, %r3; mov.f32 %f2, 0f00000000; mov.f32 %f3, 0f00000000;\n\
+     setp.ge.s32 %p1, %r15, %r1; @%p1 bra M; ld.global.f32 %f2, [%d5];\nM: st.shared.f32 [%r9], %f2;\n\
+     setp.ge.s32 %p2, %r16, %r1; @%p2 bra N; ld.global.f32 %f3, [%d7];\nN: st.shared.f32 [%r11], %f3; bar.sync 0;\n\
+     ld.shared.f32 %f4, [%r8]; ld.shared.f32 %f5, [%r10]; fma.rn.f32 %f1, %f4, %f5, %f1;\n\
+     ld.shared.f32 %f4, [%r8+4]; ld.shared.f32 %f5, [%r10+64]; fma.rn.f32 %f1, %f4, %f5, %f1;\n\
+     ld.shared.f32 %f4, [%r8+8]; ld.shared.f32 %f5, [%r10+128]; fma.rn.f32 %f1, %f4, %f5, %f1;\n\
+     ld.shared.f32 %f4, [%r8+60]; ld.shared.f32 %f5, [%r10+960]; fma.rn.f32 %f1, %f4, %f5, %f1; bar.sync 0;\n\
+     add.s64 %d5, %d5, 64; add.s64 %d7, %d7, 1024; add.u32 %r14, %r14, 16; setp.lt.s32 %p3, %r14, %r1; @%p3 bra L;\n\
+     st.global.f32 [%d8], %f1; ret;\n}\n";
+
+#[test]
+fn tiles_have_ends_inside() {
+    for target in [Target::Host, Target::V3] {
+        for n in [16usize, 64, 3, 37, 50] {
+            let device = Device::new();
+            let number = |at: usize| ((at * 37 % 64) as f32 - 20.0) / 8.0;
+            let a: Vec<f32> = (0..16 * n).map(number).collect();
+            let b: Vec<f32> = (0..16 * n).map(|at| number(at + 11)).collect();
+            let words = |numbers: &[f32]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<u32>>();
+            let (x, y, out) = (device.buffer(&words(&a)), device.buffer(&words(&b)), device.buffer(&[0; 256]));
+            let n32 = n as u32;
+            let params: [&[u8]; 4] = [&x.to_le_bytes(), &y.to_le_bytes(), &out.to_le_bytes(), &n32.to_le_bytes()];
+            run(&device, target, TILE, [1, 1, 1], [16, 16, 1], &params);
+            assert!(device.engine.fault().is_none());
+            let mut expected = Vec::new();
+            for (row, column) in (0..16).flat_map(|row| (0..16).map(move |column| (row, column))) {
+                let terms = (0..n.next_multiple_of(16)).filter(|at| [0, 1, 2, 15].contains(&(at % 16)));
+                let sum = terms.fold(0f32, |sum, at| match at < n {
+                    true => a[row * n + at].mul_add(b[at * 16 + column], sum),
+                    false => 0f32.mul_add(0f32, sum),
+                });
+                expected.push(sum.to_bits());
+            }
+            assert_eq!(device.words(out, 256), expected, "{n}, {target:?}");
+        }
+    }
+}
+
+/// The assembly of a kernel for CTAs of 256 threads and AVX-512.
+fn code(text: &str, cta: [u32; 3]) -> String {
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let info = analyze(&module, FunctionId(0), Gangs::new(cta, 16).expect("gangs")).expect("a kernel");
+    let features = "+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl";
+    let compiled = codegen::compile(&info, "x86-64-v4", features).expect("covered");
+    assembly(&compiled.text).expect("LLVM takes it")
+}
+
+#[test]
+fn what_gangs_share_is_loaded_once() {
+    let text = code(TILE, [16, 16, 1]);
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    // From the first multiplication of the 16 gangs to the last, four for each.
+    let is_product = |line: &&&str| line.starts_with("vfmadd") && line.contains("{1to16}");
+    let runs: Vec<&[&str]> = lines.split(|line| line.ends_with(':')).collect();
+    let run = runs.iter().find(|run| run.iter().filter(is_product).count() == 64).expect("all gangs in one block");
+    let first = run.iter().position(|line| is_product(&line)).expect("one");
+    let last = run.iter().rposition(|line| is_product(&line)).expect("one");
+    let others = run[first..last].iter().filter(|line| !is_product(line)).count();
+    assert!(others <= 4, "{:#?}", &run[first..last]);
+}

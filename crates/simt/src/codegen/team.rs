@@ -1,0 +1,513 @@
+//! Several gangs of a CTA at once, all of whose lanes run: a *team*.
+//!
+//! Each instruction is written for one gang after the other, and what the whole CTA has in common once. So what one gang loads the next ones need not load
+//! again, what is accumulated stays in registers, and loops that go through memory with a stride go through it by the whole CTA, not by a gang at a
+//! time. If all gangs of a CTA are one team, its barriers need no code: every instruction is one.
+//!
+//! As soon as something does not hold for all of them alike, a branch or the short way of an access, the team is left: what is alive goes to the gangs'
+//! frames, and each of them goes on by itself from that point to the next barrier. Nothing of the instruction has been done by then: all accesses
+//! of it are looked at before the first.
+
+use std::collections::BTreeSet;
+
+use warploom_ptx::ir::{BarrierOp, Base, Inst, Loop, Op, Space, TerminatorKind};
+
+use super::full::Sides;
+use super::function::{Val, Writer};
+use super::names::Ty;
+use super::plan::{Keep, Plan};
+use super::{context, outcome};
+use crate::access::Pattern;
+use crate::barrier::RegionStart;
+use crate::divergence::only_ends;
+use crate::pressure::weight;
+use crate::shape::Shape;
+use crate::values::{ValueId, paired};
+
+/// Where a team is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Point {
+    /// Before an instruction.
+    Inst(u32),
+    /// Before the branch at the end of a block.
+    End(u32),
+}
+
+impl Point {
+    fn block(self, plan: &Plan<'_>) -> u32 {
+        match self {
+            Point::Inst(inst) => plan.block_of[inst as usize],
+            Point::End(block) => block,
+        }
+    }
+
+    /// A number of its own.
+    fn number(self, plan: &Plan<'_>) -> u32 {
+        match self {
+            Point::Inst(inst) => inst,
+            Point::End(block) => plan.body.insts.len() as u32 + block,
+        }
+    }
+
+    /// The label of masked code.
+    fn label(self) -> String {
+        match self {
+            Point::Inst(inst) => format!("K{inst}"),
+            Point::End(block) => format!("E{block}"),
+        }
+    }
+}
+
+impl Writer<'_> {
+    /// What teams run from the kernel's entry, or from a barrier, to the next one, or to the end if all gangs are one team.
+    pub(super) fn team(mut self, number: usize) -> Result<String, String> {
+        let region = &self.plan.regions()[number];
+        self.team = self.plan.team();
+        let blocks = if self.plan.is_one_team() {
+            let all = 0..self.body().blocks.len() as u32;
+            all.filter(|block| *block == 0 || !only_ends(self.body(), *block)).collect()
+        } else {
+            self.plan.blocks_of(region)
+        };
+        self.fill();
+        match region.start {
+            RegionStart::Entry => self.line("br label %T0"),
+            RegionStart::Barrier(inst) => {
+                let block = self.plan.block_of[inst as usize];
+                if self.team_insts(inst + 1..self.body().blocks[block as usize].insts.end)? {
+                    self.team_end(block)?;
+                }
+            }
+        }
+        for block in blocks {
+            self.label(&format!("T{block}"));
+            self.fill();
+            if self.team_insts(self.body().blocks[block as usize].insts.clone())? {
+                self.team_end(block)?;
+            }
+        }
+        self.label("end");
+        self.line(format!("ret i32 {}", outcome::ENDED));
+        self.label("fault");
+        self.line(format!("ret i32 {}", outcome::FAULT));
+        if let Some(reason) = self.refused.take() {
+            return Err(reason);
+        }
+        if self.steps > 0 {
+            return Err("a team has no steps".to_owned());
+        }
+        let body = std::mem::take(&mut self.out);
+        Ok(self.team_prologue(number, region.start) + &body + "}\n\n")
+    }
+
+    fn team_prologue(&mut self, number: usize, start: RegionStart) -> String {
+        let plan = self.plan;
+        let (lanes, team) = (self.lanes(), self.team);
+        self.out.clear();
+        let kept = if start == RegionStart::Entry { &[][..] } else { plan.kept(number) };
+        self.used.extend(kept.iter().map(|(value, _)| *value));
+        for value in self.used.clone() {
+            self.for_members(value, |this, _| {
+                for (place, ty, _) in plan.places(value, 0) {
+                    let place = this.own(value, place);
+                    this.line(format!("{place} = alloca {}", ty.text()));
+                    let zero = this.constant(ty, 0);
+                    this.store(&zero, &place);
+                }
+            });
+        }
+        for (place, ty) in std::mem::take(&mut self.places) {
+            self.line(format!("{place} = alloca {}", ty.text()));
+        }
+        self.line(format!("%addresses = alloca [{lanes} x i64], align 64"));
+        self.line(format!("%scratch = alloca [{} x i64], align 64", 6 * lanes));
+        let frames = self.pointer(context::FRAMES);
+        self.line(format!("%gang = mul i32 %team, {team}"));
+        for member in 0..team {
+            self.line(format!("%gang{member} = add i32 %gang, {member}"));
+            self.line(format!("%thread{member} = mul i32 %gang{member}, {lanes}"));
+            self.line(format!("%wide{member} = zext i32 %gang{member} to i64"));
+            self.line(format!("%behind{member} = mul i64 %wide{member}, {}", plan.frame_size()));
+            self.line(format!("%at{member} = add i64 %behind{member}, {}", plan.cta_frame()));
+            self.line(format!("%frame{member} = getelementptr i8, ptr {frames}, i64 %at{member}"));
+        }
+        let mut shared = (0..).map(|number| format!("%c{number}"));
+        for &(value, keep) in kept {
+            let Keep::Gang(offset) = keep else {
+                let (place, ty, _) = plan.places(value, 0).swap_remove(0);
+                let text = shared.next().unwrap_or_default();
+                self.store(&Val { ty, text }, &place);
+                continue;
+            };
+            self.for_members(value, |this, member| {
+                for (place, ty, offset) in plan.places(value, offset) {
+                    let at = this.offset(&format!("%frame{member}"), offset);
+                    let held = this.set(ty, format!("load {}, ptr {at}, !tbaa !9", ty.text()));
+                    let place = this.own(value, place);
+                    this.store(&held, &place);
+                }
+            });
+        }
+        let text = std::mem::take(&mut self.out);
+        let parameters = plan.shared_parameters(kept);
+        let head = format!("define internal i32 @team{number}(ptr noalias %context, i32 %team{parameters}) #1 {{\n");
+        head + &text + "  br label %code\ncode:\n"
+    }
+
+    /// Once for each gang of the team, or once for all if they have a value in common.
+    pub(super) fn for_members(&mut self, value: ValueId, mut with: impl FnMut(&mut Self, u32)) {
+        let members = if self.shape(value).is_cta_uniform() { 1 } else { self.team.max(1) };
+        for member in 0..members {
+            self.member = member;
+            with(self, member);
+        }
+        self.member = 0;
+    }
+
+    /// Writes instructions; false if a barrier ends them.
+    fn team_insts(&mut self, range: std::ops::Range<u32>) -> Result<bool, String> {
+        for number in range {
+            self.inst = number;
+            self.values = self.plan.info.values.of_inst(number);
+            let inst = &self.body().insts[number as usize];
+            if self.plan.barrier(number).is_some() {
+                if self.plan.is_one_team() {
+                    continue;
+                }
+                self.leave_at(number)?;
+                return Ok(false);
+            }
+            let members = if self.is_once(inst) { 1 } else { self.team };
+            self.look_at_all(inst, members)?;
+            self.checked = true;
+            for member in 0..members {
+                self.member = member;
+                self.guarded(inst)?;
+                self.note_sides(inst);
+            }
+            self.checked = false;
+            self.member = 0;
+        }
+        Ok(true)
+    }
+
+    /// Whether an instruction does the same for all gangs.
+    fn is_once(&self, inst: &Inst) -> bool {
+        let operands = inst.operands();
+        let mut written = operands.iter().zip(self.values).filter(|(operand, _)| operand.def().is_some()).peekable();
+        match &inst.op {
+            Op::Fence(_) => true,
+            Op::St { .. } | Op::Atom { .. } => false,
+            _ if written.peek().is_none() => false,
+            _ => written.all(|(_, value)| value.is_none_or(|value| self.shape(value).is_cta_uniform())),
+        }
+    }
+
+    /// Leaves the team unless the accesses of an instruction are allowed for all gangs.
+    fn look_at_all(&mut self, inst: &Inst, members: u32) -> Result<(), String> {
+        let (space, address) = match &inst.op {
+            Op::Ld { space, addr, .. } | Op::St { space, addr, .. } | Op::Atom { space, addr, .. } => (*space, *addr),
+            _ => return Ok(()),
+        };
+        if address.base == Base::ParamFrame {
+            return Ok(());
+        }
+        let mut all: Option<Val> = None;
+        for member in 0..members {
+            self.member = member;
+            let before = self.mask.clone();
+            let condition = inst.guard.map(|guard| self.predicate(guard));
+            if let Some(condition) = condition.as_ref().filter(|condition| condition.ty.lanes != 0) {
+                self.mask.clone_from(&condition.text);
+            }
+            let target = self.target(inst, space, address)?;
+            let holds = self.fits_in_full(inst, &target)?;
+            self.mask = before;
+            let Some(mut holds) = holds else { continue };
+            if let Some(condition) = condition {
+                let runs = if condition.ty.lanes == 0 { condition } else { self.any(&condition.text) };
+                let one = self.constant(runs.ty, 1);
+                let idle = self.binary("xor", &runs, &one);
+                holds = self.binary("or", &holds, &idle);
+            }
+            all = Some(match all {
+                Some(all) => self.joined("and", &all, &holds),
+                None => holds,
+            });
+        }
+        self.member = 0;
+        if let Some(all) = all {
+            self.or_leave(&all);
+        }
+        Ok(())
+    }
+
+    fn team_end(&mut self, block: u32) -> Result<(), String> {
+        let end = &self.body().blocks[block as usize].terminator;
+        self.values = self.plan.info.values.of_end(block);
+        let ends = matches!(end.kind, TerminatorKind::Ret { .. } | TerminatorKind::Exit);
+        let taken = match &end.kind {
+            TerminatorKind::Bra { target, .. } => Some(target.0),
+            TerminatorKind::Next | TerminatorKind::Ret { .. } | TerminatorKind::Exit => None,
+            TerminatorKind::BrxIdx { .. } | TerminatorKind::Trap => return self.leave_team(Point::End(block)),
+        };
+        let next = end.next.map(|next| next.0);
+        let Some(guard) = end.guard else {
+            return match taken.or(next) {
+                Some(to) if !ends => self.go_as_team(block, to),
+                _ => {
+                    self.line("br label %end");
+                    Ok(())
+                }
+            };
+        };
+        let id = self.values.first().copied().flatten().ok_or("a guard without a value")?;
+        let (yes, no) = (self.fresh(), self.fresh());
+        if self.shape(id).is_cta_uniform() {
+            let condition = self.guard_of(end)?.ok_or("a guard without a value")?;
+            self.line(format!("br i1 {}, label %L{yes}, label %L{no}", condition.text));
+        } else {
+            self.team_parts(id, guard.negated, yes, no);
+            self.leave_team(Point::End(block))?;
+        }
+        for (label, to) in [(yes, taken), (no, next)] {
+            self.label(&format!("L{label}"));
+            match to {
+                Some(to) => self.go_as_team(block, to)?,
+                None => self.line("br label %end"),
+            }
+        }
+        Ok(())
+    }
+
+    /// To one label if all lanes of all gangs have a condition, to another if none has, and on if they differ.
+    fn team_parts(&mut self, id: ValueId, negated: bool, yes: u32, no: u32) {
+        let known = self.of_members(|this| this.known_sides(id));
+        if let Some(Sides { all, none }) = known {
+            self.branch_two_ways(negated, all, none, yes, no);
+        }
+        let looked_at = self.of_members(|this| {
+            let held = this.read(id);
+            Some(if held.ty.lanes == 0 {
+                let one = this.constant(held.ty, 1);
+                let none = this.binary("xor", &held, &one);
+                Sides { all: held, none }
+            } else {
+                let bits = this.bits_of(&held.text);
+                let [all, none] = [-1, 0].map(|number| {
+                    let number = this.constant(bits.ty, number);
+                    this.compare("eq", &bits, &number)
+                });
+                Sides { all, none }
+            })
+        });
+        if let Some(Sides { all, none }) = looked_at {
+            self.branch_two_ways(negated, all, none, yes, no);
+        }
+    }
+
+    /// What holds for all gangs of the team.
+    fn of_members(&mut self, with: impl Fn(&mut Self) -> Option<Sides>) -> Option<Sides> {
+        let mut out: Option<Sides> = None;
+        for member in 0..self.team {
+            self.member = member;
+            let own = with(self);
+            self.member = 0;
+            let own = own?;
+            out = Some(match out {
+                None => own,
+                Some(Sides { all, none }) => {
+                    Sides { all: self.joined("and", &all, &own.all), none: self.joined("and", &none, &own.none) }
+                }
+            });
+        }
+        out
+    }
+
+    fn branch_two_ways(&mut self, negated: bool, all: Val, none: Val, yes: u32, no: u32) {
+        let (all, none) = if negated { (none, all) } else { (all, none) };
+        for (known, to) in [(all, yes), (none, no)] {
+            if known.text != "false" {
+                let on = self.fresh();
+                self.line(format!("br i1 {}, label %L{to}, label %L{on}", known.text));
+                self.label(&format!("L{on}"));
+            }
+        }
+    }
+
+    /// All gangs go on to a block.
+    fn go_as_team(&mut self, from: u32, to: u32) -> Result<(), String> {
+        if only_ends(self.body(), to) {
+            self.line("br label %end");
+        } else if to > from {
+            self.line(format!("br label %T{to}"));
+        } else {
+            let asked = self.fresh();
+            let raised = self.is_raised();
+            self.line(format!("br i1 {}, label %L{asked}, label %T{to}, !prof !1", raised.text));
+            self.label(&format!("L{asked}"));
+            self.leave_team(Point::End(from))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what is alive, and has each gang go on by itself from a point.
+    pub(super) fn leave_team(&mut self, point: Point) -> Result<(), String> {
+        let plan = self.plan;
+        for value in plan.live_at(point) {
+            let keep = plan.home(value).ok_or("a value without a home")?;
+            self.keep(value, keep);
+        }
+        if !plan.all_go_on() {
+            let all = self.constant(self.mask_type(), 1);
+            for member in 0..self.team {
+                self.line(format!("store {} {}, ptr %frame{member}, align 64, !tbaa !9", all.ty.text(), all.text));
+            }
+        }
+        plan.needs_point(point);
+        let result =
+            self.set(Ty::int(32, 0), format!("call i32 @apart(ptr %context, i32 %gang, i32 {})", point.number(plan)));
+        self.line(format!("ret i32 {}", result.text));
+        Ok(())
+    }
+
+    /// What one gang runs from where its team was left to the next barrier.
+    pub(super) fn resumed(mut self) -> Result<String, String> {
+        let plan = self.plan;
+        let lanes = self.lanes();
+        self.resumed = true;
+        let points = plan.points();
+        let mut targets = String::new();
+        for point in &points {
+            match *point {
+                Point::Inst(inst) => _ = self.resumes.insert(inst),
+                Point::End(block) => _ = self.end_resumes.insert(block),
+            }
+            targets += &format!(" i32 {0}, label %S{0}", point.number(plan));
+        }
+        self.line(format!("switch i32 %where, label %end [{targets} ]"));
+        for point in &points {
+            self.label(&format!("S{}", point.number(plan)));
+            let all = self.constant(self.mask_type(), 1);
+            let place = self.mask_place(point.block(plan));
+            let alive = self.load(all.ty, "%alive");
+            self.store(&alive, &place);
+            self.line(format!("br label %{}", point.label()));
+        }
+        for hull in plan.hull_sites() {
+            self.places.push((format!("%h{hull}"), Ty::int(1, 0)));
+        }
+        let all = 0..self.body().blocks.len() as u32;
+        let blocks: Vec<u32> = all.filter(|block| *block == 0 || !only_ends(self.body(), *block)).collect();
+        for block in &blocks {
+            self.full_block(*block)?;
+        }
+        self.full = false;
+        for block in blocks {
+            self.block(block)?;
+        }
+        self.label("end");
+        if plan.regions().len() > 1 {
+            self.line(format!("store <{lanes} x i1> zeroinitializer, ptr %frame, align 64, !tbaa !9"));
+        }
+        self.line(format!("ret i32 {}", outcome::ENDED));
+        self.label("fault");
+        self.line(format!("ret i32 {}", outcome::FAULT));
+        if let Some(reason) = self.refused.take() {
+            return Err(reason);
+        }
+        let body = std::mem::take(&mut self.out);
+        Ok(self.prologue("resumed", Some(&plan.homes()), ", i32 %where") + &body + "}\n\n" + &apart(plan))
+    }
+}
+
+/// All gangs of a team, one by one, from where it was left.
+fn apart(plan: &Plan<'_>) -> String {
+    let (loads, arguments) = plan.shared_arguments(&plan.homes());
+    let (team, ended) = (plan.team(), outcome::ENDED);
+    plan.declare("declare i32 @llvm.smax.i32(i32, i32)".to_owned());
+    format!(
+        "define internal i32 @apart(ptr noalias %context, i32 %first, i32 %where) #2 {{\n{loads}  %end = add i32 %first, {team}\n  \
+         br label %gangs\ngangs:\n  %gang = phi i32 [ %first, %0 ], [ %next, %on ]\n  %so_far = phi i32 [ {ended}, %0 ], [ %then, %on ]\n  \
+         %result = call i32 @resumed(ptr %context, i32 %gang, i32 %where{arguments})\n  \
+         %bad = icmp slt i32 %result, {ended}\n  br i1 %bad, label %out, label %on, !prof !1\non:\n  \
+         %then = call i32 @llvm.smax.i32(i32 %so_far, i32 %result)\n  %next = add i32 %gang, 1\n  \
+         %more = icmp ult i32 %next, %end\n  br i1 %more, label %gangs, label %out\nout:\n  \
+         %answer = phi i32 [ %result, %gangs ], [ %then, %on ]\n  ret i32 %answer\n}}\n\n"
+    )
+}
+
+/// The values that must be kept for those that are alive: of a pattern of which only the first lane is kept, what the others are computed from.
+pub(super) fn with_sources(plan: &Plan<'_>, live: BTreeSet<ValueId>) -> BTreeSet<ValueId> {
+    let mut pending: Vec<ValueId> = live.into_iter().collect();
+    let mut out = BTreeSet::new();
+    while let Some(value) = pending.pop() {
+        if out.insert(value) && plan.is_lazy(value) && plan.is_flagged(value) {
+            for def in &plan.info.values.get(value).defs {
+                let operands = plan.body.insts[*def as usize].operands();
+                let sources = paired(&operands, plan.info.values.of_inst(*def));
+                pending.extend(sources.filter(|(operand, _)| operand.read().is_some()).filter_map(|(_, value)| value));
+            }
+        }
+    }
+    out
+}
+
+/// How many gangs run together: as many as make loops better, and registers and the length of the code allow. 0 if none do.
+pub(super) fn preferred_team(plan: &Plan<'_>) -> u32 {
+    /// Instructions of all gangs, with which compiling takes as long as it may.
+    const LONG: u32 = 1800;
+    /// Fewer gain too little.
+    const FEW: u32 = 4;
+    let (info, body) = (plan.info, plan.body);
+    let gangs = &info.gangs;
+    let count = gangs.count();
+    let apart = |inst: &Inst| matches!(inst.op, Op::Barrier(BarrierOp::Reduce { .. }) | Op::Call { .. } | Op::Brkpt);
+    if !gangs.are_full() || count < 2 || body.loops.is_empty() || body.insts.iter().any(apart) || !plan.has_full() {
+        return 0;
+    }
+    // Lanes that leave a loop in different trips leave the team as well.
+    if info.divergence.splits.iter().any(|(branch, split)| !split.loops.is_empty() && !is_by_bound(plan, *branch)) {
+        return 0;
+    }
+    let row = gangs.cta[0] == gangs.threads();
+    if row && !body.loops.iter().any(|inner| goes_through_memory(plan, inner)) {
+        return 0;
+    }
+    let vector = if plan.has_wide_vectors() { 16 } else { 8 };
+    let carried = body
+        .loops
+        .iter()
+        .map(|inner| weight(&info.values, &info.shapes, info.values.live_in(inner.blocks.start)).varying);
+    let carried = carried.max().unwrap_or(0) * (gangs.width / vector).max(1);
+    let registers = if plan.has_wide_vectors() { 26 } else { 12 };
+    // What is spilled is no loss where memory is what takes the time.
+    let fits = |team: u32| team * body.insts.len() as u32 <= LONG && (row || team * carried <= registers);
+    let alike = |team: u32| team == count || plan.all_go_on() || info.barriers.all.is_empty();
+    let mut team = count;
+    while team > 1 && !(count.is_multiple_of(team) && fits(team) && alike(team)) {
+        team /= 2;
+    }
+    if team < FEW { 0 } else { team }
+}
+
+/// Whether the trips of a loop go through memory, all lanes side by side, and nobody waits in it.
+fn goes_through_memory(plan: &Plan<'_>, inner: &Loop) -> bool {
+    let inside = |inst: u32| inner.blocks.contains(&plan.block_of[inst as usize]);
+    let mut accesses = plan.info.accesses.iter().filter(|access| inside(access.inst));
+    let rows = accesses.any(|access| {
+        matches!(access.space, Space::Global | Space::Generic) && matches!(access.pattern, Pattern::Contiguous)
+    });
+    rows && !plan.info.barriers.all.iter().any(|(barrier, _)| inside(*barrier))
+}
+
+/// Whether lanes take a branch apart only because of a bound that patterns run into: all do the same but near the end.
+fn is_by_bound(plan: &Plan<'_>, branch: u32) -> bool {
+    let values = &plan.info.values;
+    let guard = values.of_end(branch).first().copied().flatten();
+    let Some(&[def]) = guard.map(|guard| &values.get(guard).defs[..]) else { return false };
+    let operands = plan.body.insts[def as usize].operands();
+    let mut read = paired(&operands, values.of_inst(def)).filter(|(operand, _)| operand.read().is_some());
+    let known = |value: ValueId| !matches!(plan.info.shape(value), Shape::Varying(_));
+    matches!(plan.body.insts[def as usize].op, Op::Setp { .. }) && read.all(|(_, value)| value.is_none_or(known))
+}
