@@ -40,6 +40,11 @@ impl Gangs {
         Ok(Gangs { cta, width, assumptions: Assumptions { small_grid: true } })
     }
 
+    /// So many of these gangs as if they were one, to find out what they have in common.
+    pub(crate) fn together(&self, count: u32) -> Gangs {
+        Gangs { width: self.width * count, ..self.clone() }
+    }
+
     /// Threads of a CTA.
     pub fn threads(&self) -> u32 {
         self.cta.iter().product()

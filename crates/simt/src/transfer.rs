@@ -12,6 +12,9 @@ use crate::reason::Reason;
 use crate::shape::{Extent, Shape};
 use crate::values::{ValueId, Values, paired};
 
+/// Lanes of a warp.
+const WARP: u32 = 32;
+
 /// What is known while the shapes are computed.
 pub(crate) struct Transfer<'k> {
     pub(crate) body: &'k Body,
@@ -137,7 +140,12 @@ impl Transfer<'_> {
             Op::Call { .. } => Some(Shape::Varying(Reason::Call { inst })),
             Op::Shfl { mode, a, b, c, .. } => Some(self.shuffled(at, *mode, [*a, *b, *c])),
             // The warp's lanes give one result to all of them.
-            Op::Vote { .. } | Op::Redux { .. } | Op::Activemask { .. } => Some(Shape::Uniform(Extent::Gang)),
+            Op::Vote { .. } | Op::Redux { .. } | Op::Activemask { .. } if self.gangs.width <= WARP => {
+                Some(Shape::Uniform(Extent::Gang))
+            }
+            Op::Vote { .. } | Op::Redux { .. } | Op::Activemask { .. } => {
+                Some(Shape::Varying(Reason::Exchange { inst }))
+            }
             Op::Match { .. } | Op::Elect { .. } => Some(Shape::Varying(Reason::Exchange { inst })),
             Op::Barrier(BarrierOp::Reduce { .. }) => Some(Shape::Uniform(Extent::Cta)),
             Op::Texture(_) | Op::Async(_) | Op::Mbarrier(_) | Op::Matrix(_) | Op::Unexecuted(_) => {
@@ -281,9 +289,10 @@ impl Transfer<'_> {
             TidY => tid(1),
             TidZ => tid(2),
             Laneid => {
-                let lanes = crate::lanes::Lanes::relative((0..gangs.width).map(i64::from));
-                Shape::of(Affine::new(lanes, gangs.width.trailing_zeros()))
+                let lanes = crate::lanes::Lanes::relative((0..gangs.width).map(|lane| i64::from(lane % WARP)));
+                Shape::of(Affine::new(lanes, gangs.width.min(WARP).trailing_zeros()))
             }
+            Warpid if gangs.width > WARP => Shape::Varying(Reason::Special { inst, reg }),
             Warpid | Clock | ClockHi | Clock64 | Globaltimer | GlobaltimerLo | GlobaltimerHi => {
                 Shape::Uniform(Extent::Gang)
             }
@@ -329,10 +338,11 @@ impl Transfer<'_> {
         const WHOLE_WARP: i64 = 0x1f;
         let inst = at.number;
         let one = mode == ShflMode::Idx
+            && self.gangs.width <= WARP
             && self.shape(at, b).is_uniform()
             && self.constant(at, c, ScalarType::B32) == Some(WHOLE_WARP);
         // What all lanes of this gang have, those of others of the warp need not.
-        let whole = self.shape(at, a).is_cta_uniform() || (self.gangs.width == 32 && self.shape(at, a).is_uniform());
+        let whole = self.shape(at, a).is_cta_uniform() || (self.gangs.width == WARP && self.shape(at, a).is_uniform());
         if one || whole { Shape::Uniform(Extent::Gang) } else { Shape::Varying(Reason::Exchange { inst }) }
     }
 }

@@ -46,10 +46,17 @@ fn what_lanes_have_in_common_is_scalar() {
 
 #[test]
 fn kernels_with_barriers_are_functions_between_them() {
-    let text = compile(&file("tile"), [16, 16, 1]).expect("covered");
-    assert_eq!(text.matches("define internal i32 @region").count(), 3);
-    let text = compile(&file("saxpy"), [256, 1, 1]).expect("covered");
-    assert_eq!(text.matches("define internal i32 @region").count(), 1);
+    let count = |text: &str, name: &str| text.matches(&format!("define internal i32 @{name}")).count();
+    let functions = |name: &str, cta| {
+        let text = compile(&file(name), cta).expect("covered");
+        ["region", "team", "resumed"].map(|function| count(&text, function))
+    };
+    // Gangs that are not all full go one by one.
+    assert_eq!(functions("tile", [10, 10, 1]), [3, 0, 0]);
+    assert_eq!(functions("saxpy", [250, 1, 1]), [1, 0, 0]);
+    // All gangs of a CTA run what is before, between and behind barriers, unless they have come apart.
+    assert_eq!(functions("tile", [16, 16, 1]), [2, 1, 1]);
+    assert_eq!(functions("saxpy", [256, 1, 1]), [0, 1, 1]);
 }
 
 /// For gangs of a warp.

@@ -123,7 +123,15 @@ impl Writer<'_> {
     /// Whether a pattern stays within its type in all lanes.
     fn has_not_wrapped(&mut self, inst: &Inst, source: Operand, ty: ScalarType) -> Result<Val, String> {
         let value = self.value_of(source).ok_or_else(|| self.lacks(inst))?;
-        let Shape::Affine(affine) = self.shape(value) else { return Err(self.lacks(inst)) };
+        let written = self.plan.info.values.written(self.plan.body, self.inst);
+        let shape = match self.plan.wide() {
+            // For all gangs of the team at once.
+            Some(wide) if self.team > 0 && written.is_some_and(|id| self.plan.step_of(id, 0).is_some()) => {
+                wide.shape(value)
+            }
+            _ => self.shape(value),
+        };
+        let Shape::Affine(affine) = shape else { return Err(self.lacks(inst)) };
         let (low, high) = affine.lanes.bounds();
         let base = self.read_base(value).ok_or_else(|| self.lacks(inst))?;
         if ty.bits() > 32 {

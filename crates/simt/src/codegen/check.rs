@@ -136,7 +136,7 @@ impl Writer<'_> {
     }
 
     /// Whether addresses are among those of a site, and aligned.
-    fn is_inside(&mut self, site: u32, address: &Val, bytes: u32) -> Val {
+    pub(super) fn is_inside(&mut self, site: u32, address: &Val, bytes: u32) -> Val {
         let [start, count] = self.entry(site);
         let (start, count) = match address.ty.lanes {
             0 => (start, count),

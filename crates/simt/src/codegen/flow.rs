@@ -455,8 +455,7 @@ impl Writer<'_> {
             let own = if this.team == 0 { "%frame".to_owned() } else { format!("%frame{member}") };
             let frame = frames.clone().unwrap_or(own);
             for (place, ty, offset) in this.plan.places(value, offset) {
-                let place = this.own(value, place);
-                let held = this.load(ty, &place);
+                let held = this.held(value, place, ty);
                 let at = this.set(Ty::int(64, 0), format!("getelementptr i8, ptr {frame}, i64 {offset}"));
                 this.line(format!("store {} {}, ptr {}, !tbaa !9", held.ty.text(), held.text, at.text));
             }

@@ -12,6 +12,7 @@ use warploom_ptx::ir::{BoolOp, Compare, Inst, LogicOp, Op, Operand, ScalarType, 
 use super::function::{Val, Writer};
 use super::memory::Target;
 use super::names::Ty;
+use super::span::Across;
 use super::team::Point;
 use crate::divergence::only_ends;
 use crate::range::is_integer;
@@ -253,7 +254,7 @@ impl Writer<'_> {
             return;
         }
         let Some(id) = self.plan.info.values.written(self.plan.body, self.inst) else { return };
-        self.sides.remove(&(self.member, id));
+        self.sides.remove(&(self.side_key(), id));
         let sides = match &inst.op {
             Op::Setp { cmp, ty, a, b, combine, dst_q: None, .. } if is_integer(*ty) => {
                 let own = self.compared(*cmp, *ty, *a, *b);
@@ -273,19 +274,25 @@ impl Writer<'_> {
             _ => None,
         };
         if let Some(sides) = sides {
-            self.sides.insert((self.member, id), sides);
+            self.sides.insert((self.side_key(), id), sides);
         }
     }
 
     /// What is known of a predicate of the gang that is written for.
     pub(super) fn known_sides(&self, id: ValueId) -> Option<Sides> {
-        self.sides.get(&(self.member, id)).cloned()
+        self.sides.get(&(self.side_key(), id)).cloned()
+    }
+
+    /// Gangs of a team have sides of their own and in common.
+    fn side_key(&self) -> u32 {
+        if self.whole { u32::MAX } else { self.member }
     }
 
     /// Of an operand: of what lanes have in common it is the number itself.
     fn sides_of(&mut self, operand: Operand, negated: bool) -> Option<Sides> {
         let id = self.value_of(operand)?;
-        let sides = if self.is_scalar(id) {
+        let common = if self.whole { self.plan.across(id) == &Across::Same } else { self.is_scalar(id) };
+        let sides = if common {
             let all = self.read(id);
             let one = self.constant(all.ty, 1);
             let none = self.binary("xor", &all, &one);
@@ -324,7 +331,11 @@ impl Writer<'_> {
         }
         let pattern = |this: &Self, operand: Operand| {
             let id = this.value_of(operand)?;
-            match this.shape(id) {
+            let shape = match this.plan.wide() {
+                Some(wide) if this.whole => this.plan.step_of(id, 0).map(|_| wide.shape(id))?,
+                _ => this.shape(id),
+            };
+            match shape {
                 Shape::Affine(affine) if affine.is_constant() && this.element_of(id).bits() == 32 => {
                     let (low, high) = affine.lanes.bounds();
                     (low == 0 && high < 1 << 30 && affine.unless_wraps.is_empty()).then_some((id, high))
@@ -334,6 +345,9 @@ impl Writer<'_> {
         };
         let common = |this: &Self, operand: Operand| match operand {
             Operand::Imm(_) => true,
+            Operand::Reg(_) if this.whole => {
+                this.value_of(operand).is_some_and(|id| this.plan.across(id) == &Across::Same)
+            }
             Operand::Reg(_) => this.value_of(operand).is_some_and(|id| this.is_scalar(id)),
         };
         // As if the pattern stood left.

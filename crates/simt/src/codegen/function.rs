@@ -49,6 +49,8 @@ pub(super) struct Writer<'p> {
     pub(super) team: u32,
     /// The one of them that is written for.
     pub(super) member: u32,
+    /// What is asked for is asked of all gangs of the team.
+    pub(super) whole: bool,
     /// Accesses of the instruction are known to be allowed.
     pub(super) checked: bool,
     /// What is written goes on from wherever a team was left, behind barriers too.
@@ -77,6 +79,7 @@ impl<'p> Writer<'p> {
             sides: BTreeMap::new(),
             team: 0,
             member: 0,
+            whole: false,
             checked: false,
             resumed: false,
             refused: None,

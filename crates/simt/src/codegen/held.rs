@@ -4,6 +4,7 @@ use warploom_ptx::ir::{Inst, Operand, Predicate, ScalarType};
 
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
+use super::span::Across;
 use crate::reason::Reason;
 use crate::shape::Shape;
 use crate::values::{ValueId, paired};
@@ -41,9 +42,33 @@ impl<'p> Writer<'p> {
         self.own(value, format!("%{part}{}", value.0))
     }
 
-    /// The name of a place for the gang that is written for: what differs between gangs has one for each of a team.
+    /// The name of a place for the gang that is written for: what differs between gangs in no known way has one for each of a team.
     pub(super) fn own(&self, value: ValueId, place: String) -> String {
-        if self.team == 0 || self.shape(value).is_cta_uniform() { place } else { format!("{place}.{}", self.member) }
+        if self.team == 0 || self.is_shared(value, &place) { place } else { format!("{place}.{}", self.member) }
+    }
+
+    /// Whether all gangs of a team have one place for a part of a value.
+    pub(super) fn is_shared(&self, value: ValueId, place: &str) -> bool {
+        match self.plan.across(value) {
+            Across::Same => true,
+            Across::Steps(_) => self.is_scalar(value) || !place.starts_with("%v"),
+            Across::Apart => false,
+        }
+    }
+
+    /// What a place holds for the gang that is written for.
+    pub(super) fn held(&mut self, value: ValueId, place: String, ty: Ty) -> Val {
+        self.used.insert(value);
+        let own = self.own(value, place);
+        let held = self.load(ty, &own);
+        let shared = self.team > 0 && self.is_shared(value, &own) && !own.starts_with("%w");
+        match self.plan.step_of(value, self.member) {
+            Some(step) if shared && step != 0 => {
+                let step = self.constant(ty, step);
+                self.binary("add", &held, &step)
+            }
+            _ => held,
+        }
     }
 
     /// The number of the gang's first thread.
@@ -58,8 +83,7 @@ impl<'p> Writer<'p> {
         if self.plan.is_lazy(value) {
             return self.all_lanes(value, ty);
         }
-        let place = self.place(value);
-        self.load(ty, &place)
+        self.held(value, format!("%v{}", value.0), ty)
     }
 
     /// All lanes of a pattern of which only the first is kept.
@@ -67,8 +91,7 @@ impl<'p> Writer<'p> {
         let plan = self.plan;
         let Shape::Affine(affine) = self.shape(value) else { return self.constant(ty, 0) };
         if affine.unless_wraps.is_empty() {
-            let place = self.part_of(value, 'b');
-            let first = self.load(Ty { lanes: 0, ..ty }, &place);
+            let first = self.held(value, format!("%b{}", value.0), Ty { lanes: 0, ..ty });
             let first = self.splat(&first);
             let apart = Val { ty, text: ty.lanes(affine.lanes.get().iter().copied()) };
             return self.binary("add", &first, &apart);
@@ -99,16 +122,14 @@ impl<'p> Writer<'p> {
             return None;
         }
         let ty = Ty::scalar(self.element_of(value));
-        let place = self.part_of(value, 'b');
-        Some(self.load(ty, &place))
+        Some(self.held(value, format!("%b{}", value.0), ty))
     }
 
     /// Whether the pattern of a value holds: an `i1` that is false if something has wrapped around.
     pub(super) fn read_flag(&mut self, value: ValueId) -> Val {
         match self.shape(value) {
             Shape::Affine(affine) if affine.is_constant() && !affine.unless_wraps.is_empty() => {
-                let place = self.part_of(value, 'w');
-                self.load(Ty::int(1, 0), &place)
+                self.held(value, format!("%w{}", value.0), Ty::int(1, 0))
             }
             _ => self.constant(Ty::int(1, 0), 1),
         }
@@ -219,7 +240,9 @@ impl<'p> Writer<'p> {
 
     /// Whether the result of this instruction has a pattern with a first lane of its own.
     pub(super) fn wants_base(&self) -> bool {
-        self.plan.info.values.written(self.body(), self.inst).is_some_and(|id| self.has_base(id))
+        // All gangs of a team but the first have theirs from that one.
+        let has_own = |id: ValueId| self.member == 0 || self.plan.step_of(id, self.member).is_none();
+        self.plan.info.values.written(self.body(), self.inst).is_some_and(|id| self.has_base(id) && has_own(id))
     }
 
     /// A place for what either of two ways gives.

@@ -33,6 +33,7 @@ mod plan;
 mod prologue;
 mod regions;
 mod rows;
+mod span;
 mod special;
 mod step;
 mod stop;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use warploom_ptx::ir::{BarrierOp, Body, GlobalId, Op, SharedLayout, Step};
+use warploom_ptx::ir::{BarrierOp, Base, Body, GlobalId, Op, SharedLayout, Step};
 
 use super::hull::{Hull, hulls};
 use super::indexed::{Indexed, indexed};
@@ -11,11 +11,12 @@ use super::later::kept_back;
 use super::lazy::{is_flagged, lazy};
 use super::names::{Element, Ty};
 use super::regions::FRAME_ALIGN;
+use super::span::{Across, Span, across, spans};
 use super::stop::Stop;
 use super::team::{Point, preferred_team, with_sources};
 use crate::access::Access;
 use crate::barrier::{BarrierControl, Region};
-use crate::info::KernelInfo;
+use crate::info::{KernelInfo, analyze};
 use crate::pressure::scan;
 use crate::shape::Shape;
 use crate::uniformity::block_of;
@@ -68,6 +69,11 @@ pub(super) struct Plan<'k> {
     gathers: bool,
     /// Gangs that run together as a team; 0 if each runs by itself.
     team: u32,
+    /// What the lanes of all gangs of a team have in common.
+    wide: Option<KernelInfo<'k>>,
+    /// By value: what is known for all gangs of a team.
+    across: Vec<Across>,
+    spans: Vec<Span>,
     /// Where each value is kept that is alive at a barrier, or where a team may be left.
     homes: BTreeMap<ValueId, Keep>,
     /// Where teams are left.
@@ -132,12 +138,23 @@ impl<'k> Plan<'k> {
             wide_vectors,
             gathers,
             team: 0,
+            wide: None,
+            across: Vec::new(),
+            spans: Vec::new(),
             homes: BTreeMap::new(),
             points: RefCell::default(),
         };
         plan.find_groups()?;
         if teams {
             plan.team = preferred_team(&plan);
+            let together = info.gangs.together(plan.team);
+            if plan.team > 0
+                && let Some(wide) = analyze(info.module, info.kernel, together)
+            {
+                plan.across = across(&plan, &wide);
+                plan.spans = spans(&plan, &wide);
+                plan.wide = Some(wide);
+            }
         }
         plan.lay_out_frame();
         Ok(plan)
@@ -261,6 +278,44 @@ impl<'k> Plan<'k> {
     /// Gangs of a team; 0 if there are none.
     pub(super) fn team(&self) -> u32 {
         self.team
+    }
+
+    /// What the lanes of all gangs of a team have in common.
+    pub(super) fn wide(&self) -> Option<&KernelInfo<'k>> {
+        self.wide.as_ref()
+    }
+
+    /// What is known of a value for all gangs of a team.
+    pub(super) fn across(&self, value: ValueId) -> &Across {
+        self.across.get(value.0 as usize).unwrap_or(&Across::Apart)
+    }
+
+    /// What a gang of the team has more than the first one.
+    pub(super) fn step_of(&self, value: ValueId, member: u32) -> Option<i64> {
+        match self.across(value) {
+            Across::Steps(steps) => steps.get(member as usize).copied(),
+            Across::Apart | Across::Same => None,
+        }
+    }
+
+    /// The look that tells for all gangs of a team, with its site.
+    pub(super) fn span(&self, inst: u32) -> Option<(u32, &Span)> {
+        let at = self.spans.iter().position(|span| span.inst == inst)?;
+        Some(((self.info.accesses.len() + self.hulls.len() + at) as u32, &self.spans[at]))
+    }
+
+    pub(super) fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// The register with the address that an instruction accesses.
+    pub(super) fn address_of(&self, inst: u32) -> Option<ValueId> {
+        let instruction = &self.body.insts[inst as usize];
+        let (Op::Ld { addr, .. } | Op::St { addr, .. } | Op::Atom { addr, .. }) = &instruction.op else { return None };
+        let Base::Reg(reg) = addr.base else { return None };
+        let operands = instruction.operands();
+        let mut read = paired(&operands, self.info.values.of_inst(inst)).filter(|(o, _)| o.read() == Some(reg));
+        read.find_map(|(_, value)| value)
     }
 
     /// Whether all gangs of a CTA are one team: barriers need no code then.

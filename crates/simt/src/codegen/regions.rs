@@ -100,9 +100,20 @@ pub fn compile(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compi
         let (kind, space, bytes, inst) = (hull.kind, hull.space, hull.bytes, hull.first);
         SiteKind { kind, space, bytes, need: hull.need, kept_back: false, line: line(inst), inst }
     });
+    let spans = plan.spans().iter().map(|span| {
+        let (kind, space, bytes, inst) = (span.kind, span.space, span.bytes, span.inst);
+        SiteKind { kind, space, bytes, need: span.need, kept_back: false, line: line(inst), inst }
+    });
     let frames = plan.cta_frame() + plan.frame_size() * info.gangs.count();
     let local = [plan.body.local_size, plan.local_stride()];
-    Ok(Compiled { text, sites: sites.chain(hulls).collect(), frames, local, steps: plan.steps(), stops: plan.stops() })
+    Ok(Compiled {
+        text,
+        sites: sites.chain(hulls).chain(spans).collect(),
+        frames,
+        local,
+        steps: plan.steps(),
+        stops: plan.stops(),
+    })
 }
 
 /// The functions of all regions, and those that run them for all gangs.

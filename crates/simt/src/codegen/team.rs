@@ -10,12 +10,13 @@
 
 use std::collections::BTreeSet;
 
-use warploom_ptx::ir::{BarrierOp, Base, Inst, Loop, Op, Space, TerminatorKind};
+use warploom_ptx::ir::{Address, BarrierOp, Base, Inst, Loop, Op, Space, TerminatorKind};
 
 use super::full::Sides;
 use super::function::{Val, Writer};
 use super::names::Ty;
 use super::plan::{Keep, Plan};
+use super::span::Across;
 use super::{context, outcome};
 use crate::access::Pattern;
 use crate::barrier::RegionStart;
@@ -107,8 +108,11 @@ impl Writer<'_> {
         let kept = if start == RegionStart::Entry { &[][..] } else { plan.kept(number) };
         self.used.extend(kept.iter().map(|(value, _)| *value));
         for value in self.used.clone() {
-            self.for_members(value, |this, _| {
+            self.for_members(value, |this, member| {
                 for (place, ty, _) in plan.places(value, 0) {
+                    if member > 0 && this.is_shared(value, &place) {
+                        continue;
+                    }
                     let place = this.own(value, place);
                     this.line(format!("{place} = alloca {}", ty.text()));
                     let zero = this.constant(ty, 0);
@@ -141,6 +145,9 @@ impl Writer<'_> {
             };
             self.for_members(value, |this, member| {
                 for (place, ty, offset) in plan.places(value, offset) {
+                    if member > 0 && this.is_shared(value, &place) {
+                        continue;
+                    }
                     let at = this.offset(&format!("%frame{member}"), offset);
                     let held = this.set(ty, format!("load {}, ptr {at}, !tbaa !9", ty.text()));
                     let place = this.own(value, place);
@@ -183,10 +190,12 @@ impl Writer<'_> {
             for member in 0..members {
                 self.member = member;
                 self.guarded(inst)?;
-                self.note_sides(inst);
             }
             self.checked = false;
             self.member = 0;
+            self.whole = true;
+            self.note_sides(inst);
+            self.whole = false;
         }
         Ok(true)
     }
@@ -199,8 +208,47 @@ impl Writer<'_> {
             Op::Fence(_) => true,
             Op::St { .. } | Op::Atom { .. } => false,
             _ if written.peek().is_none() => false,
-            _ => written.all(|(_, value)| value.is_none_or(|value| self.shape(value).is_cta_uniform())),
+            _ => written.all(|(_, value)| value.is_none_or(|value| self.is_had_once(value))),
         }
+    }
+
+    /// Whether there is one place for all that is kept of a value.
+    fn is_had_once(&self, value: ValueId) -> bool {
+        match self.plan.across(value) {
+            Across::Same => true,
+            Across::Steps(_) => self.is_scalar(value) || self.plan.is_lazy(value),
+            Across::Apart => false,
+        }
+    }
+
+    /// One look for all gangs, whose lanes are a known way apart.
+    fn look_once(&mut self, inst: &Inst, space: Space, address: Address) -> Result<(), String> {
+        let plan = self.plan;
+        let Some((site, span)) = plan.span(self.inst) else { return Ok(()) };
+        let target = self.target(inst, space, address)?;
+        let Some(first) = target.first.clone() else { return Err(self.lacks(inst)) };
+        let offset = if plan.hull(self.inst).is_some() { plan.offset_of(self.inst) } else { 0 };
+        let by = self.constant(first.ty, span.low - offset);
+        let from = self.binary("add", &first, &by);
+        let inside = self.is_inside(site, &from, span.bytes);
+        let holds = self.joined("and", &inside, &target.flag);
+        if space == Space::Shared {
+            self.or_leave(&holds);
+            return Ok(());
+        }
+        let (on, find) = (self.fresh(), self.fresh());
+        self.line(format!("br i1 {}, label %L{on}, label %L{find}, !prof !2", holds.text));
+        self.label(&format!("L{find}"));
+        let function = self.pointer(context::FIND);
+        let word = Ty::int(32, 0);
+        let found = self.set(word, format!("call i32 {function}(ptr %context, i64 {}, i32 {site})", from.text));
+        let zero = self.constant(word, 0);
+        let found = self.compare("ne", &found, &zero);
+        let found = self.joined("and", &found, &target.flag);
+        self.or_leave(&found);
+        self.line(format!("br label %L{on}"));
+        self.label(&format!("L{on}"));
+        Ok(())
     }
 
     /// Leaves the team unless the accesses of an instruction are allowed for all gangs.
@@ -210,6 +258,14 @@ impl Writer<'_> {
             _ => return Ok(()),
         };
         if address.base == Base::ParamFrame {
+            return Ok(());
+        }
+        if self.plan.span(self.inst).is_some() {
+            return self.look_once(inst, space, address);
+        }
+        // Others with the same base have been looked at with the first of them.
+        let seen = self.plan.hull(self.inst).is_some_and(|(_, hull)| self.plan.span(hull.first).is_some());
+        if seen {
             return Ok(());
         }
         let mut all: Option<Val> = None;
@@ -263,7 +319,7 @@ impl Writer<'_> {
         };
         let id = self.values.first().copied().flatten().ok_or("a guard without a value")?;
         let (yes, no) = (self.fresh(), self.fresh());
-        if self.shape(id).is_cta_uniform() {
+        if self.plan.across(id) == &Across::Same {
             let condition = self.guard_of(end)?.ok_or("a guard without a value")?;
             self.line(format!("br i1 {}, label %L{yes}, label %L{no}", condition.text));
         } else {
@@ -282,7 +338,9 @@ impl Writer<'_> {
 
     /// To one label if all lanes of all gangs have a condition, to another if none has, and on if they differ.
     fn team_parts(&mut self, id: ValueId, negated: bool, yes: u32, no: u32) {
-        let known = self.of_members(|this| this.known_sides(id));
+        self.whole = true;
+        let known = self.known_sides(id);
+        self.whole = false;
         if let Some(Sides { all, none }) = known {
             self.branch_two_ways(negated, all, none, yes, no);
         }
