@@ -272,6 +272,18 @@ impl<'k> Plan<'k> {
                 live.clone_from(now);
             }
         });
+        // Masked code reads an address in the parts that it was computed from.
+        let later = self
+            .info
+            .accesses
+            .iter()
+            .filter(|access| (at..self.body.blocks[block as usize].insts.end).contains(&access.inst));
+        for access in later {
+            let address = self.address_of(access.inst);
+            if let Some(parts) = address.and_then(|address| self.indexed(access.inst, address)) {
+                live.extend([parts.base, parts.index]);
+            }
+        }
         with_sources(self, live)
     }
 
