@@ -196,3 +196,38 @@ fn endless_kernels_end_with_the_device() {
         assert!(start.elapsed() < limit, "{name} goes on");
     }
 }
+
+/// Strong vectors of up to 16 bytes are read and written at once, as hardware does: CTAs with an even number write all zeros and all ones by
+/// turns, the others look for a mixture.
+#[test]
+fn strong_vectors_do_not_tear() {
+    for (target, (kind, registers, zeros, ones)) in [Target::Host, Target::V3].into_iter().flat_map(|target| {
+        [
+            ("v2.u64", "%d4, %d5", "%d2, %d2", "%d3, %d3"),
+            ("v2.u32", "%r4, %r5", "%r2, %r2", "%r3, %r3"),
+            ("v4.u32", "%r4, %r6, %r7, %r5", "%r2, %r2, %r2, %r2", "%r3, %r3, %r3, %r3"),
+            ("v4.u16", "%h4, %h6, %h7, %h5", "%h2, %h2, %h2, %h2", "%h3, %h3, %h3, %h3"),
+        ]
+        .map(|case| (target, case))
+    }) {
+        let (register, bits) = (&registers[..2], &kind[4..]);
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry vectors(.param .u64 out)\n{{\n.reg .b16 %h<9>;\n\
+             .reg .b32 %r<9>;\n.reg .b32 %n<9>;\n.reg .b64 %d<9>;\n.reg .b64 %a<9>;\n.reg .pred %p<9>;\n\
+             ld.param.u64 %a1, [out]; mov.u32 %n1, %ctaid.x; mov.u{bits} {register}2, 0; mov.u{bits} {register}3, -1;\n\
+             mov.u32 %n2, 0; mov.u32 %n3, 0; and.b32 %n4, %n1, 1; setp.eq.u32 %p1, %n4, 0; @%p1 bra WRITE;\n\
+             READ: ld.relaxed.gpu.global.{kind} {{{registers}}}, [%a1]; setp.ne.u{bits} %p2, {register}4, {register}5;\n\
+             @%p2 add.u32 %n2, %n2, 1; ld.volatile.global.{kind} {{{registers}}}, [%a1];\n\
+             setp.ne.u{bits} %p2, {register}4, {register}5; @%p2 add.u32 %n2, %n2, 1;\n\
+             add.u32 %n3, %n3, 1; setp.lt.u32 %p3, %n3, 400000; @%p3 bra READ; bra DONE;\n\
+             WRITE: st.relaxed.gpu.global.{kind} [%a1], {{{zeros}}}; st.volatile.global.{kind} [%a1], {{{ones}}};\n\
+             add.u32 %n3, %n3, 1; setp.lt.u32 %p3, %n3, 1200000; @%p3 bra WRITE;\n\
+             DONE: mul.wide.u32 %a2, %n1, 4; add.u64 %a2, %a1, %a2; st.global.u32 [%a2+64], %n2;\nret;\n}}\n"
+        );
+        let device = Device::new();
+        let out = device.buffer(&[0; 64]);
+        run_text(&device, target, &text, [8, 1, 1], [1, 1, 1], &[&out.to_le_bytes()]);
+        assert!(device.engine.fault().is_none(), "{kind}");
+        assert_eq!(device.words(out + 64, 8), [0; 8], "{kind} for {target:?}");
+    }
+}

@@ -5,6 +5,19 @@ use warploom_ptx::ir::ScalarType;
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
 
+/// Whether the elements of a lane are read or written at once. PTX's memory model takes a vector for several accesses in no order (PTX ISA
+/// 8.2.2), but hardware makes one of up to 16 bytes, and scans that look back keep a value and its state in one. Hosts can too: whole vectors of
+/// 16 bytes at a multiple of 16 are atomic on x86 with AVX (Intel SDM volume 3, 9.1.1; AMD64 manual volume 2, 7.3.2), and LLVM uses them for an
+/// atomic `i128`.
+fn together(strong: bool, bytes: u32, count: u32) -> bool {
+    strong && count > 1 && bytes * count <= 16
+}
+
+/// The instruction for an access, and its order.
+fn ways(access: &str, strong: bool) -> (String, &'static str) {
+    if strong { (format!("{access} atomic volatile"), " monotonic") } else { (access.to_owned(), "") }
+}
+
 impl Writer<'_> {
     /// `ctlz` and `cttz`, of a number that is not 0.
     pub(super) fn intrinsic_flag(&mut self, name: &str, a: &Val) -> Val {
@@ -17,26 +30,39 @@ impl Writer<'_> {
     pub(super) fn load_lanes(&mut self, ty: ScalarType, places: &[String], strong: bool) {
         let bits = self.running();
         let element = Element::bits_of(ty);
-        let (width, bytes, lanes) = (ty.bits(), ty.bytes(), self.lanes());
-        let name = format!("@load_lanes{width}{}", if strong { "s" } else { "" });
-        let how = if strong { "load atomic volatile" } else { "load" };
-        let order = if strong { " monotonic" } else { "" };
-        self.plan.declare(format!(
-            "define internal void {name}(ptr %addresses, i32 %lanes, ptr %out, i64 %offset) #2 {{\n  br label %head\nhead:\n  \
-             %left = phi i32 [ %lanes, %0 ], [ %rest, %head ]\n  %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)\n  \
-             %below = sub i32 %left, 1\n  %rest = and i32 %left, %below\n  %at = getelementptr i64, ptr %addresses, i32 %lane\n  \
-             %base = load ptr, ptr %at\n  %from = getelementptr i8, ptr %base, i64 %offset\n  \
-             %value = {how} i{width}, ptr %from{order}, align {bytes}\n  %to = getelementptr i{width}, ptr %out, i32 %lane\n  \
-             store i{width} %value, ptr %to\n  %more = icmp ne i32 %rest, 0\n  br i1 %more, label %head, label %end\nend:\n  ret void\n}}"
-        ));
-        self.plan.declare("declare i32 @llvm.cttz.i32(i32, i1)".to_owned());
+        let (width, bytes, lanes, count) = (ty.bits(), ty.bytes(), self.lanes(), places.len() as u32);
+        let name = format!("@load_lanes{width}x{count}{}", if strong { "s" } else { "" });
+        let mut parts = String::new();
+        if together(strong, bytes, count) {
+            let (wide, size) = (width * count, bytes * count);
+            parts += &format!("  %whole = load atomic volatile i{wide}, ptr %base monotonic, align {size}\n");
+            for at in 0..count {
+                parts += &format!(
+                    "  %s{at} = lshr i{wide} %whole, {}\n  %x{at} = trunc i{wide} %s{at} to i{width}\n",
+                    at * width
+                );
+            }
+        } else {
+            let (how, order) = ways("load", strong);
+            for at in 0..count {
+                parts += &format!(
+                    "  %p{at} = getelementptr i8, ptr %base, i64 {}\n  %x{at} = {how} i{width}, ptr %p{at}{order}, align {bytes}\n",
+                    at * bytes
+                );
+            }
+        }
+        for at in 0..count {
+            parts += &format!(
+                "  %k{at} = add i32 %lane, {}\n  %v{at} = getelementptr i{width}, ptr %out, i32 %k{at}\n  \
+                 store i{width} %x{at}, ptr %v{at}\n",
+                at * lanes
+            );
+        }
+        self.each_lane(&name, "ptr %out", &parts);
+        self.line(format!("call void {name}(ptr %addresses, i32 {}, ptr %scratch)", bits.text));
         for (at, place) in places.iter().enumerate() {
-            self.line(format!(
-                "call void {name}(ptr %addresses, i32 {}, ptr %scratch, i64 {})",
-                bits.text,
-                at as u32 * bytes
-            ));
-            let value = self.load(Ty { element, lanes }, "%scratch");
+            let from = self.offset("%scratch", at as u32 * lanes * bytes);
+            let value = self.load(Ty { element, lanes }, &from);
             self.store(&value, place);
         }
     }
@@ -51,26 +77,48 @@ impl Writer<'_> {
             self.line(format!("store {} {}, ptr {place}", value.ty.text(), value.text));
         }
         let name = format!("@store_lanes{width}x{count}{}", if strong { "s" } else { "" });
-        let how = if strong { "store atomic volatile" } else { "store" };
-        let order = if strong { " monotonic" } else { "" };
         let mut parts = String::new();
         for at in 0..count {
             parts += &format!(
                 "  %k{at} = add i32 %lane, {}\n  %v{at} = getelementptr i{width}, ptr %values, i32 %k{at}\n  \
-                 %x{at} = load i{width}, ptr %v{at}\n  %p{at} = getelementptr i8, ptr %base, i64 {}\n  \
-                 {how} i{width} %x{at}, ptr %p{at}{order}, align {bytes}\n",
-                at * lanes,
-                at * bytes
+                 %x{at} = load i{width}, ptr %v{at}\n",
+                at * lanes
             );
         }
+        if together(strong, bytes, count) {
+            let (wide, size) = (width * count, bytes * count);
+            let mut whole = "0".to_owned();
+            for at in 0..count {
+                parts += &format!(
+                    "  %w{at} = zext i{width} %x{at} to i{wide}\n  %s{at} = shl i{wide} %w{at}, {}\n  \
+                     %o{at} = or i{wide} {whole}, %s{at}\n",
+                    at * width
+                );
+                whole = format!("%o{at}");
+            }
+            parts += &format!("  store atomic volatile i{wide} {whole}, ptr %base monotonic, align {size}\n");
+        } else {
+            let (how, order) = ways("store", strong);
+            for at in 0..count {
+                parts += &format!(
+                    "  %p{at} = getelementptr i8, ptr %base, i64 {}\n  {how} i{width} %x{at}, ptr %p{at}{order}, align {bytes}\n",
+                    at * bytes
+                );
+            }
+        }
+        self.each_lane(&name, "ptr %values", &parts);
+        self.line(format!("call void {name}(ptr %addresses, i32 {}, ptr %scratch)", bits.text));
+    }
+
+    /// A function that does something for each of the lanes in a mask, `%lane`, whose place is `%base`.
+    fn each_lane(&mut self, name: &str, parameter: &str, parts: &str) {
         self.plan.declare(format!(
-            "define internal void {name}(ptr %addresses, i32 %lanes, ptr %values) #2 {{\n  br label %head\nhead:\n  \
+            "define internal void {name}(ptr %addresses, i32 %lanes, {parameter}) #2 {{\n  br label %head\nhead:\n  \
              %left = phi i32 [ %lanes, %0 ], [ %rest, %head ]\n  %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)\n  \
              %below = sub i32 %left, 1\n  %rest = and i32 %left, %below\n  %at = getelementptr i64, ptr %addresses, i32 %lane\n  \
              %base = load ptr, ptr %at\n{parts}  %more = icmp ne i32 %rest, 0\n  br i1 %more, label %head, label %end\nend:\n  ret void\n}}"
         ));
         self.plan.declare("declare i32 @llvm.cttz.i32(i32, i1)".to_owned());
-        self.line(format!("call void {name}(ptr %addresses, i32 {}, ptr %scratch)", bits.text));
     }
 
     pub(super) fn gather(&mut self, pointers: &Val, element: Element, align: u32) -> Val {

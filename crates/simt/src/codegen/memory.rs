@@ -93,7 +93,7 @@ impl Writer<'_> {
         if *semantics == Semantics::Weak {
             self.load_weak(inst, &target, *ty, &places, common)?;
         } else {
-            // What others do meanwhile is seen: lane after lane, each with an access of its own.
+            // What others do meanwhile is seen: lane after lane, each with an access of its own for all that fits into one.
             if common || self.lane_by_lane_only(&target) {
                 return Err(self.lacks(inst));
             }
