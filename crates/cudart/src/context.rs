@@ -21,8 +21,8 @@ static DEVICES: AtomicI32 = AtomicI32::new(0);
 enum Primary {
     /// It was never retained.
     Unused,
-    /// It is retained.
-    Retained(CUcontext),
+    /// It is retained: its handle, which stays the same whenever it is made again, and its number, which does not (`cuCtxGetId`).
+    Retained(CUcontext, u64),
     /// It was reset, and not retained since: its handle stays, and may still be current.
     Reset(CUcontext),
 }
@@ -94,12 +94,17 @@ pub(crate) fn ensure() -> ApiResult {
 #[cold]
 pub(crate) fn replaced() -> bool {
     let Ok(context) = current() else { return false };
-    let is_it =
-        |primary: &Primary| matches!(primary, Primary::Retained(known) | Primary::Reset(known) if *known == context);
-    let index = PRIMARY.lock().iter().position(is_it);
-    let Some(ordinal) = index.and_then(|index| i32::try_from(index).ok()) else { return false };
+    let Some(ordinal) = primary_device(context) else { return false };
     let was_reset = device(ordinal).and_then(is_active).is_ok_and(|active| !active);
     was_reset && enter(ordinal).is_ok()
+}
+
+/// The device whose primary context this is, if this runtime has ever retained it.
+fn primary_device(context: CUcontext) -> Option<i32> {
+    let is_it =
+        |primary: &Primary| matches!(primary, Primary::Retained(known, _) | Primary::Reset(known) if *known == context);
+    let index = PRIMARY.lock().iter().position(is_it);
+    index.and_then(|index| i32::try_from(index).ok())
 }
 
 /// Whether a device's primary context lives.
@@ -144,15 +149,34 @@ pub(crate) fn primary(ordinal: i32) -> ApiResult<CUcontext> {
     if contexts.len() <= index {
         contexts.resize(index + 1, Primary::Unused);
     }
-    if let Primary::Retained(context) = contexts[index]
-        && is_active(device)?
-    {
-        return Ok(context);
+    if let Primary::Retained(context, number) = contexts[index] {
+        match is_active(device)? {
+            true if is_the_same(context, number) => return Ok(context),
+            // Others have made it anew.
+            true => {}
+            // Reset by others, or released once too often: one use is counted, not one for each time that it is made again.
+            false => give_back(device),
+        }
+        contexts[index] = Primary::Unused;
     }
     let mut context = CUcontext::NULL;
     driver!(cuDevicePrimaryCtxRetain_v7000(&mut context, device)).map_err(lost)?;
-    contexts[index] = Primary::Retained(context);
+    let mut number = 0;
+    driver!(cuCtxGetId_v12000(context, &mut number))?;
+    contexts[index] = Primary::Retained(context, number);
     Ok(context)
+}
+
+/// Whether a living primary context is the one that had this number when it was retained. One that cannot be asked any more, after a fault, is.
+fn is_the_same(context: CUcontext, number: u64) -> bool {
+    let mut now = number;
+    let _as_it_was = driver!(cuCtxGetId_v12000(context, &mut now));
+    now == number
+}
+
+/// Ends this runtime's use of a device's primary context. Where others have released it in its place, nothing is left to end.
+fn give_back(device: CUdevice) {
+    let _nobody_uses_it = driver!(cuDevicePrimaryCtxRelease_v11000(device));
 }
 
 /// After a fault that ended a device's work the driver makes no new context, and tells of the fault.
@@ -193,16 +217,22 @@ pub(crate) fn prefer(ordinal: i32) {
     DEVICE.set(ordinal);
 }
 
-/// Forgets a device's primary context, which is reset: whoever needs one next retains it anew.
-pub(crate) fn reset(ordinal: i32) -> ApiResult {
+/// Resets the primary context of the thread's device if it is in use here, and forgets it: whoever needs it next retains it anew. One that was never
+/// used here, or that others have reset, stays as it is.
+pub(crate) fn reset() -> ApiResult {
+    devices()?;
+    let ordinal = match primary_device(current()?) {
+        Some(ordinal) => ordinal,
+        None => current_device()?,
+    };
     let device = device(ordinal)?;
     let mut contexts = PRIMARY.lock();
     let index = usize::try_from(ordinal).unwrap_or_default();
-    driver!(cuDevicePrimaryCtxReset_v11000(device))?;
-    if let Some(primary) = contexts.get_mut(index)
-        && let Primary::Retained(context) = *primary
-    {
-        *primary = Primary::Reset(context);
+    let Some(Primary::Retained(context, number)) = contexts.get(index).copied() else { return Ok(()) };
+    if is_active(device)? && is_the_same(context, number) {
+        driver!(cuDevicePrimaryCtxReset_v11000(device))?;
+        give_back(device);
+        contexts[index] = Primary::Reset(context);
         ANY_RESET.store(true, Ordering::Relaxed);
     }
     Ok(())

@@ -75,7 +75,7 @@ pub fn cudaGetDeviceFlags(flags: Out<'_, u32>) -> ApiResult {
 }
 
 pub fn cudaDeviceReset() -> ApiResult {
-    context::reset(context::current_device()?)
+    context::reset()
 }
 
 pub fn cudaDeviceSynchronize() -> ApiResult {

@@ -66,14 +66,12 @@ impl Driver {
         }
     }
 
-    /// Destroys a device's primary context, however many use it. Its users may retain it again.
+    /// Destroys a device's primary context, however many use it. They stay counted, as recorded: who retains it next makes it anew for all of them.
     ///
     /// # Errors
     /// `InvalidDevice`.
     pub fn reset_primary(&self, ordinal: i32) -> DriverResult {
-        let device = self.device(ordinal)?;
-        device.primary.lock().retained = 0;
-        self.end_primary(device);
+        self.end_primary(self.device(ordinal)?);
         Ok(())
     }
 
