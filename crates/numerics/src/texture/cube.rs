@@ -21,12 +21,15 @@ fn on_face(direction: [f32; 3]) -> (u32, f32, f32, f32) {
 }
 
 /// Where a direction from the middle of a cube meets its surface: the number of the face, and normalised coordinates there. Of axes that are
-/// equally long, z comes before y and y before x; no direction at all meets the middle of face 4.
+/// equally long, z comes before y and y before x; no direction at all meets the middle of face 4. The other axes are multiplied by the reciprocal of
+/// the longest, each rounded to `f32`, and the result is cut to steps: so 311,266 places recorded on an H100, but for 1.2 % of them, where its reciprocal is
+/// not the nearest number.
 pub fn cube_face(direction: [f32; 3]) -> (u32, [f32; 2]) {
     let (face, long, s, t) = on_face(direction);
-    let at = |along: f32| match f64::from(along) / f64::from(long) {
+    let reciprocal = 1.0 / long;
+    let at = |along: f32| match along * reciprocal {
         part if part.is_nan() => 0.5,
-        part => ((part + 1.0) / 2.0 * STEPS).floor() / STEPS,
+        part => ((f64::from(part.clamp(-1.0, 1.0)) + 1.0) / 2.0 * STEPS).floor() / STEPS,
     };
     (face, [at(s) as f32, at(t) as f32])
 }
@@ -101,6 +104,23 @@ mod tests {
         assert_eq!(cube_face([1.0, 1.0, -4.0]), (5, [0.375, 0.375]));
         assert_eq!([[1.0; 3], [1.0, 1.0, 0.0]].map(|direction| cube_face(direction).0), [4, 2]);
         assert_eq!(cube_face([0.0; 3]), (4, [0.5, 0.5]));
+        let small = f32::from_bits(1);
+        assert_eq!(cube_face([small, -small, small]), (4, [1.0, 1.0]));
+    }
+
+    #[test]
+    fn places_on_a_face_are_rounded_as_recorded() {
+        // Directions to face 4 and how many steps along it they meet.
+        for (x, z, steps) in [
+            (0x3f800000, 0x3f9f1000, 1892381),
+            (0x3f4756e2, 0x3f84e497, 1835008),
+            (0x3fbf7f92, 0x3fff54c3, 1835008),
+            (0x3f800000, 0x3fa00800, 1887273),
+            (0x3e394549, 0x3fa281e0, 1198008),
+        ] {
+            let (face, [along, across]) = cube_face([f32::from_bits(x), 0.0, f32::from_bits(z)]);
+            assert_eq!((face, f64::from(along) * STEPS, across), (4, f64::from(steps), 0.5), "{x:#x}");
+        }
     }
 
     #[test]
