@@ -1,4 +1,4 @@
-//! Texels per second and core: a bilinear fetch of consecutive threads from a plane, each in a loop that moves on.
+//! Texels per second and core: fetches of consecutive threads from a plane, the nearest texel or between four, each in a loop that moves on.
 #![allow(missing_docs, reason = "criterion_group! makes a public function")]
 
 use std::sync::Arc;
@@ -28,11 +28,17 @@ impl Objects for One {
 }
 
 fn textures(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("bilinear");
+    filtered(criterion, "bilinear", true);
+    filtered(criterion, "nearest", false);
+}
+
+fn filtered(criterion: &mut Criterion, filter: &str, linear: bool) {
+    let mut group = criterion.benchmark_group(filter);
     let cases =
         [("f32", Channel::F32, 1), ("u8x4", Channel::U8, 4), ("f32x4", Channel::F32, 4), ("f16x2", Channel::F16, 2)];
     for (name, channel, channels) in cases {
-        for normalized in [false, true] {
+        for address in [AddressMode::Clamp, AddressMode::Wrap, AddressMode::Mirror] {
+            let normalized = address != AddressMode::Clamp;
             let objects = Arc::new(One::default());
             let device = Device::with_objects(objects.clone());
             let pitch = u64::from(SIZE) * channel.bytes() * u64::from(channels);
@@ -47,8 +53,7 @@ fn textures(criterion: &mut Criterion) {
                 layered: false,
                 cube: false,
             };
-            let address = if normalized { AddressMode::Wrap } else { AddressMode::Clamp };
-            let sampler = Sampler { address: [address; 3], linear: true, normalized, ..Sampler::default() };
+            let sampler = Sampler { address: [address; 3], linear, normalized, ..Sampler::default() };
             assert!(objects.0.set(Arc::new(Texture::new(vec![texels], sampler))).is_ok());
             let scale = if normalized { 1.0 / SIZE as f32 } else { 1.0 };
             let (scale, step) = (scale.to_bits(), (0.37 * scale).to_bits());
@@ -61,7 +66,7 @@ fn textures(criterion: &mut Criterion) {
             let kernel = device.kernel(&entry(&body)).unwrap();
             let out = device.alloc(128);
             group.throughput(Throughput::Elements(32 * TRIPS));
-            group.bench_function(format!("{name}, normalised {normalized}"), |bencher| {
+            group.bench_function(format!("{name}, {address:?}"), |bencher| {
                 bencher.iter(|| device.launch(&kernel, Shape::new(1, 32), &[out]).unwrap());
             });
         }

@@ -2,7 +2,6 @@
 
 pub(crate) mod atomic;
 pub(crate) mod barrier;
-mod bilinear;
 pub(crate) mod builtin;
 pub(crate) mod call;
 pub(crate) mod compare;
@@ -20,6 +19,7 @@ pub(crate) mod mbarrier;
 pub(crate) mod modes;
 pub(crate) mod moves;
 pub(crate) mod narrow;
+mod plane;
 mod sampling;
 pub(crate) mod shared;
 pub(crate) mod special;

@@ -116,7 +116,8 @@ impl Reading {
     }
 
     /// A texel's channel, with its sign, as a result.
-    fn result(self, raw: u32) -> u32 {
+    #[inline(always)]
+    pub(super) fn result(self, raw: u32) -> u32 {
         let fraction = match self {
             Reading::Number(Numbers::Unsigned8) => unsigned_fraction(raw, 8),
             Reading::Number(Numbers::Unsigned16) => unsigned_fraction(raw, 16),

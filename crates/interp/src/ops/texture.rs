@@ -101,7 +101,7 @@ impl LaneOp for Sample {
         let function = machine.function;
         let site = &function.textures[inst.imm as usize];
         if let Some(texture) = machine.texture_of_all(site.texture, mask)
-            && let Some(flow) = machine.bilinear(&texture, site, mask)
+            && let Some(flow) = machine.plane(&texture, site, mask)
         {
             return flow;
         }

@@ -94,18 +94,14 @@ impl Axis {
         (pair, if same { 0 } else { weight })
     }
 
-    /// [`Axis::between`] without an offset, for axes that clamp or wrap around, without branches: for loops over lanes. The two texels, and the weight of
-    /// the second.
+    /// [`Axis::between`] without an offset, for axes without a border, without branches: for loops over lanes. `outside` is [`Axis::outside`], known where the
+    /// loop is written. The two texels, and the weight of the second.
     #[inline(always)]
-    pub fn between_quickly(&self, coordinate: f32, wraps: bool) -> ([u32; 2], u32) {
-        let last = self.size as i32 - 1;
+    pub fn between_quickly(&self, coordinate: f32, outside: Outside) -> ([u32; 2], u32) {
         let fixed = if self.normalized {
             let bits = step_bits(self.size);
-            let steps = 1i32 << bits;
-            let step = (coordinate * steps as f32).floor();
-            // Where all beyond is the last texel, nothing is lost by going no further.
-            let step = if wraps { step.clamp(-1e9, 1e9) as i32 & (steps - 1) } else { step.clamp(-1e7, 4e7) as i32 };
-            let half = (i64::from(steps) * i64::from(UNIT) - i64::from(steps)) / 2;
+            let half = (i64::from(UNIT) - 1) << (bits - 1);
+            let step = self.step(coordinate, outside);
             ((i64::from(step) * i64::from(self.size) * i64::from(UNIT) - half) >> bits) as i32
         } else {
             let scaled = coordinate * UNIT as f32;
@@ -113,14 +109,48 @@ impl Axis {
             whole.clamp(-1e9, 1e9) as i32 + i32::from(scaled - whole >= 0.5) - (UNIT / 2) as i32
         };
         let (first, weight) = (fixed >> WEIGHT_BITS, fixed as u32 & (UNIT - 1));
-        if wraps {
-            let second = if first == last { 0 } else { first + 1 };
-            let first = if first < 0 { last } else { first };
-            ([first as u32, second as u32], weight)
+        let pair = [self.inside(first, outside), self.inside(first + 1, outside)];
+        let same = outside == Outside::Clamp && pair[0] == pair[1];
+        (pair, if same { 0 } else { weight })
+    }
+
+    /// [`Axis::nearest`] as [`Axis::between_quickly`].
+    #[inline(always)]
+    pub fn nearest_quickly(&self, coordinate: f32, outside: Outside) -> u32 {
+        let index = if self.normalized {
+            ((i64::from(self.step(coordinate, outside)) * i64::from(self.size)) >> step_bits(self.size)) as i32
         } else {
-            let pair = [first.clamp(0, last), (first + 1).clamp(0, last)];
-            (pair.map(|texel| texel as u32), if pair[0] == pair[1] { 0 } else { weight })
-        }
+            coordinate.floor().clamp(-1e9, 1e9) as i32
+        };
+        self.inside(index, outside)
+    }
+
+    /// The step of a normalised coordinate, in the first period of an axis that has one.
+    #[inline(always)]
+    fn step(&self, coordinate: f32, outside: Outside) -> i32 {
+        let steps = (1u32 << step_bits(self.size)) as f32;
+        let step = (coordinate * steps).floor();
+        let period = match outside {
+            Outside::Wrap => steps,
+            Outside::Mirror => 2.0 * steps,
+            // Where all beyond is the last texel, nothing is lost by going no further.
+            Outside::Clamp | Outside::Border => return step.clamp(-1e7, 4e7) as i32,
+        };
+        // Periods are powers of 2: all of this is exact.
+        (step - (step / period).floor() * period) as i32
+    }
+
+    /// The texel of an index at most one before the first period or behind it.
+    #[inline(always)]
+    fn inside(&self, index: i32, outside: Outside) -> u32 {
+        let last = self.size as i32 - 1;
+        let index = match outside {
+            Outside::Wrap if index < 0 => last,
+            Outside::Wrap if index > last => 0,
+            Outside::Mirror if index > last => 2 * last + 1 - index,
+            _ => index,
+        };
+        index.clamp(0, last) as u32
     }
 
     /// A coordinate in units of texels. Normalised ones count in steps, cut downward: a third of three texels lies in the first.
@@ -196,27 +226,30 @@ mod tests {
     #[test]
     fn the_quick_way_is_the_same() {
         for size in [1, 2, 3, 64, 1000, 8192, 9000, 70_000] {
-            for (outside, normalized, wraps) in
-                [(Outside::Clamp, false, false), (Outside::Clamp, true, false), (Outside::Wrap, true, true)]
+            for (outside, normalized) in
+                [(Outside::Clamp, false), (Outside::Clamp, true), (Outside::Wrap, true), (Outside::Mirror, true)]
             {
                 let axis = Axis { size, outside, normalized };
                 let mut check = |coordinate: f32| {
                     let ([first, second], weight) = axis.between(coordinate, 0);
-                    let quick = axis.between_quickly(coordinate, wraps);
+                    let quick = axis.between_quickly(coordinate, outside);
                     assert_eq!(
                         ([first.unwrap(), second.unwrap()], weight),
                         (quick.0, quick.1),
                         "{axis:?} {coordinate}"
                     );
+                    let nearest = axis.nearest_quickly(coordinate, outside);
+                    assert_eq!(axis.nearest(coordinate, 0), Some(nearest), "{axis:?} {coordinate}");
                 };
                 let scale = if normalized { 1.0 } else { size as f32 };
                 for step in -3000..6000 {
                     check(step as f32 / 3000.0 * scale);
                     check(step as f32 / 1024.0);
+                    check(step as f32 * 7.3);
                     check(f32::from_bits((0.5f32 * scale).to_bits().wrapping_add_signed(step)));
                 }
-                [f32::NAN, -0.0, 1e-40].into_iter().for_each(&mut check);
-                if !wraps {
+                [f32::NAN, -0.0, 1e-40, -1e-40, 1e7, -1e7].into_iter().for_each(&mut check);
+                if outside == Outside::Clamp {
                     [f32::INFINITY, f32::NEG_INFINITY, 1e20, -1e20].into_iter().for_each(&mut check);
                 }
             }
