@@ -10,7 +10,7 @@ use warploom_ptx::image::{Container, ElfKind, Fatbin, read_container, write_cont
 
 use crate::driver::Driver;
 use crate::handle::Handle;
-use crate::module::{Image, JitLogs, JitOptions, damaged, no_binary, refused, unlinkable};
+use crate::module::{Image, JitLogs, JitOptions, damaged, no_binary, none_for, refused, unlinkable};
 use crate::stack::with_room;
 use crate::{DriverError, DriverResult, ErrorCode};
 
@@ -117,7 +117,8 @@ impl Driver {
             (LinkInput::Ptx, Image::Text(text)) => Ok(one(&text)),
             (LinkInput::FatBinary, Image::FatBinary(bytes)) => {
                 let binary = Fatbin::parse(&bytes).map_err(|error| damaged(&error))?;
-                let best = self.best_entry(&binary, options).ok_or_else(|| no_binary(logs))?;
+                let device = self.ptx_options(options).sm;
+                let best = self.best_entry(&binary, options).ok_or_else(|| none_for(&binary, device, logs))?;
                 Ok(one(&best.content().map_err(|error| damaged(&error))?))
             }
             (LinkInput::Cubin, Image::Elf(bytes)) => match bytes.first_chunk().map_or(ElfKind::Other, ElfKind::of) {

@@ -13,7 +13,7 @@ pub use image::{ELF_MAGIC, FAT_BINARY_MAGIC, FAT_BINARY_WRAPPER_MAGIC, Image};
 pub use jit::{JitLogs, JitOptions};
 pub use resources::KernelResources;
 
-pub(crate) use jit::{damaged, no_binary, refused, unlinkable};
+pub(crate) use jit::{damaged, no_binary, none_for, refused, unlinkable};
 
 use std::collections::HashMap;
 use std::sync::Arc;

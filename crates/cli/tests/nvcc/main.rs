@@ -23,9 +23,13 @@ fn run(command: &mut Command) -> (String, String, bool) {
 
 /// Compiles `sources` of this folder with the options that nvcc has by default, and these.
 fn compile(toolkit: &Toolkit, sources: &[&str], name: &str, options: &[&str]) -> PathBuf {
+    compile_with(toolkit.compiler(), toolkit, sources, name, options)
+}
+
+/// Compiles with a compiler that knows for what.
+fn compile_with(mut command: Command, toolkit: &Toolkit, sources: &[&str], name: &str, options: &[&str]) -> PathBuf {
     let program = toolkit.folder().join(name);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvcc");
-    let mut command = toolkit.compiler();
     command.args(sources.iter().map(|source| folder.join(source))).arg("-o").arg(&program).args(options);
     let (printed, errors, success) = run(&mut command);
     assert!(success, "{command:?}:\n{printed}{errors}");
@@ -66,6 +70,42 @@ fn a_stripped_program_is_told_how_to_link() {
         assert!(errors.contains("left alone: it has kernels and no symbol table"), "{version}: {errors}");
         assert!(errors.contains("`warploom run` could not lead it to warploom's"), "{version}: {errors}");
         assert!(errors.contains("-cudart shared"), "{version}: {errors}");
+    }
+}
+
+/// What nvcc is to make, the device that does not run it, and the one that does.
+const NOT_LOADED: [(&str, &[&str], &str, Option<&str>); 6] = [
+    ("arch=compute_121,code=compute_121", &["-cudart", "static"], "sm_90", Some("sm_121")),
+    ("arch=compute_121,code=compute_121", &["-cudart", "shared"], "sm_90", Some("sm_121")),
+    // nvlink takes no PTX for devices with three digits.
+    ("arch=compute_90,code=compute_90", &["-rdc=true"], "sm_80", Some("sm_90")),
+    ("arch=compute_80,code=sm_80", &["-cudart", "static"], "sm_90", None),
+    ("arch=compute_80,code=sm_80", &["-cudart", "shared"], "sm_90", None),
+    ("arch=compute_80,code=sm_80", &["-rdc=true"], "sm_90", None),
+];
+
+/// Kernels for newer devices only, and in machine code only: what a program answers tells little, so one line says what helps, however the
+/// program was linked.
+#[test]
+fn kernels_that_do_not_load_come_with_a_hint() {
+    for toolkit in toolkits() {
+        for (code, options, device, right) in NOT_LOADED {
+            let compiler = toolkit.compiler_for(code);
+            let program = compile_with(compiler, toolkit, &["vector_add.cu"], "does_not_load", options);
+            let on = |device| run(warploom().args(["run", "--device", device, "--"]).arg(&program));
+            let (printed, errors, success) = on(device);
+            let case = format!("{code} {options:?}, CUDA {}: {printed}{errors}", toolkit.version());
+            let hint = match right {
+                Some(right) => format!("= hint: a device {right} loads it: --device {right}, or"),
+                None => "= hint: build it with PTX, as nvcc does with -gencode".to_owned(),
+            };
+            assert!(printed.contains("no kernel image is available for execution on the device"), "{case}");
+            assert!(!success && errors.matches(&hint).count() == 1 && errors.lines().count() == 2, "{case}");
+            if let Some(right) = right {
+                let (printed, errors, _) = on(right);
+                assert_eq!((printed.as_str(), errors.as_str()), ("100000 sums are right\n", ""), "{case}");
+            }
+        }
     }
 }
 

@@ -35,8 +35,13 @@ impl Toolkit {
 
     /// nvcc, which is to make PTX only, as machine code is not looked at.
     pub(crate) fn compiler(&self) -> Command {
+        self.compiler_for("arch=compute_80,code=compute_80")
+    }
+
+    /// nvcc, which is to make this code.
+    pub(crate) fn compiler_for(&self, code: &str) -> Command {
         let mut command = Command::new(self.folder.join("bin/nvcc"));
-        command.args(["-gencode", "arch=compute_80,code=compute_80", "-L"]).arg(self.folder.join("lib"));
+        command.args(["-gencode", code, "-L"]).arg(self.folder.join("lib"));
         command
     }
 }

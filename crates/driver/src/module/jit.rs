@@ -101,17 +101,18 @@ pub(crate) fn damaged(error: &ImageError) -> DriverError {
     DriverError::new(ErrorCode::InvalidImage, error.to_string())
 }
 
-/// What an image with nothing but machine code answers.
+/// What an image with nothing but machine code answers. Programs of somebody who never heard of PTX end here, so it is said on standard error too.
 pub(crate) fn no_binary(logs: &mut JitLogs) -> DriverError {
-    let reason = "the image holds no PTX that this device can run, only machine code for GPUs; build it with PTX, as \
-                  nvcc does with -gencode arch=compute_NN,code=compute_NN";
-    logs.complain(&format!("error   : {reason}"));
-    DriverError::new(ErrorCode::NoBinaryForGpu, reason)
+    let reason = "the image holds no PTX that this device can run, only machine code for GPUs";
+    let hint = "build it with PTX, as nvcc does with -gencode arch=compute_NN,code=compute_NN";
+    logs.complain(&format!("error   : {reason}; {hint}"));
+    say_once(hint, reason);
+    DriverError::new(ErrorCode::NoBinaryForGpu, format!("{reason}; {hint}"))
 }
 
 /// What a fat binary answers in which there is nothing for a device of compute capability `device` (times ten). Some programs look
 /// at no result code: that there is PTX for newer devices is said on standard error too.
-fn none_for(binary: &Fatbin<'_>, device: u32, logs: &mut JitLogs) -> DriverError {
+pub(crate) fn none_for(binary: &Fatbin<'_>, device: u32, logs: &mut JitLogs) -> DriverError {
     let newer = binary.entries.iter().filter(|entry| entry.kind == EntryKind::Ptx).map(|entry| entry.architecture.sm);
     let Some(sm) = newer.filter(|sm| *sm > device).min() else { return no_binary(logs) };
     let reason = format!("the image holds PTX for sm_{sm} and newer devices only, and this one is sm_{device}");
