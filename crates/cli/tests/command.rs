@@ -137,15 +137,15 @@ fn a_range_of_versions_is_listed() {
 
 #[test]
 fn info_tells_the_driver_and_its_devices() {
-    let output =
-        output(warploom().args(["info", "--json"]).env("WARPLOOM_DEVICE_COUNT", "2").env("WARPLOOM_DEVICE", "sm_86"));
+    let settings = [("WARPLOOM_DEVICE_COUNT", "2"), ("WARPLOOM_DEVICE", "sm_86"), ("WARPLOOM_MULTIPROCESSORS", "68")];
+    let output = output(warploom().args(["info", "--json"]).envs(settings));
     assert!(output.status.success());
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
     assert_eq!(report["driver"]["vendor"], "warploom");
     assert_eq!(report["driver"]["version"], env!("CARGO_PKG_VERSION"));
     let devices = report["devices"].as_array().expect("a list");
     assert_eq!(devices.len(), 2);
-    assert!(devices.iter().all(|device| device["compute_capability"] == "8.6"));
+    assert!(devices.iter().all(|device| device["compute_capability"] == "8.6" && device["multiprocessors"] == 68));
     assert_ne!(devices[0]["uuid"], devices[1]["uuid"]);
     assert_eq!(report["settings"]["WARPLOOM_DEVICE"], "sm_86");
 }

@@ -82,3 +82,20 @@ fn programs_that_cannot_be_audited_are_named() {
         assert!(explained.contains(&format!("{name}: left alone: {why}")), "{name}: {explained}");
     }
 }
+
+#[test]
+fn programs_with_the_rights_of_others_are_named() {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("with_rights");
+    std::fs::copy("/bin/true", &program).expect("the folder takes files");
+    // Only root gives files away; for everybody else there is a program of root's on every system.
+    let program = match std::os::unix::fs::chown(&program, Some(1), Some(1)) {
+        Ok(()) => {
+            let rights = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
+            std::fs::set_permissions(&program, rights).expect("the owner was changed");
+            program
+        }
+        Err(_) => PathBuf::from("/bin/su"),
+    };
+    let (_, explained) = printed(warploom().args(["run", "--explain", "--"]).arg(&program).arg("--version"));
+    assert!(explained.contains("left alone: it runs with the rights of its owner (set-uid or set-gid)"), "{explained}");
+}
