@@ -17,6 +17,9 @@ pub(crate) const FILE: u64 = 256 << 10;
 /// What the number of a memory file is in turn: the signal of a binary semaphore, and of a timeline every value.
 const SIGNALS: [u64; 2] = [1, u64::MAX];
 
+/// Signals that the counter is given at once, each for one wait: where many processes share the cores, this one has its turn rarely.
+const MANY: u64 = 1000;
+
 /// See the head of the file.
 pub(crate) struct Descriptors {
     counter: File,
@@ -73,7 +76,7 @@ impl MemoryFile {
 impl Descriptors {
     pub(crate) fn new() -> io::Result<Descriptors> {
         // SAFETY: takes numbers.
-        let counter = owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
+        let counter = owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK | libc::EFD_SEMAPHORE) })?;
         let files = [MemoryFile::new()?, MemoryFile::new()?];
         Ok(Descriptors { counter, files, other: File::open("/dev/null")? })
     }
@@ -98,7 +101,7 @@ impl Descriptors {
         copy(&self.files[0].file)
     }
 
-    /// One of a memory file that serves as a semaphore.
+    /// One of a memory file that serves as a timeline.
     pub(crate) fn timeline(&self) -> Option<OwnedFd> {
         copy(&self.files[1].file)
     }
@@ -106,8 +109,9 @@ impl Descriptors {
     /// Signals all semaphores.
     pub(crate) fn signal(&self, turn: usize) {
         // A counter that is full is signalled already.
-        let _ = (&self.counter).write(&1_u64.to_ne_bytes());
-        self.files.iter().for_each(|file| file.signal(SIGNALS[turn % SIGNALS.len()]));
+        let _ = (&self.counter).write(&MANY.to_ne_bytes());
+        self.files[0].signal(SIGNALS[turn % SIGNALS.len()]);
+        self.files[1].signal(u64::MAX);
     }
 }
 

@@ -1,0 +1,262 @@
+//! What stands for a call: the way into a copy of what it calls, a chain of tests for an indirect one, and parameters that are handed over.
+
+use warploom_ptx::ir::{
+    Address, AddressTarget, BlockId, CallArg, CallTarget, Compare, FunctionId, FunctionKind, Inst, Op, Operand, Param,
+    Predicate, Prototype, Reg, RelocationTarget, ScalarType, Scope, Semantics, Space, Storage, Terminator,
+    TerminatorKind,
+};
+
+use super::{Copy, Inliner, nowhere};
+
+impl Inliner<'_> {
+    /// Replaces a call at the end of a block; the block that follows it.
+    pub(super) fn call(
+        &mut self,
+        copy: &Copy,
+        at: u32,
+        inst: &Inst,
+        target: &CallTarget,
+        returns: &[CallArg],
+        args: &[CallArg],
+    ) -> Result<u32, String> {
+        if let CallTarget::Direct(id) = target
+            && self.module.functions[id.0 as usize].builtin.is_some()
+        {
+            self.drafts[at as usize].insts.push(inst.clone());
+            return Ok(at);
+        }
+        let (line, loc) = (inst.line, inst.loc);
+        let end = std::mem::replace(&mut self.drafts[at as usize].end, nowhere(line, loc));
+        let behind = self.draft(end);
+        let mut from = at;
+        if let Some(guard) = inst.guard {
+            let inside = self.draft(nowhere(line, loc));
+            let past = Predicate { negated: !guard.negated, ..guard };
+            let around = TerminatorKind::Bra { target: BlockId(behind), uniform: false };
+            let end = Terminator { guard: Some(past), kind: around, next: Some(BlockId(inside)), line, loc };
+            self.drafts[at as usize].end = end;
+            from = inside;
+        }
+        match target {
+            CallTarget::Direct(id) => self.enter(copy, from, behind, inst, *id, returns, args)?,
+            CallTarget::Indirect { address, prototype, candidates } => {
+                let shape = &self.module.prototypes[prototype.0 as usize];
+                let candidates = if candidates.is_empty() { self.candidates(shape) } else { candidates.clone() };
+                for id in candidates {
+                    let (function, is) = (self.register(ScalarType::U64), self.register(ScalarType::Pred));
+                    let target = AddressTarget::Function(id);
+                    let ops = [
+                        Op::AddressOf { ty: ScalarType::U64, dst: function, target, offset: 0 },
+                        Op::Setp {
+                            cmp: Compare::Eq,
+                            ftz: false,
+                            ty: ScalarType::U64,
+                            combine: None,
+                            dst_p: is,
+                            dst_q: None,
+                            a: Operand::Reg(*address),
+                            b: Operand::Reg(function),
+                        },
+                    ];
+                    for op in ops {
+                        self.push(from, inst, op);
+                    }
+                    let (inside, other) = (self.draft(nowhere(line, loc)), self.draft(nowhere(line, loc)));
+                    self.drafts[from as usize].end = Terminator {
+                        guard: Some(Predicate { reg: is, negated: true }),
+                        kind: TerminatorKind::Bra { target: BlockId(other), uniform: false },
+                        next: Some(BlockId(inside)),
+                        line,
+                        loc,
+                    };
+                    self.enter(copy, inside, behind, inst, id, returns, args)?;
+                    from = other;
+                }
+                // Nobody comes back from there.
+                self.push(from, inst, inst.op.clone());
+                self.drafts[from as usize].end = Terminator { kind: TerminatorKind::Trap, ..nowhere(line, loc) };
+            }
+        }
+        Ok(behind)
+    }
+
+    /// The functions that the code can have an address of, of one shape.
+    fn candidates(&self, shape: &Prototype) -> Vec<FunctionId> {
+        let alike = |given: &[Param], asked: &[Param]| {
+            given.iter().map(|param| param.size).eq(asked.iter().map(|param| param.size))
+        };
+        let mut all: Vec<FunctionId> = self.module.reachable(self.kernel);
+        all.extend(self.module.globals.iter().flat_map(|global| &global.relocations).filter_map(|relocation| {
+            match relocation.target {
+                RelocationTarget::Function(id) => Some(id),
+                RelocationTarget::Global(_) => None,
+            }
+        }));
+        all.sort_unstable();
+        all.dedup();
+        all.retain(|id| {
+            let function = &self.module.functions[id.0 as usize];
+            function.kind == FunctionKind::Device
+                && function.body.is_some()
+                && alike(&function.params, &shape.params)
+                && alike(&function.returns, &shape.returns)
+        });
+        all
+    }
+
+    /// From a block into a copy of a function, with its arguments, and behind it to another block, with its results.
+    #[expect(clippy::too_many_arguments, reason = "all of a call")]
+    fn enter(
+        &mut self,
+        caller: &Copy,
+        at: u32,
+        behind: u32,
+        inst: &Inst,
+        id: FunctionId,
+        returns: &[CallArg],
+        args: &[CallArg],
+    ) -> Result<(), String> {
+        let function = &self.module.functions[id.0 as usize];
+        let Some(body) = &function.body else {
+            return Err(format!("line {}: {} has no code", inst.line, function.name));
+        };
+        let leave = self.draft(Terminator { next: Some(BlockId(behind)), ..nowhere(inst.line, inst.loc) });
+        let (first, callee) = self.copy(id, body, caller.end, Some(leave))?;
+        for (arg, param) in args.iter().zip(&function.params) {
+            self.transfer(caller, &callee, at, inst, *arg, param, true)?;
+        }
+        for (arg, param) in returns.iter().zip(&function.returns) {
+            self.transfer(caller, &callee, leave, inst, *arg, param, false)?;
+        }
+        self.drafts[at as usize].end.kind = TerminatorKind::Next;
+        self.drafts[at as usize].end.next = Some(BlockId(first));
+        Ok(())
+    }
+
+    /// An argument into the callee, or a result out of it.
+    #[expect(clippy::too_many_arguments, reason = "both sides of a call")]
+    fn transfer(
+        &mut self,
+        caller: &Copy,
+        callee: &Copy,
+        at: u32,
+        inst: &Inst,
+        arg: CallArg,
+        param: &Param,
+        into: bool,
+    ) -> Result<(), String> {
+        let refused = || Err(format!("line {}: {}", inst.line, self.module.mnemonic(inst.mnemonic)));
+        let ty = param.ty.to_bits();
+        let inside = match param.storage {
+            Storage::Memory { offset } => callee.param(i64::from(offset)).ok_or(0u32),
+            Storage::Register(reg) => Err(callee.reg(reg).0),
+        };
+        let outside = match arg {
+            CallArg::Param { offset, .. } => caller.param(i64::from(offset)),
+            CallArg::Value { .. } => None,
+        };
+        let value = match arg {
+            CallArg::Value { value, .. } => Some(value),
+            CallArg::Param { .. } => None,
+        };
+        let alike = |reg: Reg| self.body.regs[reg.0 as usize].ty.bits() == ty.bits();
+        match (value, outside, inside) {
+            (Some(value), _, Err(reg)) => {
+                if !alike(Reg(reg)) || !value.reg().is_none_or(alike) {
+                    return refused();
+                }
+                let (dst, src) = match (into, value) {
+                    (true, value) => (Reg(reg), value),
+                    (false, Operand::Reg(to)) => (to, Operand::Reg(Reg(reg))),
+                    (false, Operand::Imm(_)) => return refused(),
+                };
+                self.push(at, inst, Op::Mov { ty, dst, src });
+            }
+            (Some(value), _, Ok(place)) => {
+                if !value.reg().is_none_or(alike) {
+                    return refused();
+                }
+                match (into, value) {
+                    (true, value) => self.store(at, inst, ty, value, place),
+                    (false, Operand::Reg(to)) => self.load(at, inst, ty, to, place),
+                    (false, Operand::Imm(_)) => return refused(),
+                }
+            }
+            (None, Some(place), Err(reg)) => {
+                if !alike(Reg(reg)) {
+                    return refused();
+                }
+                if into {
+                    self.load(at, inst, ty, Reg(reg), place);
+                } else {
+                    self.store(at, inst, ty, Operand::Reg(Reg(reg)), place);
+                }
+            }
+            (None, Some(outside), Ok(inside)) => {
+                let (from, to) = if into { (outside, inside) } else { (inside, outside) };
+                self.bytes(at, inst, from, to, param.size);
+            }
+            // A parameter of the launch as the argument itself.
+            (None, None, _) => return refused(),
+        }
+        Ok(())
+    }
+
+    /// Copies bytes of local memory, in as large steps as both places allow.
+    fn bytes(&mut self, at: u32, inst: &Inst, from: Address, to: Address, size: u32) {
+        let mut done = 0;
+        while done < i64::from(size) {
+            let places = (from.offset + done) | (to.offset + done) | 8;
+            let mut step = 1i64 << places.trailing_zeros();
+            while step > i64::from(size) - done {
+                step /= 2;
+            }
+            let ty = match step {
+                1 => ScalarType::B8,
+                2 => ScalarType::B16,
+                4 => ScalarType::B32,
+                _ => ScalarType::B64,
+            };
+            let held = self.register(ty);
+            self.load(at, inst, ty, held, Address { offset: from.offset + done, ..from });
+            self.store(at, inst, ty, Operand::Reg(held), Address { offset: to.offset + done, ..to });
+            done += step;
+        }
+    }
+
+    fn load(&mut self, at: u32, inst: &Inst, ty: ScalarType, to: Reg, addr: Address) {
+        let op = Op::Ld {
+            space: Space::Local,
+            ty,
+            to: ty,
+            semantics: Semantics::Weak,
+            scope: Scope::Sys,
+            nc: false,
+            cache: None,
+            unified: false,
+            dst: [to].into_iter().collect(),
+            addr,
+        };
+        self.push(at, inst, op);
+    }
+
+    fn store(&mut self, at: u32, inst: &Inst, ty: ScalarType, value: Operand, addr: Address) {
+        let op = Op::St {
+            space: Space::Local,
+            ty,
+            from: ty,
+            semantics: Semantics::Weak,
+            scope: Scope::Sys,
+            cache: None,
+            src: [value].into_iter().collect(),
+            addr,
+        };
+        self.push(at, inst, op);
+    }
+
+    /// An instruction that a call consists of.
+    fn push(&mut self, at: u32, call: &Inst, op: Op) {
+        let inst = Inst { guard: None, op, mnemonic: call.mnemonic, line: call.line, loc: call.loc };
+        self.drafts[at as usize].insts.push(inst);
+    }
+}
