@@ -350,21 +350,25 @@ impl Worker {
         self.driver.ask("cuPointerGetAttribute", |output| vec![output, MEMORY_TYPE, address]).is_some()
     }
 
-    /// As the driver counts it, in a context that is gone afterwards; None if a kernel has faulted meanwhile.
+    /// Of all devices together, as the driver counts it, in contexts that are gone afterwards; None if a kernel has faulted meanwhile.
     fn free_memory(&self) -> Result<Option<u64>> {
-        let mut context = 0_u64;
-        let output = (&raw mut context).expose_provenance() as u64;
-        let created = self.driver.call("cuCtxCreate_v2", &[output, 0, 0]);
-        if is_sticky(created) {
-            return Ok(None);
+        let devices = self.driver.ask("cuDeviceGetCount", |output| vec![output]).context("no devices")?;
+        let mut free = 0;
+        for device in 0..devices {
+            let mut context = 0_u64;
+            let output = (&raw mut context).expose_provenance() as u64;
+            let created = self.driver.call("cuCtxCreate_v2", &[output, 0, device]);
+            if is_sticky(created) {
+                return Ok(None);
+            }
+            if created != CUresult::CUDA_SUCCESS {
+                bail!("no context after a round: {created:?}");
+            }
+            let mut total = 0_u64;
+            let total = (&raw mut total).expose_provenance() as u64;
+            free += self.driver.ask("cuMemGetInfo_v2", |output| vec![output, total]).context("no information")?;
+            self.driver.call("cuCtxDestroy_v2", &[context]);
         }
-        if created != CUresult::CUDA_SUCCESS {
-            bail!("no context after a round: {created:?}");
-        }
-        let mut total = 0_u64;
-        let total = (&raw mut total).expose_provenance() as u64;
-        let free = self.driver.ask("cuMemGetInfo_v2", |output| vec![output, total]).context("no information")?;
-        self.driver.call("cuCtxDestroy_v2", &[context]);
         Ok(Some(free))
     }
 

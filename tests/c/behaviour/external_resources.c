@@ -70,6 +70,19 @@ static CUexternalSemaphore import_semaphore(int descriptor, CUexternalSemaphoreH
     return semaphore;
 }
 
+/* What is not imported stays the program's. */
+static void refused_descriptors(void) {
+    int descriptor = eventfd(0, 0);
+    CUexternalSemaphore semaphore;
+    CUexternalMemory memory;
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC timeline = {.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD,
+                                                    .handle.fd = descriptor};
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC file = {.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, .handle.fd = descriptor, .size = 4096};
+    IS(UNKNOWN, cuImportExternalSemaphore(&semaphore, &timeline));
+    IS(UNKNOWN, cuImportExternalMemory(&memory, &file));
+    HOLDS(fcntl(descriptor, F_GETFD) >= 0 && close(descriptor) == 0);
+}
+
 static void signal_in(CUstream stream, CUexternalSemaphore semaphore, unsigned long long value) {
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS parameters = {.params.fence.value = value};
     OK(cuSignalExternalSemaphoresAsync(&semaphore, &parameters, 1, stream));
@@ -189,6 +202,7 @@ int main(void) {
     OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
     memory_files(0);
     memory_files(MFD_ALLOW_SEALING);
+    refused_descriptors();
     counters(one, other);
     timelines(one, other);
     IS(INVALID_HANDLE, cuSignalExternalSemaphoresAsync(&none, &signal, 1, one));
