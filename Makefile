@@ -73,7 +73,7 @@ sweep: release
 	@scripts/need.sh python3-numpy
 	SWEEP_LIBCUDA=$(abspath $(RELEASE))/libcuda.so.1 /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
 	  --jobs 2 --filter '$(SWEEP_FAMILIES)'
-SWEEP_FAMILIES = ^(int|int-cc|float|half|cmp|logic|cvt|mov|warp|atomic|memory|control|special|texture|abort)$$
+SWEEP_FAMILIES = ^(int|int-cc|float|half|cmp|logic|cvt|mov|warp|atomic|memory|control|special|texture|abort|mma|mma-sp|wgmma|wmma|ldmatrix)$$
 
 # Every benchmark kernel at full size, results compared with native code.
 suite: release $(BUILD)/suite/bench

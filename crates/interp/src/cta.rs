@@ -8,6 +8,8 @@ use warploom_exec::memory::Recent;
 use warploom_numerics::exchange::Vote;
 
 use crate::frame::Frames;
+use crate::ops::matrix::product::Panels;
+use crate::ops::matrix::warpgroup::Progress;
 
 /// Barriers of a CTA (PTX ISA 9.7.13.1: "Each CTA instance has sixteen barriers").
 pub(crate) const BARRIERS: usize = 16;
@@ -71,6 +73,10 @@ pub(crate) struct CtaShared {
     pub(crate) id: [u32; 3],
     /// Shared memory: static variables, then the dynamic part.
     pub(crate) shared: AVec<u8, ConstAlign<64>>,
+    /// What products of matrices are computed in.
+    pub(crate) panels: Option<Box<Panels>>,
+    /// How far its warps are with products of warpgroups.
+    pub(crate) warpgroups: Progress,
     /// `%smid`.
     pub(crate) worker: u32,
     /// Lanes of each warp that have not exited.
@@ -94,6 +100,8 @@ impl Default for CtaShared {
             serial: 0,
             id: [0; 3],
             shared: AVec::new(0),
+            panels: None,
+            warpgroups: Progress::default(),
             worker: 0,
             alive: Vec::new(),
             alive_threads: 0,
@@ -113,6 +121,7 @@ impl CtaShared {
         self.shared.truncate(shared);
         self.shared.fill(0);
         self.shared.resize(shared, 0);
+        self.warpgroups.clear();
         self.alive.clear();
         self.alive.extend_from_slice(warps);
         self.alive_threads = warps.iter().map(|mask| mask.count_ones()).sum();
@@ -124,6 +133,11 @@ impl CtaShared {
             self.barriers[id].clear();
             self.barriers[id].outcomes.clear();
         }
+    }
+
+    /// Warps of the CTA.
+    pub(crate) fn warps(&self) -> usize {
+        self.alive.len()
     }
 
     /// Threads that have not exited.

@@ -170,6 +170,18 @@ impl Isa {
         }
     }
 
+    /// Numbers below 2^31 as integers, towards zero. From a conversion that is defined for all numbers the compiler makes one of single lanes.
+    #[inline(always)]
+    pub(crate) fn truncate(self, row: [f32; 8]) -> [i32; 8] {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => pulp::cast(token.avx._mm256_cvttps_epi32(pulp::cast(row))),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => pulp::cast(token.avx._mm256_cvttps_epi32(pulp::cast(row))),
+            Self::Baseline => row.map(|value| value as i32),
+        }
+    }
+
     /// The lanes whose words have the top bit set. The compiler has no form of its own for the instructions that do this: from a loop
     /// it makes tests of single lanes.
     #[inline(always)]

@@ -122,6 +122,7 @@ fn activity(cta: &CtaState, warp: &Warp, group: &Group) -> String {
             let (arrived, expected) = cta.shared.barrier_counts(id);
             format!("waiting at barrier {id}, to which {arrived} of {expected} threads have come,")
         }
+        Wait::Warpgroup { .. } => "waiting for products of the other warps of its warpgroup".to_owned(),
         Wait::Rendezvous { members, .. } => {
             format!("waiting for lanes {:#x} of its warp", members & !warp.exited & !group.mask)
         }

@@ -144,6 +144,7 @@ fn state(warp: &Warp) -> u64 {
             Wait::Sleep { .. } => 1,
             Wait::Rendezvous { .. } => 2,
             Wait::Barrier { .. } => 3,
+            Wait::Warpgroup { .. } => 4,
         };
         let registers = match (&warp.activations[group.activation as usize].frame, wait) {
             (Some(frame), 0 | 1) => frame.fingerprint(),

@@ -33,6 +33,8 @@ pub(crate) enum Wait {
     Rendezvous { members: u32, key: u32 },
     /// At barrier `id` of the CTA, `ticket` is the phase it waits for; whether it will take the phase's reduction.
     Barrier { id: u32, ticket: u64, reduces: bool },
+    /// Until all warps of its warpgroup have computed so many products.
+    Warpgroup { products: u64 },
     /// In a `nanosleep`, until then.
     Sleep { until: Instant },
 }
@@ -233,6 +235,7 @@ impl Warp {
         self.groups.iter().any(|group| match group.wait {
             Wait::Ready => true,
             Wait::Barrier { id, ticket, .. } => cta.passed(id, ticket),
+            Wait::Warpgroup { products } => cta.warpgroups.reached(self.index, products),
             Wait::Rendezvous { .. } | Wait::Sleep { .. } => false,
         })
     }
@@ -328,6 +331,7 @@ impl Machine<'_> {
             }
         }
         self.warp.wake();
+        self.complete_warpgroups();
         self.complete_barriers();
         self.complete_rendezvous();
         let warp = &mut self.warp;

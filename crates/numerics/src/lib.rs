@@ -24,6 +24,7 @@ pub mod format;
 pub mod half;
 pub mod integer;
 pub mod logic;
+pub mod matrix;
 pub mod rounding;
 pub mod texture;
 pub mod video;

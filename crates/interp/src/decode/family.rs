@@ -16,6 +16,7 @@ pub(super) enum Family<'i> {
     Video(&'i ir::VideoOp),
     Texture(&'i ir::TextureOp),
     Asynchronous(&'i ir::AsyncOp),
+    Matrix(&'i ir::MatrixOp),
     Unsupported,
 }
 
@@ -74,7 +75,8 @@ impl<'i> Family<'i> {
             Op::Video(op) => Family::Video(op),
             Op::Texture(op) => Family::Texture(op),
             Op::Async(op) => Family::Asynchronous(op),
-            Op::Matrix(_) | Op::Unexecuted(_) => Family::Unsupported,
+            Op::Matrix(op) => Family::Matrix(op),
+            Op::Unexecuted(_) => Family::Unsupported,
         }
     }
 }

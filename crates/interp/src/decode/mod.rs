@@ -14,6 +14,7 @@ mod float;
 mod hoist;
 mod integer;
 mod logic;
+mod matrix;
 mod memory;
 mod moves;
 mod operands;
@@ -254,6 +255,7 @@ impl<'a> Decoder<'a> {
             Family::Video(op) => self.video(op),
             Family::Texture(op) => self.texture(op),
             Family::Asynchronous(op) => self.asynchronous(op),
+            Family::Matrix(op) => self.matrix(op),
             Family::Unsupported => Err(Refused::Unsupported),
         }
     }

@@ -248,19 +248,19 @@ fn aligned(space: StateSpace, address: u64, bytes: u32, kind: AccessKind) -> Res
     if address.is_multiple_of(u64::from(bytes)) {
         return Ok(());
     }
-    Err(match space {
-        StateSpace::Global | StateSpace::Generic => FaultKind::Access(AccessFault {
-            address,
-            size: u64::from(bytes),
-            kind,
-            refusal: Refusal::Misaligned,
-            lane: 0,
-            nearest: None,
-        }),
-        StateSpace::Shared => FaultKind::MisalignedInSpace { space: ".shared", address, size: u64::from(bytes) },
-        StateSpace::Local => FaultKind::MisalignedInSpace { space: ".local", address, size: u64::from(bytes) },
-        StateSpace::Param => FaultKind::MisalignedInSpace { space: ".param", address, size: u64::from(bytes) },
-    })
+    Err(misaligned(space, address, u64::from(bytes), kind))
+}
+
+/// The fault of an access to an address that is not a multiple of `size`.
+pub(crate) fn misaligned(space: StateSpace, address: u64, size: u64, kind: AccessKind) -> FaultKind {
+    match space {
+        StateSpace::Global | StateSpace::Generic => {
+            FaultKind::Access(AccessFault { address, size, kind, refusal: Refusal::Misaligned, lane: 0, nearest: None })
+        }
+        StateSpace::Shared => FaultKind::MisalignedInSpace { space: ".shared", address, size },
+        StateSpace::Local => FaultKind::MisalignedInSpace { space: ".local", address, size },
+        StateSpace::Param => FaultKind::MisalignedInSpace { space: ".param", address, size },
+    }
 }
 
 /// All bits of an element.

@@ -15,6 +15,7 @@ pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod load_store;
 pub(crate) mod logic;
+pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod modes;
 pub(crate) mod moves;

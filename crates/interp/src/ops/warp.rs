@@ -9,8 +9,9 @@ use warploom_ptx::ir::{ReduxOp, ShflMode, VoteMode};
 
 use crate::frame::{FULL, Row32, Row64};
 use crate::machine::{Flow, Machine, lanes};
+use crate::ops::matrix::ALIGNED;
 use crate::program::Inst;
-use crate::warp::Wait;
+use crate::warp::{Group, Wait};
 
 /// What is exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -330,15 +331,24 @@ impl Machine<'_> {
                 index += 1;
                 continue;
             };
-            let here = |wait: Wait| wait == Wait::Rendezvous { members, key };
-            let present =
-                self.warp.groups.iter().filter(|group| here(group.wait)).fold(0, |all, group| all | group.mask);
+            let (activation, pc) = (self.warp.groups[index].activation, self.warp.groups[index].pc);
+            // Of what threads execute together, the instruction is meant.
+            let here = |group: &Group| {
+                group.wait == Wait::Rendezvous { members, key }
+                    && (key != ALIGNED || (group.activation, group.pc) == (activation, pc))
+            };
+            let present = self.warp.groups.iter().filter(|group| here(group)).fold(0, |all, group| all | group.mask);
             if members & self.warp.alive() & !present != 0 {
                 index += 1;
                 continue;
             }
             let groups: Vec<usize> =
-                (0..self.warp.groups.len()).filter(|&other| here(self.warp.groups[other].wait)).collect();
+                (0..self.warp.groups.len()).filter(|&other| here(&self.warp.groups[other])).collect();
+            if key == ALIGNED {
+                // They go on as one group, which carries it out.
+                groups.iter().for_each(|&other| self.warp.groups[other].wait = Wait::Ready);
+                continue;
+            }
             let mut operands = Operands { a: [0; 32], b: [0; 32], c: [0; 32], members: [members; 32], mask: present };
             let mut sites = Vec::with_capacity(groups.len());
             for &other in &groups {

@@ -1,8 +1,8 @@
-//! Warp-level matrix instructions (PTX ISA 9.7.14).
+//! Matrix instructions of warps (PTX ISA 9.7.14) and warpgroups (9.7.15).
 
 use super::text::text;
 use super::types::keywords;
-use super::{Address, Operand, Operands, Reg, Regs, ScalarType, Space};
+use super::{Address, Operand, Operands, Predicate, Reg, Regs, ScalarType, Space};
 
 keywords! {
     /// Order of a matrix in memory.
@@ -31,7 +31,7 @@ text! {
 }
 
 text! {
-    /// A warp-level matrix instruction.
+    /// A matrix instruction.
     #[derive(Clone, Debug, PartialEq)]
     #[allow(missing_docs)]
     pub enum MatrixOp {
@@ -66,6 +66,14 @@ text! {
         StMatrix { shape: (u16, u16), count: u8, trans: bool, space: Space, ty: ScalarType, src: Operands, addr: Address },
         /// `movmatrix.m8n8.trans.b16`
         MovMatrix { dst: Reg, a: Operand },
+        /// `wgmma.mma_async`
+        WarpgroupMma(WarpgroupProduct),
+        /// `wgmma.fence`
+        WarpgroupFence,
+        /// `wgmma.commit_group`
+        WarpgroupCommit,
+        /// `wgmma.wait_group`: until at most `pending` groups are.
+        WarpgroupWait { pending: u32 },
     }
 }
 
@@ -90,5 +98,44 @@ text! {
         pub c: Operands,
         /// `mma.sp`: metadata, selector, and whether the metadata are `::ordered_metadata`.
         pub sparse: Option<(Operand, u32, bool)>,
+    }
+}
+
+text! {
+    /// The matrix `a` of a product of a warpgroup.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum WarpgroupFactor {
+        /// In shared memory, where a matrix descriptor says (PTX ISA 9.7.15.5.1.2).
+        Shared(Operand),
+        /// The warp's 16 rows of it, in registers.
+        Registers(Operands),
+    }
+}
+
+text! {
+    /// `d = a * b + d` of the four warps of a warpgroup, each of which has 16 rows of `a` and `d`.
+    #[derive(Clone, Debug, PartialEq)]
+    #[allow(missing_docs)]
+    pub struct WarpgroupProduct {
+        pub shape: Shape,
+        pub d_ty: ScalarType,
+        pub a_ty: ScalarType,
+        pub b_ty: ScalarType,
+        pub satfinite: bool,
+        pub d: Regs,
+        /// The same registers, which are read too.
+        pub c: Operands,
+        pub a: WarpgroupFactor,
+        /// A matrix descriptor.
+        pub b: Operand,
+        /// Where it does not hold, nothing is added to the products.
+        pub scale_d: Predicate,
+        pub negate_a: bool,
+        pub negate_b: bool,
+        /// Whether the columns of `a`, or the rows of `b`, are what lies in one piece in shared memory.
+        pub transpose_a: bool,
+        pub transpose_b: bool,
+        /// Metadata and selector.
+        pub sparse: Option<(Operand, u32)>,
     }
 }

@@ -9,6 +9,7 @@
 mod calls;
 mod cfg;
 mod check;
+mod fragment;
 mod liveness;
 mod loops;
 mod matrix;
@@ -26,9 +27,10 @@ mod video;
 
 pub use cfg::Cfg;
 pub use check::{assert_sound, check, check_module};
+pub use fragment::{Element, FragmentLayout};
 pub use liveness::{Liveness, Pressure};
 pub use loops::{Arrangement, Loop, arrange};
-pub use matrix::{BitOp, Fragment, Layout, MatrixOp, Product, Shape};
+pub use matrix::{BitOp, Fragment, Layout, MatrixOp, Product, Shape, WarpgroupFactor, WarpgroupProduct};
 pub use mnemonic::MnemonicId;
 pub use module::{
     Block, Body, Builtin, Directives, Formal, Function, FunctionKind, Global, Inst, Linkage, LocId, Module, Param,

@@ -101,7 +101,7 @@ fn a_constant_where_a_register_must_stand_has_no_place() {
 }
 
 #[test]
-fn what_instructions_without_a_variant_read_and_write() {
+fn what_instructions_read_and_write() {
     // Instruction, target, names of the registers that it writes and reads.
     let cases: [(&str, &str, &[&str], &[&str]); 5] = [
         ("multimem.ld_reduce.relaxed.sys.global.add.u32 %r0, [%d0];", "sm_90a", &["%r0"], &["%d0"]),

@@ -1,7 +1,9 @@
 //! Where the operands of synchronisation, asynchronous copies, textures and matrices stand.
 
 use super::walk::{Seen, SeenMut};
-use crate::ir::{AsyncOp, BarrierOp, BarrierReduction, MatrixOp, MbarrierKind, MipLevel, ScalarType, TextureOp};
+use crate::ir::{
+    AsyncOp, BarrierOp, BarrierReduction, MatrixOp, MbarrierKind, MipLevel, ScalarType, TextureOp, WarpgroupFactor,
+};
 
 /// For references of both kinds, as in `walk`.
 macro_rules! families {
@@ -170,6 +172,19 @@ macro_rules! families {
                         self.def(B32, dst);
                         self.read(B32, a);
                     }
+                    MatrixOp::WarpgroupMma(product) => {
+                        let held = product.d_ty.fragment_register();
+                        self.defs(held, & $($m)? product.d);
+                        self.reads(held, & $($m)? product.c);
+                        match & $($m)? product.a {
+                            WarpgroupFactor::Shared(descriptor) => self.read(ScalarType::B64, descriptor),
+                            WarpgroupFactor::Registers(registers) => self.reads(B32, registers),
+                        }
+                        self.read(ScalarType::B64, & $($m)? product.b);
+                        self.predicate(& $($m)? product.scale_d);
+                        (& $($m)? product.sparse).into_iter().for_each(|(metadata, _)| self.read(B32, metadata));
+                    }
+                    MatrixOp::WarpgroupFence | MatrixOp::WarpgroupCommit | MatrixOp::WarpgroupWait { .. } => {}
                 }
             }
         }

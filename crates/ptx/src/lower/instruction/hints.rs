@@ -40,9 +40,12 @@ pub(in crate::lower) fn is_hint(opcode: Opcode, word: &str) -> bool {
         // All that `cp` is (9.7.9.25), the only spaces of a copy that is not bulk, and the only addition of halves.
         (Cp, "async" | "arrive" | "shared" | "shared::cta" | "global" | "noftz") => true,
         // Matrix instructions have no form without `.sync`; `movmatrix` has one shape.
-        (Wmma | Mma | Ldmatrix | Stmatrix | Movmatrix, "sync") | (Movmatrix, "m8n8" | "trans") => true,
+        (Wmma | Mma | Ldmatrix | Stmatrix | Movmatrix | Wgmma, "sync") | (Movmatrix, "m8n8" | "trans") => true,
         // Of matrix instructions, the other of several words: the product, the fragment that is stored, the first of counts and operations.
-        (Wmma, "mma" | "d") | (Wmma | Mma, "xor") | (Ldmatrix | Stmatrix, "x1") => true,
+        (Wmma, "mma" | "d")
+        | (Wmma | Mma, "xor")
+        | (Wgmma, "mma_async" | "and" | "popc")
+        | (Ldmatrix | Stmatrix, "x1") => true,
         _ => false,
     }
 }

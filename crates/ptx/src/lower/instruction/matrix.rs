@@ -1,4 +1,4 @@
-//! Warp-level matrix instructions (PTX ISA 9.7.14): shapes, and how many registers their fragments take.
+//! Matrix instructions (PTX ISA 9.7.14): shapes, and how many registers their fragments take. Those of warpgroups are in `warpgroup`.
 
 use super::super::body::{BodyLowering, Lower};
 use super::Args;
@@ -11,7 +11,7 @@ use crate::syntax::Span;
 use crate::syntax::ast;
 
 /// Reads `m16n8k16`.
-fn shape(word: &str) -> Option<Shape> {
+pub(super) fn shape(word: &str) -> Option<Shape> {
     let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
     let (n, k) = rest.split_once('k')?;
     Some(Shape { m: m.parse().ok()?, n: n.parse().ok()?, k: k.parse().ok()? })
@@ -24,7 +24,7 @@ fn tile(word: &str) -> Option<(u16, u16)> {
 }
 
 /// How many registers of a lane hold its part of `elements` elements spread over a warp.
-fn registers(elements: u32, ty: ScalarType) -> usize {
+pub(super) fn registers(elements: u32, ty: ScalarType) -> usize {
     let held = ty.fragment_register();
     let per_register = held.bits() / ty.bits().min(held.bits());
     (elements / 32 / per_register).max(1) as usize
@@ -60,12 +60,13 @@ impl BodyLowering<'_, '_> {
                 }
                 self.tile_transfer(opcode, m, args, span)?
             }
+            Opcode::Wgmma => self.warpgroup(m, args, span)?,
             _ => MatrixOp::MovMatrix { dst: args.dst(0), a: args.src(1) },
         };
         Ok(Some(Op::Matrix(Box::new(op))))
     }
 
-    fn fragment(
+    pub(super) fn fragment(
         &mut self,
         operand: Option<&ast::Operand>,
         ty: ScalarType,
@@ -78,7 +79,7 @@ impl BodyLowering<'_, '_> {
         }
     }
 
-    fn fragment_out(
+    pub(super) fn fragment_out(
         &mut self,
         operand: Option<&ast::Operand>,
         ty: ScalarType,
@@ -91,7 +92,7 @@ impl BodyLowering<'_, '_> {
         }
     }
 
-    fn product_shape(&mut self, m: &Modifiers, span: Span) -> Lower<Shape> {
+    pub(super) fn product_shape(&mut self, m: &Modifiers, span: Span) -> Lower<Shape> {
         match m.find(shape) {
             Some(shape) => Ok(shape),
             None => self.refuse(Code::Modifier, span, "Shape required for matrix instruction"),

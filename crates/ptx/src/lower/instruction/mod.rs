@@ -12,6 +12,7 @@ mod synchronization;
 mod texture;
 mod unexecuted;
 mod video;
+mod warpgroup;
 
 pub(super) use hints::is_hint;
 
@@ -230,7 +231,7 @@ impl BodyLowering<'_, '_> {
             Ld | Ldu | St | Prefetch | Prefetchu | Applypriority | Discard | Createpolicy | Isspacep | Cvta | Mapa
             | Getctarank | Atom | Red => return self.memory(opcode, modifiers, args, span),
             Bar | Barrier | Membar | Fence | Mbarrier => return self.synchronization(opcode, modifiers, args, span),
-            Wmma | Mma | Ldmatrix | Stmatrix | Movmatrix => return self.matrix(opcode, modifiers, args, span),
+            Wmma | Mma | Ldmatrix | Stmatrix | Movmatrix | Wgmma => return self.matrix(opcode, modifiers, args, span),
             Cp => return self.asynchronous(modifiers, args, span),
             Tex | Tld4 | Txq | Istypep | Suld | Sust | Sured | Suq => {
                 return self.texture(opcode, modifiers, args, span).map(Some);

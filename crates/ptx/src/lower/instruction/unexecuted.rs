@@ -34,10 +34,7 @@ impl BodyLowering<'_, '_> {
                     if index == 0 && writes_first(opcode, words) {
                         let written = found.uses[first..].iter().filter_map(|(ty, value)| Some((*ty, value.reg()?)));
                         found.defs.extend(written);
-                        // The accumulator of a warpgroup's product is read too.
-                        if opcode != Opcode::Wgmma {
-                            found.uses.truncate(first);
-                        }
+                        found.uses.truncate(first);
                     }
                 }
             }
@@ -86,7 +83,6 @@ impl BodyLowering<'_, '_> {
 fn writes_first(opcode: Opcode, words: &[&str]) -> bool {
     match opcode {
         Opcode::Mma | Opcode::Ldmatrix => true,
-        Opcode::Wgmma => words.contains(&"mma_async"),
         Opcode::Multimem => words.contains(&"ld_reduce"),
         Opcode::Tcgen05 => words.contains(&"ld"),
         _ => false,

@@ -1,0 +1,60 @@
+//! How the sums of an instruction are grouped and rounded: what was recorded on sm_90 for warp-level products, and what has been published for those of
+//! warpgroups (docs/decisions/0021).
+
+use super::real::{Accumulation, Rounded};
+
+/// The floating-point formats of factors, as far as sums differ by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factors {
+    /// `.f16`, `.bf16`, `.tf32`
+    Wide,
+    /// `.e4m3`, `.e5m2`
+    Bytes,
+}
+
+/// How an instruction's sums are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scheme {
+    /// Each group.
+    pub accumulation: Accumulation,
+    /// Of the `k` of a product, in blocks of this many, the even blocks are the first group and the odd ones the second.
+    pub alternating: Option<usize>,
+    /// The products are summed from zero and the summand is added to the rounded sum, instead of being the first group's.
+    pub summand_last: bool,
+}
+
+/// Bits of each summand that are kept below the largest exponent.
+const FRACTION: u32 = 25;
+/// The same for 8-bit floats in products of a warpgroup, whose results have as many fraction bits.
+const FRACTION_OF_BYTES: u32 = 13;
+
+impl Scheme {
+    /// `mma`, `mma.sp` and `wmma`: 8-bit floats are converted to `.f16`, of which each word of four gives two words, and multiplied by two
+    /// instructions. `k` counts the elements of `b`; a sparse product has half as many in `a`.
+    pub fn warp(factors: Factors, k: usize, sparse: bool, half: bool) -> Self {
+        let rounded = if half { Rounded::Half } else { Rounded::Truncated(23) };
+        let bytes = factors == Factors::Bytes;
+        let accumulation = Accumulation { group: if bytes { k / 2 } else { k }, fraction: FRACTION, rounded };
+        let block = if sparse { 4 } else { 2 };
+        Self { accumulation, alternating: bytes.then_some(block), summand_last: bytes }
+    }
+
+    /// `wgmma.mma_async`
+    pub fn warpgroup(factors: Factors, k: usize, half: bool) -> Self {
+        let fraction = if factors == Factors::Bytes { FRACTION_OF_BYTES } else { FRACTION };
+        let rounded = match (half, factors) {
+            (true, _) => Rounded::Half,
+            (false, Factors::Wide) => Rounded::Truncated(23),
+            (false, Factors::Bytes) => Rounded::Truncated(FRACTION_OF_BYTES),
+        };
+        Self { accumulation: Accumulation { group: k, fraction, rounded }, alternating: None, summand_last: false }
+    }
+
+    /// Where column `k` of `a` is to lie so that groups are consecutive.
+    pub fn place(&self, k: usize) -> usize {
+        match self.alternating {
+            None => k,
+            Some(block) => k / block % 2 * self.accumulation.group + k / (2 * block) * block + k % block,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Sums of products: what vectors of `f32` compute against exact arithmetic, and what becomes of numbers that have no room there.
+
+use proptest::prelude::*;
+use warploom_numerics::matrix::{Accumulation, Factors, Rounded, Scheme, Sizes, integer, real};
+
+const ROWS: usize = 8;
+
+fn truncate(row: [f32; 8]) -> [i32; 8] {
+    row.map(|value| value as i32)
+}
+
+/// A significand of up to 11 bits, and an exponent.
+fn factor(exponents: std::ops::Range<i32>) -> impl Strategy<Value = f32> {
+    (-2047i32..=2047, exponents).prop_map(|(significand, exponent)| significand as f32 * 2f32.powi(exponent))
+}
+
+/// The sum of products and `c` by the definition: every summand cut off `fraction` bits below the largest exponent, in integers of 128 bits.
+fn sum(how: Accumulation, factors: &[(f32, f32)], c: f32) -> f32 {
+    // All numbers of the tests are multiples of 2^-70.
+    let exponent = |value: f32| value.abs().log2().floor() as i32;
+    let mut summands: Vec<(f64, i32)> = factors
+        .iter()
+        .filter(|(a, b)| a * b != 0.0)
+        .map(|(a, b)| (f64::from(*a) * f64::from(*b), exponent(*a) + exponent(*b)))
+        .collect();
+    summands.extend((c != 0.0).then(|| (f64::from(c), exponent(c))));
+    let Some(largest) = summands.iter().map(|(_, exponent)| *exponent).max() else { return 0.0 };
+    let place = 2f64.powi(largest - how.fraction as i32);
+    let whole: i128 = summands.iter().map(|(value, _)| (value / place).trunc() as i128).sum();
+    let value = whole as f64 * place;
+    match how.rounded {
+        Rounded::Truncated(fraction) => f64::from_bits(value.to_bits() & (u64::MAX << (52 - fraction))) as f32,
+        Rounded::Half => unreachable!("not tested here"),
+    }
+}
+
+fn check(factors: Factors, pairs: &[(f32, f32)], c: f32) {
+    let scheme = Scheme::warpgroup(factors, pairs.len(), false);
+    let sizes = Sizes { m: ROWS, n: 1, k: pairs.len() };
+    let a: Vec<f32> = pairs.iter().flat_map(|(a, _)| [*a; ROWS]).collect();
+    let b: Vec<f32> = pairs.iter().map(|(_, b)| *b).collect();
+    let mut d = [c; ROWS];
+    real::multiply(truncate, scheme.accumulation, sizes, [&a, &b], None, &mut d);
+    let expected = sum(scheme.accumulation, pairs, c);
+    assert_eq!(d.map(f32::to_bits), [expected.to_bits(); ROWS], "{pairs:?} and {c}: {} not {expected}", d[0]);
+}
+
+proptest! {
+    #[test]
+    fn sums_are_those_of_the_definition(
+        pairs in prop::collection::vec((factor(-20..4), factor(-20..4)), 16),
+        c in prop::num::f32::NORMAL.prop_filter("not far away", |c| (1e-12..1e12).contains(&c.abs())),
+    ) {
+        check(Factors::Wide, &pairs, c);
+        check(Factors::Bytes, &pairs, c);
+    }
+
+    /// Factors far from 1 go another way, to the same result.
+    #[test]
+    fn small_factors_are_summed_alike(pairs in prop::collection::vec((factor(-20..4), factor(-20..4)), 8)) {
+        let scaled: Vec<(f32, f32)> = pairs.iter().map(|(a, b)| (a * 2f32.powi(-60), b * 2f32.powi(60))).collect();
+        let result = |pairs: &[(f32, f32)]| {
+            let scheme = Scheme::warp(Factors::Wide, pairs.len(), false, false);
+            let a: Vec<f32> = pairs.iter().flat_map(|(a, _)| [*a; ROWS]).collect();
+            let b: Vec<f32> = pairs.iter().map(|(_, b)| *b).collect();
+            let mut d = [0.5; ROWS];
+            real::multiply(truncate, scheme.accumulation, Sizes { m: ROWS, n: 1, k: pairs.len() }, [&a, &b], None, &mut d);
+            d.map(f32::to_bits)
+        };
+        prop_assert_eq!(result(&pairs), result(&scaled));
+    }
+}
+
+/// One product and a summand.
+fn single(a: f32, b: f32, c: f32) -> f32 {
+    let how = Accumulation { group: 4, fraction: 25, rounded: Rounded::Truncated(23) };
+    let mut panels = ([0.0; 4 * ROWS], [0.0; 4], [c; ROWS]);
+    panels.0[..ROWS].fill(a);
+    panels.1[0] = b;
+    real::multiply(truncate, how, Sizes { m: ROWS, n: 1, k: 4 }, [&panels.0, &panels.1], None, &mut panels.2);
+    panels.2[0]
+}
+
+#[test]
+fn what_is_no_number_or_has_no_end() {
+    assert_eq!(single(f32::INFINITY, 2.0, 1.0), f32::INFINITY);
+    assert_eq!(single(f32::INFINITY, -2.0, 1.0), f32::NEG_INFINITY);
+    assert_eq!(single(f32::INFINITY, 0.0, 1.0).to_bits(), 0x7fff_ffff);
+    assert_eq!(single(f32::INFINITY, 1.0, f32::NEG_INFINITY).to_bits(), 0x7fff_ffff);
+    assert_eq!(single(f32::NAN, 1.0, 1.0).to_bits(), 0x7fff_ffff);
+    assert_eq!(single(1.0, 1.0, f32::NEG_INFINITY), f32::NEG_INFINITY);
+    assert_eq!(single(2f32.powi(100), 2f32.powi(100), 0.0), f32::INFINITY);
+    assert_eq!(single(2f32.powi(-80), 2f32.powi(-69), 0.0).to_bits(), 1);
+    assert_eq!(single(2f32.powi(-80), 2f32.powi(-70), 0.0), 0.0);
+    assert_eq!(single(0.0, 1.0, f32::from_bits(1)).to_bits(), 1);
+    assert_eq!(single(0.0, 1.0, 3.5), 3.5);
+}
+
+#[test]
+fn what_is_absent_is_no_factor() {
+    let how = Accumulation { group: 4, fraction: 25, rounded: Rounded::Truncated(23) };
+    let (mut a, b) = ([0.0; 4 * ROWS], [f32::INFINITY, 3.0, 0.0, 0.0]);
+    a[ROWS..2 * ROWS].fill(2.0);
+    let mut absent = [false; 4 * ROWS];
+    absent[..ROWS].fill(true);
+    let mut d = [1.0; ROWS];
+    real::multiply(truncate, how, Sizes { m: ROWS, n: 1, k: 4 }, [&a, &b], Some(&absent), &mut d);
+    assert_eq!(d, [7.0; ROWS]);
+}
+
+#[test]
+fn integers_saturate_once() {
+    let sizes = Sizes { m: ROWS, n: 1, k: 2 };
+    let (a, b) = ([100.0; 2 * ROWS], [100.0, -100.0]);
+    for saturate in [false, true] {
+        let mut d = [i32::MAX as u32; ROWS];
+        integer::multiply(sizes, saturate, [&a, &b], &mut d);
+        assert_eq!(d, [i32::MAX as u32; ROWS]);
+        integer::multiply(sizes, saturate, [&a, &[100.0, 0.0]], &mut d);
+        let expected = if saturate { i32::MAX } else { i32::MAX.wrapping_add(10_000) };
+        assert_eq!(d, [expected as u32; ROWS]);
+    }
+}
