@@ -354,11 +354,13 @@ fn link_with(linker: CUlinkState, parts: &[*const Header]) -> ApiResult<CUlibrar
         let (options, values) = (std::ptr::null_mut(), std::ptr::null_mut());
         let added = driver!(cuLinkAddData_v6050(linker, kind, part.cast_mut().cast(), size, name, 0, options, values));
         match added {
-            Err(Failure { code: cudaError::cudaErrorNoKernelImageForDevice, .. }) if without_code + 1 < parts.len() => {
-                without_code += 1;
-            }
+            Err(Failure { code: cudaError::cudaErrorNoKernelImageForDevice, .. }) => without_code += 1,
             added => added?,
         }
+    }
+    if without_code == parts.len() {
+        // A driver tells more of what it cannot load than of what it cannot link.
+        return load(parts[0].cast());
     }
     let (mut image, mut size) = (std::ptr::null_mut(), 0);
     driver!(cuLinkComplete_v5050(linker, &mut image, &mut size))?;

@@ -101,25 +101,42 @@ pub(crate) fn damaged(error: &ImageError) -> DriverError {
     DriverError::new(ErrorCode::InvalidImage, error.to_string())
 }
 
-/// What an image with nothing but machine code answers. Programs of somebody who never heard of PTX end here, so it is said on standard error too.
+/// What machine code alone lacks, and what helps.
+const MACHINE_CODE: (&str, &str) = (
+    "the image holds no PTX that this device can run, only machine code for GPUs",
+    "build it with PTX, as nvcc does with -gencode arch=compute_NN,code=compute_NN",
+);
+
+/// What an image with nothing but machine code answers.
 pub(crate) fn no_binary(logs: &mut JitLogs) -> DriverError {
-    let reason = "the image holds no PTX that this device can run, only machine code for GPUs";
-    let hint = "build it with PTX, as nvcc does with -gencode arch=compute_NN,code=compute_NN";
+    let (reason, hint) = MACHINE_CODE;
     logs.complain(&format!("error   : {reason}; {hint}"));
-    say_once(hint, reason);
     DriverError::new(ErrorCode::NoBinaryForGpu, format!("{reason}; {hint}"))
 }
 
-/// What a fat binary answers in which there is nothing for a device of compute capability `device` (times ten). Some programs look
-/// at no result code: that there is PTX for newer devices is said on standard error too.
-pub(crate) fn none_for(binary: &Fatbin<'_>, device: u32, logs: &mut JitLogs) -> DriverError {
+/// Where a fat binary has PTX for devices newer than this one only, of compute capability `device` (times ten): why, and what helps.
+fn newer_only(binary: &Fatbin<'_>, device: u32) -> Option<(String, String)> {
     let newer = binary.entries.iter().filter(|entry| entry.kind == EntryKind::Ptx).map(|entry| entry.architecture.sm);
-    let Some(sm) = newer.filter(|sm| *sm > device).min() else { return no_binary(logs) };
-    let reason = format!("the image holds PTX for sm_{sm} and newer devices only, and this one is sm_{device}");
-    let hint = format!("a device sm_{sm} loads it: --device sm_{sm}, or WARPLOOM_DEVICE=sm_{sm}");
+    let sm = newer.filter(|sm| *sm > device).min()?;
+    Some((
+        format!("the image holds PTX for sm_{sm} and newer devices only, and this one is sm_{device}"),
+        format!("a device sm_{sm} loads it: --device sm_{sm}, or WARPLOOM_DEVICE=sm_{sm}"),
+    ))
+}
+
+/// What a fat binary answers in which there is nothing for a device.
+pub(crate) fn none_for(binary: &Fatbin<'_>, device: u32, logs: &mut JitLogs) -> DriverError {
+    let Some((reason, hint)) = newer_only(binary, device) else { return no_binary(logs) };
     logs.complain(&format!("error   : {reason}"));
-    say_once(&hint, &reason);
     DriverError::new(ErrorCode::NoBinaryForGpu, format!("{reason} ({hint})"))
+}
+
+/// Says on standard error too what an image lacks that is to be loaded: some programs look at no result code. Links may do without an input.
+fn say_what_is_missing(binary: Option<&Fatbin<'_>>, device: u32) {
+    match binary.and_then(|binary| newer_only(binary, device)) {
+        Some((reason, hint)) => say_once(&hint, &reason),
+        None => say_once(MACHINE_CODE.1, MACHINE_CODE.0),
+    }
 }
 
 impl Driver {
@@ -193,7 +210,10 @@ impl Driver {
             ElfKind::MachineCode if bytes.len() <= EMPTY_ELF => {
                 Err(DriverError::new(ErrorCode::Unknown, "the ELF file for a GPU is empty"))
             }
-            ElfKind::MachineCode => Err(no_binary(logs)),
+            ElfKind::MachineCode => {
+                say_what_is_missing(None, self.ptx_options(options).sm);
+                Err(no_binary(logs))
+            }
             ElfKind::Other => {
                 Err(DriverError::new(ErrorCode::InvalidImage, "the ELF file is not for a GPU, or is damaged"))
             }
@@ -208,7 +228,10 @@ impl Driver {
     ) -> DriverResult<VerifiedModule> {
         let binary = Fatbin::parse(bytes).map_err(|error| damaged(&error))?;
         let device = self.ptx_options(options).sm;
-        let best = self.best_entry(&binary, options).ok_or_else(|| none_for(&binary, device, logs))?;
+        let best = self.best_entry(&binary, options).ok_or_else(|| {
+            say_what_is_missing(Some(&binary), device);
+            none_for(&binary, device, logs)
+        })?;
         let text = best.content().map_err(|error| damaged(&error))?;
         self.translate_text(&text, options, logs)
     }
