@@ -60,6 +60,9 @@ pub struct Compiled {
 /// To so many bytes frames are aligned.
 pub const FRAME_ALIGN: u32 = 256;
 
+/// Bytes of text beyond which gangs are no team: well below where LLVM is asked to be quick.
+const LONGEST: usize = 3 << 19;
+
 /// Writes a kernel for LLVM. `cpu` and `features` are what LLVM calls the processor and what it has.
 ///
 /// # Errors
@@ -72,6 +75,9 @@ pub fn compile(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compi
     let written = |teams: bool| {
         let plan = Plan::new(info, wide, gathers, teams)?;
         let text = functions(&plan)?;
+        if plan.team() > 0 && text.len() > LONGEST {
+            return Err("too long for a team".to_owned());
+        }
         Ok((plan, text))
     };
     // Not everything is written for teams.
