@@ -6,6 +6,7 @@ mod error_code;
 mod every_function;
 mod functions;
 mod headers;
+mod instructions;
 mod layout;
 mod libcuda;
 mod names;
@@ -35,5 +36,6 @@ pub(crate) fn generate(root: &Path) -> Result<Vec<Output>> {
     every_function::generate(&registry, &mut outputs)?;
     headers::generate(&registry, &mut outputs)?;
     runtime::generate(root, &registry, &mut outputs)?;
+    instructions::generate(&mut outputs)?;
     Ok(outputs)
 }

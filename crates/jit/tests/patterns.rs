@@ -4,17 +4,21 @@
 use warploom_jit::assembly;
 use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, load};
-use warploom_simt::{Gangs, analyze, codegen};
+use warploom_simt::{Gangs, analyze, codegen, standalone};
 
 /// Names of processors and what they have, with the width of a register.
 const AVX2: (&str, &str, u32) = ("x86-64-v3", "+avx2,+fma,+f16c", 8);
 const AVX512: (&str, &str, u32) =
     ("x86-64-v4", "+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl", 16);
 
+/// One that computes in `.f16`.
+const HALVES: (&str, &str, u32) =
+    ("sapphirerapids", "+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,+avx512fp16", 16);
+
 /// The assembly of a kernel whose threads each compute `%r2` of one word, and `%r3` of another.
 fn code(line: &str, (cpu, features, width): (&str, &str, u32)) -> String {
     let text = format!(
-        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
          .reg .b32 %r<9>; .reg .b16 %h<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .shared .b32 tile[64];\n\
          ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;\n\
          ld.global.u32 %r2, [%rd3]; ld.global.u32 %r3, [%rd3+256]; mov.b32 %f1, %r2; mov.b32 %f2, %r3;\n{line}\n\
@@ -83,6 +87,15 @@ fn nothing_that_vectors_can_do_is_done_lane_by_lane() {
         "popc.b32 %r2, %r2;",
         "mul.hi.u32 %r2, %r2, %r3;",
         "shf.l.wrap.b32 %r2, %r2, %r3, 7;",
+        "prmt.b32 %r2, %r2, %r3, %r2;",
+        "bfind.s32 %r2, %r2;",
+        "add.cc.u32 %r2, %r2, %r3; addc.u32 %r2, %r2, %r3;",
+        "cvt.sat.s16.s32 %h1, %r2; cvt.u32.u16 %r2, %h1;",
+        "cvt.rz.f32.s32 %f1, %r2;",
+        "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2; cvt.rn.f16x2.e4m3x2 %r2, %h1;",
+        "cvt.rna.tf32.f32 %r2, %f1;",
+        "max.NaN.xorsign.abs.f32 %f1, %f1, %f2;",
+        "lop3.or.b32 %r2|%p1, %r2, %r3, %r2, 0x96, %p2; selp.u32 %r2, %r2, 1, %p1;",
     ] {
         for processor in [AVX2, AVX512] {
             let text = code(line, processor);
@@ -149,5 +162,90 @@ fn loops_of_full_gangs_have_no_masks_and_one_comparison_for_an_access() {
         // A rotation belongs to each comparison with the table of sites.
         assert_eq!(count("ror"), 3, "{body:#?}");
         assert!(body.len() <= 48, "{} instructions: {body:#?}", body.len());
+    }
+}
+
+#[test]
+fn updates_of_halves_convert_with_instructions() {
+    for line in ["red.global.add.noftz.f16x2 [%rd3], %r3;", "red.shared.add.noftz.f16x2 [tile], %r3;"] {
+        for processor in [AVX2, AVX512] {
+            let text = code(line, processor);
+            assert!(count(&text, "vcvtph2ps") >= 1 && count(&text, "vcvtps2ph") >= 1, "{line}\n{text}");
+            assert!(!text.contains("__extend") && !text.contains("__trunc"), "{line}: a function converts\n{text}");
+        }
+    }
+}
+
+#[test]
+fn what_a_barrier_counts_is_counted_by_gangs() {
+    for line in [
+        "setp.lt.u32 %p1, %r2, %r3; bar.red.popc.u32 %r2, 0, %p1;",
+        "setp.lt.u32 %p1, %r2, %r3; bar.red.or.pred %p2, 0, %p1; selp.u32 %r2, 1, 0, %p2;",
+    ] {
+        for processor in [AVX2, AVX512] {
+            let text = code(line, processor);
+            assert!(instructions(&text).any(|line| line.starts_with("popcnt")), "{line}\n{text}");
+            assert_eq!(calls(&text), [""; 0], "{line}");
+        }
+    }
+}
+
+#[test]
+fn calls_of_functions_leave_nothing_behind() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.func (.param .b32 out) twice(.param .b32 in)\n{\n.reg .b32 %r<3>;\n\
+                ld.param.b32 %r1, [in]; shl.b32 %r2, %r1, 1; st.param.b32 [out], %r2; ret;\n}\n\
+                .visible .entry k(.param .u64 p)\n{\n.reg .b32 %r<4>; .reg .b64 %rd<4>;\n\
+                ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mad.wide.u32 %rd2, %r1, 4, %rd1; ld.global.u32 %r2, [%rd2];\n\
+                { .param .b32 in; .param .b32 out; st.param.b32 [in], %r2; call (out), twice, (in); ld.param.b32 %r3, [out]; }\n\
+                st.global.u32 [%rd2], %r3;\nret;\n}\n";
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    for (cpu, features, width) in [AVX2, AVX512] {
+        let alone = standalone(&module, FunctionId(1)).expect("no recursion");
+        let gangs = Gangs::new([64, 1, 1], width).expect("gangs");
+        let info = analyze(&alone, FunctionId(1), gangs).expect("a kernel");
+        let text = assembly(&codegen::compile(&info, cpu, features).expect("covered").text).expect("LLVM takes it");
+        assert_eq!(calls(&text), [""; 0], "{text}");
+        assert!(count(&text, "vpaddd") + count(&text, "vpslld") >= 1, "{text}");
+    }
+}
+
+#[test]
+fn halves_are_computed_in_vectors() {
+    for (line, wide, own) in [
+        ("add.f16x2 %r2, %r2, %r3;", "vaddps", "vaddph"),
+        ("sub.rn.f16x2 %r2, %r2, %r3;", "vsubps", "vsubph"),
+        ("mul.f16x2 %r2, %r2, %r3;", "vmulps", "vmulph"),
+        ("fma.rn.f16x2 %r2, %r2, %r3, %r2;", "vmulps", "vfmadd213ph"),
+        ("fma.rn.sat.f16x2 %r2, %r2, %r3, %r2;", "vmulps", "vfmadd213ph"),
+        ("cvt.rn.f16x2.f32 %r2, %f1, %f2;", "vcvtps2ph", "vcvtps2phx"),
+        ("mul.bf16x2 %r2, %r2, %r3;", "vmulps", "vmulps"),
+        ("fma.rn.bf16x2 %r2, %r2, %r3, %r2;", "vmulpd", "vmulpd"),
+    ] {
+        for (processor, mnemonic) in [(AVX2, wide), (AVX512, wide), (HALVES, own)] {
+            let text = code(line, processor);
+            assert!(count(&text, mnemonic) >= 1, "{line}: no {mnemonic}\n{text}");
+            let lanes = ["vpextrw", "vpinsrw", "vmulss", "vaddss", "vcvtss2sd"].map(|name| count(&text, name));
+            assert_eq!(lanes, [0; 5], "{line}\n{text}");
+            assert_eq!(calls(&text), [""; 0], "{line}");
+        }
+    }
+}
+
+#[test]
+fn directions_are_in_the_instruction_or_in_the_mode() {
+    for (line, mnemonic, direction) in [
+        ("add.rz.f32 %f1, %f1, %f2;", "vaddps", "{rz-sae}"),
+        ("mul.rm.f32 %f1, %f1, %f2;", "vmulps", "{rd-sae}"),
+        ("fma.rp.f32 %f1, %f1, %f2, %f1;", "vfmadd", "{ru-sae}"),
+        ("div.rz.f32 %f1, %f1, %f2;", "vdivps", "{rz-sae}"),
+        ("sqrt.rm.f32 %f1, %f1;", "vsqrtps", "{rd-sae}"),
+    ] {
+        let text = code(line, AVX512);
+        let named = instructions(&text).filter(|line| line.starts_with(mnemonic) && line.contains(direction)).count();
+        assert!((1..=4).contains(&named), "{line}: {named}\n{text}");
+        assert_eq!((calls(&text), text.contains("ldmxcsr")), (vec![], false), "{line}\n{text}");
+        let text = code(line, AVX2);
+        assert_eq!((count(&text, "vldmxcsr"), count(&text, "vstmxcsr")), (2, 1), "{line}\n{text}");
+        assert!(instructions(&text).any(|line| line.starts_with(mnemonic)), "{line}\n{text}");
     }
 }

@@ -84,7 +84,10 @@ fn bits(g: &mut Generator) -> String {
         17 => {
             format!("add.cc.u32 {d}, {a}, {b};\naddc.cc.u32 {}, {c}, {a};\naddc.u32 {}, {b}, {b};", g.word(), g.word())
         }
-        18 => format!("sub.cc.u32 {d}, {a}, {b};\nsubc.u32 {}, {c}, {a};", g.word()),
+        18 => {
+            let second = g.pick(&["subc.u32", "addc.u32"]);
+            format!("{}.cc.u32 {d}, {a}, {b};\n{second} {}, {c}, {a};", g.pick(&["sub", "add"]), g.word())
+        }
         _ => format!("mad.lo.cc.u32 {d}, {a}, {b}, {c};\nmadc.hi.u32 {}, {a}, {b}, {c};", g.word()),
     }
 }
@@ -174,7 +177,10 @@ fn single(g: &mut Generator) -> String {
     match g.rng.u32(..14) {
         0..=2 => format!("{}.{rnd}{ftz}{sat}.f32 {x}, {a}, {b};", g.pick(&["add", "sub", "mul"])),
         3..=4 => format!("fma.{rnd}{ftz}{sat}.f32 {x}, {a}, {b}, {c};"),
-        5 => format!("{}{ftz}.f32 {x}, {a}, {b};", g.pick(&["min", "max", "min", "max"])),
+        5 => {
+            let how = g.pick(&["", "", ".NaN", ".xorsign.abs", ".NaN.xorsign.abs"]);
+            format!("{}{ftz}{how}.f32 {x}, {a}, {b};", g.pick(&["min", "max"]))
+        }
         6 => format!("div.{}{ftz}.f32 {x}, {a}, {b};", g.pick(&["rn", "rz", "approx", "full", "rp"])),
         7 => format!(
             "{}{ftz}.f32 {x}, {a};",
@@ -205,17 +211,31 @@ fn double(g: &mut Generator) -> String {
     let mut r = || format!("%g{}", g.rng.u32(1..=3));
     let (x, a, b, c) = (r(), r(), r(), r());
     let rnd = g.pick(&["rn", "rn", "rz", "rm", "rp"]);
-    match g.rng.u32(..9) {
+    match g.rng.u32(..10) {
+        9 => format!("testp.{}.f64 {}, {a};", g.pick(&["finite", "number", "normal", "subnormal"]), g.predicate()),
         0..=1 => format!("{}.{rnd}.f64 {x}, {a}, {b};", g.pick(&["add", "sub", "mul"])),
         2 => format!("fma.{rnd}.f64 {x}, {a}, {b}, {c};"),
         3 => format!("{}.f64 {x}, {a}, {b};", g.pick(&["min", "max"])),
         4 => format!("div.{rnd}.f64 {x}, {a}, {b};"),
         5 => {
-            format!("{} {x}, {a};", g.pick(&["sqrt.rn.f64", "rcp.rn.f64", "neg.f64", "abs.f64", "rcp.approx.ftz.f64"]))
+            format!(
+                "{} {x}, {a};",
+                g.pick(&[
+                    "sqrt.rn.f64",
+                    "rcp.rn.f64",
+                    "neg.f64",
+                    "abs.f64",
+                    "rcp.approx.ftz.f64",
+                    "rsqrt.approx.ftz.f64",
+                    "rsqrt.approx.f64",
+                    "sqrt.rp.f64",
+                    "rcp.rm.f64",
+                ])
+            )
         }
         6 => format!("setp.{}.f64 {}, {a}, {b};", g.pick(&["lt", "geu", "nan"]), g.predicate()),
         7 => format!("cvt.f64.f32 {x}, {};", f(g)),
-        _ => format!("cvt.{}.f32.f64 {}, {a};", g.pick(&["rn", "rz", "rp", "rn.ftz"]), f(g)),
+        _ => format!("cvt.{}.f32.f64 {}, {a};", g.pick(&["rn", "rz", "rp", "rn.ftz", "rm.ftz"]), f(g)),
     }
 }
 
@@ -234,7 +254,7 @@ fn convert(g: &mut Generator) -> String {
             }
         }
         4 => format!("cvt.{}.f32.f32 {x}, {};", g.pick(&["rni", "rzi", "rmi", "rpi.ftz", "rzi.sat"]), f(g)),
-        5 => format!("cvt.{} {x}, {};", g.pick(&["rn.f32.s64", "rn.f32.u64"]), d(g)),
+        5 => format!("cvt.{} {x}, {};", g.pick(&["rn.f32.s64", "rn.f32.u64", "rz.f32.s64", "rp.f32.u64"]), d(g)),
         6 => format!("cvt.{} {}, {x};", g.pick(&["rzi.s64.f32", "rzi.u64.f32"]), d(g)),
         7 => format!("cvt.{} {}, %g1;", g.pick(&["rzi.s64.f64", "rni.u64.f64"]), d(g)),
         8 => format!("cvt.{} {w}, %g2;", g.pick(&["rzi.s32.f64", "rmi.u32.f64"])),
@@ -250,7 +270,23 @@ fn half(g: &mut Generator) -> String {
     let mut w = || format!("%s{}", g.rng.u32(22..=23));
     let (wx, wa, wb, wc) = (w(), w(), w(), w());
     let ftz = g.pick(&["", "", ".ftz"]);
-    match g.rng.u32(..16) {
+    match g.rng.u32(..21) {
+        16 => {
+            let rnd = g.pick(&["rn", "rz", "rn.relu", "rz.relu", "rn.satfinite"]);
+            format!("cvt.{rnd}.{}.f32 {x}, {};", g.pick(&["f16", "bf16"]), f(g))
+        }
+        17 => {
+            let kind = g.pick(&["e4m3x2", "e5m2x2"]);
+            let relu = g.pick(&["", ".relu"]);
+            match g.rng.u32(..3) {
+                0 => format!("cvt.rn.satfinite{relu}.{kind}.f32 {x}, {}, {};", f(g), f(g)),
+                1 => format!("cvt.rn.satfinite{relu}.{kind}.f16x2 {x}, {va};"),
+                _ => format!("cvt.rn{relu}.f16x2.{kind} {vx}, {a};"),
+            }
+        }
+        18 => format!("set.{}{ftz}.{}.f16x2 {vx}, {va}, {vb};", g.pick(&["lt", "geu"]), g.pick(&["f16x2", "u32"])),
+        19 => format!("setp.{}{ftz}.f16x2 %p1|%p2, {va}, {vb};", g.pick(&["lt", "neu", "num"])),
+        20 => format!("cvt.{}.tf32.f32 {vx}, {};", g.pick(&["rn", "rz", "rn.relu"]), f(g)),
         0 => format!("{}{}{ftz}.f16 {x}, {a}, {b};", g.pick(&["add", "sub", "mul"]), g.pick(&["", ".rn"])),
         1 => format!("fma.rn{ftz}{}.f16 {x}, {a}, {b}, {c};", g.pick(&["", ".sat", ".relu"])),
         2 => format!("{}{ftz}{}.f16 {x}, {a}, {b};", g.pick(&["min", "max"]), g.pick(&["", ".NaN"])),

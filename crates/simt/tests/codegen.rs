@@ -97,11 +97,20 @@ fn updates_of_one_place_come_together() {
 
 #[test]
 fn what_has_no_code_is_run_by_the_executor() {
-    for line in ["add.rz.f32 %f1, %f1, %f1;", "fns.b32 %r2, %r2, 0, 3;", "vadd.u32.u32.u32 %r2, %r2, %r2;"] {
+    for line in [
+        "isspacep.shared %p1, %rd3; selp.u32 %r2, 1, 0, %p1;",
+        "fns.b32 %r2, %r2, 0, 3;",
+        "vadd.u32.u32.u32 %r2, %r2, %r2;",
+    ] {
         let text = compile(&kernel(line), [64, 1, 1]).expect("covered");
         assert!(text.contains("ptr %steps, i32"), "{line}: {text}");
     }
-    for line in ["div.u32 %r2, %r2, %r2;", "add.ftz.f32 %f1, %f1, %f1;", "ex2.approx.f32 %f1, %f1;"] {
+    for line in [
+        "div.u32 %r2, %r2, %r2;",
+        "add.rz.ftz.f32 %f1, %f1, %f1;",
+        "ex2.approx.f32 %f1, %f1;",
+        "fma.rn.f16x2 %r2, %r2, %r2, %r2;",
+    ] {
         let text = compile(&kernel(line), [64, 1, 1]).expect("covered");
         assert!(!text.contains("%steps"), "{line}: {text}");
     }

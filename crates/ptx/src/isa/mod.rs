@@ -8,6 +8,7 @@ mod compare;
 mod control;
 mod float;
 pub mod form;
+pub mod instances;
 mod integer;
 mod matching;
 mod matrix;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::instances::{DECLARATIONS, instances};
 use warploom_ptx::ir::{Module, PlaceMut};
+use warploom_ptx::isa::instances::{DECLARATIONS, instances};
 use warploom_ptx::{Options, isa, load};
 
 /// The operands of every instruction, as values and as places, are the same.

@@ -4,7 +4,6 @@ mod check;
 mod filetests;
 mod flow;
 mod forms;
-mod instances;
 mod passes;
 mod text;
 mod texts;

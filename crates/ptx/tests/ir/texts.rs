@@ -1,7 +1,7 @@
 //! The PTX texts of the repository.
 
-use crate::instances;
 use std::path::{Path, PathBuf};
+use warploom_ptx::isa::instances;
 use warploom_ptx::{Options, VerifiedModule, isa, load};
 
 /// The root of the repository.

@@ -42,6 +42,42 @@ impl Writer<'_> {
         Some(self.flush(&value, ftz))
     }
 
+    /// One of them of an `.f64`: all but `rsqrt` without `.ftz` look at the high word only.
+    pub(super) fn approximated_double(&mut self, op: FloatUnaryOp, a: &Val, ftz: bool) -> Option<Val> {
+        let one = self.constant(a.ty, 0x3ff0_0000_0000_0000);
+        match op {
+            FloatUnaryOp::RsqrtApprox if !ftz => {
+                let root = self.intrinsic("sqrt", &[a]);
+                return Some(self.binary("fdiv", &one, &root));
+            }
+            FloatUnaryOp::RcpApprox | FloatUnaryOp::RsqrtApprox => {}
+            _ => return None,
+        }
+        let bits = self.bits_of_float(a);
+        let a = self.high_word(&bits);
+        let a = if op == FloatUnaryOp::RsqrtApprox { self.intrinsic("sqrt", &[&a]) } else { a };
+        let value = self.binary("fdiv", &one, &a);
+        let bits = self.bits_of_float(&value);
+        let half = self.constant(bits.ty, 0x8000_0000);
+        let rounded = self.binary("add", &bits, &half);
+        let rounded = self.high_word(&rounded);
+        let (nan, canonical) = (self.compare("uno", &value, &value), self.constant(value.ty, 0x7fff_ffff << 32));
+        Some(self.select(&nan, &canonical, &rounded))
+    }
+
+    /// The high word of an `.f64`'s bits, a subnormal being zero.
+    fn high_word(&mut self, bits: &Val) -> Val {
+        let high = self.constant(bits.ty, !0xffff_ffff);
+        let bits = self.binary("and", bits, &high);
+        let (exponent, sign) = (self.constant(bits.ty, 0x7ff << 52), self.constant(bits.ty, i64::MIN));
+        let zero = self.constant(bits.ty, 0);
+        let exponent = self.binary("and", &bits, &exponent);
+        let small = self.compare("eq", &exponent, &zero);
+        let sign = self.binary("and", &bits, &sign);
+        let bits = self.select(&small, &sign, &bits);
+        self.cast("bitcast", &bits, Element::F64)
+    }
+
     fn horner<const N: usize>(&mut self, x: &Val, coefficients: [u32; N]) -> Val {
         let mut value = self.single(x.ty, i64::from(coefficients[N - 1]));
         for coefficient in coefficients.iter().rev().skip(1) {

@@ -1,14 +1,14 @@
 //! Instructions that compute, in the order of the PTX manual.
 
 use warploom_ptx::ir::{
-    AddressTarget, BarrierOp, FenceOp, FloatUnaryOp, Inst, IntBinaryOp, IntUnaryOp, LogicOp, MulMode, Op, Operand,
-    Rounding, ScalarType, Semantics, ShiftDirection, Space,
+    AddressTarget, FenceOp, Inst, IntBinaryOp, IntUnaryOp, LogicOp, MulMode, Op, Operand, ScalarType, Semantics,
+    ShiftDirection, Space,
 };
 
 use super::exchange::is_exchange;
 use super::function::{Val, Writer};
-use super::names::{Element, Ty};
-use super::step::is_step;
+use super::how::{How, how};
+use super::names::Ty;
 use super::window;
 use crate::range::is_integer;
 use crate::shape::Shape;
@@ -16,22 +16,24 @@ use crate::shape::Shape;
 impl Writer<'_> {
     /// One instruction, for the lanes of the mask.
     pub(super) fn instruction(&mut self, inst: &Inst) -> Result<(), String> {
+        match how(&inst.op) {
+            How::Declined => return Err(self.lacks(inst)),
+            How::Nothing => return Ok(()),
+            How::Step => return self.stepped(inst),
+            How::Vector | How::Lanes | How::Inlined | How::Region => {}
+        }
         match &inst.op {
             Op::Ld { .. } => return self.ld(inst),
             Op::St { .. } => return self.st(inst),
             Op::Atom { .. } => return self.atom(inst),
             Op::Fence(fence) => return self.fence(inst, fence),
-            // Lanes go on together anyway, and memory is accessed in order.
-            Op::Barrier(BarrierOp::Warp { .. }) => return Ok(()),
             op if is_exchange(op) => return self.exchange(inst),
-            // Advice, and order between lanes that run in order. A thread that sleeps may wake at once.
-            Op::Hint(_) | Op::CacheHint { .. } | Op::Nanosleep { .. } => return Ok(()),
             Op::Brkpt => {
                 self.breakpoint(inst);
                 return Ok(());
             }
             Op::Call { .. } => return self.no_function(inst),
-            Op::Setp { dst_q: Some(_), .. } => return self.stepped(inst),
+            Op::Setp { .. } => return self.set_predicates(inst),
             Op::AddCarry { .. } | Op::MadCarry { .. } => return self.extended(inst),
             Op::Lop3 { .. } => return self.lop3(inst),
             Op::Unpack { ty, dst, src } => return self.unpack(inst, *ty, dst.len(), *src),
@@ -44,11 +46,8 @@ impl Writer<'_> {
             self.first_lane = written.is_some_and(|value| self.is_scalar(value));
             let result = self.result(inst);
             self.first_lane = false;
-            match result {
-                Ok((value, signed)) => self.write(inst, 0, &value, signed)?,
-                Err(_) if is_step(&inst.op) && !self.wants_base() => return self.stepped(inst),
-                Err(reason) => return Err(reason),
-            }
+            let (value, signed) = result?;
+            self.write(inst, 0, &value, signed)?;
         }
         let base = if self.wants_base() {
             self.first_lane = true;
@@ -66,12 +65,11 @@ impl Writer<'_> {
         }
     }
 
-    /// What proxies do not have here needs no order; other fences are the host's.
+    /// The host's.
     fn fence(&mut self, inst: &Inst, fence: &FenceOp) -> Result<(), String> {
         match fence {
             FenceOp::Thread { semantics: Semantics::Sc, .. } => self.line("fence seq_cst"),
             FenceOp::Thread { .. } => self.line("fence acq_rel"),
-            FenceOp::Proxy(proxy) if proxy.tensormap.is_none() => {}
             FenceOp::Proxy(_) | FenceOp::MbarrierInit => return Err(self.lacks(inst)),
         }
         Ok(())
@@ -170,20 +168,12 @@ impl Writer<'_> {
             Op::IntBinary { op: op @ (IntBinaryOp::Div | IntBinaryOp::Rem), ty, a, b, .. } if is_integer(*ty) => {
                 plain(self.divided(*op == IntBinaryOp::Rem, *ty, *a, *b))
             }
-            Op::IntBinary { op: op @ (IntBinaryOp::Add | IntBinaryOp::Sub), ty, sat: true, a, b, .. }
-                if is_integer(*ty) =>
-            {
-                let (a, b) = self.two(*a, *b, *ty);
-                let kind = if ty.is_signed() { "s" } else { "u" };
-                let which = if *op == IntBinaryOp::Add { "add" } else { "sub" };
-                plain(self.intrinsic(&format!("{kind}{which}.sat"), &[&a, &b]))
-            }
+            Op::IntBinary { .. } => plain(self.summed_or_compared(inst)?),
             Op::Mul24 { mode, ty, a, b, .. } => plain(self.product24(*mode == MulMode::Hi, *ty, *a, *b)),
-            Op::Mad24 { mode, ty, sat: false, a, b, c, .. } => {
+            Op::Mad24 { mode, ty, sat, a, b, c, .. } => {
                 let product = self.product24(*mode == MulMode::Hi, *ty, *a, *b);
                 let c = self.operand(*c, *ty);
-                let (product, c) = self.alike(product, c);
-                plain(self.binary("add", &product, &c))
+                plain(self.added(product, c, *sat))
             }
             Op::Sad { ty, a, b, c, .. } if is_integer(*ty) => plain(self.distance(*ty, [*a, *b, *c])),
             Op::Bfe { ty, a, pos, len, .. } => plain(self.extracted(*ty, *a, *pos, *len)),
@@ -197,33 +187,28 @@ impl Writer<'_> {
             Op::Shf { direction, mode, lo, hi, amount, .. } => {
                 plain(self.funnel(*direction, *mode, [*lo, *hi, *amount]))
             }
-            Op::Prmt { mode, a, b, selector: Operand::Imm(selector), .. } => {
-                plain(self.permuted_bytes(*mode, *a, *b, *selector).ok_or_else(|| self.lacks(inst))?)
-            }
+            Op::Prmt { mode, a, b, selector, .. } => plain(self.chosen_bytes(*mode, [*a, *b, *selector])),
+            Op::Bmsk { mode, pos, len, .. } => plain(self.mask_of_bits(*mode, *pos, *len)),
+            Op::Szext { mode, ty, a, len, .. } => plain(self.extended_bits(*mode, *ty, *a, *len)),
+            Op::CvtPack { dst_ty, a, b, c, .. } => plain(self.packed(*dst_ty, [*a, *b], *c)),
             Op::Copysign { ty, a, b, .. } => {
                 let (a, b) = self.two_floats(*a, *b, *ty)?;
                 plain(self.intrinsic("copysign", &[&b, &a]))
             }
-            Op::IntBinary { op, ty, sat: false, relu: false, a, b, .. } if is_integer(*ty) => {
-                let (a, b) = self.two(*a, *b, *ty);
-                let name = match op {
-                    IntBinaryOp::Add => "add",
-                    IntBinaryOp::Sub => "sub",
-                    IntBinaryOp::Min | IntBinaryOp::Max => {
-                        let signed = if ty.is_signed() { "s" } else { "u" };
-                        let which = if *op == IntBinaryOp::Min { "min" } else { "max" };
-                        return plain(self.intrinsic(&format!("{signed}{which}"), &[&a, &b]));
-                    }
-                    IntBinaryOp::Div | IntBinaryOp::Rem => return Err(self.lacks(inst)),
-                };
-                plain(self.binary(name, &a, &b))
+            // Of a predicate too.
+            Op::IntUnary { op: IntUnaryOp::Not, ty, a, .. } => {
+                let a = self.operand(*a, *ty);
+                let ones = self.constant(a.ty, -1);
+                plain(self.binary("xor", &a, &ones))
+            }
+            Op::IntUnary { op: op @ (IntUnaryOp::Bfind | IntUnaryOp::BfindShift), ty, a, .. } if is_integer(*ty) => {
+                plain(self.found(*ty, *a, *op == IntUnaryOp::BfindShift))
             }
             Op::IntUnary { op, ty, a, .. } if is_integer(*ty) => {
                 let a = self.operand(*a, *ty);
-                let (zero, ones) = (self.constant(a.ty, 0), self.constant(a.ty, -1));
+                let zero = self.constant(a.ty, 0);
                 match op {
                     IntUnaryOp::Neg => plain(self.binary("sub", &zero, &a)),
-                    IntUnaryOp::Not => plain(self.binary("xor", &a, &ones)),
                     IntUnaryOp::Abs => {
                         let negative = self.binary("sub", &zero, &a);
                         let below = self.compare("slt", &a, &zero);
@@ -234,9 +219,7 @@ impl Writer<'_> {
                         plain(self.resize(&count, 32, false))
                     }
                     IntUnaryOp::Clz => {
-                        let (ty, suffix) = (a.ty.text(), a.ty.suffix());
-                        self.plan.declare(format!("declare {ty} @llvm.ctlz.{suffix}({ty}, i1)"));
-                        let count = self.set(a.ty, format!("call {ty} @llvm.ctlz.{suffix}({ty} {}, i1 false)", a.text));
+                        let count = self.leading_zeros(&a);
                         plain(self.resize(&count, 32, false))
                     }
                     IntUnaryOp::Cnot => plain(self.is_nothing(&a)),
@@ -248,34 +231,19 @@ impl Writer<'_> {
                 let (a, b) = self.two(*a, *b, *ty);
                 plain(self.product(*mode, *ty, &a, &b))
             }
-            Op::Mad { mode, ty, sat: false, a, b, c, .. } if is_integer(*ty) => {
+            Op::Mad { mode, ty, sat, a, b, c, .. } if is_integer(*ty) => {
                 let (a, b) = self.two(*a, *b, *ty);
                 let product = self.product(*mode, *ty, &a, &b);
                 let wide = if *mode == MulMode::Wide { ty.doubled() } else { *ty };
                 let c = self.operand(*c, wide);
-                let (product, c) = self.alike(product, c);
-                plain(self.binary("add", &product, &c))
+                plain(self.added(product, c, *sat))
             }
-            Op::FloatUnary { op, ty, rnd, ftz, a, .. } => self.float_unary(inst, *op, *ty, *rnd, *ftz, *a),
+            Op::FloatUnary { .. } => plain(self.float_unary(inst)?),
             Op::FloatBinary { .. } => plain(self.float_binary(inst)?),
             Op::Fma { .. } => plain(self.fused(inst)?),
-            Op::FloatMinMax { max, ty, ftz, nan: false, abs: false, xorsign: false, a, b, c: None, .. } => {
-                let (a, b) = self.two_floats(*a, *b, *ty)?;
-                let (a, b) = (self.flush(&a, *ftz), self.flush(&b, *ftz));
-                plain(self.extremum(*max, &a, &b))
-            }
-            Op::Set { cmp, ftz, dst_ty, ty, combine, a, b, .. } if dst_ty.bits() == 32 => {
-                let result = self.comparison(inst, *cmp, *ty, *ftz, *a, *b)?;
-                let result = self.combined(result, *combine);
-                let yes = if *dst_ty == ScalarType::F32 { 0x3f80_0000 } else { -1 };
-                let ty = result.ty.with(Element::Int(32));
-                let (yes, no) = (self.constant(ty, yes), self.constant(ty, 0));
-                plain(self.select(&result, &yes, &no))
-            }
-            Op::Setp { cmp, ftz, ty, combine, dst_q: None, a, b, .. } => {
-                let result = self.comparison(inst, *cmp, *ty, *ftz, *a, *b)?;
-                plain(self.combined(result, *combine))
-            }
+            Op::FloatMinMax { .. } => plain(self.lowest_or_highest(inst)?),
+            Op::Testp { op, ty, a, .. } => plain(self.tested(*op, *ty, *a)?),
+            Op::Set { .. } => plain(self.set_number(inst)?),
             Op::Slct { ty, c_ty, ftz, a, b, c, .. } => {
                 let (a, b) = self.two(*a, *b, *ty);
                 let first = if *c_ty == ScalarType::F32 {
@@ -366,7 +334,7 @@ impl Writer<'_> {
         }
     }
 
-    fn product(&mut self, mode: MulMode, ty: ScalarType, a: &Val, b: &Val) -> Val {
+    pub(super) fn product(&mut self, mode: MulMode, ty: ScalarType, a: &Val, b: &Val) -> Val {
         let bits = ty.bits();
         if mode == MulMode::Lo {
             return self.binary("mul", a, b);
@@ -381,43 +349,10 @@ impl Writer<'_> {
         self.resize(&high, bits, false)
     }
 
-    fn float_unary(
-        &mut self,
-        inst: &Inst,
-        op: FloatUnaryOp,
-        ty: ScalarType,
-        rnd: Rounding,
-        ftz: bool,
-        a: Operand,
-    ) -> Result<(Val, bool), String> {
-        let a = self.float_operand(a, ty)?;
-        let single = ty == ScalarType::F32;
-        if single && let Some(value) = self.approximated(op, &a, ftz) {
-            return Ok((value, false));
-        }
-        if rnd != Rounding::Rn {
-            return Err(self.lacks(inst));
-        }
-        let value = match op {
-            FloatUnaryOp::Neg => {
-                let value = self.set(a.ty, format!("fneg {} {}", a.ty.text(), a.text));
-                self.flush(&value, ftz)
-            }
-            FloatUnaryOp::Abs => {
-                let value = self.intrinsic("fabs", &[&a]);
-                self.flush(&value, ftz)
-            }
-            FloatUnaryOp::Rcp if !ftz => {
-                let one = self.constant(a.ty, if single { 0x3f80_0000 } else { 0x3ff0_0000_0000_0000 });
-                self.binary("fdiv", &one, &a)
-            }
-            FloatUnaryOp::Sqrt => {
-                let a = self.flush(&a, ftz);
-                self.intrinsic("sqrt", &[&a])
-            }
-            _ => return Err(self.lacks(inst)),
-        };
-        Ok((value, false))
+    /// A sum, of signed numbers that stay in their range if it saturates.
+    fn added(&mut self, a: Val, b: Val, sat: bool) -> Val {
+        let (a, b) = self.alike(a, b);
+        if sat { self.intrinsic("sadd.sat", &[&a, &b]) } else { self.binary("add", &a, &b) }
     }
 
     /// Amounts beyond the width give what shifting by the width would.

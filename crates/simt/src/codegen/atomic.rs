@@ -145,17 +145,19 @@ impl Writer<'_> {
         }
         let asked = dst.is_some() && self.written(inst, 0).is_some_and(|value| self.plan.is_read(value));
         let target = self.target(inst, *space, *addr)?;
-        if b.len() > 1 {
-            if *semantics != Semantics::Weak && *semantics != Semantics::Relaxed {
-                return Err(self.lacks(inst));
-            }
-            return self.atom_elements(inst, &update, &target);
-        }
-        let b = self.operand(b[0], *ty);
-        let c = c.map(|c: Operand| self.operand(c, *ty));
         if matches!(semantics, Semantics::Release | Semantics::AcqRel | Semantics::Sc) {
             self.line("fence release");
         }
+        let acquires = matches!(semantics, Semantics::Acquire | Semantics::AcqRel | Semantics::Sc);
+        if b.len() > 1 {
+            self.atom_elements(inst, &update, &target)?;
+            if acquires {
+                self.line("fence acquire");
+            }
+            return Ok(());
+        }
+        let b = self.operand(b[0], *ty);
+        let c = c.map(|c: Operand| self.operand(c, *ty));
         if target.is_one() && !asked && self.come_together(inst, &update, &target, &b)? {
             return Ok(());
         }
@@ -184,7 +186,7 @@ impl Writer<'_> {
             let old = self.load(Ty { element, lanes }, "%scratch");
             self.write(inst, 0, &old, ty.is_signed())?;
         }
-        if matches!(semantics, Semantics::Acquire | Semantics::AcqRel | Semantics::Sc) {
+        if acquires {
             self.line("fence acquire");
         }
         Ok(())

@@ -120,9 +120,6 @@ impl Writer<'_> {
     /// Updates of several elements: one after the other, each an update of its own.
     pub(super) fn atom_elements(&mut self, inst: &Inst, update: &Update, target: &Target) -> Result<(), String> {
         let Op::Atom { ty, dst, b, space, .. } = &inst.op else { return Err(self.lacks(inst)) };
-        if *space == Space::Generic && *ty == ScalarType::F32 {
-            return Err(self.lacks(inst));
-        }
         self.pointers_of_all(inst, target)?;
         let (lanes, bytes) = (self.lanes(), ty.bytes());
         let asked = dst.is_some();
@@ -140,8 +137,12 @@ impl Writer<'_> {
             let value = self.splat(&value);
             let place = self.offset("%scratch", lanes * bytes);
             self.line(format!("store {} {}, ptr {place}", value.ty.text(), value.text));
-            let bits = self.running();
-            self.line(format!("call void {name}(ptr %addresses, i32 {}, ptr %scratch)", bits.text));
+            if *space == Space::Generic && *ty == ScalarType::F32 {
+                self.sum_by_space(inst, update, target, asked)?;
+            } else {
+                let bits = self.running();
+                self.line(format!("call void {name}(ptr %addresses, i32 {}, ptr %scratch)", bits.text));
+            }
             if asked {
                 let old = self.load(Ty { element: Element::bits_of(*ty), lanes }, "%scratch");
                 self.write(inst, at, &old, false)?;

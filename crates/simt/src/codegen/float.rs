@@ -1,7 +1,8 @@
-//! Floating-point arithmetic of `.f32` and `.f64` with its modifiers (PTX ISA 9.7.3), as `warploom_numerics::float` defines it; rounded to nearest.
+//! Floating-point arithmetic of `.f32` and `.f64` with its modifiers (PTX ISA 9.7.3), as `warploom_numerics::float` defines it.
 
-use warploom_ptx::ir::{FloatBinaryOp, Inst, Op, Rounding, ScalarType};
+use warploom_ptx::ir::{FloatBinaryOp, FloatUnaryOp, Inst, Op, Operand, Rounding, ScalarType, TestpOp};
 
+use super::atomic_half::halves;
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
 
@@ -12,6 +13,14 @@ const SIGN: i64 = 0x8000_0000;
 const SCALE: i64 = 0x5780_0000;
 /// 2^-126 * 2^48
 const SCALED_BOUND: i64 = 0x1880_0000;
+
+/// Which of two numbers is the result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice {
+    pub(super) max: bool,
+    /// No number, if either operand is none.
+    pub(super) nan: bool,
+}
 
 impl Writer<'_> {
     /// A number of the type of another value, by the bits of an `.f32`.
@@ -40,7 +49,7 @@ impl Writer<'_> {
     }
 
     /// Zero of its sign for a result that was below the normal numbers before it was rounded: `scaled` is the same with 2^48 times the result.
-    fn flush_tiny(&mut self, value: &Val, scaled: &Val) -> Val {
+    pub(super) fn flush_tiny(&mut self, value: &Val, scaled: &Val) -> Val {
         let magnitude = self.intrinsic("fabs", &[scaled]);
         let bound = self.single(value.ty, SCALED_BOUND);
         let small = self.compare("olt", &magnitude, &bound);
@@ -64,89 +73,256 @@ impl Writer<'_> {
         self.select(&above, &low, &zero)
     }
 
+    /// Operands of arithmetic in a type, each of the type that stands beside it, and the type of registers that hold the result. A pair is two lanes.
+    fn float_operands<const N: usize>(
+        &mut self,
+        inst: &Inst,
+        ty: ScalarType,
+        operands: [(Operand, ScalarType); N],
+    ) -> Result<(Ty, [Val; N]), String> {
+        let bits = operands.map(|(operand, of)| self.operand(operand, of));
+        let vector = bits.iter().any(|value| value.ty.lanes != 0);
+        let bits = bits.map(|value| if vector { self.splat(&value) } else { value });
+        let element = if ty == ScalarType::F32x2 { Some(Element::F32) } else { Element::float(ty) };
+        let element = element.ok_or_else(|| self.lacks(inst))?;
+        let whole = bits[0].ty.with(Element::bits_of(ty));
+        let mut numbers = bits.clone();
+        for ((number, value), (_, of)) in numbers.iter_mut().zip(&bits).zip(&operands) {
+            *number = match of {
+                ScalarType::F16 | ScalarType::Bf16 => self.widened(value, *of == ScalarType::Bf16),
+                ScalarType::F32x2 => self.regrouped(value, Ty { element, lanes: 2 * value.ty.lanes.max(1) }),
+                _ => self.cast("bitcast", value, element),
+            };
+        }
+        Ok((whole, numbers))
+    }
+
     pub(super) fn float_binary(&mut self, inst: &Inst) -> Result<Val, String> {
         let Op::FloatBinary { op, ty, a_ty, rnd, ftz, sat, a, b, .. } = &inst.op else { return Err(self.lacks(inst)) };
-        let approximate = matches!(op, FloatBinaryOp::DivApprox | FloatBinaryOp::DivFull);
-        if ty != a_ty || (*rnd != Rounding::Rn && !approximate) {
-            return Err(self.lacks(inst));
+        if halves(*ty).is_some() {
+            return self.half_arithmetic(inst);
         }
-        let single = *ty == ScalarType::F32;
-        let (a, b) = (self.float_operand(*a, *ty)?, self.float_operand(*b, *ty)?);
-        let (a, b) = self.alike(a, b);
-        let ftz = *ftz && single;
+        let (whole, [a, b]) = self.float_operands(inst, *ty, [(*a, *a_ty), (*b, *ty)])?;
+        let ftz = *ftz && a.ty.element == Element::F32;
         let (a, b) = (self.flush(&a, ftz), self.flush(&b, ftz));
-        let value = match op {
+        let approximate = matches!(op, FloatBinaryOp::DivApprox | FloatBinaryOp::DivFull);
+        let value = if *rnd == Rounding::Rn || approximate {
+            self.nearest(*op, ftz, &a, &b)
+        } else {
+            let name = match op {
+                FloatBinaryOp::Add => "add",
+                FloatBinaryOp::Sub => "sub",
+                FloatBinaryOp::Mul => "mul",
+                _ => "div",
+            };
+            let value = self.directed(inst, name, *rnd, &[&a, &b])?;
+            match op {
+                // What is below the normal numbers is exact.
+                FloatBinaryOp::Add | FloatBinaryOp::Sub => self.flush(&value, ftz),
+                _ if ftz => {
+                    let scale = self.single(a.ty, SCALE);
+                    let a = self.binary("fmul", &a, &scale);
+                    let scaled = self.directed(inst, name, *rnd, &[&a, &b])?;
+                    self.flush_tiny(&value, &scaled)
+                }
+                _ => value,
+            }
+        };
+        let value = self.saturate(&value, *sat);
+        Ok(self.paired_or_mixed(value, whole, *ty, *a_ty))
+    }
+
+    /// The result in its register. Of pairs, and of mixed precision, NaN is the one that the hardware gives, as bits of such types are what is looked at.
+    fn paired_or_mixed(&mut self, value: Val, whole: Ty, ty: ScalarType, a_ty: ScalarType) -> Val {
+        if ty != ScalarType::F32x2 && ty == a_ty {
+            return value;
+        }
+        let (nan, canonical) = (self.compare("uno", &value, &value), self.constant(value.ty, 0x7fff_ffff));
+        let value = self.select(&nan, &canonical, &value);
+        if ty == ScalarType::F32x2 { self.regrouped(&value, whole) } else { value }
+    }
+
+    /// Rounded to nearest, or approximate.
+    pub(super) fn nearest(&mut self, op: FloatBinaryOp, ftz: bool, a: &Val, b: &Val) -> Val {
+        match op {
             FloatBinaryOp::Add | FloatBinaryOp::Sub => {
-                let sum = self.binary(if *op == FloatBinaryOp::Add { "fadd" } else { "fsub" }, &a, &b);
+                let sum = self.binary(if op == FloatBinaryOp::Add { "fadd" } else { "fsub" }, a, b);
                 self.flush(&sum, ftz)
             }
             FloatBinaryOp::Mul => {
-                let product = self.binary("fmul", &a, &b);
+                let product = self.binary("fmul", a, b);
                 if ftz {
                     let scale = self.single(a.ty, SCALE);
-                    let scaled = self.binary("fmul", &a, &scale);
-                    let scaled = self.binary("fmul", &scaled, &b);
+                    let scaled = self.binary("fmul", a, &scale);
+                    let scaled = self.binary("fmul", &scaled, b);
                     self.flush_tiny(&product, &scaled)
                 } else {
                     product
                 }
             }
             FloatBinaryOp::Div if ftz => {
-                let quotient = self.binary("fdiv", &a, &b);
+                let quotient = self.binary("fdiv", a, b);
                 let scale = self.single(a.ty, SCALE);
                 let bound = self.single(a.ty, SCALED_BOUND);
-                let (x, y) = (self.intrinsic("fabs", &[&a]), self.intrinsic("fabs", &[&b]));
+                let (x, y) = (self.intrinsic("fabs", &[a]), self.intrinsic("fabs", &[b]));
                 let (x, y) = (self.binary("fmul", &x, &scale), self.binary("fmul", &y, &bound));
                 let tiny = self.compare("olt", &x, &y);
                 let zero = self.constant(quotient.ty, 0);
                 let flushed = self.flush_tiny(&quotient, &zero);
                 self.select(&tiny, &flushed, &quotient)
             }
-            FloatBinaryOp::Div => self.binary("fdiv", &a, &b),
+            FloatBinaryOp::Div => self.binary("fdiv", a, b),
             FloatBinaryOp::DivFull => {
-                let quotient = self.binary("fdiv", &a, &b);
+                let quotient = self.binary("fdiv", a, b);
                 self.flush(&quotient, ftz)
             }
             FloatBinaryOp::DivApprox => {
-                let magnitude = self.intrinsic("fabs", &[&b]);
+                let magnitude = self.intrinsic("fabs", &[b]);
                 let (most, infinite) = (self.single(a.ty, 0x7e80_0000), self.single(a.ty, EXPONENT));
                 let above = self.compare("ogt", &magnitude, &most);
                 let finite = self.compare("olt", &magnitude, &infinite);
                 let huge = self.binary("and", &above, &finite);
                 let zero = self.constant(a.ty, 0);
-                let none = self.binary("fmul", &a, &zero);
-                let vanished = self.binary("fmul", &none, &b);
-                let quotient = self.binary("fdiv", &a, &b);
+                let none = self.binary("fmul", a, &zero);
+                let vanished = self.binary("fmul", &none, b);
+                let quotient = self.binary("fdiv", a, b);
                 let value = self.select(&huge, &vanished, &quotient);
                 self.flush(&value, ftz)
             }
-        };
-        Ok(self.saturate(&value, *sat))
+        }
+    }
+
+    pub(super) fn float_unary(&mut self, inst: &Inst) -> Result<Val, String> {
+        let Op::FloatUnary { op, ty, rnd, ftz, a, .. } = &inst.op else { return Err(self.lacks(inst)) };
+        if halves(*ty).is_some() {
+            return self.half_arithmetic(inst);
+        }
+        let a = self.float_operand(*a, *ty)?;
+        let single = *ty == ScalarType::F32;
+        let approximated =
+            if single { self.approximated(*op, &a, *ftz) } else { self.approximated_double(*op, &a, *ftz) };
+        if let Some(value) = approximated {
+            return Ok(value);
+        }
+        let ftz = *ftz && single;
+        let nearest = *rnd == Rounding::Rn;
+        Ok(match op {
+            FloatUnaryOp::Neg => {
+                let value = self.set(a.ty, format!("fneg {} {}", a.ty.text(), a.text));
+                self.flush(&value, ftz)
+            }
+            FloatUnaryOp::Abs => {
+                let value = self.intrinsic("fabs", &[&a]);
+                self.flush(&value, ftz)
+            }
+            FloatUnaryOp::Rcp => {
+                let one = self.constant(a.ty, if single { 0x3f80_0000 } else { 0x3ff0_0000_0000_0000 });
+                let a = self.flush(&a, ftz);
+                if nearest {
+                    return Ok(self.nearest(FloatBinaryOp::Div, ftz, &one, &a));
+                }
+                let value = self.directed(inst, "div", *rnd, &[&one, &a])?;
+                if !ftz {
+                    return Ok(value);
+                }
+                let scale = self.single(a.ty, SCALE);
+                let scaled = self.directed(inst, "div", *rnd, &[&scale, &a])?;
+                self.flush_tiny(&value, &scaled)
+            }
+            FloatUnaryOp::Sqrt => {
+                let a = self.flush(&a, ftz);
+                if nearest { self.intrinsic("sqrt", &[&a]) } else { self.directed(inst, "sqrt", *rnd, &[&a])? }
+            }
+            _ => return Err(self.lacks(inst)),
+        })
     }
 
     pub(super) fn fused(&mut self, inst: &Inst) -> Result<Val, String> {
-        let Op::Fma { ty, a_ty, rnd: Rounding::Rn, ftz, sat, relu: false, oob: false, a, b, c, .. } = &inst.op else {
-            return Err(self.lacks(inst));
-        };
-        if ty != a_ty {
-            return Err(self.lacks(inst));
+        let Op::Fma { ty, a_ty, rnd, ftz, sat, a, b, c, .. } = &inst.op else { return Err(self.lacks(inst)) };
+        if halves(*ty).is_some() {
+            return self.half_arithmetic(inst);
         }
-        let ftz = *ftz && *ty == ScalarType::F32;
-        let (a, b, c) = (self.float_operand(*a, *ty)?, self.float_operand(*b, *ty)?, self.float_operand(*c, *ty)?);
-        let (a, b, c) = self.alike3(a, b, c);
+        let (whole, [a, b, c]) = self.float_operands(inst, *ty, [(*a, *a_ty), (*b, *a_ty), (*c, *ty)])?;
+        let ftz = *ftz && a.ty.element == Element::F32;
         let (a, b, c) = (self.flush(&a, ftz), self.flush(&b, ftz), self.flush(&c, ftz));
-        let mut value = self.intrinsic("fma", &[&a, &b, &c]);
+        let fused = |this: &mut Self, a: &Val, b: &Val, c: &Val| match rnd {
+            Rounding::Rn => Ok(this.intrinsic("fma", &[a, b, c])),
+            _ => this.directed(inst, "fma", *rnd, &[a, b, c]),
+        };
+        let mut value = fused(self, &a, &b, &c)?;
         if ftz {
             let scale = self.single(a.ty, SCALE);
             let (a, c) = (self.binary("fmul", &a, &scale), self.binary("fmul", &c, &scale));
-            let scaled = self.intrinsic("fma", &[&a, &b, &c]);
+            let scaled = fused(self, &a, &b, &c)?;
             value = self.flush_tiny(&value, &scaled);
         }
-        Ok(self.saturate(&value, *sat))
+        let value = self.saturate(&value, *sat);
+        Ok(self.paired_or_mixed(value, whole, *ty, *a_ty))
+    }
+
+    /// `min` and `max`, of two operands or three.
+    pub(super) fn lowest_or_highest(&mut self, inst: &Inst) -> Result<Val, String> {
+        let Op::FloatMinMax { max, ty, ftz, nan, abs, xorsign, a, b, c, .. } = &inst.op else {
+            return Err(self.lacks(inst));
+        };
+        if halves(*ty).is_some() {
+            return self.half_arithmetic(inst);
+        }
+        let how = Choice { max: *max, nan: *nan };
+        let (_, [a, b, c]) = self.float_operands(inst, *ty, [(*a, *ty), (*b, *ty), (c.unwrap_or(*b), *ty)])?;
+        let [a, b, third] = [a, b, c].map(|value| self.flush(&value, *ftz));
+        let magnitude =
+            |this: &mut Self, value: &Val| if *abs { this.intrinsic("fabs", &[value]) } else { value.clone() };
+        let (x, y) = (magnitude(self, &a), magnitude(self, &b));
+        let mut value = self.extremum(how, &x, &y);
+        if matches!(&inst.op, Op::FloatMinMax { c: Some(_), .. }) {
+            let third = magnitude(self, &third);
+            return Ok(self.extremum(how, &value, &third));
+        }
+        if *xorsign {
+            let (x, y) = (self.bits_of_float(&a), self.bits_of_float(&b));
+            let signs = self.binary("xor", &x, &y);
+            let sign = self.constant(signs.ty, SIGN);
+            let signs = self.binary("and", &signs, &sign);
+            let bits = self.bits_of_float(&value);
+            let signed = self.binary("or", &bits, &signs);
+            let signed = self.cast("bitcast", &signed, value.ty.element);
+            let nan = self.compare("uno", &value, &value);
+            value = self.select(&nan, &value, &signed);
+        }
+        Ok(value)
+    }
+
+    /// `testp`
+    pub(super) fn tested(&mut self, op: TestpOp, ty: ScalarType, a: Operand) -> Result<Val, String> {
+        let a = self.float_operand(a, ty)?;
+        let magnitude = self.intrinsic("fabs", &[&a]);
+        let double = a.ty.element == Element::F64;
+        let infinity = self.constant(a.ty, if double { 0x7ff << 52 } else { EXPONENT });
+        let least = self.constant(a.ty, if double { 1 << 52 } else { 0x0080_0000 });
+        let zero = self.constant(a.ty, 0);
+        Ok(match op {
+            TestpOp::Finite => self.compare("olt", &magnitude, &infinity),
+            TestpOp::Infinite => self.compare("oeq", &magnitude, &infinity),
+            TestpOp::Number => self.compare("ord", &a, &a),
+            TestpOp::NotANumber => self.compare("uno", &a, &a),
+            TestpOp::Normal | TestpOp::Subnormal => {
+                let small = self.compare("olt", &magnitude, &least);
+                let nonzero = self.compare("one", &magnitude, &zero);
+                let subnormal = self.binary("and", &small, &nonzero);
+                if op == TestpOp::Subnormal {
+                    return Ok(subnormal);
+                }
+                let finite = self.compare("olt", &magnitude, &infinity);
+                let ones = self.constant(subnormal.ty, 1);
+                let others = self.binary("xor", &subnormal, &ones);
+                self.binary("and", &finite, &others)
+            }
+        })
     }
 
     /// The operand that is a number, and of two zeros the one with the sign.
-    pub(super) fn extremum(&mut self, max: bool, a: &Val, b: &Val) -> Val {
+    pub(super) fn extremum(&mut self, Choice { max, nan: strict }: Choice, a: &Val, b: &Val) -> Val {
         let bits = Element::Int(a.ty.element.bits());
         let first = self.compare(if max { "ogt" } else { "olt" }, a, b);
         let value = self.select(&first, a, b);
@@ -161,10 +337,10 @@ impl Writer<'_> {
         if a.ty.element != Element::F32 {
             return value;
         }
-        // Neither is a number: the NaN that the hardware gives.
+        // Neither is a number, or not both are: the NaN that the hardware gives.
         let (first, second) = (self.compare("uno", a, a), self.compare("uno", b, b));
-        let neither = self.binary("and", &first, &second);
+        let none = self.binary(if strict { "or" } else { "and" }, &first, &second);
         let canonical = self.constant(a.ty, 0x7fff_ffff);
-        self.select(&neither, &canonical, &value)
+        self.select(&none, &canonical, &value)
     }
 }

@@ -1,6 +1,6 @@
 //! Integer arithmetic that is more than one instruction of LLVM's (PTX ISA 9.7.1), as `warploom_numerics::integer` defines it.
 
-use warploom_ptx::ir::{Inst, Op, Operand, ScalarType};
+use warploom_ptx::ir::{ClampMode, Inst, IntBinaryOp, Op, Operand, ScalarType};
 
 use super::function::{Val, Writer};
 use super::names::Element;
@@ -174,58 +174,122 @@ impl Writer<'_> {
         sum
     }
 
-    /// `add`, `sub`, `mad` with a carry in and out (PTX ISA 9.7.2), in twice the width.
+    /// `add`, `sub`, `mad` with a carry in and out (PTX ISA 9.7.2). A difference is the sum with the complement, and carries as that does.
     pub(super) fn extended(&mut self, inst: &Inst) -> Result<(), String> {
-        let (sub, carry_in, carry_out, ty, high, terms) = match &inst.op {
-            Op::AddCarry { sub, carry_in, carry_out, ty, a, b, .. } => {
-                (*sub, carry_in, carry_out, *ty, None, [*a, *b, Operand::Imm(0)])
-            }
-            Op::MadCarry { mode, carry_in, carry_out, ty, a, b, c, .. } => {
-                (false, carry_in, carry_out, *ty, Some(*mode == warploom_ptx::ir::MulMode::Hi), [*a, *b, *c])
-            }
+        let (sub, carry_in, carry_out, ty) = match &inst.op {
+            Op::AddCarry { sub, carry_in, carry_out, ty, .. } => (*sub, carry_in, carry_out, *ty),
+            Op::MadCarry { carry_in, carry_out, ty, .. } => (false, carry_in, carry_out, *ty),
             _ => return Err(self.lacks(inst)),
         };
-        let bits = ty.bits();
-        if bits > 32 {
-            return self.stepped(inst);
-        }
-        let wide = |this: &mut Self, operand: Operand, signed: bool| {
-            let value = this.operand(operand, ty);
-            this.resize(&value, 2 * bits, signed)
+        let (a, b) = match &inst.op {
+            Op::MadCarry { mode, a, b, c, .. } => {
+                let (a, b) = self.two(*a, *b, ty);
+                let product = self.product(*mode, ty, &a, &b);
+                let c = self.operand(*c, ty);
+                self.alike(product, c)
+            }
+            Op::AddCarry { a, b, .. } => self.two(*a, *b, ty),
+            _ => return Err(self.lacks(inst)),
         };
-        let (mut a, mut b) = {
-            let signed = high.is_some() && ty.is_signed();
-            (wide(self, terms[0], signed), wide(self, terms[1], signed))
+        let ones = self.constant(b.ty, -1);
+        let b = if sub { self.binary("xor", &b, &ones) } else { b };
+        let carry = match carry_in {
+            Some(carry) => self.operand(Operand::Reg(*carry), ScalarType::Pred),
+            None => self.constant(a.ty.with(Element::Int(1)), i64::from(sub)),
         };
-        (a, b) = self.alike(a, b);
-        if let Some(high) = high {
-            let product = self.binary("mul", &a, &b);
-            let by = self.constant(product.ty, i64::from(if high { bits } else { 0 }));
-            let product = self.binary("lshr", &product, &by);
-            let low = self.constant(product.ty, (1i64 << bits) - 1);
-            a = self.binary("and", &product, &low);
-            b = wide(self, terms[2], false);
-            (a, b) = self.alike(a, b);
-        }
-        let mut sum = self.binary(if sub { "sub" } else { "add" }, &a, &b);
-        if let Some(carry) = carry_in {
-            let carry = self.operand(Operand::Reg(*carry), ScalarType::Pred);
-            let carry = self.resize(&carry, 2 * bits, false);
-            let (all, carry) = self.alike(sum, carry);
-            sum = self.binary(if sub { "sub" } else { "add" }, &all, &carry);
-        }
-        let by = self.constant(sum.ty, i64::from(bits));
-        let over = self.binary("lshr", &sum, &by);
-        let over = self.resize(&over, 1, false);
-        let low = self.resize(&sum, bits, false);
-        let Some(carry) = carry_out else { return self.write(inst, 0, &low, ty.is_signed()) };
+        let (a, b, carry) = self.alike3(a, b, carry);
+        let carry = self.resize(&carry, ty.bits(), false);
+        let partial = self.binary("add", &a, &b);
+        let sum = self.binary("add", &partial, &carry);
+        let Some(out) = carry_out else { return self.write(inst, 0, &sum, ty.is_signed()) };
+        let (first, second) = (self.compare("ult", &partial, &a), self.compare("ult", &sum, &partial));
+        let over = self.binary("or", &first, &second);
         // In the order in which the operands are listed.
         let defs: Vec<_> = inst.operands().iter().filter_map(|operand| operand.def()).collect();
         for (at, def) in defs.iter().enumerate() {
-            let value = if def == carry { &over } else { &low };
-            self.write(inst, at, value, ty.is_signed() && def != carry)?;
+            let value = if def == out { &over } else { &sum };
+            self.write(inst, at, value, ty.is_signed() && def != out)?;
         }
         Ok(())
+    }
+
+    /// `bfind`: where the highest bit is that is no sign, or how far it is from the top; all ones if there is none.
+    pub(super) fn found(&mut self, ty: ScalarType, a: Operand, from_top: bool) -> Val {
+        let mut a = self.operand(a, ty);
+        let (zero, last) = (self.constant(a.ty, 0), self.constant(a.ty, i64::from(ty.bits()) - 1));
+        if ty.is_signed() {
+            let sign = self.binary("ashr", &a, &last);
+            a = self.binary("xor", &a, &sign);
+        }
+        let above = self.leading_zeros(&a);
+        let place = if from_top { above } else { self.binary("sub", &last, &above) };
+        let none = self.compare("eq", &a, &zero);
+        let ones = self.constant(a.ty, -1);
+        let place = self.select(&none, &ones, &place);
+        self.resize(&place, 32, false)
+    }
+
+    pub(super) fn leading_zeros(&mut self, a: &Val) -> Val {
+        let (ty, suffix) = (a.ty.text(), a.ty.suffix());
+        self.plan.declare(format!("declare {ty} @llvm.ctlz.{suffix}({ty}, i1)"));
+        self.set(a.ty, format!("call {ty} @llvm.ctlz.{suffix}({ty} {}, i1 false)", a.text))
+    }
+
+    /// A count of bits of a word: above 31 it is 32, or wraps.
+    fn count_of_bits(&mut self, amount: &Val, mode: ClampMode) -> Val {
+        let (name, bound) = if mode == ClampMode::Wrap { ("and", 31) } else { ("umin", 32) };
+        let bound = self.constant(amount.ty, bound);
+        let amount =
+            if name == "and" { self.binary(name, amount, &bound) } else { self.intrinsic(name, &[amount, &bound]) };
+        self.resize(&amount, 64, false)
+    }
+
+    /// `bmsk`
+    pub(super) fn mask_of_bits(&mut self, mode: ClampMode, pos: Operand, len: Operand) -> Val {
+        let (pos, len) = self.two(pos, len, ScalarType::B32);
+        let (pos, len) = (self.count_of_bits(&pos, mode), self.count_of_bits(&len, mode));
+        let one = self.constant(len.ty, 1);
+        let above = self.binary("shl", &one, &len);
+        let ones = self.binary("sub", &above, &one);
+        let ones = self.binary("shl", &ones, &pos);
+        self.resize(&ones, 32, false)
+    }
+
+    /// `szext`: the low bits, extended.
+    pub(super) fn extended_bits(&mut self, mode: ClampMode, ty: ScalarType, a: Operand, len: Operand) -> Val {
+        let (a, len) = self.two(a, len, ScalarType::B32);
+        let (a, len) = (self.resize(&a, 64, false), self.count_of_bits(&len, mode));
+        let (word, most) = (self.constant(a.ty, 32), self.constant(a.ty, 63));
+        // Without any bit, what would be shifted by the whole width is shifted in two steps.
+        let unused = self.binary("sub", &word, &len);
+        let top = self.binary("shl", &a, &unused);
+        let top = self.binary("shl", &top, &word);
+        let down = self.binary("add", &unused, &word);
+        let down = self.intrinsic("umin", &[&down, &most]);
+        let value = self.binary(if ty.is_signed() { "ashr" } else { "lshr" }, &top, &down);
+        self.resize(&value, 32, false)
+    }
+
+    /// `add`, `sub`, `min`, `max` with their modifiers; a pair is two lanes.
+    pub(super) fn summed_or_compared(&mut self, inst: &Inst) -> Result<Val, String> {
+        let Op::IntBinary { op, ty, sat, relu, a, b, .. } = &inst.op else { return Err(self.lacks(inst)) };
+        let (a, b) = self.two(*a, *b, *ty);
+        let whole = a.ty;
+        let paired = matches!(ty, ScalarType::U16x2 | ScalarType::S16x2);
+        let (a, b) = if paired { (self.halves_of(&a), self.halves_of(&b)) } else { (a, b) };
+        let kind = if ty.is_signed() { "s" } else { "u" };
+        let value = match (op, sat) {
+            (IntBinaryOp::Add, false) => self.binary("add", &a, &b),
+            (IntBinaryOp::Sub, false) => self.binary("sub", &a, &b),
+            (IntBinaryOp::Add, true) => self.intrinsic(&format!("{kind}add.sat"), &[&a, &b]),
+            (IntBinaryOp::Sub, true) => self.intrinsic(&format!("{kind}sub.sat"), &[&a, &b]),
+            (IntBinaryOp::Min, _) => self.intrinsic(&format!("{kind}min"), &[&a, &b]),
+            (IntBinaryOp::Max, _) => self.intrinsic(&format!("{kind}max"), &[&a, &b]),
+            (IntBinaryOp::Div | IntBinaryOp::Rem, _) => return Err(self.lacks(inst)),
+        };
+        let zero = self.constant(value.ty, 0);
+        let value = if *relu { self.intrinsic("smax", &[&value, &zero]) } else { value };
+        Ok(self.regrouped(&value, whole))
     }
 
     /// A number of up to 64 bits, of an integral one: saturated, NaN becoming 0.

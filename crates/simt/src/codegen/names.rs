@@ -14,6 +14,8 @@ pub(super) struct Ty {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
     Int(u32),
+    /// Only for the instructions of processors that compute in it.
+    F16,
     F32,
     F64,
 }
@@ -36,6 +38,7 @@ impl Element {
     pub(super) fn bits(self) -> u32 {
         match self {
             Element::Int(bits) => bits,
+            Element::F16 => 16,
             Element::F32 => 32,
             Element::F64 => 64,
         }
@@ -44,6 +47,7 @@ impl Element {
     pub(super) fn text(self) -> String {
         match self {
             Element::Int(bits) => format!("i{bits}"),
+            Element::F16 => "half".to_owned(),
             Element::F32 => "float".to_owned(),
             Element::F64 => "double".to_owned(),
         }
@@ -53,6 +57,7 @@ impl Element {
     fn suffix(self) -> String {
         match self {
             Element::Int(bits) => format!("i{bits}"),
+            Element::F16 => "f16".to_owned(),
             Element::F32 => "f32".to_owned(),
             Element::F64 => "f64".to_owned(),
         }
@@ -92,6 +97,7 @@ impl Ty {
             Element::Int(1) => (if number & 1 != 0 { "true" } else { "false" }).to_owned(),
             Element::Int(64..) => number.to_string(),
             Element::Int(bits) => (number << (64 - bits) >> (64 - bits)).to_string(),
+            Element::F16 => format!("0xH{:04X}", number as u16),
             Element::F32 => format!("0x{:016X}", f64::from(f32::from_bits(number as u32)).to_bits()),
             Element::F64 => format!("0x{:016X}", number),
         };

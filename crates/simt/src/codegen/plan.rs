@@ -39,6 +39,26 @@ pub(super) enum Keep {
     Gang(u32),
 }
 
+/// What the processor has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Machine {
+    /// It is an x86-64 with AVX2.
+    pub(super) x86: bool,
+    /// AVX-512.
+    pub(super) wide_vectors: bool,
+    /// Arithmetic on `.f16`.
+    pub(super) halves: bool,
+}
+
+impl Machine {
+    /// By LLVM's names.
+    pub(super) fn new(features: &str) -> Machine {
+        let has = |name: &str| features.split(',').any(|feature| feature == name);
+        let wide_vectors = has("+avx512f");
+        Machine { x86: wide_vectors || has("+avx2"), wide_vectors, halves: wide_vectors && has("+avx512fp16") }
+    }
+}
+
 pub(super) struct Plan<'k> {
     pub(super) info: &'k KernelInfo<'k>,
     pub(super) body: &'k Body,
@@ -64,9 +84,7 @@ pub(super) struct Plan<'k> {
     read: Vec<bool>,
     /// Updates whose sums may be kept back.
     kept_back: BTreeSet<u32>,
-    wide_vectors: bool,
-    /// The processor gathers words.
-    gathers: bool,
+    machine: Machine,
     /// Gangs that run together as a team; 0 if each runs by itself.
     team: u32,
     /// What the lanes of all gangs of a team have in common.
@@ -81,12 +99,7 @@ pub(super) struct Plan<'k> {
 }
 
 impl<'k> Plan<'k> {
-    pub(super) fn new(
-        info: &'k KernelInfo<'k>,
-        wide_vectors: bool,
-        gathers: bool,
-        teams: bool,
-    ) -> Result<Plan<'k>, String> {
+    pub(super) fn new(info: &'k KernelInfo<'k>, machine: Machine, teams: bool) -> Result<Plan<'k>, String> {
         let function = &info.module.functions[info.kernel.0 as usize];
         let body = function.body.as_ref().ok_or("it has no code")?;
         if let Some(wait) = info.waits.first() {
@@ -135,8 +148,7 @@ impl<'k> Plan<'k> {
             kept: Vec::new(),
             cta_frame: 0,
             frame: 0,
-            wide_vectors,
-            gathers,
+            machine,
             team: 0,
             wide: None,
             across: Vec::new(),
@@ -517,7 +529,7 @@ impl<'k> Plan<'k> {
 
     /// The processor gathers lanes of so many bits by itself.
     pub(super) fn gathers(&self, bits: u32) -> bool {
-        self.wide_vectors || (self.gathers && bits >= 32)
+        self.machine.wide_vectors || (self.machine.x86 && bits >= 32)
     }
 
     /// The parts of an address in a register that an access reads.
@@ -527,7 +539,11 @@ impl<'k> Plan<'k> {
 
     /// It also scatters, and moves lanes of two registers at once.
     pub(super) fn has_wide_vectors(&self) -> bool {
-        self.wide_vectors
+        self.machine.wide_vectors
+    }
+
+    pub(super) fn machine(&self) -> Machine {
+        self.machine
     }
 
     /// The places of a value in a function, and in a frame from an offset on.

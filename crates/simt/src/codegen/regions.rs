@@ -6,7 +6,7 @@ use warploom_ptx::ir::{Space, Step};
 
 use super::function::Writer;
 use super::outcome;
-use super::plan::Plan;
+use super::plan::{Machine, Plan};
 use super::stop::Stop;
 use crate::access::AccessKind;
 use crate::info::KernelInfo;
@@ -68,12 +68,12 @@ const LONGEST: usize = 3 << 19;
 /// # Errors
 /// The first thing in it that is not covered.
 pub fn compile(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compiled, Declined> {
-    let wide = features.contains("+avx512f");
-    let gathers = features.contains("+avx2");
+    let machine = Machine::new(features);
     // What LLVM calls slow are processors of one maker: loads one by one are no faster there.
-    let features = if gathers && !wide { format!("{features},+fast-gather") } else { features.to_owned() };
+    let slow = machine.x86 && !machine.wide_vectors;
+    let features = if slow { format!("{features},+fast-gather") } else { features.to_owned() };
     let written = |teams: bool| {
-        let plan = Plan::new(info, wide, gathers, teams)?;
+        let plan = Plan::new(info, machine, teams)?;
         let text = functions(&plan)?;
         if plan.team() > 0 && text.len() > LONGEST {
             return Err("too long for a team".to_owned());
@@ -90,6 +90,7 @@ pub fn compile(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compi
         format!("nounwind \"target-cpu\"=\"{cpu}\" \"target-features\"=\"{features}\" \"prefer-vector-width\"=\"512\"");
     text += &format!(
         "attributes #0 = {{ {tuned} }}\nattributes #1 = {{ alwaysinline {tuned} }}\nattributes #2 = {{ noinline {tuned} }}\n\
+         attributes #3 = {{ noinline strictfp {tuned} }}\nattributes #4 = {{ strictfp }}\n\
          !0 = !{{}}\n!1 = !{{!\"branch_weights\", i32 1, i32 2000}}\n!2 = !{{!\"branch_weights\", i32 2000, i32 1}}\n\
          !3 = !{{!\"memory\"}}\n!4 = !{{!\"program\", !3, i64 0}}\n!5 = !{{!\"sites\", !3, i64 0}}\n!6 = !{{!\"frames\", !3, i64 0}}\n\
          !7 = !{{!4, !4, i64 0}}\n!8 = !{{!5, !5, i64 0}}\n!9 = !{{!6, !6, i64 0}}\n"

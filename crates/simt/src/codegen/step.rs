@@ -1,8 +1,8 @@
-//! Instructions that the executor runs, one at a time, for the lanes of a gang: those for which nothing is written here.
+//! Instructions that the executor runs, one at a time, for the lanes of a gang: those that [`how`](super::how::how) names.
 //!
 //! Operands and results are handed over through memory, as [`Step`] says.
 
-use warploom_ptx::ir::{Inst, Op, Reg, ScalarType, SpecialReg, Step};
+use warploom_ptx::ir::{Inst, Reg, ScalarType, Step};
 
 use super::context;
 use super::function::{Val, Writer};
@@ -10,48 +10,6 @@ use super::names::{Element, Ty};
 
 /// Bytes of a register's place.
 const PLACE: u32 = 8 * Step::PLACE_WORDS as u32;
-
-/// Whether an instruction only computes, or only accesses textures and surfaces.
-pub(super) fn is_step(op: &Op) -> bool {
-    use SpecialReg::{AggrSmemSize, TotalSmemSize};
-    matches!(
-        op,
-        Op::IntBinary { .. }
-            | Op::IntUnary { .. }
-            | Op::Mul { .. }
-            | Op::Mad { .. }
-            | Op::Mul24 { .. }
-            | Op::Mad24 { .. }
-            | Op::Sad { .. }
-            | Op::Fns { .. }
-            | Op::Bfe { .. }
-            | Op::Bfi { .. }
-            | Op::Bmsk { .. }
-            | Op::Szext { .. }
-            | Op::Dp4a { .. }
-            | Op::Dp2a { .. }
-            | Op::AddCarry { .. }
-            | Op::MadCarry { .. }
-            | Op::FloatUnary { .. }
-            | Op::FloatBinary { .. }
-            | Op::Fma { .. }
-            | Op::FloatMinMax { .. }
-            | Op::Testp { .. }
-            | Op::Copysign { .. }
-            | Op::Set { .. }
-            | Op::Setp { .. }
-            | Op::Slct { .. }
-            | Op::Lop3 { .. }
-            | Op::Shf { .. }
-            | Op::Prmt { .. }
-            | Op::Cvt { .. }
-            | Op::CvtPack { .. }
-            | Op::Isspacep { .. }
-            | Op::CreatePolicy { .. }
-            | Op::Video(_)
-            | Op::Texture(_)
-    ) || matches!(op, Op::ReadSpecial { reg, .. } if !matches!(reg, TotalSmemSize | AggrSmemSize))
-}
 
 impl Writer<'_> {
     /// Has the executor run an instruction.

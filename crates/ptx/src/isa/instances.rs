@@ -1,10 +1,10 @@
-//! Instructions made from the registry's forms: every word of every slot at least once.
+//! Instructions made from the forms, for tests and tables: every word of every slot at least once.
 
-use warploom_ptx::ir::ScalarType;
-use warploom_ptx::isa::{Count, Form, Opcode, OperandKind, OperandSpec, TypeRef};
+use super::{Count, Form, Opcode, OperandKind, OperandSpec, TypeRef};
+use crate::ir::ScalarType;
 
 /// Registers of every declarable type, for [`instances`].
-pub(crate) const DECLARATIONS: &str = "
+pub const DECLARATIONS: &str = "
   .reg .pred %pred<8>; .reg .b8 %b8x<8>; .reg .b16 %b16x<8>; .reg .b32 %b32x<40>; .reg .b64 %b64x<40>; .reg .b128 %b128x<8>;
   .reg .f32 %f32x<40>; .reg .f64 %f64x<8>;";
 
@@ -110,7 +110,7 @@ fn operand(spec: &OperandSpec, chosen: &Chosen<'_>, index: usize) -> Option<Stri
 }
 
 /// The instances of a form whose operands the table describes; none if it leaves them to the lowering.
-pub(crate) fn instances(opcode: Opcode, form: &Form) -> Vec<String> {
+pub fn instances(opcode: Opcode, form: &Form) -> Vec<String> {
     let least: Vec<Option<usize>> = form.slots.iter().map(|slot| (!slot.optional).then_some(0)).collect();
     let mut choices = vec![least.clone()];
     for (at, slot) in form.slots.iter().enumerate() {

@@ -1,0 +1,169 @@
+//! Results rounded in a direction (`.rz`, `.rm`, `.rp`; PTX ISA 9.7.3), and what rounding to nearest loses.
+//!
+//! Arithmetic has the processor round: instructions of AVX-512 that name a direction, or a function around which the processor's mode is another. Conversions to
+//! narrower types round to nearest and go one place on where the exact number lies beyond, in the direction that is asked for.
+
+use warploom_ptx::ir::{Inst, Rounding};
+
+use super::function::{Val, Writer};
+use super::names::{Element, Ty};
+
+/// The bits of MXCSR that choose a direction.
+const CONTROL: u32 = 0x6000;
+
+/// The direction for MXCSR, and in immediate operands of AVX-512, where 8 keeps exceptions quiet.
+fn direction(rnd: Rounding) -> Option<(u32, u32)> {
+    Some(match rnd {
+        Rounding::Rm => (0x2000, 9),
+        Rounding::Rp => (0x4000, 10),
+        Rounding::Rz => (0x6000, 11),
+        _ => return None,
+    })
+}
+
+impl Writer<'_> {
+    /// An operation (`add`, `sub`, `mul`, `div`, `sqrt`, `fma`) in a direction.
+    pub(super) fn directed(
+        &mut self,
+        inst: &Inst,
+        name: &str,
+        rnd: Rounding,
+        operands: &[&Val],
+    ) -> Result<Val, String> {
+        let ty = operands[0].ty;
+        let Some((mode, immediate)) = direction(rnd).filter(|_| self.plan.machine().x86) else {
+            return Err(self.lacks(inst));
+        };
+        let register = 512 / ty.element.bits();
+        if self.plan.machine().wide_vectors && ty.lanes >= register {
+            return Ok(self.embedded(name, immediate, operands, register));
+        }
+        let function = format!("@{name}_{rnd}_{}", ty.suffix());
+        let text = ty.text();
+        let listed = |before: &str| {
+            let listed: Vec<String> = (0..operands.len()).map(|at| format!("{before}{text} %o{at}")).collect();
+            listed.join(", ")
+        };
+        let llvm = if name == "sqrt" || name == "fma" { name.to_owned() } else { format!("f{name}") };
+        let llvm = format!("@llvm.experimental.constrained.{llvm}.{}", ty.suffix());
+        let types = vec![text.clone(); operands.len()].join(", ");
+        self.plan.declare(format!("declare {text} {llvm}({types}, metadata, metadata)"));
+        for mode in ["ld", "st"] {
+            self.plan.declare(format!("declare void @llvm.x86.sse.{mode}mxcsr(ptr)"));
+        }
+        self.plan.declare(format!(
+            "define internal {text} {function}({}) #3 {{\n  %before = alloca i32\n  %other = alloca i32\n  \
+             call void @llvm.x86.sse.stmxcsr(ptr %before)\n  %was = load i32, ptr %before\n  %rest = and i32 %was, {}\n  \
+             %mode = or i32 %rest, {mode}\n  store i32 %mode, ptr %other\n  call void @llvm.x86.sse.ldmxcsr(ptr %other)\n  \
+             %value = call {text} {llvm}({}, metadata !\"round.dynamic\", metadata !\"fpexcept.strict\") #4\n  \
+             call void @llvm.x86.sse.ldmxcsr(ptr %before)\n  ret {text} %value\n}}",
+            listed(""),
+            !CONTROL as i32,
+            listed("")
+        ));
+        let given: Vec<String> = operands.iter().map(|value| format!("{text} {}", value.text)).collect();
+        Ok(self.set(ty, format!("call {text} {function}({})", given.join(", "))))
+    }
+
+    /// In registers of 512 bits, by instructions that name the direction.
+    fn embedded(&mut self, name: &str, immediate: u32, operands: &[&Val], register: u32) -> Val {
+        let ty = operands[0].ty;
+        let one = Ty { lanes: register, ..ty };
+        let kind = if ty.element == Element::F32 { "ps" } else { "pd" };
+        let instruction = if name == "fma" { "vfmadd" } else { name };
+        let llvm = format!("@llvm.x86.avx512.{instruction}.{kind}.512");
+        let types = vec![one.text(); operands.len()].join(", ");
+        self.plan.declare(format!("declare {} {llvm}({types}, i32)", one.text()));
+        let mut parts = Vec::new();
+        for first in (0..ty.lanes).step_by(register as usize) {
+            let given: Vec<String> = operands
+                .iter()
+                .map(|value| {
+                    let part = self.shuffled(value, (first..first + register).map(i64::from));
+                    format!("{} {}", one.text(), part.text)
+                })
+                .collect();
+            parts.push(self.set(one, format!("call {} {llvm}({}, i32 {immediate})", one.text(), given.join(", "))));
+        }
+        while parts.len() > 1 {
+            parts = parts.chunks(2).map(|pair| self.behind_each_other(&pair[0], &pair[1])).collect();
+        }
+        parts.swap_remove(0)
+    }
+
+    fn behind_each_other(&mut self, a: &Val, b: &Val) -> Val {
+        let ty = Ty { lanes: 2 * a.ty.lanes, ..a.ty };
+        let order = Ty::int(32, ty.lanes).lanes(0..i64::from(ty.lanes));
+        let (text, lanes) = (a.ty.text(), ty.lanes);
+        self.set(ty, format!("shufflevector {text} {}, {text} {}, <{lanes} x i32> {order}", a.text, b.text))
+    }
+
+    /// A sum rounded to nearest, and what it lacks (by Knuth's two-sum); no number where the sum is none.
+    pub(super) fn sum_and_loss(&mut self, a: &Val, b: &Val) -> (Val, Val) {
+        let sum = self.binary("fadd", a, b);
+        let b_seen = self.binary("fsub", &sum, a);
+        let a_seen = self.binary("fsub", &sum, &b_seen);
+        let (of_a, of_b) = (self.binary("fsub", a, &a_seen), self.binary("fsub", b, &b_seen));
+        let lost = self.binary("fadd", &of_a, &of_b);
+        (sum, lost)
+    }
+
+    /// The nearest `.f32` of an `.f64`, and what it lacks, of which only the sign counts; `lost` is what the `.f64` lacks itself.
+    pub(super) fn single_and_loss(&mut self, a: &Val, lost: Option<&Val>) -> (Val, Val) {
+        let single = self.cast("fptrunc", a, Element::F32);
+        let back = self.cast("fpext", &single, Element::F64);
+        let rest = self.binary("fsub", a, &back);
+        let Some(lost) = lost else { return (single, rest) };
+        let zero = self.constant(rest.ty, 0);
+        let exact = self.compare("oeq", &rest, &zero);
+        let rest = self.select(&exact, lost, &rest);
+        (single, rest)
+    }
+
+    /// Whether what a number lacks lies toward zero from it, or away from it, each as a comparison; neither where it lacks nothing.
+    fn lacks_in_or_out(&mut self, bits: &Val, lost: &Val) -> (Val, Val) {
+        let zero = self.constant(bits.ty, 0);
+        let negative = self.compare("slt", bits, &zero);
+        let none = self.constant(lost.ty, 0);
+        let (below, above) = (self.compare("olt", lost, &none), self.compare("ogt", lost, &none));
+        let inward = self.select(&negative, &above, &below);
+        let outward = self.select(&negative, &below, &above);
+        (inward, outward)
+    }
+
+    /// A number whose last place is odd where it lacks something: it can be rounded once more, in any direction, to two bits fewer.
+    pub(super) fn made_odd(&mut self, a: &Val, lost: &Val) -> Val {
+        let bits = self.bits_of_float(a);
+        let (inward, outward) = self.lacks_in_or_out(&bits, lost);
+        let one = self.constant(bits.ty, 1);
+        // An even number's last place is 0: the next one outward has a 1 there, and the next one inward ends in one.
+        let down = self.binary("sub", &bits, &one);
+        let up = self.binary("or", &bits, &one);
+        let last = self.binary("and", &bits, &one);
+        let zero = self.constant(bits.ty, 0);
+        let even = self.compare("eq", &last, &zero);
+        let inward = self.binary("and", &inward, &even);
+        let odd = self.select(&outward, &up, &bits);
+        let odd = self.select(&inward, &down, &odd);
+        self.cast("bitcast", &odd, a.ty.element)
+    }
+
+    /// Bits of a number that was rounded to nearest, rounded in a direction instead.
+    pub(super) fn turned(&mut self, bits: &Val, lost: &Val, rnd: Rounding) -> Val {
+        let one = self.constant(bits.ty, 1);
+        let (inward, outward) = self.lacks_in_or_out(bits, lost);
+        let zero = self.constant(bits.ty, 0);
+        let negative = self.compare("slt", bits, &zero);
+        let none = self.constant(negative.ty, 0);
+        let (inward, outward) = match rnd {
+            Rounding::Rz => (inward, none),
+            // Negative numbers go outward, others inward.
+            Rounding::Rm => (self.select(&negative, &none, &inward), self.select(&negative, &outward, &none)),
+            Rounding::Rp => (self.select(&negative, &inward, &none), self.select(&negative, &none, &outward)),
+            _ => return bits.clone(),
+        };
+        let (down, up) = (self.binary("sub", bits, &one), self.binary("add", bits, &one));
+        let value = self.select(&inward, &down, bits);
+        self.select(&outward, &up, &value)
+    }
+}

@@ -1,0 +1,214 @@
+//! How each operation is compiled, by its types and modifiers: the one list of it. The code generator goes by it, and `docs/instructions.md` is made of it.
+//!
+//! What else decides (where threads part, which threads come to a barrier, how an access's addresses lie) is not of the operation, and not here.
+
+use warploom_ptx::ir::{
+    AtomicOp, BarrierOp, Base, FenceOp, IntBinaryOp, IntUnaryOp, MulMode, Op, Operand, ReduxOp, Rounding, ScalarType,
+    Space, SpecialReg,
+};
+
+use super::atomic_half::halves;
+use crate::range::is_integer;
+
+/// What an operation becomes, what takes least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum How {
+    /// Nothing: it only advises, or orders what is in order here.
+    Nothing,
+    /// What it calls, in its place.
+    Inlined,
+    /// The end of one region, and the beginning of the next.
+    Region,
+    /// Instructions for all lanes of a gang at once.
+    Vector,
+    /// Instructions for one lane after the other.
+    Lanes,
+    /// A call of the interpreter, which runs this one instruction for the gang's lanes.
+    Step,
+    /// No code: kernels with it are left to the interpreter.
+    Declined,
+}
+
+impl How {
+    /// In a table for people.
+    pub const fn text(self) -> &'static str {
+        match self {
+            How::Vector => "vectors",
+            How::Lanes => "lane by lane",
+            How::Nothing => "nothing to do",
+            How::Inlined => "inlined",
+            How::Region => "ends a region",
+            How::Step => "stepped",
+            How::Declined => "declined",
+        }
+    }
+}
+
+/// `Vector` if it holds, and else what the interpreter does.
+const fn vector_if(holds: bool) -> How {
+    if holds { How::Vector } else { How::Step }
+}
+
+/// How an operation is compiled for x86-64.
+pub fn how(op: &Op) -> How {
+    match op {
+        // 9.7.1, 9.7.2
+        // Processors have no such instructions on vectors, and double precision no place for 64 bits.
+        Op::IntBinary { op: IntBinaryOp::Div | IntBinaryOp::Rem, ty, .. } if ty.bits() == 64 => How::Lanes,
+        Op::Mul { mode: MulMode::Hi, ty, .. }
+        | Op::Mad { mode: MulMode::Hi, ty, .. }
+        | Op::MadCarry { mode: MulMode::Hi, ty, .. }
+            if ty.bits() == 64 =>
+        {
+            How::Lanes
+        }
+        Op::IntBinary { .. }
+        | Op::Mul { .. }
+        | Op::Mad { .. }
+        | Op::Mul24 { .. }
+        | Op::Mad24 { .. }
+        | Op::Sad { .. }
+        | Op::Bfe { .. }
+        | Op::Bfi { .. }
+        | Op::Bmsk { .. }
+        | Op::Szext { .. }
+        | Op::Dp4a { .. }
+        | Op::Dp2a { .. }
+        | Op::AddCarry { .. }
+        | Op::MadCarry { .. } => How::Vector,
+        Op::IntUnary { op: IntUnaryOp::Not, .. } => How::Vector,
+        Op::IntUnary { ty, .. } => vector_if(is_integer(*ty)),
+        Op::Fns { .. } => How::Step,
+
+        // 9.7.3 to 9.7.5
+        Op::FloatUnary { .. }
+        | Op::FloatBinary { .. }
+        | Op::Fma { .. }
+        | Op::FloatMinMax { .. }
+        | Op::Testp { .. }
+        | Op::Copysign { .. } => How::Vector,
+
+        // 9.7.6 to 9.7.8
+        Op::Set { .. }
+        | Op::Setp { .. }
+        | Op::Selp { .. }
+        | Op::Slct { .. }
+        | Op::Logic { .. }
+        | Op::Lop3 { .. }
+        | Op::Shift { .. }
+        | Op::Shf { .. } => How::Vector,
+
+        // 9.7.9
+        Op::Mov { .. } | Op::Pack { .. } | Op::Unpack { .. } | Op::AddressOf { .. } | Op::Prmt { .. } => How::Vector,
+        // Parameters at addresses that are computed.
+        Op::Ld { space: Space::Param, addr, .. } | Op::St { space: Space::Param, addr, .. }
+            if matches!(addr.base, Base::Reg(_)) =>
+        {
+            How::Declined
+        }
+        // Of other CTAs' shared memory nothing is known.
+        Op::Ld { space: Space::SharedCluster, .. }
+        | Op::St { space: Space::SharedCluster, .. }
+        | Op::Atom { space: Space::SharedCluster, .. } => How::Declined,
+        Op::Ld { .. } | Op::St { .. } => How::Vector,
+        Op::ReadSpecial { reg, .. } => vector_if(is_in_registers(*reg)),
+        Op::CacheHint { .. } => How::Nothing,
+        Op::Cvta { space, .. } => {
+            if *space == Space::Param {
+                How::Declined
+            } else {
+                How::Vector
+            }
+        }
+        Op::Cvt { dst_ty, src_ty, rnd, random, .. } => conversion(*dst_ty, *src_ty, *rnd, random.is_some()),
+        Op::CvtPack { .. } => How::Vector,
+        Op::Isspacep { .. } | Op::CreatePolicy { .. } => How::Step,
+        Op::Mapa { .. } | Op::GetCtaRank { .. } | Op::Async(_) => How::Declined,
+
+        // 9.7.10, 9.7.11
+        Op::Texture(_) => How::Step,
+
+        // 9.7.12. What the system provides has no code to stand in its place: such a call is refused where it is left.
+        Op::Call { .. } => How::Inlined,
+
+        // 9.7.13
+        Op::Barrier(BarrierOp::Warp { .. }) => How::Nothing,
+        // Of a number that is known.
+        Op::Barrier(BarrierOp::Sync { id: Operand::Imm(_), .. } | BarrierOp::Reduce { id: Operand::Imm(_), .. }) => {
+            How::Region
+        }
+        Op::Barrier(_) | Op::Fence(FenceOp::MbarrierInit) | Op::Mbarrier(_) => How::Declined,
+        Op::Fence(FenceOp::Thread { .. }) => How::Vector,
+        Op::Fence(FenceOp::Proxy(proxy)) => {
+            if proxy.tensormap.is_some() {
+                How::Declined
+            } else {
+                How::Nothing
+            }
+        }
+        Op::Atom { op, ty, .. } => update(*op, *ty),
+        Op::Redux { op: ReduxOp::Min | ReduxOp::Max, ty: ScalarType::F32, .. } => How::Declined,
+        Op::Shfl { .. } | Op::Vote { .. } | Op::Redux { .. } | Op::Activemask { .. } | Op::Elect { .. } => How::Vector,
+        Op::Match { .. } => How::Lanes,
+
+        // 9.7.14 on
+        Op::Matrix(_) | Op::StackSave { .. } | Op::StackRestore { .. } | Op::Alloca { .. } => How::Declined,
+        Op::Video(_) => How::Step,
+        Op::Brkpt => How::Vector,
+        Op::Nanosleep { .. } | Op::Hint(_) => How::Nothing,
+        Op::Unexecuted(_) => How::Declined,
+    }
+}
+
+/// Whether compiled code knows a special register itself.
+fn is_in_registers(reg: SpecialReg) -> bool {
+    use SpecialReg::*;
+    matches!(
+        reg,
+        TidX | TidY
+            | TidZ
+            | NtidX
+            | NtidY
+            | NtidZ
+            | CtaidX
+            | CtaidY
+            | CtaidZ
+            | NctaidX
+            | NctaidY
+            | NctaidZ
+            | Laneid
+            | Warpid
+            | LanemaskEq
+            | LanemaskLe
+            | LanemaskLt
+            | LanemaskGe
+            | LanemaskGt
+            | TotalSmemSize
+            | AggrSmemSize
+    )
+}
+
+/// `cvt`
+fn conversion(to: ScalarType, from: ScalarType, rnd: Option<Rounding>, random: bool) -> How {
+    use ScalarType::{Bf16, Bf16x2, E2m1x2, E2m3x2, E3m2x2, E4m3x2, E5m2x2, F16, F16x2, F32, F64, Tf32, Ue8m0x2};
+    let single = |ty: ScalarType| is_integer(ty) || matches!(ty, F16 | Bf16 | F32 | F64);
+    match (to, from) {
+        _ if random => How::Declined,
+        (F64, _) if is_integer(from) && from.bits() == 64 => vector_if(matches!(rnd, None | Some(Rounding::Rn))),
+        _ if single(to) && single(from) => How::Vector,
+        (Tf32 | F16x2 | Bf16x2 | E4m3x2 | E5m2x2 | E2m3x2 | E3m2x2 | E2m1x2, F32) => How::Vector,
+        (E4m3x2 | E5m2x2, F16x2) | (F16x2, E4m3x2 | E5m2x2 | E2m3x2 | E3m2x2 | E2m1x2) => How::Vector,
+        // Scales, which have an exponent only.
+        (Ue8m0x2, F32 | Bf16x2) | (Bf16x2, Ue8m0x2) => How::Step,
+        _ => How::Declined,
+    }
+}
+
+/// `atom` and `red`
+fn update(op: AtomicOp, ty: ScalarType) -> How {
+    let half = halves(ty).is_some();
+    let number = matches!(ty, ScalarType::F32 | ScalarType::F64 | ScalarType::B128) || half;
+    let whole = ty.bits() >= 32 || op == AtomicOp::Cas || half;
+    let extremum = matches!(op, AtomicOp::Min | AtomicOp::Max) && matches!(ty, ScalarType::F32 | ScalarType::F64);
+    if whole && (number || is_integer(ty)) && !extremum { How::Lanes } else { How::Declined }
+}
