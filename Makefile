@@ -11,7 +11,7 @@ BUILD    = build
 COMPILER = $(if $(filter-out 0,$(WITHOUT_COMPILER)),,$(RELEASE)/libwarploom-simt.so)
 RUNTIMES = --package warploom-cudart12 --package warploom-cudart13
 
-.PHONY: all demo test lint unit fuzz fuzz-kernels sweep suite test-samples bench install clean
+.PHONY: all demo test lint unit fuzz fuzz-kernels sweep sweep-compiled suite test-samples bench install clean
 
 all: release
 
@@ -37,7 +37,7 @@ demo: release
 	$(CC) -std=c11 -O2 -Wall -Iinclude -o $(BUILD)/vector_add demo/vector_add/vector_add.c -ldl
 	$(RELEASE)/warploom run -- $(BUILD)/vector_add demo/vector_add/vector_add.ptx
 
-test: lint unit sweep suite
+test: lint unit sweep $(if $(COMPILER),sweep-compiled) suite
 
 lint:
 	@scripts/need.sh cc
@@ -74,6 +74,14 @@ sweep: release
 	SWEEP_LIBCUDA=$(abspath $(RELEASE))/libcuda.so.1 /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
 	  --jobs 2 --filter '$(SWEEP_FAMILIES)'
 SWEEP_FAMILIES = ^(int|int-cc|float|half|cmp|logic|cvt|mov|warp|atomic|memory|control|special|texture|abort|mma|mma-sp|wgmma|wmma|ldmatrix)$$
+
+# The same of compiled code, which has to be there for all but listed tests; and how many of each family that are.
+sweep-compiled: release
+	@scripts/need.sh python3-numpy
+	SWEEP_LIBCUDA=$(abspath $(RELEASE))/libcuda.so.1 CUDA_CACHE_DISABLE=1 /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
+	  --jobs 2 --compiled tests/ptx_sweep/declined.txt --filter '$(COMPILED_FAMILIES)'
+# Comparisons and texture instructions, which are many or left to the interpreter anyway, would take as long again.
+COMPILED_FAMILIES = ^(int|int-cc|float|half|logic|cvt|mov|warp|atomic|memory|control|special)$$
 
 # Every benchmark kernel at full size, results compared with native code.
 suite: release $(BUILD)/suite/bench
