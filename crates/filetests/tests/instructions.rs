@@ -9,30 +9,12 @@ use warploom_ptx::syntax::{Module, ast, parse};
 
 /// Instructions that executors lack, each as it would be written, with its PTX version and target.
 const LACKING: &[(&str, &str, &str)] = &[
-    ("mapa.shared::cluster.u32 %r0, %r1, 0;", "8.3", "sm_90"),
-    ("getctarank.shared::cluster.u32 %r0, %r1;", "8.3", "sm_90"),
-    ("barrier.cluster.arrive;", "8.3", "sm_90"),
-    ("barrier.cluster.wait;", "8.3", "sm_90"),
-    ("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r0], %r1, [%r2];", "8.3", "sm_90"),
-    ("st.bulk.shared::cta [%r0], %d0, 0;", "8.6", "sm_100"),
-    (
-        "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.shared::cluster.add.u32 [%r0], %r1, [%r2];",
-        "8.3",
-        "sm_90",
-    ),
-    ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r0], [%d0], 16, [%r1];", "8.3", "sm_90"),
-    ("cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r0], 16;", "8.3", "sm_90"),
-    (
-        "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r0], [%d0, {%r1}], [%r2];",
-        "8.3",
-        "sm_90",
-    ),
-    ("cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%d0, {%r0}];", "8.3", "sm_90"),
-    ("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d0], [%r0], 16;", "8.3", "sm_90"),
+    ("st.async.mmio.release.sys.global.b32 [%d0], %r0;", "8.7", "sm_100"),
+    ("red.async.mmio.release.sys.global.add.u32 [%d0], %r0;", "8.7", "sm_100"),
+    ("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [%d0], [%r0], 16, %d1, %h0;", "8.6", "sm_100"),
     ("multimem.ld_reduce.relaxed.sys.global.add.u32 %r0, [%d0];", "8.3", "sm_90"),
     ("multimem.st.relaxed.sys.global.u32 [%d0], %r0;", "8.3", "sm_90"),
     ("multimem.red.relaxed.sys.global.add.u32 [%d0], %r0;", "8.3", "sm_90"),
-    ("tensormap.replace.tile.global_address.global.b1024.b64 [%d0], %d1;", "8.3", "sm_90a"),
     ("clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p0, %q0;", "8.6", "sm_100"),
     (
         "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e2m3.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3};",
@@ -73,19 +55,14 @@ const WITHOUT: &[(&str, &str)] = &[
     ("sured.", "filetests cannot make surfaces: tests/cuda_recorded/textures/surface_forms.cu holds them"),
     ("istypep.", "filetests cannot make textures: tests/cuda_recorded/textures/instructions.cu holds it"),
     ("prefetch.(const|param)?.tensormap", "a hint about a tensor map, which filetests cannot make"),
-    ("mapa.", LACK),
-    ("getctarank.", LACK),
-    ("barrier.cluster.", LACK),
-    ("cp.async.bulk.(", LACK),
-    ("cp.async.bulk.global.", LACK),
-    ("cp.async.bulk.tensor.", LACK),
-    ("cp.async.bulk.prefetch.tensor.", LACK),
-    ("cp.reduce.", LACK),
-    ("st.async.", LACK),
-    ("st.bulk.", LACK),
-    ("red.async.", LACK),
+    ("cp.async.bulk.tensor.", MAPS),
+    ("cp.async.bulk.prefetch.tensor.", MAPS),
+    ("cp.reduce.async.bulk.tensor.", MAPS),
+    ("cp.async.bulk.global.(shared::cta).bulk_group.$hint?.cp_mask@8.6/100? [] [] u32 * *", LACK),
+    ("st.async.mmio", LACK),
+    ("red.async.mmio", LACK),
     ("multimem.", LACK),
-    ("tensormap.", LACK),
+    ("tensormap.", MAPS),
     ("clusterlaunchcontrol.", LACK),
     // What sm_120 multiplies, and the tiles of bytes of sm_100.
     ("mma.sync.aligned.m16n8k32.row.col.kind::", LACK),
@@ -104,6 +81,8 @@ const WITHOUT: &[(&str, &str)] = &[
     ("cvt.rn.satfinite.relu?.scaled::n2::ue8m0?.", LACK),
 ];
 
+/// That tensor maps are the driver's.
+const MAPS: &str = "filetests cannot make tensor maps: tests/ptx_async holds them";
 /// That executors lack an instruction, which the launch of one of its kind shows.
 const LACK: &str = "executors lack it";
 

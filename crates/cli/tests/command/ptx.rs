@@ -181,10 +181,10 @@ fn a_kernel_that_cannot_launch_is_named_with_its_instruction() {
 
 #[test]
 fn a_kernel_with_an_instruction_that_cannot_be_executed_is_named_as_well() {
-    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n  .shared .b64 m;\n  mbarrier.init.shared.b64 [m], 1;\n  ret;\n}\n.visible .entry l() {\n  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n  ret;\n}\n";
+    let text = ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k() {\n  .reg .b32 %r; .reg .b64 %d;\n  multimem.st.relaxed.sys.global.u32 [%d], %r;\n  ret;\n}\n.visible .entry l() {\n  .reg .b32 %r; .reg .b64 %d;\n  multimem.red.relaxed.sys.global.add.u32 [%d], %r;\n  ret;\n}\n";
     insta::assert_snapshot!(ptx(&["check"], text.as_bytes()), @r"
-    x.ptx:6: kernel k does not launch: `mbarrier.init.shared.b64` is not supported
-    x.ptx:10: kernel l does not launch: `barrier.cluster.arrive.aligned` is not supported
+    x.ptx:6: kernel k does not launch: `multimem.st.relaxed.sys.global.u32` is not supported
+    x.ptx:11: kernel l does not launch: `multimem.red.relaxed.sys.global.add.u32` is not supported
     x.ptx: loads, 2 kernels
     exit 0
     ");

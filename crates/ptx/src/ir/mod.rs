@@ -20,6 +20,7 @@ mod operand;
 mod operands;
 mod step;
 mod sync;
+mod tensor;
 mod text;
 mod texture;
 mod types;
@@ -48,6 +49,7 @@ pub use operand::{
 pub use operands::{OperandMut, OperandRef, OperandRefs, PlaceMut, Role, Symbol, SymbolMut};
 pub use step::Step;
 pub use sync::{AsyncOp, BarrierOp, BarrierReduction, FenceOp, MbarrierKind, MbarrierOp, Proxy, ProxyFence};
+pub use tensor::{TensorOp, TensorTransfer, TensormapField};
 pub use text::{Malformed, ReadError};
 pub use texture::{Geometry, MipLevel, OpaqueRef, Query, SurfaceClamp, TextureOp};
 pub(crate) use types::keywords;

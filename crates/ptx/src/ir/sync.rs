@@ -3,7 +3,9 @@
 use super::AtomicOp;
 use super::text::text;
 use super::types::keywords;
-use super::{Address, Operand, Predicate, Reg, ScalarType, Scope, Semantics, Space};
+use super::{
+    Address, Operand, Operands, Predicate, Reg, ScalarType, Scope, Semantics, Space, TensorOp, TensormapField,
+};
 
 text! {
     /// `bar`, `barrier` and `bar.warp.sync`.
@@ -241,6 +243,67 @@ text! {
             read: bool,
             /// Groups that may be pending.
             pending: u32,
+        },
+        /// Copies of parts of tensors.
+        Tensor(Box<TensorOp>),
+        /// `st.async` to shared memory (9.7.9.12).
+        Store {
+            /// Of an element.
+            ty: ScalarType,
+            /// Of the registers, of which the low bits are stored.
+            from: ScalarType,
+            /// The elements.
+            src: Operands,
+            /// In shared memory of a CTA of the cluster.
+            dst: Address,
+            /// Beside it, counts the bytes.
+            mbarrier: Address,
+        },
+        /// `red.async` on shared memory (9.7.13.7).
+        Reduce {
+            /// Operation.
+            op: AtomicOp,
+            /// Of the operands.
+            ty: ScalarType,
+            /// The other operand.
+            src: Operand,
+            /// In shared memory of a CTA of the cluster.
+            dst: Address,
+            /// Beside it, counts the bytes.
+            mbarrier: Address,
+        },
+        /// `st.bulk`: zeros (9.7.9.13).
+        Clear {
+            /// In shared memory.
+            dst: Address,
+            /// `Generic` or `Shared`.
+            space: Space,
+            /// Bytes, of type `u64`.
+            size: Operand,
+        },
+        /// `tensormap.replace` (9.7.9.26).
+        ReplaceInMap {
+            /// What is replaced.
+            field: TensormapField,
+            /// Which one, of a field for each dimension.
+            ordinal: u32,
+            /// `Generic`, `Global` or `Shared`.
+            space: Space,
+            /// The tensor map.
+            map: Address,
+            /// `b32` or `b64`.
+            ty: ScalarType,
+            /// The new value.
+            value: Operand,
+        },
+        /// `tensormap.cp_fenceproxy` (9.7.9.27).
+        CopyMap {
+            /// In global memory.
+            dst: Address,
+            /// In shared memory.
+            src: Address,
+            /// Bytes.
+            size: u32,
         },
     }
 }

@@ -113,17 +113,12 @@ fn what_instructions_read_and_write() {
         ),
         ("tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r0, %r1}, [%r2];", "sm_100a", &["%r0", "%r1"], &["%r2"]),
         (
-            "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%d0], [%d1, {%r0}], [%d2];",
-            "sm_90a",
+            "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%d0], [%d1, {%r0, %r1, %r2, %r3, %r4}], [%d2];",
+            "sm_100a",
             &[],
-            &["%d0", "%d1", "%d2", "%r0"],
+            &["%d0", "%d1", "%d2", "%r0", "%r1", "%r2", "%r3", "%r4"],
         ),
-        (
-            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%d0], %r0, [%d1];",
-            "sm_90a",
-            &[],
-            &["%d0", "%d1", "%r0"],
-        ),
+        ("multimem.st.relaxed.sys.global.u32 [%d0], %r0;", "sm_90a", &[], &["%d0", "%r0"]),
     ];
     for (instruction, target, writes, reads) in cases {
         let text = format!(

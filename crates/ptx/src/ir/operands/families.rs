@@ -2,7 +2,8 @@
 
 use super::walk::{Seen, SeenMut};
 use crate::ir::{
-    AsyncOp, BarrierOp, BarrierReduction, MatrixOp, MbarrierKind, MipLevel, ScalarType, TextureOp, WarpgroupFactor,
+    AsyncOp, BarrierOp, BarrierReduction, MatrixOp, MbarrierKind, MipLevel, ScalarType, TensorOp, TensorTransfer,
+    TextureOp, WarpgroupFactor,
 };
 
 /// For references of both kinds, as in `walk`.
@@ -74,10 +75,48 @@ macro_rules! families {
                         self.reads(B16, multicast);
                         self.reads(B16, byte_mask);
                     }
+                    AsyncOp::Tensor(op) => self.tensor(op),
+                    AsyncOp::Store { from, src, dst, mbarrier, .. } => {
+                        self.address(dst);
+                        self.address(mbarrier);
+                        self.reads(*from, src);
+                    }
+                    AsyncOp::Reduce { ty, src, dst, mbarrier, .. } => {
+                        self.address(dst);
+                        self.address(mbarrier);
+                        self.read(*ty, src);
+                    }
+                    AsyncOp::Clear { dst, size, .. } => {
+                        self.address(dst);
+                        self.read(ScalarType::U64, size);
+                    }
+                    AsyncOp::ReplaceInMap { map, ty, value, .. } => {
+                        self.address(map);
+                        self.read(*ty, value);
+                    }
+                    AsyncOp::CopyMap { dst, src, .. } => {
+                        self.address(dst);
+                        self.address(src);
+                    }
                     AsyncOp::CommitGroup
                     | AsyncOp::WaitGroup(_)
                     | AsyncOp::BulkCommitGroup
                     | AsyncOp::BulkWaitGroup { .. } => {}
+                }
+            }
+
+            fn tensor(&mut self, op: &'i $($m)? TensorOp) {
+                self.address(& $($m)? op.map);
+                self.reads(ScalarType::S32, & $($m)? op.coordinates);
+                self.reads(ScalarType::U16, & $($m)? op.offsets);
+                match & $($m)? op.transfer {
+                    TensorTransfer::Load { dst, mbarrier, multicast, .. } => {
+                        self.address(dst);
+                        self.address(mbarrier);
+                        self.reads(ScalarType::B16, multicast);
+                    }
+                    TensorTransfer::Store { src, .. } => self.address(src),
+                    TensorTransfer::Prefetch => {}
                 }
             }
 

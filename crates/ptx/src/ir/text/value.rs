@@ -4,8 +4,8 @@ use super::{Read, Reader, Text, Writer};
 use crate::ir::{
     Address, AddressTarget, AtomicOp, Base, BitOp, BlockId, BoolOp, CacheOp, CallArg, CallTarget, ClampMode, Compare,
     Fragment, FunctionId, Geometry, GlobalId, Layout, LocId, MulMode, Operand, Predicate, PrmtMode, PrototypeId, Proxy,
-    Query, ReduxOp, Reg, Rounding, ScalarType, Scope, Semantics, ShflMode, Space, SpecialReg, SurfaceClamp, TestpOp,
-    VoteMode,
+    Query, ReduxOp, Reg, Rounding, ScalarType, Scope, Semantics, ShflMode, Space, SpecialReg, SurfaceClamp,
+    TensormapField, TestpOp, VoteMode,
 };
 use smallvec::{Array, SmallVec};
 use std::fmt::{self, Debug, Formatter, Write};
@@ -361,5 +361,5 @@ macro_rules! sets {
 }
 sets! {
     AtomicOp, BitOp, BoolOp, CacheOp, ClampMode, Compare, Fragment, Geometry, Layout, MulMode, PrmtMode, Proxy, Query, ReduxOp, Rounding,
-    ScalarType, Scope, Semantics, ShflMode, Space, SpecialReg, SurfaceClamp, TestpOp, VoteMode,
+    ScalarType, Scope, Semantics, ShflMode, Space, SpecialReg, SurfaceClamp, TensormapField, TestpOp, VoteMode,
 }

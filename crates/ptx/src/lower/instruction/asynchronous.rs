@@ -5,7 +5,7 @@ use super::super::operand::Value;
 use super::Args;
 use crate::diagnostic::Code;
 use crate::ir::{AsyncOp, AtomicOp, Op, Operand, ScalarType, Space};
-use crate::isa::Modifiers;
+use crate::isa::{Modifiers, Opcode};
 use crate::syntax::Span;
 use crate::syntax::ast;
 
@@ -30,10 +30,10 @@ fn pending_groups(count: u64) -> u32 {
 }
 
 impl BodyLowering<'_, '_> {
-    /// `cp.async.*` and `cp.reduce.async.bulk`; the tensor forms have no variant in the IR.
+    /// `cp.async.*` and `cp.reduce.async.bulk`.
     pub(super) fn asynchronous(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Option<Op>> {
         if m.has("tensor") {
-            return Ok(None);
+            return self.tensor(m, args, span);
         }
         let op = match () {
             () if m.has("commit_group") && m.has("bulk") => AsyncOp::BulkCommitGroup,
@@ -57,6 +57,42 @@ impl BodyLowering<'_, '_> {
             () => self.copy(m, args, span)?,
         };
         Ok(Some(Op::Async(Box::new(op))))
+    }
+
+    /// `st.async` and `red.async` to the shared memory of a CTA of the cluster (9.7.9.12, 9.7.13.7); those to global memory (`.mmio`) have no variant in the IR.
+    pub(super) fn remote(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>) -> Lower<Option<Op>> {
+        if m.has("mmio") {
+            return Ok(None);
+        }
+        let (dst, mbarrier) = (*args.place(0), *args.place(2));
+        self.agree(Space::SharedCluster, &dst)?;
+        self.agree(Space::SharedCluster, &mbarrier)?;
+        let ty = super::ty(m);
+        let (dst, mbarrier) = (dst.address, mbarrier.address);
+        let op = match opcode {
+            Opcode::St => {
+                let (from, src) = self.stored(ty, args.srcs(1));
+                AsyncOp::Store { ty, from, src, dst, mbarrier }
+            }
+            _ => {
+                let op = m.find(AtomicOp::from_text).unwrap_or(AtomicOp::Add);
+                AsyncOp::Reduce { op, ty, src: args.src(1), dst, mbarrier }
+            }
+        };
+        Ok(Some(Op::Async(Box::new(op))))
+    }
+
+    /// `st.bulk` (9.7.9.13): the value must be zero.
+    pub(super) fn clear(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Op> {
+        let place = *args.place(0);
+        let space = self.agree(super::space(m), &place)?;
+        let Some(size) = args.raw(1).copied() else {
+            return self.refuse(Code::Operand, span, "Arguments mismatch for instruction 'st.bulk'");
+        };
+        self.argument = 1;
+        let size = self.source(&size, ScalarType::U64, false)?;
+        self.check_constant(2, args.constant(2), 0..=0, span)?;
+        Ok(Op::Async(Box::new(AsyncOp::Clear { dst: place.address, space, size })))
     }
 
     fn count(&mut self, value: u64, span: Span) -> Lower<u32> {

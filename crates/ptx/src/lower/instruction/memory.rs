@@ -15,8 +15,8 @@ use crate::syntax::ast::OperandKind;
 impl BodyLowering<'_, '_> {
     pub(super) fn memory(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Option<Op>> {
         let op = match opcode {
-            Opcode::St if m.has("async") || m.has("bulk") => return Ok(None),
-            Opcode::Red if m.has("async") => return Ok(None),
+            Opcode::St if m.has("bulk") => return self.clear(m, args, span).map(Some),
+            Opcode::St | Opcode::Red if m.has("async") => return self.remote(opcode, m, args),
             Opcode::Ld | Opcode::Ldu => {
                 let place = *args.place(1);
                 let space = self.access(space(m), &place)?;

@@ -9,6 +9,7 @@ mod matrix;
 mod memory;
 mod movement;
 mod synchronization;
+mod tensor;
 mod texture;
 mod unexecuted;
 mod video;
@@ -233,6 +234,7 @@ impl BodyLowering<'_, '_> {
             Bar | Barrier | Membar | Fence | Mbarrier => return self.synchronization(opcode, modifiers, args, span),
             Wmma | Mma | Ldmatrix | Stmatrix | Movmatrix | Wgmma => return self.matrix(opcode, modifiers, args, span),
             Cp => return self.asynchronous(modifiers, args, span),
+            Tensormap => return self.tensormap(modifiers, args, span),
             Tex | Tld4 | Txq | Istypep | Suld | Sust | Sured | Suq => {
                 return self.texture(opcode, modifiers, args, span).map(Some);
             }
