@@ -99,6 +99,7 @@ impl Driver {
             grid: shape.grid,
             cta: shape.cta,
             cluster,
+            explicit_cluster: shape.cluster.is_some() || function.required_cluster().is_some(),
             dynamic_shared: shape.dynamic_shared,
             params,
             cooperative,
@@ -244,10 +245,19 @@ impl Driver {
     }
 
     fn check_cluster(&self, function: &Function, shape: &LaunchShape) -> DriverResult<[u32; 3]> {
-        let Some(cluster) = shape.cluster.or_else(|| function.required_cluster()) else { return Ok([1; 3]) };
         let refuse = |reason: String| Err(DriverError::new(ErrorCode::InvalidClusterSize, reason));
+        let cluster = match (shape.cluster, function.required_cluster()) {
+            (Some(given), Some(required)) if given != required => {
+                return refuse(format!("clusters of {given:?}; the kernel requires {required:?}"));
+            }
+            (Some(cluster), _) | (None, Some(cluster)) => cluster,
+            (None, None) if function.is_explicitly_clustered() => {
+                return refuse("the kernel requires that the launch says how large its clusters are".to_owned());
+            }
+            (None, None) => return Ok([1; 3]),
+        };
         let ctas = volume(cluster);
-        let most = self.largest_cluster(function)?;
+        let most = self.largest_cluster(function)?.min(function.largest_cluster());
         if ctas == 0 || ctas > most {
             return refuse(format!("clusters of {cluster:?}, {ctas} CTAs; from 1 to {most} are possible"));
         }

@@ -20,6 +20,7 @@ pub mod memory;
 pub mod module;
 mod stack;
 pub mod stream;
+pub mod tensor_map;
 pub mod texture;
 
 pub use driver::{Driver, DriverOptions};

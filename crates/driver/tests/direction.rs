@@ -9,7 +9,7 @@ const LAYERS: [&[&str]; 6] = [
     // Where work is done, and in which order.
     &["device", "context", "stream", "event"],
     // What work is done on.
-    &["memory", "array", "module", "texture"],
+    &["memory", "array", "module", "texture", "tensor_map"],
     // Work.
     &["launch", "graph"],
     // What is made of several of these.

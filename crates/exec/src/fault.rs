@@ -143,6 +143,15 @@ pub enum FaultKind {
         /// CTAs in the cluster.
         cluster_size: u32,
     },
+    /// A load from, or an atomic on, the shared memory of a CTA of the cluster that has exited.
+    CtaHasExited {
+        /// The `.shared` address.
+        address: u32,
+        /// Load or atomic.
+        kind: AccessKind,
+    },
+    /// An mbarrier object that is no sound one, or would be none any more: the text says why.
+    Mbarrier(String),
     /// An address of shared, local or parameter storage that is not a multiple of the access size.
     MisalignedInSpace {
         /// PTX name of the state space.
@@ -290,7 +299,12 @@ impl Fault {
             | FaultKind::OutsideSpace { .. }
             | FaultKind::OutsideSurface { .. }
             | FaultKind::NoObject { .. } => "CUDA_ERROR_ILLEGAL_ADDRESS",
-            FaultKind::NoSuchCta { .. } | FaultKind::IllegalInstruction(_) => "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+            FaultKind::NoSuchCta { cluster_size: 1, .. } | FaultKind::IllegalInstruction(_) => {
+                "CUDA_ERROR_ILLEGAL_INSTRUCTION"
+            }
+            FaultKind::NoSuchCta { .. } | FaultKind::CtaHasExited { .. } | FaultKind::Mbarrier(_) => {
+                "CUDA_ERROR_LAUNCH_FAILED"
+            }
             FaultKind::MisalignedInSpace { .. } => "CUDA_ERROR_MISALIGNED_ADDRESS",
             FaultKind::Assert(_) => "CUDA_ERROR_ASSERT",
             // As recorded for endless recursion: the frames run out of the thread's local memory.
@@ -324,6 +338,10 @@ impl fmt::Display for FaultKind {
                     address >> 24
                 )
             }
+            FaultKind::CtaHasExited { address, kind } => {
+                write!(f, "{kind} at shared address {address:#x} of CTA {} of the cluster, which has exited", address >> 24)
+            }
+            FaultKind::Mbarrier(why) => write!(f, "mbarrier: {why}"),
             FaultKind::MisalignedInSpace { space, address, size } => {
                 write!(
                     f,

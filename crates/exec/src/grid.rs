@@ -40,6 +40,8 @@ pub struct Launch {
     pub cta: [u32; 3],
     /// CTAs of a cluster, (1, 1, 1) without clusters; divides `grid`.
     pub cluster: [u32; 3],
+    /// `%is_explicit_cluster`: somebody has said how large clusters are.
+    pub explicit_cluster: bool,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
     /// Kernel parameters, laid out as PTX does.
@@ -69,6 +71,7 @@ impl Launch {
             grid,
             cta,
             cluster: [1; 3],
+            explicit_cluster: false,
             dynamic_shared: 0,
             params: Box::default(),
             cooperative: None,

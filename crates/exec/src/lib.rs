@@ -11,6 +11,7 @@
 //! - [`interprocess`]: how other processes find memory, and events that they share.
 //! - [`masks`]: which signals threads of the device take.
 //! - [`heap`], [`output`]: `malloc` and `printf` of kernels.
+//! - [`tensor_map`]: what the bytes of a tensor map say.
 //! - [`texture`]: what textures and surfaces are to a kernel.
 //! - [`workspace`]: where the CTAs of a cooperative grid wait for each other.
 //!
@@ -38,5 +39,6 @@ mod run;
 mod signal;
 mod stack;
 pub mod stream;
+pub mod tensor_map;
 pub mod texture;
 pub mod workspace;

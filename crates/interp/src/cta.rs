@@ -3,10 +3,13 @@
 //! A CTA runs on one OS thread, so all of this is plain data. Barriers follow PTX ISA 9.7.13.1 (`bar`, `barrier`): sixteen of them,
 //! each counts arrivals, of all threads or of as many as the instruction names.
 
-use aligned_vec::{AVec, ConstAlign};
+use aligned_vec::AVec;
+use warploom_exec::address::split_shared;
+use warploom_exec::fault::{AccessKind, FaultKind};
 use warploom_exec::memory::Recent;
 use warploom_numerics::exchange::Vote;
 
+use crate::cluster::{Cluster, Peer, SharedMemory};
 use crate::frame::Frames;
 use crate::ops::matrix::product::Panels;
 use crate::ops::matrix::warpgroup::Progress;
@@ -72,7 +75,11 @@ pub(crate) struct CtaShared {
     /// `%ctaid`.
     pub(crate) id: [u32; 3],
     /// Shared memory: static variables, then the dynamic part.
-    pub(crate) shared: AVec<u8, ConstAlign<64>>,
+    pub(crate) shared: SharedMemory,
+    /// The address of its first byte: it says which CTA of the cluster this is.
+    pub(crate) base: u32,
+    /// What the cluster shares, while this CTA runs. None for kernels that know no cluster.
+    pub(crate) cluster: Option<Box<Cluster>>,
     /// What products of matrices are computed in.
     pub(crate) panels: Option<Box<Panels>>,
     /// How far its warps are with products of warpgroups.
@@ -102,6 +109,8 @@ impl Default for CtaShared {
             shared: AVec::new(0),
             panels: None,
             warpgroups: Progress::default(),
+            base: 0,
+            cluster: None,
             worker: 0,
             alive: Vec::new(),
             alive_threads: 0,
@@ -133,6 +142,47 @@ impl CtaShared {
             self.barriers[id].clear();
             self.barriers[id].outcomes.clear();
         }
+    }
+
+    /// `len` bytes at a `.shared` address, which must be a multiple of `align`: of this CTA, or (`any`) of any of its cluster.
+    pub(crate) fn bytes(
+        &mut self,
+        any: bool,
+        address: u64,
+        len: usize,
+        align: u64,
+        kind: AccessKind,
+    ) -> Result<&mut [u8], FaultKind> {
+        if !address.is_multiple_of(align) {
+            return Err(FaultKind::MisalignedInSpace { space: ".shared", address, size: align });
+        }
+        let outside = |limit: usize| FaultKind::OutsideSpace {
+            space: ".shared",
+            address,
+            size: len as u64,
+            limit: limit as u64,
+            kind,
+        };
+        let short = u32::try_from(address).map_err(|_| outside(self.shared.len()))?;
+        let (rank, offset) = split_shared(short);
+        let peer = match &mut self.cluster {
+            _ if rank == split_shared(self.base).0 => Peer::Running(&mut self.shared),
+            Some(cluster) if !any => {
+                let text = format!("address {address:#x} is in CTA {rank} of {}, and not the own one", cluster.size());
+                return Err(FaultKind::IllegalInstruction(text));
+            }
+            Some(cluster) => {
+                let cluster_size = cluster.size();
+                match cluster.peer(rank) {
+                    Peer::None => return Err(FaultKind::NoSuchCta { address: short, cluster_size }),
+                    peer => peer,
+                }
+            }
+            None => return Err(FaultKind::NoSuchCta { address: short, cluster_size: 1 }),
+        };
+        let Peer::Running(bytes) = peer else { return Err(FaultKind::CtaHasExited { address: short, kind }) };
+        let (start, limit) = (offset as usize, bytes.len());
+        bytes.get_mut(start..start.saturating_add(len)).ok_or_else(|| outside(limit))
     }
 
     /// Warps of the CTA.
@@ -175,6 +225,9 @@ impl CtaShared {
         let alive = &mut self.alive[warp as usize];
         self.alive_threads -= (*alive & lanes).count_ones();
         *alive &= !lanes;
+        if let Some(cluster) = &mut self.cluster {
+            cluster.exit(warp, lanes);
+        }
         if self.pending != 0 {
             for id in 0..BARRIERS {
                 if self.barriers[id].pending {

@@ -10,11 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use warploom_exec::address::shared_address;
 use warploom_exec::fault::{FaultKind, Site, SiteInfo, Trap};
 use warploom_exec::grid::{Grid, Launch, Poll};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_with_state};
-use warploom_ptx::ir::{self, FunctionId, FunctionKind, GlobalId, Module, Op, Space, SpecialReg};
+use warploom_ptx::ir::{self, BarrierOp, FunctionId, FunctionKind, GlobalId, Module, Op, Space, SpecialReg};
 
+use crate::cluster::Cluster;
 use crate::cta::CtaShared;
 use crate::decode::{Context, decode};
 use crate::error::LoadError;
@@ -70,8 +72,16 @@ pub(crate) fn load_for(
     let known_stack = deepest_chain(&functions, 0, CALL_BYTES);
     let program = Program { functions, kernel: 0, known_stack, files: module.files.clone(), by_id, constants };
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    let meets = |op: &Op| matches!(op, Op::Barrier(BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. }));
+    let meets_cluster = reachable.iter().any(|&id| has(&module.functions[id.0 as usize], meets));
     let divisible = shared.size == 0 && reachable.iter().all(|&id| is_divisible(&module.functions[id.0 as usize]));
-    Ok(InterpretedKernel { name: source.name.clone(), static_shared: shared.size, program, isa, id, divisible })
+    let (name, static_shared) = (source.name.clone(), shared.size);
+    Ok(InterpretedKernel { name, static_shared, program, isa, id, divisible, meets_cluster })
+}
+
+/// Whether there is such an operation in a function.
+fn has(function: &ir::Function, is: impl Fn(&Op) -> bool) -> bool {
+    function.body.as_ref().is_some_and(|body| body.insts.iter().any(|inst| is(&inst.op)))
 }
 
 /// Whether the warps of a CTA can run apart as far as a function is concerned: nothing in it is common to a CTA's threads, or ordered
@@ -82,7 +92,7 @@ fn is_divisible(function: &ir::Function) -> bool {
         Op::ReadSpecial { reg, .. } => *reg == SpecialReg::Smid,
         _ => false,
     };
-    function.body.as_ref().is_none_or(|body| !body.insts.iter().any(|inst| common(&inst.op)))
+    !has(function, common)
 }
 
 /// A kernel in decoded form.
@@ -94,6 +104,8 @@ pub(crate) struct InterpretedKernel {
     isa: Isa,
     /// The warps of a CTA have nothing to do with each other.
     divisible: bool,
+    /// Its threads meet at the barrier of the cluster, also of one that is a single CTA.
+    meets_cluster: bool,
     /// Unique in the process, so that kept state is known to belong to this kernel.
     id: u64,
 }
@@ -109,6 +121,8 @@ pub(crate) struct State {
     lanes: Vec<u32>,
     part: [u32; 2],
     pub(crate) ctas: Vec<CtaState>,
+    /// What they share, while none of them runs.
+    pub(crate) cluster: Option<Box<Cluster>>,
     /// The same of the kernels that ran here before, oldest first: programs launch a few in turn.
     others: Vec<State>,
 }
@@ -183,7 +197,7 @@ impl InterpretedKernel {
     fn start(&self, state: &mut State, grid: &Grid, id: [u32; 3], part: u32, worker: &Worker) -> Result<(), FaultKind> {
         let launch = &grid.launch;
         state.turn_to(self.id, &launch.variables);
-        let State { shape, lanes, ctas, .. } = state;
+        let State { shape, lanes, ctas, cluster, .. } = state;
         let same_shape = *shape == launch.cta;
         if !same_shape || state.part != [part, grid.parts] {
             *shape = launch.cta;
@@ -198,8 +212,17 @@ impl InterpretedKernel {
             nobody: Box::default(),
             first: 0,
         });
+        if size == 1 && !self.meets_cluster {
+            *cluster = None;
+        } else {
+            cluster.get_or_insert_default().start(size, lanes);
+        }
         for (rank, entry) in ctas.iter_mut().enumerate() {
             let rank = rank as u32;
+            entry.shared.base = shared_address(rank, 0);
+            if let Some(cluster) = cluster {
+                cluster.turn(rank, &mut entry.shared.shared);
+            }
             entry.shared.id = if size == 1 {
                 id
             } else {
@@ -221,6 +244,9 @@ impl InterpretedKernel {
                 }
                 warp.start(&self.program, &mut entry.shared.frames, index as u32, lanes)?;
             }
+            if let Some(cluster) = cluster {
+                cluster.turn(rank, &mut entry.shared.shared);
+            }
         }
         Ok(())
     }
@@ -232,8 +258,11 @@ impl InterpretedKernel {
         let alone = state.ctas.len() == 1;
         loop {
             let mut round = Round::default();
-            for cta in &mut state.ctas {
-                if let Err(trap) = self.turns(cta, grid, worker, &mut round, alone) {
+            for (cta, rank) in state.ctas.iter_mut().zip(0..) {
+                cta.take_turn(&mut state.cluster, rank);
+                let done = self.turns(cta, grid, worker, &mut round, alone);
+                cta.end_turn(&mut state.cluster, rank);
+                if let Err(trap) = done {
                     return CtaExit::Fault(trap);
                 }
             }
@@ -334,6 +363,24 @@ impl InterpretedKernel {
     }
 }
 
+impl CtaState {
+    /// The CTA of this rank runs now: it gets its memory, and what it shares with others.
+    fn take_turn(&mut self, cluster: &mut Option<Box<Cluster>>, rank: u32) {
+        self.shared.cluster = cluster.take();
+        if let Some(cluster) = &mut self.shared.cluster {
+            cluster.turn(rank, &mut self.shared.shared);
+        }
+    }
+
+    /// Others may run.
+    fn end_turn(&mut self, cluster: &mut Option<Box<Cluster>>, rank: u32) {
+        if let Some(cluster) = &mut self.shared.cluster {
+            cluster.turn(rank, &mut self.shared.shared);
+        }
+        *cluster = self.shared.cluster.take();
+    }
+}
+
 impl State {
     fn is_of(&self, kernel: u64, variables: &Arc<[u64]>) -> bool {
         self.kernel == kernel && self.variables.as_ref().is_some_and(|other| Arc::ptr_eq(other, variables))
@@ -364,7 +411,7 @@ impl State {
 
     /// Whether a thread neither sleeps nor waits for ones that do.
     fn looks(&self) -> bool {
-        self.ctas.iter().any(|cta| cta.warps.iter().any(|warp| warp.is_ready(&cta.shared)))
+        self.ctas.iter().any(|cta| cta.warps.iter().any(|warp| warp.is_ready(&cta.shared, self.cluster.as_deref())))
     }
 }
 

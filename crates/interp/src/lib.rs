@@ -13,6 +13,7 @@
 //! Nothing here knows PTX text or CUDA's API.
 #![forbid(unsafe_code)]
 
+mod cluster;
 mod cta;
 mod decode;
 mod dispatch;

@@ -4,7 +4,7 @@
 //! that is going on or of the one before.
 
 /// The most that a count can be (PTX ISA 9.7.13.15.2).
-pub(crate) const MOST: u32 = (1 << 20) - 1;
+const MOST: u32 = (1 << 20) - 1;
 
 /// Some of an object's bits.
 #[derive(Clone, Copy)]
@@ -75,9 +75,16 @@ impl Object {
         self.end_phase();
     }
 
-    /// The phase waits for so many bytes more.
-    pub(crate) fn expect_bytes(&mut self, bytes: u32) {
+    /// The phase waits for so many bytes more; false if these are more than it can count (9.7.13.15.2).
+    pub(crate) fn expect_bytes(&mut self, bytes: u32) -> bool {
         TRANSACTIONS.change(&mut self.0, |awaited| awaited.wrapping_add(bytes));
+        bytes <= MOST && self.awaited().unsigned_abs() <= MOST
+    }
+
+    /// Bytes that are waited for; below 0 if more have come than were expected so far.
+    fn awaited(self) -> i32 {
+        let unused = u32::BITS - TRANSACTIONS.bits;
+        (TRANSACTIONS.of(self.0) << unused) as i32 >> unused
     }
 
     /// So many bytes have come.
@@ -98,7 +105,7 @@ impl Object {
 
 #[cfg(test)]
 mod tests {
-    use super::Object;
+    use super::{MOST, Object};
 
     #[test]
     fn arrivals_end_phases_and_dropping_out_makes_them_shorter() {
@@ -115,14 +122,22 @@ mod tests {
     fn bytes_may_come_before_they_are_expected() {
         let mut object = Object::new(1);
         object.complete_bytes(48);
-        object.expect_bytes(16);
+        assert!(object.expect_bytes(16));
         object.arrive(1, false);
         assert!(!object.phase());
-        object.expect_bytes(32);
+        assert!(object.expect_bytes(32));
         assert!(!object.phase(), "only what comes ends a phase");
         object.complete_bytes(16);
-        object.expect_bytes(16);
+        assert!(object.expect_bytes(16));
         object.complete_bytes(0);
         assert!(object.phase());
+    }
+
+    #[test]
+    fn bytes_have_a_limit() {
+        let mut object = Object::new(1);
+        assert!(!Object::new(1).expect_bytes(MOST + 1));
+        assert!(object.expect_bytes(MOST));
+        assert!(!object.expect_bytes(1));
     }
 }

@@ -3,7 +3,7 @@
 //! Global and constant memory belong to `exec`; shared memory is the CTA's, local memory the warp's (word-interleaved: word `w` of
 //! the 32 lanes is one row), kernel parameters are the grid's.
 
-use warploom_exec::address::{Space, classify, split_shared};
+use warploom_exec::address::{Space, classify};
 use warploom_exec::fault::{AccessKind, FaultKind};
 use warploom_exec::memory::{Order, Spread, spread};
 
@@ -17,7 +17,10 @@ pub(crate) enum StateSpace {
     Generic,
     /// Global and constant.
     Global,
+    /// Of the CTA.
     Shared,
+    /// Shared memory of any CTA of the cluster.
+    Cluster,
     Local,
     /// Parameters of the kernel.
     Param,
@@ -28,6 +31,8 @@ pub(crate) enum StateSpace {
 pub(crate) enum Base {
     /// The offset is the address.
     None,
+    /// The CTA's shared memory.
+    Shared,
     /// A variable of the module, by its number.
     Variable(u32),
     /// The running activation's part of local memory.
@@ -144,6 +149,7 @@ impl<'a> Machine<'a> {
         let mut out = [0; 32];
         match base {
             Base::None => out = [offset; 32],
+            Base::Shared => out = [offset.wrapping_add(u64::from(self.cta.base)); 32],
             Base::Variable(number) => out = [self.variable(number).wrapping_add(offset); 32],
             Base::Frame => {
                 out = [offset.wrapping_add(u64::from(self.warp.activations[self.activation as usize].base)); 32]
@@ -168,12 +174,12 @@ impl<'a> Machine<'a> {
     pub(crate) fn load(&mut self, space: StateSpace, address: u64, size: u32, lane: usize) -> Result<u128, FaultKind> {
         match space {
             StateSpace::Global => self.load_global(address, size),
-            StateSpace::Shared => self.load_shared(address, size),
+            StateSpace::Shared | StateSpace::Cluster => self.load_shared(space, address, size),
             StateSpace::Local => self.load_local(address, size, lane),
             StateSpace::Param => self.load_param(address, size),
             StateSpace::Generic => match classify(address) {
                 Space::Global => self.load_global(address, size),
-                Space::Shared(offset) => self.load_shared(u64::from(offset), size),
+                Space::Shared(address) => self.load_shared(StateSpace::Cluster, u64::from(address), size),
                 Space::Local(offset) => self.load_local(u64::from(offset), size, lane),
                 Space::Param(offset) => self.load_param(u64::from(offset), size),
             },
@@ -191,12 +197,12 @@ impl<'a> Machine<'a> {
     ) -> Result<(), FaultKind> {
         match space {
             StateSpace::Global => self.store_global(address, size, value),
-            StateSpace::Shared => self.store_shared(address, size, value),
+            StateSpace::Shared | StateSpace::Cluster => self.store_shared(space, address, size, value),
             StateSpace::Local => self.store_local(address, size, lane, value),
             StateSpace::Param => Err(FaultKind::InvalidAddressSpace("store to kernel parameters".into())),
             StateSpace::Generic => match classify(address) {
                 Space::Global => self.store_global(address, size, value),
-                Space::Shared(offset) => self.store_shared(u64::from(offset), size, value),
+                Space::Shared(address) => self.store_shared(StateSpace::Cluster, u64::from(address), size, value),
                 Space::Local(offset) => self.store_local(u64::from(offset), size, lane, value),
                 Space::Param(_) => Err(FaultKind::InvalidAddressSpace("store to kernel parameters".into())),
             },
@@ -247,34 +253,6 @@ impl<'a> Machine<'a> {
         self.view.store_atomic(address, value, Order::Relaxed).map_err(|fault| FaultKind::Access(*fault))
     }
 
-    /// The place in shared memory of `size` bytes at a `.shared` address.
-    #[inline]
-    pub(crate) fn shared_place(&self, address: u64, size: u32, kind: AccessKind) -> Result<usize, FaultKind> {
-        let limit = self.cta.shared.len();
-        let place = address as usize;
-        // With one CTA to a cluster its rank is 0, so that a good address is its own offset.
-        if address.checked_add(u64::from(size)).is_some_and(|end| end <= limit as u64)
-            && address.is_multiple_of(u64::from(size))
-        {
-            return Ok(place);
-        }
-        Err(self.bad_shared(address, size, kind))
-    }
-
-    #[cold]
-    fn bad_shared(&self, address: u64, size: u32, kind: AccessKind) -> FaultKind {
-        let limit = self.cta.shared.len() as u64;
-        if !address.is_multiple_of(u64::from(size)) {
-            return FaultKind::MisalignedInSpace { space: ".shared", address, size: u64::from(size) };
-        }
-        if let Ok(short) = u32::try_from(address)
-            && split_shared(short).0 != 0
-        {
-            return FaultKind::NoSuchCta { address: short, cluster_size: self.grid.launch.cluster.iter().product() };
-        }
-        FaultKind::OutsideSpace { space: ".shared", address, size: u64::from(size), limit, kind }
-    }
-
     /// `len` bytes of shared memory at an address, which must be a multiple of `align`.
     pub(crate) fn shared_bytes(
         &mut self,
@@ -284,31 +262,27 @@ impl<'a> Machine<'a> {
         align: u64,
         kind: AccessKind,
     ) -> Result<&mut [u8], FaultKind> {
-        let address = match space {
+        match space {
             StateSpace::Generic => match classify(address) {
-                Space::Shared(address) => u64::from(address),
-                _ => return Err(FaultKind::InvalidAddressSpace(format!("{address:#x} is not in shared memory"))),
+                Space::Shared(address) => self.cta.bytes(true, address.into(), len, align, kind),
+                _ => Err(FaultKind::IllegalInstruction(format!("{address:#x} is not in shared memory"))),
             },
-            _ => address,
-        };
-        if !address.is_multiple_of(align) {
-            return Err(FaultKind::MisalignedInSpace { space: ".shared", address, size: align });
+            _ => self.cta.bytes(space == StateSpace::Cluster, address, len, align, kind),
         }
-        let start = address as usize;
-        if start.checked_add(len).is_none_or(|end| end > self.cta.shared.len()) {
-            return Err(self.bad_shared(address, len as u32, kind));
-        }
-        Ok(&mut self.cta.shared[start..start + len])
     }
 
-    fn load_shared(&mut self, address: u64, size: u32) -> Result<u128, FaultKind> {
-        let place = self.shared_place(address, size, AccessKind::Load)?;
-        Ok(little_endian(&self.cta.shared[place..place + size as usize]))
+    fn load_shared(&mut self, space: StateSpace, address: u64, size: u32) -> Result<u128, FaultKind> {
+        let bytes = self.shared_bytes(space, address, size as usize, u64::from(size), AccessKind::Load)?;
+        Ok(little_endian(bytes))
     }
 
-    fn store_shared(&mut self, address: u64, size: u32, value: u128) -> Result<(), FaultKind> {
-        let place = self.shared_place(address, size, AccessKind::Store)?;
-        self.cta.shared[place..place + size as usize].copy_from_slice(&value.to_le_bytes()[..size as usize]);
+    fn store_shared(&mut self, space: StateSpace, address: u64, size: u32, value: u128) -> Result<(), FaultKind> {
+        match self.shared_bytes(space, address, size as usize, u64::from(size), AccessKind::Store) {
+            Ok(bytes) => bytes.copy_from_slice(&value.to_le_bytes()[..size as usize]),
+            // As recorded: nobody could see it.
+            Err(FaultKind::CtaHasExited { .. }) => {}
+            Err(kind) => return Err(kind),
+        }
         Ok(())
     }
 
@@ -375,7 +349,7 @@ pub(crate) fn is_global(space: StateSpace, address: u64) -> bool {
     match space {
         StateSpace::Global => true,
         StateSpace::Generic => classify(address) == Space::Global,
-        StateSpace::Shared | StateSpace::Local | StateSpace::Param => false,
+        StateSpace::Shared | StateSpace::Cluster | StateSpace::Local | StateSpace::Param => false,
     }
 }
 

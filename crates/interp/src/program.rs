@@ -73,6 +73,11 @@ pub(crate) struct Function {
     pub(crate) atomics: Vec<crate::ops::atomic::AtomicSite>,
     pub(crate) mbarriers: Vec<crate::ops::mbarrier::MbarrierSite>,
     pub(crate) copies: Vec<crate::ops::copies::CopySite>,
+    pub(crate) bulk_copies: Vec<crate::ops::bulk::BulkSite>,
+    pub(crate) remotes: Vec<crate::ops::bulk::RemoteSite>,
+    pub(crate) cleared: Vec<crate::ops::bulk::At>,
+    pub(crate) tensors: Vec<crate::ops::tensor::TensorSite>,
+    pub(crate) map_changes: Vec<crate::ops::tensor::MapChange>,
     pub(crate) textures: Vec<crate::ops::texture::TextureSite>,
     pub(crate) queries: Vec<crate::ops::texture::QuerySite>,
     /// The variables of an opaque type: the number of each, and its bytes.

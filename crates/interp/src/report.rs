@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use warploom_exec::fault::{Cause, FaultKind, Place, Site, SiteInfo, Trap};
 
+use crate::cluster::Cluster;
 use crate::kernel::{CtaState, InterpretedKernel, State};
 use crate::machine::Machine;
 use crate::warp::{Group, Wait, Warp};
@@ -40,7 +41,8 @@ impl InterpretedKernel {
     /// CTAs in which all threads that are left wait for each other.
     pub(crate) fn stuck(&self, state: &State) -> Box<Trap> {
         let text: String = self.whereabouts(state).lines().map(|line| format!("\n  {line}")).collect();
-        let crowd = state.ctas.first().and_then(|cta| self.crowds(cta).into_iter().next());
+        let crowds = |cta| self.crowds(state.cluster.as_deref(), cta);
+        let crowd = state.ctas.first().and_then(|cta| crowds(cta).into_iter().next());
         let site = crowd.map(|crowd| site(crowd.function, crowd.pc));
         Box::new(Trap { site, ..Trap::new(FaultKind::Stuck(text)) })
     }
@@ -65,7 +67,7 @@ impl InterpretedKernel {
     pub(crate) fn whereabouts(&self, state: &State) -> String {
         let mut text = String::new();
         for cta in &state.ctas {
-            let crowds = self.crowds(cta);
+            let crowds = self.crowds(state.cluster.as_deref(), cta);
             if state.ctas.len() > 1 && !crowds.is_empty() {
                 let [x, y, z] = cta.shared.id;
                 let _ = writeln!(text, "CTA ({x}, {y}, {z}) of the cluster:");
@@ -86,11 +88,11 @@ impl InterpretedKernel {
         text
     }
 
-    fn crowds(&self, cta: &CtaState) -> Vec<Crowd> {
+    fn crowds(&self, cluster: Option<&Cluster>, cta: &CtaState) -> Vec<Crowd> {
         let mut crowds: Vec<Crowd> = Vec::new();
         for warp in &cta.warps {
             for group in &warp.groups {
-                let does = activity(cta, warp, group);
+                let does = activity(cluster, cta, warp, group);
                 let function = warp.activations[group.activation as usize].function;
                 let threads = group.mask.count_ones();
                 let same =
@@ -113,11 +115,15 @@ fn site(function: u32, pc: u32) -> Site {
     Site(u64::from(function) << 32 | u64::from(pc))
 }
 
-fn activity(cta: &CtaState, warp: &Warp, group: &Group) -> String {
+fn activity(cluster: Option<&Cluster>, cta: &CtaState, warp: &Warp, group: &Group) -> String {
     match group.wait {
         Wait::Ready if warp.watch.waits() => "looking again and again whether memory has changed".to_owned(),
         Wait::Ready => "running".to_owned(),
         Wait::Sleep { .. } => "sleeping".to_owned(),
+        Wait::Cluster { .. } => {
+            let missing = cluster.map_or(0, Cluster::missing);
+            format!("waiting at the barrier of the cluster, to which {missing} threads have yet to come,")
+        }
         Wait::Barrier { id, .. } => {
             let (arrived, expected) = cta.shared.barrier_counts(id);
             format!("waiting at barrier {id}, to which {arrived} of {expected} threads have come,")

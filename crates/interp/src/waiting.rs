@@ -145,6 +145,7 @@ fn state(warp: &Warp) -> u64 {
             Wait::Rendezvous { .. } => 2,
             Wait::Barrier { .. } => 3,
             Wait::Warpgroup { .. } => 4,
+            Wait::Cluster { .. } => 5,
         };
         let registers = match (&warp.activations[group.activation as usize].frame, wait) {
             (Some(frame), 0 | 1) => frame.fingerprint(),

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use warploom_exec::fault::FaultKind;
 
+use crate::cluster::Cluster;
 use crate::cta::CtaShared;
 use crate::frame::{FULL, Frame, Frames, Row32, Rows, no_rows};
 use crate::machine::{Flow, Machine};
@@ -35,6 +36,8 @@ pub(crate) enum Wait {
     Barrier { id: u32, ticket: u64, reduces: bool },
     /// Until all warps of its warpgroup have computed so many products.
     Warpgroup { products: u64 },
+    /// At the barrier of the cluster, until more phases than these are over.
+    Cluster { phase: u64 },
     /// In a `nanosleep`, until then.
     Sleep { until: Instant },
 }
@@ -231,18 +234,19 @@ impl Warp {
     }
 
     /// Some group can run now, and has not slept.
-    pub(crate) fn is_ready(&self, cta: &CtaShared) -> bool {
+    pub(crate) fn is_ready(&self, cta: &CtaShared, cluster: Option<&Cluster>) -> bool {
         self.groups.iter().any(|group| match group.wait {
             Wait::Ready => true,
             Wait::Barrier { id, ticket, .. } => cta.passed(id, ticket),
             Wait::Warpgroup { products } => cta.warpgroups.reached(self.index, products),
+            Wait::Cluster { phase } => cluster.is_none_or(|cluster| cluster.phases() > phase),
             Wait::Rendezvous { .. } | Wait::Sleep { .. } => false,
         })
     }
 
     /// Some group can run now.
     pub(crate) fn runnable(&self, cta: &CtaShared) -> bool {
-        self.is_ready(cta) || self.wakes().is_some_and(|until| until <= Instant::now())
+        self.is_ready(cta, cta.cluster.as_deref()) || self.wakes().is_some_and(|until| until <= Instant::now())
     }
 
     /// When the first group that sleeps wakes.

@@ -36,6 +36,7 @@ pub(crate) mod stream_capture;
 pub(crate) mod stream_memory_operation;
 pub(crate) mod surface_object;
 pub(crate) mod surface_reference;
+pub(crate) mod tensor_map;
 pub(crate) mod texture_object;
 pub(crate) mod texture_reference;
 pub(crate) mod unified_addressing;

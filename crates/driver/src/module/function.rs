@@ -180,6 +180,16 @@ impl Function {
         (size[0] > 0).then(|| size.map(|extent| extent.max(1)))
     }
 
+    /// `.explicitcluster`: each launch must say how large its clusters are, unless the source does.
+    pub(crate) fn is_explicitly_clustered(&self) -> bool {
+        self.directives().is_some_and(|directives| directives.explicitcluster)
+    }
+
+    /// `.maxclusterrank`: most CTAs of a cluster.
+    pub(crate) fn largest_cluster(&self) -> u64 {
+        self.directives().and_then(|directives| directives.maxclusterrank).map_or(u64::MAX, u64::from)
+    }
+
     /// Whether clusters of more than 8 CTAs are allowed.
     pub(crate) fn allows_large_clusters(&self) -> bool {
         self.cluster[NON_PORTABLE].load(Ordering::Relaxed) != 0

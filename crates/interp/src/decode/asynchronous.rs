@@ -1,12 +1,17 @@
 //! Asynchronous copies (PTX ISA 9.7.9.25) and the mbarriers that tell when they are done (9.7.13.15).
 
-use warploom_ptx::ir::{AsyncOp, MbarrierKind, MbarrierOp, Space};
+use warploom_ptx::ir::{
+    Address, AsyncOp, AtomicOp, MbarrierKind, MbarrierOp, ScalarType, Space, TensorOp, TensorTransfer,
+};
 
 use super::access::Location;
 use super::{Decoded, Decoder, Refused, enter};
 use crate::isa::Op;
+use crate::memory::Slot;
+use crate::ops::bulk::{self, At, BulkSite, RemoteSite};
 use crate::ops::copies::{self, CopySite};
 use crate::ops::mbarrier::{self, Kind, MbarrierSite, Phase};
+use crate::ops::tensor::{self, MapChange, TensorSite, Transfer};
 
 impl Decoder<'_> {
     pub(super) fn mbarrier(&mut self, op: &MbarrierOp) -> Decoded {
@@ -36,7 +41,7 @@ impl Decoder<'_> {
         self.emit_mbarrier(kind, op.space, address)
     }
 
-    fn emit_mbarrier(&mut self, kind: Kind, space: Space, address: &warploom_ptx::ir::Address) -> Decoded {
+    fn emit_mbarrier(&mut self, kind: Kind, space: Space, address: &Address) -> Decoded {
         let Location { space, base, offset } = self.address(space, address)?;
         let site = enter(&mut self.function.mbarriers, MbarrierSite { kind, space, base, offset });
         self.emit(Op::scalar(mbarrier::mbarrier), 0, [0; 3], site);
@@ -67,7 +72,94 @@ impl Decoder<'_> {
             | AsyncOp::BulkCommitGroup
             | AsyncOp::BulkWaitGroup { .. }
             | AsyncOp::BulkPrefetch { .. } => Ok(()),
-            AsyncOp::Bulk { .. } => Err(Refused::Unsupported),
+            // Masks of bytes are for devices from sm_100 on.
+            AsyncOp::Bulk { byte_mask: Some(_), .. } => Err(Refused::Unsupported),
+            AsyncOp::Bulk { reduce, dst_space, src_space, dst, src, size, mbarrier, multicast, byte_mask: None } => {
+                let site = BulkSite {
+                    reduce: *reduce,
+                    to: self.at(*dst_space, dst)?,
+                    from: self.at(*src_space, src)?,
+                    size: self.word(*size),
+                    mbarrier: mbarrier.as_ref().map(|object| self.at(Space::SharedCluster, object)).transpose()?,
+                    multicast: multicast.map(|mask| self.word(mask)),
+                };
+                let site = enter(&mut self.function.bulk_copies, site);
+                self.emit(Op::scalar(bulk::bulk), 0, [0; 3], site);
+                Ok(())
+            }
+            AsyncOp::Store { ty, from: _, src, dst, mbarrier } => {
+                let src = src.iter().map(|&value| self.value(*ty, value)).collect::<Decoded<Vec<_>>>()?;
+                self.remote(None, *ty, src, [dst, mbarrier])
+            }
+            AsyncOp::Reduce { op, ty, src, dst, mbarrier } => {
+                let src = vec![self.value(*ty, *src)?];
+                self.remote(Some(*op), *ty, src, [dst, mbarrier])
+            }
+            AsyncOp::Clear { dst, space, size } => {
+                let (at, a) = (self.at(*space, dst)?, self.double(*size));
+                let at = enter(&mut self.function.cleared, at);
+                self.emit(Op::scalar(bulk::clear), 0, [a, 0, 0], at);
+                Ok(())
+            }
+            AsyncOp::Tensor(op) => self.tensor(op),
+            AsyncOp::ReplaceInMap { field, ordinal, space, map, ty, value } => {
+                let value = self.value(*ty, *value)?;
+                let change = MapChange::Replace { field: *field, ordinal: *ordinal, map: self.at(*space, map)?, value };
+                self.map_change(change)
+            }
+            AsyncOp::CopyMap { dst, src, size: _ } => {
+                let change = MapChange::Copy { to: self.at(Space::Global, dst)?, from: self.at(Space::Shared, src)? };
+                self.map_change(change)
+            }
         }
+    }
+
+    fn at(&mut self, space: Space, address: &Address) -> Decoded<At> {
+        let Location { space, base, offset } = self.address(space, address)?;
+        Ok(At { space, base, offset })
+    }
+
+    fn remote(
+        &mut self,
+        reduce: Option<AtomicOp>,
+        ty: ScalarType,
+        src: Vec<Slot>,
+        [to, mbarrier]: [&Address; 2],
+    ) -> Decoded {
+        let (to, mbarrier) = (self.at(Space::SharedCluster, to)?, self.at(Space::SharedCluster, mbarrier)?);
+        let site = enter(&mut self.function.remotes, RemoteSite { reduce, ty, src, to, mbarrier });
+        self.emit(Op::scalar(bulk::remote), 0, [0; 3], site);
+        Ok(())
+    }
+
+    fn map_change(&mut self, change: MapChange) -> Decoded {
+        let site = enter(&mut self.function.map_changes, change);
+        self.emit(Op::scalar(tensor::change_map), 0, [0; 3], site);
+        Ok(())
+    }
+
+    fn tensor(&mut self, op: &TensorOp) -> Decoded {
+        let transfer = match &op.transfer {
+            TensorTransfer::Load { space, dst, mbarrier, multicast } => Transfer::Load {
+                to: self.at(*space, dst)?,
+                mbarrier: self.at(Space::SharedCluster, mbarrier)?,
+                multicast: multicast.map(|mask| self.word(mask)),
+            },
+            TensorTransfer::Store { reduce, src } => {
+                Transfer::Store { reduce: *reduce, from: self.at(Space::Shared, src)? }
+            }
+            // What a copy would not fail at, and it itself does not.
+            TensorTransfer::Prefetch => return Ok(()),
+        };
+        let site = TensorSite {
+            transfer,
+            im2col: op.im2col,
+            map: self.at(Space::Generic, &op.map)?,
+            coordinates: op.coordinates.iter().map(|&at| self.word(at)).collect(),
+            offsets: op.offsets.iter().map(|&offset| self.word(offset)).collect(),
+        };
+        let site = enter(&mut self.function.tensors, site);
+        self.emit(Op::scalar(tensor::tensor), 0, [0; 3], site);
+        Ok(())
     }
 }

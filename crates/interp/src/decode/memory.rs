@@ -87,12 +87,14 @@ impl Decoder<'_> {
         let mut space = match space {
             Space::Generic => StateSpace::Generic,
             Space::Global | Space::Const => StateSpace::Global,
-            Space::Shared | Space::SharedCluster => StateSpace::Shared,
+            Space::Shared => StateSpace::Shared,
+            Space::SharedCluster => StateSpace::Cluster,
             Space::Local => StateSpace::Local,
             Space::Param if kernel => StateSpace::Param,
             Space::Param => StateSpace::Local,
         };
         let base = match address.base {
+            ir::Base::Absolute if space == StateSpace::Shared => Base::Shared,
             ir::Base::Absolute => Base::None,
             ir::Base::Reg(reg) => match self.home(reg) {
                 Home::Word(slot) => Base::Word(slot),
@@ -104,7 +106,7 @@ impl Decoder<'_> {
                 Variable::Shared(start) => {
                     offset = offset.wrapping_add(i64::from(start));
                     space = StateSpace::Shared;
-                    Base::None
+                    Base::Shared
                 }
                 Variable::Placed(number) => {
                     space = StateSpace::Global;

@@ -3,9 +3,9 @@
 use warploom_exec::address::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use warploom_ptx::ir::{AddressTarget, FunctionKind, Op as Ir, Operand, ScalarType, Space, SpecialReg};
 
-use super::{Decoded, Decoder, Home, Refused};
+use super::{Decoded, Decoder, Home, Refused, Variable};
 use crate::isa::Op;
-use crate::ops::{call, logic, moves, special};
+use crate::ops::{call, cluster, logic, moves, special};
 
 impl Decoder<'_> {
     pub(super) fn moves(&mut self, op: &Ir) -> Decoded {
@@ -92,7 +92,11 @@ impl Decoder<'_> {
                 let (a, d) = (self.double(a), self.predicate_out(dst));
                 let imm = match space {
                     Space::Global | Space::Generic => 0,
-                    Space::Shared | Space::SharedCluster => 1,
+                    Space::Shared | Space::SharedCluster => {
+                        let cluster = u32::from(space == Space::SharedCluster);
+                        self.emit(Op::scalar(cluster::is_shared), d, [a, 0, 0], cluster);
+                        return Ok(());
+                    }
                     Space::Local => 2,
                     Space::Param => 3,
                     Space::Const => 4,
@@ -116,6 +120,18 @@ impl Decoder<'_> {
                         if to_generic { Op::lanes::<moves::ToGeneric>() } else { Op::lanes::<moves::FromGeneric>() };
                     self.emit(op, d, [a, base, 0], 0);
                 }
+            }
+            Ir::Mapa { space: _, ty, dst, a, rank } => {
+                let (a, b, d) = (self.source(ty, a), self.word(rank), self.out(ty, dst));
+                let op =
+                    if ty.bits() > 32 { Op::lanes::<cluster::Mapa64>() } else { Op::lanes::<cluster::Mapa32>() };
+                self.emit(op, d, [a, b, 0], 0);
+            }
+            Ir::GetCtaRank { space: _, ty, dst, a } => {
+                let (a, d) = (self.source(ty, a), self.word_out(dst, false));
+                let op =
+                    if ty.bits() > 32 { Op::lanes::<cluster::Rank64>() } else { Op::lanes::<cluster::Rank32>() };
+                self.emit(op, d, [a, 0, 0], 0);
             }
             Ir::CreatePolicy { dst, .. } => {
                 let (zero, d) = (self.constant64(0), self.double_out(dst));
@@ -195,6 +211,14 @@ impl Decoder<'_> {
             }
             _ => None,
         };
+        if let AddressTarget::Global(id) = target
+            && let Variable::Shared(start) = self.variable(id)?
+        {
+            let d = self.out(ty, dst);
+            let place = start.wrapping_add(offset as u32);
+            self.emit(Op::scalar(cluster::own_address), d, [0, u32::from(ty.bits() > 32), 0], place);
+            return Ok(());
+        }
         if let AddressTarget::Global(id) = target {
             let a = self.variable_row(id, offset)?;
             let d = self.out(ty, dst);

@@ -60,7 +60,7 @@ impl Decoder<'_> {
             let (a, op) = match row {
                 Base::Word(a) => (a, Op::lanes::<Look<u32>>()),
                 Base::Double(a) => (a, Op::lanes::<Look<u64>>()),
-                Base::None | Base::Frame | Base::Variable(_) => return FORGOTTEN,
+                Base::None | Base::Shared | Base::Frame | Base::Variable(_) => return FORGOTTEN,
             };
             let layout = &mut self.function.layout;
             return *self.spreads.ahead.entry((row, size)).or_insert_with(|| {

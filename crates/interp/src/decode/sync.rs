@@ -5,6 +5,7 @@ use warploom_ptx::ir::{BarrierOp, BarrierReduction, Op as Ir, Operand, ReduxOp, 
 use super::{Decoded, Decoder, Refused, enter};
 use crate::isa::Op;
 use crate::ops::barrier::{self, BarrierKind, BarrierSite};
+use crate::ops::cluster;
 use crate::ops::warp::{self, Exchange, ExchangeKind, NO_PREDICATE, Permutation, Source};
 use crate::program::Inst;
 
@@ -122,7 +123,15 @@ impl Decoder<'_> {
                 });
                 return Ok(());
             }
-            BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. } => return Err(Refused::Unsupported),
+            // Fences between CTAs that run on one thread have nothing to do; other CTAs are not concerned.
+            BarrierOp::ClusterArrive { semantics: _, aligned: _ } => {
+                self.emit(Op::scalar(cluster::arrive), 0, [0; 3], 0);
+                return Ok(());
+            }
+            BarrierOp::ClusterWait { aligned: _ } => {
+                self.emit(Op::control(cluster::wait), 0, [0; 3], 0);
+                return Ok(());
+            }
         };
         let fixed = match id {
             Operand::Imm(id) => Some(id as u32),

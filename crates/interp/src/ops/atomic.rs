@@ -2,7 +2,7 @@
 //!
 //! Global ones are atomics of the host. Shared and local ones are plain updates: a CTA runs on one OS thread.
 
-use warploom_exec::fault::{AccessKind, FaultKind};
+use warploom_exec::fault::FaultKind;
 use warploom_exec::memory::{AtomicOp as HostOp, Order, RunMut};
 use warploom_numerics::atomic::{self, Update};
 use warploom_ptx::ir::{AtomicOp, ScalarType};
@@ -108,8 +108,13 @@ impl<const ADD: bool> LaneOp for Shared32<ADD> {
         let operand = machine.frame.r32[*operand as usize];
         let mut old = [0; 32];
         let mut changed = false;
+        // Other addresses than the own ones are far from here.
+        let places = match machine.cta.base {
+            0 => addresses,
+            base => addresses.map(|address| address.wrapping_sub(u64::from(base))),
+        };
         let done = RunMut::of(&mut machine.cta.shared).update(
-            &addresses,
+            &places,
             mask,
             #[inline(always)]
             |lane, before: u32| {
@@ -124,11 +129,7 @@ impl<const ADD: bool> LaneOp for Shared32<ADD> {
             },
         );
         if !done {
-            let refused = |lane: usize| machine.shared_place(addresses[lane], 4, AccessKind::Atomic).err();
-            return match lanes(mask).find_map(|lane| Some((lane, refused(lane)?))) {
-                Some((lane, kind)) => machine.fail(1 << lane, kind),
-                None => atomic(machine, inst, mask),
-            };
+            return atomic(machine, inst, mask);
         }
         if let Some(slot) = result {
             machine.put(slot, mask, &old);
@@ -158,7 +159,7 @@ impl Machine<'_> {
     fn update(&mut self, site: &AtomicSite, address: u64, lane: usize, b: u128, c: u128) -> Result<u128, FaultKind> {
         let size = site.ty.bytes();
         if is_global(site.space, address) {
-            return self.update_global(site, address, b, c).map_err(|fault| FaultKind::Access(*fault));
+            return self.update_global(site.op, site.ty, site.order, address, b, c).map_err(|fault| FaultKind::Access(*fault));
         }
         let old = self.load(site.space, address, size, lane)?;
         let new = updated(site.op, site.ty, false, old, b, c);
@@ -166,14 +167,16 @@ impl Machine<'_> {
         Ok(old)
     }
 
-    fn update_global(
+    /// Carries out one update of global memory and returns the value before it.
+    pub(crate) fn update_global(
         &mut self,
-        site: &AtomicSite,
+        op: AtomicOp,
+        ty: ScalarType,
+        order: Order,
         address: u64,
         b: u128,
         c: u128,
     ) -> Result<u128, Box<warploom_exec::fault::AccessFault>> {
-        let (op, ty, order) = (site.op, site.ty, site.order);
         let host = if ty.is_float() { None } else { host_op(op, ty) };
         Ok(match (ty.bytes(), host, op) {
             (4, Some(host), _) => u128::from(self.view.atomic_u32(0, address, host, b as u32, order)?),

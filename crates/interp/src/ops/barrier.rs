@@ -138,6 +138,14 @@ impl Machine<'_> {
     pub(crate) fn complete_barriers(&mut self) {
         for index in 0..self.warp.groups.len() {
             let group = self.warp.groups[index];
+            if let Wait::Cluster { phase } = group.wait
+                && self.cta.cluster.as_ref().is_none_or(|cluster| cluster.phases() > phase)
+            {
+                let group = &mut self.warp.groups[index];
+                group.wait = Wait::Ready;
+                group.pc += 1;
+                continue;
+            }
             let Wait::Barrier { id, ticket, reduces } = group.wait else { continue };
             if !self.cta.passed(id, ticket) {
                 continue;

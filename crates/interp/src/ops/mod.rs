@@ -2,8 +2,10 @@
 
 pub(crate) mod atomic;
 pub(crate) mod barrier;
+pub(crate) mod bulk;
 pub(crate) mod builtin;
 pub(crate) mod call;
+pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod control;
 pub(crate) mod convert;
@@ -20,6 +22,7 @@ pub(crate) mod mbarrier;
 pub(crate) mod modes;
 pub(crate) mod moves;
 pub(crate) mod narrow;
+mod parts;
 mod plane;
 mod sampling;
 pub(crate) mod shared;
@@ -27,6 +30,7 @@ pub(crate) mod special;
 pub(crate) mod spreads;
 pub(crate) mod sums;
 pub(crate) mod surface;
+pub(crate) mod tensor;
 pub(crate) mod texture;
 pub(crate) mod video;
 pub(crate) mod warp;

@@ -80,7 +80,7 @@ pub(crate) fn isspacep(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flo
         let holds = match classify(address) {
             Space::Global if machine.program.constants.iter().any(is_in) => inst.imm == 4,
             Space::Global => inst.imm == 0,
-            Space::Shared(_) => inst.imm == 1,
+            Space::Shared(_) => false,
             Space::Local(_) => inst.imm == 2,
             Space::Param(_) => inst.imm == 3,
         };

@@ -132,13 +132,14 @@ impl<B: Word + Into<u64>, T: Narrow> LaneOp for LoadSharedNarrow<B, T> {
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let size = size_of::<T::Bits>();
         let pattern = machine.spread::<B>(inst, mask, size as u64);
+        let offset = inst.imm.wrapping_sub(machine.cta.base);
         let bases = B::row(&machine.frame, inst.a);
         let shared = &machine.cta.shared[..];
         let mut out = [T::Bits::default(); 32];
         let len = if pattern == Spread::Same { size } else { size * HALF };
         if pattern != Spread::Other
-            && let Some(low) = range(shared, bases[0].address(inst.imm), len, size)
-            && let Some(high) = range(shared, bases[HALF].address(inst.imm), len, size)
+            && let Some(low) = range(shared, bases[0].address(offset), len, size)
+            && let Some(high) = range(shared, bases[HALF].address(offset), len, size)
         {
             for (out, bytes) in out.chunks_exact_mut(HALF).zip([low, high]) {
                 if pattern == Spread::Same {
@@ -149,7 +150,7 @@ impl<B: Word + Into<u64>, T: Narrow> LaneOp for LoadSharedNarrow<B, T> {
                     }
                 }
             }
-        } else if !Run::of(shared).gather(Gather::OneByOne, &places(bases, inst.imm), mask, [&mut out]) {
+        } else if !Run::of(shared).gather(Gather::OneByOne, &places(bases, offset), mask, [&mut out]) {
             return load_access(machine, inst.b, mask);
         }
         machine.put(inst.d, mask, &widened::<T>(&out));
@@ -167,12 +168,13 @@ impl<B: Word + Into<u64>, T: Narrow> LaneOp for StoreSharedNarrow<B, T> {
         let pattern = machine.spread::<B>(inst, mask, size as u64);
         let values = narrowed::<T>(u32::row(&machine.frame, inst.d));
         machine.stores += 1;
+        let offset = inst.imm.wrapping_sub(machine.cta.base);
         let bases = B::row(&machine.frame, inst.a);
         let shared = &mut machine.cta.shared[..];
         if pattern == Spread::Consecutive {
             let mut served = true;
             for half in [0, HALF] {
-                match range_mut(shared, bases[half].address(inst.imm), size * HALF, size) {
+                match range_mut(shared, bases[half].address(offset), size * HALF, size) {
                     Some(bytes) => {
                         for (value, bytes) in values[half..].iter().zip(bytes.chunks_exact_mut(size)) {
                             T::to_bytes(*value, bytes);
@@ -185,7 +187,7 @@ impl<B: Word + Into<u64>, T: Narrow> LaneOp for StoreSharedNarrow<B, T> {
                 return Flow::Next;
             }
         }
-        match RunMut::of(shared).scatter(&places(bases, inst.imm), mask, [&values]) {
+        match RunMut::of(shared).scatter(&places(bases, offset), mask, [&values]) {
             true => Flow::Next,
             false => store_access(machine, inst.b, mask),
         }

@@ -62,10 +62,11 @@ impl<B: Word + Into<u64>, T: Word + Scalar, const N: usize> LaneOp for LoadShare
         let how = machine.isa.gather();
         let size = T::BYTES * N;
         let pattern = machine.spread::<B>(inst, mask, size as u64);
+        let offset = inst.imm.wrapping_sub(machine.cta.base);
         let bases = B::row(&machine.frame, inst.a);
         let shared = &machine.cta.shared[..];
         if pattern != Spread::Other {
-            let first = [bases[0], bases[HALF]].map(|base| base.address(inst.imm));
+            let first = [bases[0], bases[HALF]].map(|base| base.address(offset));
             let slots = slots::<N>(machine.function, inst);
             let len = if pattern == Spread::Same { size } else { size * HALF };
             if let Some(low) = range(shared, first[0], len, size)
@@ -92,7 +93,7 @@ impl<B: Word + Into<u64>, T: Word + Scalar, const N: usize> LaneOp for LoadShare
         for (row, slot) in out.iter_mut().zip(slots) {
             *row = *T::row(&machine.frame, slot);
         }
-        if !Run::of(shared).gather(how, &places(bases, inst.imm), mask, out.each_mut()) {
+        if !Run::of(shared).gather(how, &places(bases, offset), mask, out.each_mut()) {
             return load_access(machine, inst.b, mask);
         }
         for (row, slot) in out.iter().zip(slots) {
@@ -117,12 +118,13 @@ impl<B: Word + Into<u64>, T: Word + Scalar, const N: usize> LaneOp for StoreShar
             }
         }
         machine.stores += 1;
+        let offset = inst.imm.wrapping_sub(machine.cta.base);
         let bases = B::row(&machine.frame, inst.a);
         let shared = &mut machine.cta.shared[..];
         if pattern == Spread::Consecutive {
             let mut served = true;
             for half in [0, HALF] {
-                match range_mut(shared, bases[half].address(inst.imm), size * HALF, size) {
+                match range_mut(shared, bases[half].address(offset), size * HALF, size) {
                     Some(bytes) => {
                         for (lane, bytes) in bytes.chunks_exact_mut(size).enumerate() {
                             for (row, bytes) in rows.iter().zip(bytes.chunks_exact_mut(T::BYTES)) {
@@ -137,7 +139,7 @@ impl<B: Word + Into<u64>, T: Word + Scalar, const N: usize> LaneOp for StoreShar
                 return Flow::Next;
             }
         }
-        match RunMut::of(shared).scatter(&places(bases, inst.imm), mask, rows) {
+        match RunMut::of(shared).scatter(&places(bases, offset), mask, rows) {
             true => Flow::Next,
             false => store_access(machine, inst.b, mask),
         }

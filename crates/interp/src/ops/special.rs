@@ -51,7 +51,7 @@ pub(crate) fn read64(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
 
 /// Reads a special register that is a predicate.
 pub(crate) fn read_predicate(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-    let explicit = machine.grid.launch.cluster != [1, 1, 1];
+    let explicit = machine.grid.launch.explicit_cluster;
     machine.put_predicate(inst.d, mask, if explicit { u32::MAX } else { 0 });
     Flow::Next
 }

@@ -77,7 +77,7 @@ impl LaneOp for Sums {
         if mask != FULL {
             return Flow::Next;
         }
-        let shared = Run::of(&machine.cta.shared);
+        let shared = (Run::of(&machine.cta.shared), u64::from(machine.cta.base));
         let mut windows = [Window { same: true, halves: [Run::of(&[]); 2] }; MOST_WINDOWS];
         for ((index, memory), window) in site.windows.iter().enumerate().zip(&mut windows) {
             match open(memory, &machine.frame, &mut machine.view, shared, inst.imm.wrapping_add(index as u32)) {
@@ -112,13 +112,13 @@ fn open<'m, 'v: 'm>(
     memory: &Memory,
     frame: &Frame,
     view: &mut View<'v>,
-    shared: Run<'m>,
+    (shared, own): (Run<'m>, u64),
     site: u32,
 ) -> Option<Window<'m>> {
     let (pattern, starts) = match memory.base {
         Base::Word(row) => look::<u32>(frame, row, memory.first),
         Base::Double(row) => look::<u64>(frame, row, memory.first),
-        Base::None | Base::Frame | Base::Variable(_) => return None,
+        Base::None | Base::Shared | Base::Frame | Base::Variable(_) => return None,
     };
     let same = match pattern {
         Spread::Same => true,
@@ -128,7 +128,7 @@ fn open<'m, 'v: 'm>(
     let elements = if same { 1 } else { HALF as i64 };
     let len = (memory.last - memory.first + SIZE * elements) as u64;
     let halves = if memory.shared {
-        [shared.part(starts[0], len)?, shared.part(starts[1], len)?]
+        [shared.part(starts[0].wrapping_sub(own), len)?, shared.part(starts[1].wrapping_sub(own), len)?]
     } else {
         view.runs(site, starts, len)?
     };

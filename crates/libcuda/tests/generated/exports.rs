@@ -1474,7 +1474,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuSurfObjectGetResourceDesc", true, PFN_cuSurfObjectGetResourceDesc_v5000, (zeroed(), zeroed())),
     call!(
         "cuTensorMapEncodeTiled",
-        false,
+        true,
         PFN_cuTensorMapEncodeTiled_v12000,
         (
             zeroed(),
@@ -1493,7 +1493,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!(
         "cuTensorMapEncodeIm2col",
-        false,
+        true,
         PFN_cuTensorMapEncodeIm2col_v12000,
         (
             zeroed(),
@@ -1536,7 +1536,7 @@ pub(crate) static EXPORTS: &[Export] = &[
             zeroed()
         )
     ),
-    call!("cuTensorMapReplaceAddress", false, PFN_cuTensorMapReplaceAddress_v12000, (zeroed(), zeroed())),
+    call!("cuTensorMapReplaceAddress", true, PFN_cuTensorMapReplaceAddress_v12000, (zeroed(), zeroed())),
     call!(
         "cuTensorMapSetAllocationClass",
         false,

@@ -5,7 +5,8 @@
 use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuTensorMapEncodeTiled(
@@ -23,9 +24,27 @@ pub(crate) unsafe extern "C" fn cuTensorMapEncodeTiled(
     oobFill: CUtensorMapFloatOOBfill,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTensorMapEncodeTiled").context_first();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::tensor_map::cuTensorMapEncodeTiled(
+                    arg(tensorMap),
+                    arg(tensorDataType),
+                    arg(tensorRank),
+                    arg(globalAddress),
+                    arg(globalDim),
+                    arg(globalStrides),
+                    arg(boxDim),
+                    arg(elementStrides),
+                    arg(interleave),
+                    arg(swizzle),
+                    arg(l2Promotion),
+                    arg(oobFill),
+                )
+            }
+        },
         |given| {
             given.then("tensorMap", tensorMap.is_null(), ErrorCode::InvalidValue);
             given.then("globalAddress", globalAddress.is_null(), ErrorCode::InvalidValue);
@@ -71,9 +90,30 @@ pub(crate) unsafe extern "C" fn cuTensorMapEncodeIm2col(
     oobFill: CUtensorMapFloatOOBfill,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTensorMapEncodeIm2col").context_first();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::tensor_map::cuTensorMapEncodeIm2col(
+                    arg(tensorMap),
+                    arg(tensorDataType),
+                    arg(tensorRank),
+                    arg(globalAddress),
+                    arg(globalDim),
+                    arg(globalStrides),
+                    arg(pixelBoxLowerCorner),
+                    arg(pixelBoxUpperCorner),
+                    arg(channelsPerPixel),
+                    arg(pixelsPerColumn),
+                    arg(elementStrides),
+                    arg(interleave),
+                    arg(swizzle),
+                    arg(l2Promotion),
+                    arg(oobFill),
+                )
+            }
+        },
         |given| {
             given.then("tensorMap", tensorMap.is_null(), ErrorCode::InvalidValue);
             given.then("globalAddress", globalAddress.is_null(), ErrorCode::InvalidValue);
@@ -162,9 +202,12 @@ pub(crate) unsafe extern "C" fn cuTensorMapReplaceAddress(
     globalAddress: *mut core::ffi::c_void,
 ) -> CUresult {
     static CALL: Call = Call::new("cuTensorMapReplaceAddress").context_first();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::tensor_map::cuTensorMapReplaceAddress(arg(tensorMap), arg(globalAddress)) }
+        },
         |given| {
             given.then("tensorMap", tensorMap.is_null(), ErrorCode::InvalidValue);
             given.then("globalAddress", globalAddress.is_null(), ErrorCode::InvalidValue);

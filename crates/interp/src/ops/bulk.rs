@@ -1,0 +1,233 @@
+//! Bulk copies and reductions (PTX ISA 9.7.9.25.4), and single stores and reductions that an mbarrier counts: `st.async` (9.7.9.12),
+//! `red.async` (9.7.13.7), `st.bulk` (9.7.9.13).
+//!
+//! Like all asynchronous copies they are done when they are issued: bytes arrive, and then the mbarrier counts them.
+
+use warploom_exec::address::{SHARED_PER_CTA, shared_address};
+use warploom_exec::fault::{AccessFault, AccessKind, FaultKind, Refusal};
+use warploom_exec::memory::Order;
+use warploom_ptx::ir::{AtomicOp, ScalarType};
+
+use crate::machine::{Flow, Machine, lanes};
+use crate::memory::{Base, Slot, StateSpace};
+use crate::ops::atomic::updated;
+use crate::program::Inst;
+
+/// What bulk copies move at a time, and what their addresses are multiples of.
+const PIECE: u64 = 16;
+
+/// A place in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    pub(crate) space: StateSpace,
+    pub(crate) base: Base,
+    pub(crate) offset: i64,
+}
+
+/// The operands of a bulk copy or reduction; numbers are rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BulkSite {
+    pub(crate) reduce: Option<(AtomicOp, ScalarType)>,
+    pub(crate) to: At,
+    pub(crate) from: At,
+    /// 32-bit row of the bytes.
+    pub(crate) size: u32,
+    pub(crate) mbarrier: Option<At>,
+    /// 32-bit row of the mask of CTAs that get a copy.
+    pub(crate) multicast: Option<u32>,
+}
+
+/// The operands of `st.async` and `red.async`.
+#[derive(Clone, Debug)]
+pub(crate) struct RemoteSite {
+    /// Of `red.async`.
+    pub(crate) reduce: Option<AtomicOp>,
+    pub(crate) ty: ScalarType,
+    pub(crate) src: Vec<Slot>,
+    pub(crate) to: At,
+    pub(crate) mbarrier: At,
+}
+
+/// `cp.async.bulk`, `cp.reduce.async.bulk`: site `imm`.
+pub(crate) fn bulk(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let function = machine.function;
+    let site = &function.bulk_copies[inst.imm as usize];
+    let (to, from) = (machine.places(site.to), machine.places(site.from));
+    let mbarriers = site.mbarrier.map(|at| machine.places(at));
+    for lane in lanes(mask) {
+        let size = u64::from(machine.frame.r32[site.size as usize][lane]);
+        let targets = site.multicast.map(|row| machine.frame.r32[row as usize][lane] as u16);
+        let copied = machine.bulk_copy(site, to[lane], from[lane], size, mbarriers.map(|row| row[lane]), targets);
+        if let Err(kind) = copied {
+            return machine.fail(1 << lane, kind);
+        }
+    }
+    machine.stores += 1;
+    Flow::Next
+}
+
+/// `st.async`, `red.async`: site `imm`.
+pub(crate) fn remote(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let function = machine.function;
+    let site = &function.remotes[inst.imm as usize];
+    let (to, mbarriers) = (machine.places(site.to), machine.places(site.mbarrier));
+    for lane in lanes(mask) {
+        if let Err(kind) = machine.remote_one(site, to[lane], mbarriers[lane], lane) {
+            return machine.fail(1 << lane, kind);
+        }
+    }
+    machine.stores += 1;
+    Flow::Next
+}
+
+/// `st.bulk` of zeros: place `imm`, bytes in the 64-bit row `a`.
+pub(crate) fn clear(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let at = machine.function.cleared[inst.imm as usize];
+    let places = machine.places(at);
+    for lane in lanes(mask) {
+        let size = machine.frame.r64[inst.a as usize][lane] as usize;
+        match machine.shared_bytes(at.space, places[lane], size, 8, AccessKind::Store) {
+            Ok(bytes) => bytes.fill(0),
+            Err(kind) => return machine.fail(1 << lane, kind),
+        }
+    }
+    machine.stores += 1;
+    Flow::Next
+}
+
+/// That a global address is a multiple of `align`.
+pub(crate) fn aligned(address: u64, align: u64, kind: AccessKind) -> Result<(), FaultKind> {
+    if address.is_multiple_of(align) {
+        return Ok(());
+    }
+    let refusal = Refusal::Misaligned;
+    Err(FaultKind::Access(AccessFault { address, size: align, kind, refusal, lane: 0, nearest: None }))
+}
+
+impl Machine<'_> {
+    pub(crate) fn places(&self, at: At) -> [u64; 32] {
+        self.addresses(at.base, at.offset)
+    }
+
+    /// Some bytes have come to the shared memory that an mbarrier lies in.
+    pub(crate) fn count_bytes(&mut self, address: u64, bytes: u32) -> Result<(), FaultKind> {
+        match self.mbarrier(StateSpace::Cluster, address) {
+            Ok(mut object) => {
+                object.complete_bytes(bytes);
+                self.set_mbarrier(StateSpace::Cluster, address, object)
+            }
+            Err(FaultKind::CtaHasExited { .. }) => Ok(()),
+            Err(kind) => Err(kind),
+        }
+    }
+
+    /// The addresses in the shared memory of the CTAs of a mask that are as far from their starts as `address` is.
+    pub(crate) fn in_each(targets: u16, address: u64) -> impl Iterator<Item = u64> {
+        let offset = (address & (SHARED_PER_CTA - 1)) as u32;
+        (0..u16::BITS).filter(move |rank| targets >> rank & 1 != 0).map(move |rank| shared_address(rank, offset).into())
+    }
+
+    fn bulk_copy(
+        &mut self,
+        site: &BulkSite,
+        to: u64,
+        from: u64,
+        size: u64,
+        mbarrier: Option<u64>,
+        targets: Option<u16>,
+    ) -> Result<(), FaultKind> {
+        // Of a size that is no multiple of 16 what is beyond one is left, as recorded.
+        let size = size & !(PIECE - 1);
+        let mut bytes = vec![0; size as usize];
+        if site.from.space == StateSpace::Global {
+            aligned(from, PIECE, AccessKind::Load)?;
+            self.view.read_bytes(from, &mut bytes).map_err(|fault| FaultKind::Access(*fault))?;
+        } else {
+            let space = site.from.space;
+            bytes.copy_from_slice(self.shared_bytes(space, from, size as usize, PIECE, AccessKind::Load)?);
+        }
+        if site.to.space == StateSpace::Global {
+            aligned(to, PIECE, AccessKind::Store)?;
+            return match site.reduce {
+                None => self.view.write_bytes(to, &bytes).map_err(|fault| FaultKind::Access(*fault)),
+                Some((op, ty)) => self.reduce_global(op, ty, to, &bytes),
+            };
+        }
+        match targets {
+            None => self.arrive_in(site, to, &bytes, mbarrier),
+            Some(targets) => Self::in_each(targets, to).try_for_each(|address| {
+                let object = mbarrier.and_then(|mbarrier| {
+                    Self::in_each(1 << (address / SHARED_PER_CTA), mbarrier).next()
+                });
+                self.arrive_in(site, address, &bytes, object)
+            }),
+        }
+    }
+
+    /// Bytes of a bulk copy come to a CTA's shared memory.
+    fn arrive_in(
+        &mut self,
+        site: &BulkSite,
+        to: u64,
+        bytes: &[u8],
+        mbarrier: Option<u64>,
+    ) -> Result<(), FaultKind> {
+        match self.shared_bytes(StateSpace::Cluster, to, bytes.len(), PIECE, AccessKind::Store) {
+            Ok(place) => match site.reduce {
+                None => place.copy_from_slice(bytes),
+                Some((op, ty)) => reduce_shared(op, ty, place, bytes),
+            },
+            Err(FaultKind::CtaHasExited { .. }) => return Ok(()),
+            Err(kind) => return Err(kind),
+        }
+        mbarrier.map_or(Ok(()), |address| self.count_bytes(address, bytes.len() as u32))
+    }
+
+    /// Each element an atomic operation of its own, ordered with nothing.
+    pub(crate) fn reduce_global(
+        &mut self,
+        op: AtomicOp,
+        ty: ScalarType,
+        to: u64,
+        bytes: &[u8],
+    ) -> Result<(), FaultKind> {
+        let size = ty.bytes() as usize;
+        for (element, address) in bytes.chunks_exact(size).zip((to..).step_by(size)) {
+            self.update_global(op, ty, Order::Relaxed, address, number(element), 0)
+                .map_err(|fault| FaultKind::Access(*fault))?;
+        }
+        Ok(())
+    }
+
+    fn remote_one(&mut self, site: &RemoteSite, to: u64, mbarrier: u64, lane: usize) -> Result<(), FaultKind> {
+        let size = site.ty.bytes() as usize;
+        let len = size * site.src.len();
+        let mut values = [0; 32];
+        for (value, slot) in values.chunks_exact_mut(size).zip(&site.src) {
+            value.copy_from_slice(&self.lane(*slot, lane).to_le_bytes()[..size]);
+        }
+        match self.shared_bytes(site.to.space, to, len, len as u64, AccessKind::Store) {
+            Ok(place) => match site.reduce {
+                None => place.copy_from_slice(&values[..len]),
+                Some(op) => reduce_shared(op, site.ty, place, &values[..len]),
+            },
+            Err(FaultKind::CtaHasExited { .. }) => return Ok(()),
+            Err(kind) => return Err(kind),
+        }
+        self.count_bytes(mbarrier, len as u32)
+    }
+}
+
+/// An element's bits.
+fn number(element: &[u8]) -> u128 {
+    element.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte))
+}
+
+/// Each element of shared memory becomes what the operation makes of it and of the one that comes.
+fn reduce_shared(op: AtomicOp, ty: ScalarType, place: &mut [u8], bytes: &[u8]) {
+    let size = ty.bytes() as usize;
+    for (old, new) in place.chunks_exact_mut(size).zip(bytes.chunks_exact(size)) {
+        let value = updated(op, ty, false, number(old), number(new), 0);
+        old.copy_from_slice(&value.to_le_bytes()[..size]);
+    }
+}

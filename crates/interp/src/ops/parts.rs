@@ -1,0 +1,170 @@
+//! Which elements a tensor copy takes (PTX ISA 5.5.3 to 5.5.5), as rows.
+
+use std::ops::Range;
+
+use warploom_exec::tensor_map::{MOST_DIMENSIONS, MOST_SPATIAL, Part, TensorMap};
+
+/// A run of elements of the first dimension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Its elements.
+    pub(crate) len: usize,
+    /// Those of them that lie in the tensor, and the address of the first of these.
+    pub(crate) inside: Option<(u64, Range<usize>)>,
+}
+
+/// The rows of a part that begins at `start`, in the order in which they lie in shared memory; `offsets` are those of columns of images.
+pub(crate) fn rows(map: &TensorMap, start: [i64; MOST_DIMENSIONS], offsets: [i64; MOST_DIMENSIONS]) -> Vec<Row> {
+    match map.part {
+        Part::Box(extents) => of_box(map, start, extents),
+        Part::Columns { lower, upper, channels, pixels } => {
+            columns(map, start, offsets, (lower, upper), channels.into(), pixels.into())
+        }
+    }
+}
+
+fn of_box(map: &TensorMap, start: [i64; MOST_DIMENSIONS], extents: [u16; MOST_DIMENSIONS]) -> Vec<Row> {
+    let rank = usize::from(map.rank);
+    let slice = (map.unit() / map.ty.bytes()) as u16;
+    // Of slices with a stride each is a row of its own; else the stride of the first dimension is ignored.
+    let apart = map.interleave != 0 && map.steps[0] > 1;
+    let counts = std::array::from_fn::<_, MOST_DIMENSIONS, _>(|axis| {
+        let count = extents[axis].div_ceil(u16::from(map.steps[axis].max(1)));
+        match axis {
+            _ if axis >= rank => 1,
+            0 if !apart => 1,
+            // The channels of interleaved images, the last dimension but one, count by slices (recorded).
+            _ if map.interleave != 0 && axis == rank - 2 => i64::from(count.div_ceil(slice)),
+            _ => i64::from(count),
+        }
+    });
+    let len = if apart { 1 } else { usize::from(extents[0]) };
+    let mut out = Vec::with_capacity(counts.iter().product::<i64>() as usize);
+    let mut at = [0; MOST_DIMENSIONS];
+    loop {
+        let place = std::array::from_fn(|axis| start[axis] + at[axis] * i64::from(map.steps[axis]));
+        out.push(row(map, place, len));
+        let mut axis = 0;
+        loop {
+            if axis >= rank {
+                return out;
+            }
+            at[axis] += 1;
+            if at[axis] < counts[axis] {
+                break;
+            }
+            at[axis] = 0;
+            axis += 1;
+        }
+    }
+}
+
+/// Pixels one behind the other, from one corner of a frame to the other, image after image; what is read is `offsets` from them.
+fn columns(
+    map: &TensorMap,
+    start: [i64; MOST_DIMENSIONS],
+    offsets: [i64; MOST_DIMENSIONS],
+    (lower, upper): ([i16; MOST_SPATIAL], [i16; MOST_SPATIAL]),
+    channels: usize,
+    pixels: usize,
+) -> Vec<Row> {
+    let rank = usize::from(map.rank);
+    let spatial = rank - 2;
+    let mut pixel = start;
+    let mut out = Vec::with_capacity(pixels);
+    for _ in 0..pixels {
+        let mut place = pixel;
+        for axis in 0..spatial {
+            place[1 + axis] += offsets[axis];
+        }
+        out.push(row(map, place, channels));
+        let mut axis = 0;
+        loop {
+            if axis == spatial {
+                pixel[rank - 1] += 1;
+                break;
+            }
+            pixel[1 + axis] += i64::from(map.steps[1 + axis]);
+            if pixel[1 + axis] <= i64::from(map.last[1 + axis]) + i64::from(upper[axis]) {
+                break;
+            }
+            pixel[1 + axis] = i64::from(lower[axis]);
+            axis += 1;
+        }
+    }
+    out
+}
+
+/// `len` elements from `place` on.
+fn row(map: &TensorMap, place: [i64; MOST_DIMENSIONS], len: usize) -> Row {
+    let rank = usize::from(map.rank);
+    let outside = |axis: usize| place[axis] < 0 || place[axis] > i64::from(map.last[axis]);
+    if (1..rank).any(outside) {
+        return Row { len, inside: None };
+    }
+    let first = (-place[0]).clamp(0, len as i64);
+    let end = (i64::from(map.last[0]) + 1 - place[0]).clamp(first, len as i64);
+    if first >= end {
+        return Row { len, inside: None };
+    }
+    let mut address = map.address.wrapping_add(((place[0] + first) as u64).wrapping_mul(u64::from(map.unit())));
+    for axis in 1..rank {
+        address = address.wrapping_add((place[axis] as u64).wrapping_mul(map.strides[axis - 1]));
+    }
+    Row { len, inside: Some((address, first as usize..end as usize)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warploom_exec::tensor_map::ElementType;
+
+    const IMAGE: TensorMap = TensorMap {
+        ty: ElementType::U16,
+        rank: 2,
+        address: 0x1000,
+        last: [19, 8, 0, 0, 0],
+        strides: [48, 0, 0, 0],
+        steps: [1; 5],
+        part: Part::Box([8, 2, 1, 1, 1]),
+        interleave: 0,
+        swizzle: 0,
+        nan: false,
+    };
+
+    #[test]
+    fn boxes_are_cut_at_the_ends_of_the_tensor() {
+        let inside = |start: [i64; 2]| -> Vec<Option<(u64, Range<usize>)>> {
+            rows(&IMAGE, [start[0], start[1], 0, 0, 0], [0; 5]).into_iter().map(|row| row.inside).collect()
+        };
+        assert_eq!(inside([8, 3]), [Some((0x1000 + 3 * 48 + 16, 0..8)), Some((0x1000 + 4 * 48 + 16, 0..8))]);
+        assert_eq!(inside([16, 8]), [Some((0x1000 + 8 * 48 + 32, 0..4)), None]);
+        assert_eq!(inside([-8, -1]), [None, None]);
+        assert_eq!(inside([-4, -1]), [None, Some((0x1000, 4..8))]);
+    }
+
+    #[test]
+    fn interleaved_channels_count_by_slices() {
+        let part = Part::Box([4, 12, 2, 1, 1]);
+        let map = TensorMap { interleave: 1, rank: 3, last: [6, 2, 1, 0, 0], strides: [112, 336, 0, 0], part, ..IMAGE };
+        let places = |map: &TensorMap| -> Vec<(u64, usize)> {
+            let found = rows(map, [1, 0, 0, 0, 0], [0; 5]).into_iter();
+            found.map(|row| row.inside.map(|(address, inside)| (address - 0x1000, inside.len())).unwrap()).collect()
+        };
+        assert_eq!(places(&map), [(16, 4), (128, 4), (352, 4), (464, 4)]);
+        let part = Part::Box([4, 8, 1, 1, 1]);
+        assert_eq!(places(&TensorMap { steps: [2, 1, 1, 1, 1], part, ..map }), [(16, 1), (48, 1)]);
+    }
+
+    #[test]
+    fn columns_go_around_a_frame() {
+        let part = Part::Columns { lower: [-1, 0, 0], upper: [-1, 0, 0], channels: 8, pixels: 5 };
+        let map = TensorMap { rank: 3, last: [7, 2, 1, 0, 0], strides: [16, 48, 0, 0], part, ..IMAGE };
+        let places: Vec<Option<u64>> = rows(&map, [0, 0, 0, 0, 0], [1, 0, 0, 0, 0])
+            .into_iter()
+            .map(|row| row.inside.map(|(address, _)| address - 0x1000))
+            .collect();
+        // Pixels 0 and 1 of the first image, then -1, 0 and 1 of the next, each one further by the offset.
+        assert_eq!(places, [Some(16), Some(32), Some(48), Some(64), Some(80)]);
+    }
+}

@@ -1,0 +1,104 @@
+//! Tensor map object management.
+use warploom_abi::{
+    CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill, CUtensorMapInterleave, CUtensorMapL2promotion,
+    CUtensorMapSwizzle,
+};
+use warploom_driver::tensor_map::{Tensor, TensorMapBytes, TensorPart, check_rank};
+
+use crate::border::{ApiResult, HostPtr, InArray, InOut, Out};
+use crate::process::driver;
+
+fn opaque(bytes: &TensorMapBytes) -> CUtensorMap {
+    let mut map = CUtensorMap::default();
+    for (word, part) in map.opaque.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u64::from_le_bytes(*part);
+    }
+    map
+}
+
+fn bytes(map: &CUtensorMap) -> TensorMapBytes {
+    let mut bytes = [0; size_of::<TensorMapBytes>()];
+    for (part, word) in bytes.chunks_exact_mut(8).zip(map.opaque) {
+        part.copy_from_slice(&word.to_le_bytes());
+    }
+    bytes
+}
+
+pub(crate) fn cuTensorMapEncodeTiled(
+    tensorMap: Out<'_, CUtensorMap>,
+    tensorDataType: CUtensorMapDataType,
+    tensorRank: u32,
+    globalAddress: HostPtr,
+    globalDim: InArray<'_, u64>,
+    globalStrides: InArray<'_, u64>,
+    boxDim: InArray<'_, u32>,
+    elementStrides: InArray<'_, u32>,
+    interleave: CUtensorMapInterleave,
+    swizzle: CUtensorMapSwizzle,
+    l2Promotion: CUtensorMapL2promotion,
+    oobFill: CUtensorMapFloatOOBfill,
+) -> ApiResult {
+    let place = tensorMap.required("tensorMap")?;
+    let rank = check_rank(tensorRank, false)?;
+    let tensor = Tensor {
+        ty: tensorDataType.0,
+        address: globalAddress.required("globalAddress")? as u64,
+        dims: &globalDim.get(rank, "globalDim")?,
+        strides: &globalStrides.get(rank - 1, "globalStrides")?,
+        steps: &elementStrides.get(rank, "elementStrides")?,
+        interleave: interleave.0,
+        swizzle: swizzle.0,
+        promotion: l2Promotion.0,
+        fill: oobFill.0,
+    };
+    let extents = boxDim.get(rank, "boxDim")?;
+    place.set(opaque(&driver()?.encode_tensor_map(&tensor, &TensorPart::Box(&extents))?));
+    Ok(())
+}
+
+pub(crate) fn cuTensorMapEncodeIm2col(
+    tensorMap: Out<'_, CUtensorMap>,
+    tensorDataType: CUtensorMapDataType,
+    tensorRank: u32,
+    globalAddress: HostPtr,
+    globalDim: InArray<'_, u64>,
+    globalStrides: InArray<'_, u64>,
+    pixelBoxLowerCorner: InArray<'_, i32>,
+    pixelBoxUpperCorner: InArray<'_, i32>,
+    channelsPerPixel: u32,
+    pixelsPerColumn: u32,
+    elementStrides: InArray<'_, u32>,
+    interleave: CUtensorMapInterleave,
+    swizzle: CUtensorMapSwizzle,
+    l2Promotion: CUtensorMapL2promotion,
+    oobFill: CUtensorMapFloatOOBfill,
+) -> ApiResult {
+    let place = tensorMap.required("tensorMap")?;
+    let rank = check_rank(tensorRank, true)?;
+    let tensor = Tensor {
+        ty: tensorDataType.0,
+        address: globalAddress.required("globalAddress")? as u64,
+        dims: &globalDim.get(rank, "globalDim")?,
+        strides: &globalStrides.get(rank - 1, "globalStrides")?,
+        steps: &elementStrides.get(rank, "elementStrides")?,
+        interleave: interleave.0,
+        swizzle: swizzle.0,
+        promotion: l2Promotion.0,
+        fill: oobFill.0,
+    };
+    let part = TensorPart::Columns {
+        lower: &pixelBoxLowerCorner.get(rank - 2, "pixelBoxLowerCorner")?,
+        upper: &pixelBoxUpperCorner.get(rank - 2, "pixelBoxUpperCorner")?,
+        channels: channelsPerPixel,
+        pixels: pixelsPerColumn,
+    };
+    place.set(opaque(&driver()?.encode_tensor_map(&tensor, &part)?));
+    Ok(())
+}
+
+pub(crate) fn cuTensorMapReplaceAddress(tensorMap: InOut<'_, CUtensorMap>, globalAddress: HostPtr) -> ApiResult {
+    let old = tensorMap.get("tensorMap")?;
+    let address = globalAddress.required("globalAddress")? as u64;
+    tensorMap.set(opaque(&driver()?.replace_tensor_address(&bytes(&old), address)?));
+    Ok(())
+}
