@@ -68,12 +68,13 @@ FUZZ_SECONDS = 600
 FUZZ_KEEP    = $(BUILD)/kernel-fuzz
 FUZZ_SEED    = $(shell date +%s)
 
-# What an H200 computed for thousands of PTX instructions, against ours.
+# What an H200 computed for thousands of PTX instructions, and an H100 for asynchronous copies and clusters, against ours.
 sweep: release
 	@scripts/need.sh python3-numpy
 	SWEEP_LIBCUDA=$(abspath $(RELEASE))/libcuda.so.1 /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
 	  --jobs 2 --filter '$(SWEEP_FAMILIES)'
-SWEEP_FAMILIES = ^(int|int-cc|float|half|cmp|logic|cvt|mov|warp|atomic|memory|control|special|texture|abort|mma|mma-sp|wgmma|wmma|ldmatrix)$$
+	python3 tests/ptx_async/run.py check tests/goldens/ptx_async.json $(abspath $(RELEASE))/libcuda.so.1
+SWEEP_FAMILIES = ^(int|int-cc|float|half|cmp|logic|cvt|mov|warp|atomic|memory|control|barrier|special|texture|abort|mma|mma-sp|wgmma|wmma|ldmatrix)$$
 
 # The same of compiled code, which has to be there for all but listed tests; and how many of each family that are.
 sweep-compiled: release
