@@ -76,6 +76,8 @@ def tiles():
     for rank in range(1, 6):
         inside, over, before = [4, 3, 2, 1, 1][:rank], [16, 7, 6, 4, 2][:rank], [-4, -2, -1, -1, -1][:rank]
         for place, at in (("inside", inside), ("over the end", over), ("before the start", before)):
+            if (rank, place) == (5, "over the end"):
+                continue      # the end is beyond that of the input
             yield load_case(f"{rank}d u32 {place}", tiled("u32", dims[:rank], box[:rank]), at)
     yield load_case("2d u32 with a pitch", tiled("u32", [20, 30], [12, 5], strides=[112]), [12, 4])
     yield load_case("2d u32 overlapping rows", tiled("u32", [20, 30], [12, 5], strides=[16]), [0, 4])
@@ -177,7 +179,7 @@ def stores():
     yield case("tensor store, 2d u32 before the start of a row", tiled("u32", dims[:2], box[:2]), [-4, 2])
     yield case("tensor store, 2d u32 before the first row", tiled("u32", dims[:2], box[:2]), [4, -2])
     yield case("tensor store, 2d u32 all outside", tiled("u32", dims[:2], box[:2]), [24, 12])
-    for rank in range(1, 6):
+    for rank in range(1, 5):
         yield case(f"tensor store, {rank}d u32 inside", tiled("u32", dims[:rank], box[:rank]), [4, 3, 2, 1, 1][:rank])
         yield case(f"tensor store, {rank}d u32 over the end", tiled("u32", dims[:rank], box[:rank]), [16, 7, 6, 4, 2][:rank], mode=".tile")
     for swizzle, span in ((1, 32), (2, 64), (3, 128)):

@@ -148,7 +148,9 @@ fn map(tensor: &Tensor<'_>, part: &TensorPart<'_>) -> DriverResult<TensorMap> {
     }
     for ((stride, place), axis) in tensor.strides.iter().zip(&mut map.strides).zip(1..) {
         if *stride >= STRIDES || !stride.is_multiple_of(granule) {
-            let text = format!("stride {stride:#x} of dimension {axis}: a multiple of {granule} below {STRIDES:#x} is possible");
+            let text = format!(
+                "stride {stride:#x} of dimension {axis}: a multiple of {granule} below {STRIDES:#x} is possible"
+            );
             return Err(invalid(text));
         }
         *place = *stride;

@@ -339,7 +339,11 @@ impl fmt::Display for FaultKind {
                 )
             }
             FaultKind::CtaHasExited { address, kind } => {
-                write!(f, "{kind} at shared address {address:#x} of CTA {} of the cluster, which has exited", address >> 24)
+                write!(
+                    f,
+                    "{kind} at shared address {address:#x} of CTA {} of the cluster, which has exited",
+                    address >> 24
+                )
             }
             FaultKind::Mbarrier(why) => write!(f, "mbarrier: {why}"),
             FaultKind::MisalignedInSpace { space, address, size } => {

@@ -127,7 +127,20 @@ impl TensorMap {
             }
         };
         out.put(&MARK.to_le_bytes());
-        out.put(&[self.ty as u8, self.rank, self.interleave, self.swizzle, u8::from(self.nan), is_box, 0, 0, 0, 0, 0, 0]);
+        out.put(&[
+            self.ty as u8,
+            self.rank,
+            self.interleave,
+            self.swizzle,
+            u8::from(self.nan),
+            is_box,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+        ]);
         out.put(&self.address.to_le_bytes());
         self.strides.iter().for_each(|stride| out.put(&stride.to_le_bytes()));
         self.last.iter().for_each(|last| out.put(&last.to_le_bytes()));
@@ -157,18 +170,7 @@ impl TensorMap {
         let ty = *ElementType::ALL.get(usize::from(ty))?;
         let sound = (1..=MOST_DIMENSIONS).contains(&usize::from(rank)) && interleave <= 2 && swizzle <= 3;
         let steps = from.take();
-        sound.then_some(TensorMap {
-            ty,
-            rank,
-            address,
-            last,
-            strides,
-            steps,
-            part,
-            interleave,
-            swizzle,
-            nan: nan != 0,
-        })
+        sound.then_some(TensorMap { ty, rank, address, last, strides, steps, part, interleave, swizzle, nan: nan != 0 })
     }
 
     /// Bytes of what is one element of the first dimension: an element, or an interleaved slice.

@@ -123,14 +123,12 @@ impl Decoder<'_> {
             }
             Ir::Mapa { space: _, ty, dst, a, rank } => {
                 let (a, b, d) = (self.source(ty, a), self.word(rank), self.out(ty, dst));
-                let op =
-                    if ty.bits() > 32 { Op::lanes::<cluster::Mapa64>() } else { Op::lanes::<cluster::Mapa32>() };
+                let op = if ty.bits() > 32 { Op::lanes::<cluster::Mapa64>() } else { Op::lanes::<cluster::Mapa32>() };
                 self.emit(op, d, [a, b, 0], 0);
             }
             Ir::GetCtaRank { space: _, ty, dst, a } => {
                 let (a, d) = (self.source(ty, a), self.word_out(dst, false));
-                let op =
-                    if ty.bits() > 32 { Op::lanes::<cluster::Rank64>() } else { Op::lanes::<cluster::Rank32>() };
+                let op = if ty.bits() > 32 { Op::lanes::<cluster::Rank64>() } else { Op::lanes::<cluster::Rank32>() };
                 self.emit(op, d, [a, 0, 0], 0);
             }
             Ir::CreatePolicy { dst, .. } => {

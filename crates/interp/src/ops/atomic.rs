@@ -159,7 +159,9 @@ impl Machine<'_> {
     fn update(&mut self, site: &AtomicSite, address: u64, lane: usize, b: u128, c: u128) -> Result<u128, FaultKind> {
         let size = site.ty.bytes();
         if is_global(site.space, address) {
-            return self.update_global(site.op, site.ty, site.order, address, b, c).map_err(|fault| FaultKind::Access(*fault));
+            return self
+                .update_global(site.op, site.ty, site.order, address, b, c)
+                .map_err(|fault| FaultKind::Access(*fault));
         }
         let old = self.load(site.space, address, size, lane)?;
         let new = updated(site.op, site.ty, false, old, b, c);

@@ -156,22 +156,15 @@ impl Machine<'_> {
         match targets {
             None => self.arrive_in(site, to, &bytes, mbarrier),
             Some(targets) => Self::in_each(targets, to).try_for_each(|address| {
-                let object = mbarrier.and_then(|mbarrier| {
-                    Self::in_each(1 << (address / SHARED_PER_CTA), mbarrier).next()
-                });
+                let object =
+                    mbarrier.and_then(|mbarrier| Self::in_each(1 << (address / SHARED_PER_CTA), mbarrier).next());
                 self.arrive_in(site, address, &bytes, object)
             }),
         }
     }
 
     /// Bytes of a bulk copy come to a CTA's shared memory.
-    fn arrive_in(
-        &mut self,
-        site: &BulkSite,
-        to: u64,
-        bytes: &[u8],
-        mbarrier: Option<u64>,
-    ) -> Result<(), FaultKind> {
+    fn arrive_in(&mut self, site: &BulkSite, to: u64, bytes: &[u8], mbarrier: Option<u64>) -> Result<(), FaultKind> {
         match self.shared_bytes(StateSpace::Cluster, to, bytes.len(), PIECE, AccessKind::Store) {
             Ok(place) => match site.reduce {
                 None => place.copy_from_slice(bytes),

@@ -99,12 +99,7 @@ fn illegal(why: impl Into<String>) -> FaultKind {
 
 impl Machine<'_> {
     /// The bytes of a tensor map, wherever it is.
-    fn map_bytes(
-        &mut self,
-        space: StateSpace,
-        address: u64,
-        lane: usize,
-    ) -> Result<[u8; TENSOR_MAP_BYTES], FaultKind> {
+    fn map_bytes(&mut self, space: StateSpace, address: u64, lane: usize) -> Result<[u8; TENSOR_MAP_BYTES], FaultKind> {
         aligned(address, MAP_ALIGN, AccessKind::Load)?;
         let mut bytes = [0; TENSOR_MAP_BYTES];
         for (part, place) in bytes.chunks_exact_mut(16).zip((address..).step_by(16)) {

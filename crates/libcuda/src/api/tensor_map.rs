@@ -3,6 +3,7 @@ use warploom_abi::{
     CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill, CUtensorMapInterleave, CUtensorMapL2promotion,
     CUtensorMapSwizzle,
 };
+use warploom_driver::DriverError;
 use warploom_driver::tensor_map::{Tensor, TensorMapBytes, TensorPart, check_rank};
 
 use crate::border::{ApiResult, HostPtr, InArray, InOut, Out};
@@ -40,6 +41,10 @@ pub(crate) fn cuTensorMapEncodeTiled(
 ) -> ApiResult {
     let place = tensorMap.required("tensorMap")?;
     let rank = check_rank(tensorRank, false)?;
+    // Also of one dimension, which has none (recorded).
+    if globalStrides.is_null() {
+        return Err(DriverError::invalid_value("globalStrides is NULL"));
+    }
     let tensor = Tensor {
         ty: tensorDataType.0,
         address: globalAddress.required("globalAddress")? as u64,

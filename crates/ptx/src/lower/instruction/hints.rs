@@ -38,7 +38,9 @@ pub(in crate::lower) fn is_hint(opcode: Opcode, word: &str) -> bool {
         // The operands say it: which level, if not the base; and of copies, how completion is told.
         (Txq, "level") | (Tex, "base") | (Cp, "bulk_group" | "mbarrier::complete_tx::bytes") => true,
         // Tile is what is not `.im2col`, and the space of an asynchronous copy, store or reduction is the only one that its form has.
-        (Cp, "bulk" | "tile" | "shared::cluster") | (St | Red, "mbarrier::complete_tx::bytes" | "shared::cluster") => true,
+        (Cp, "bulk" | "tile" | "shared::cluster") | (St | Red, "mbarrier::complete_tx::bytes" | "shared::cluster") => {
+            true
+        }
         // Others are to see what is stored when the mbarrier says so, whatever the order and the scope (9.7.9.12, 9.7.9.13, 9.7.13.7).
         (St | Red, "weak" | "relaxed" | "cluster" | "shared::cta") => true,
         // `tensormap` has one shape of map and one order of proxies (9.7.9.26, 9.7.9.27), and everything orders everything here.
