@@ -2,8 +2,8 @@
 
 pub(crate) mod atomic;
 pub(crate) mod barrier;
-pub(crate) mod bulk;
 pub(crate) mod builtin;
+pub(crate) mod bulk;
 pub(crate) mod call;
 pub(crate) mod cluster;
 pub(crate) mod compare;
