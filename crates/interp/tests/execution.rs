@@ -253,11 +253,11 @@ fn kernels_allocate() {
 #[test]
 fn an_instruction_that_is_missing_fails_the_load_with_its_line() {
     let device = Device::default();
-    let body = "mov.u32 %r1, 0;\ntensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%d1], [%r1], 128;";
+    let body = "mov.u32 %r1, 0;\nmultimem.st.relaxed.sys.global.u32 [%d1], %r1;";
     let ptx = format!(".version 8.3\n.target sm_90a\n.address_size 64\n{}", entry(body));
     let error = device.kernel(&ptx).err().expect("an error").to_string();
-    let line = ptx.lines().position(|line| line.contains("tensormap")).unwrap() + 1;
-    assert!(error.contains("tensormap") && error.contains(&format!("line {line}")), "{error}");
+    let line = ptx.lines().position(|line| line.contains("multimem")).unwrap() + 1;
+    assert!(error.contains("multimem") && error.contains(&format!("line {line}")), "{error}");
 }
 
 #[test]
