@@ -257,9 +257,7 @@ pub(crate) fn misaligned(space: StateSpace, address: u64, size: u64, kind: Acces
         StateSpace::Global | StateSpace::Generic => {
             FaultKind::Access(AccessFault { address, size, kind, refusal: Refusal::Misaligned, lane: 0, nearest: None })
         }
-        StateSpace::Shared | StateSpace::Cluster => {
-            FaultKind::MisalignedInSpace { space: ".shared", address, size }
-        }
+        StateSpace::Shared | StateSpace::Cluster => FaultKind::MisalignedInSpace { space: ".shared", address, size },
         StateSpace::Local => FaultKind::MisalignedInSpace { space: ".local", address, size },
         StateSpace::Param => FaultKind::MisalignedInSpace { space: ".param", address, size },
     }
