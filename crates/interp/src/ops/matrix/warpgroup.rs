@@ -203,19 +203,21 @@ impl Machine<'_> {
         mut each: impl FnMut(usize, usize, u128),
     ) -> Result<(), FaultKind> {
         let descriptor = self.matrix_descriptor(descriptor)?;
+        // Addresses of descriptors have no room for the rank of a CTA.
+        let own = u64::from(self.cta.base);
         let elements = UNIT as usize * 8 / bits;
         if transposed {
             for column in 0..k {
                 for unit in (0..across).step_by(elements) {
                     let address = descriptor.across(((first + unit) / elements) as u64, column as u64);
-                    each(column, unit, self.load(StateSpace::Shared, address, UNIT as u32, 0)?);
+                    each(column, unit, self.load(StateSpace::Shared, own + address, UNIT as u32, 0)?);
                 }
             }
         } else {
             for row in 0..across {
                 for unit in (0..k).step_by(elements) {
                     let address = descriptor.along((first + row) as u64, (unit / elements) as u64);
-                    each(unit, row, self.load(StateSpace::Shared, address, UNIT as u32, 0)?);
+                    each(unit, row, self.load(StateSpace::Shared, own + address, UNIT as u32, 0)?);
                 }
             }
         }
