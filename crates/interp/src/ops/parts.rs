@@ -74,8 +74,8 @@ fn columns(
     let mut out = Vec::with_capacity(pixels);
     for _ in 0..pixels {
         let mut place = pixel;
-        for axis in 0..spatial {
-            place[1 + axis] += offsets[axis];
+        for (at, offset) in place[1..=spatial].iter_mut().zip(offsets) {
+            *at += offset;
         }
         out.push(row(map, place, channels));
         let mut axis = 0;
@@ -108,8 +108,8 @@ fn row(map: &TensorMap, place: [i64; MOST_DIMENSIONS], len: usize) -> Row {
         return Row { len, inside: None };
     }
     let mut address = map.address.wrapping_add(((place[0] + first) as u64).wrapping_mul(u64::from(map.unit())));
-    for axis in 1..rank {
-        address = address.wrapping_add((place[axis] as u64).wrapping_mul(map.strides[axis - 1]));
+    for (at, stride) in place[1..rank].iter().zip(&map.strides) {
+        address = address.wrapping_add((*at as u64).wrapping_mul(*stride));
     }
     Row { len, inside: Some((address, first as usize..end as usize)) }
 }
