@@ -16,7 +16,7 @@ pub use resources::KernelResources;
 pub(crate) use jit::{damaged, no_binary, none_for, refused, unlinkable};
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, Space};
@@ -37,7 +37,7 @@ pub struct Module {
     /// The handle of each function of the code, by its id, from its first use on.
     functions: Mutex<Vec<Handle>>,
     /// The handles of texture and surface references that were asked for.
-    references: Mutex<HashMap<GlobalId, Handle>>,
+    references: OnceLock<Mutex<HashMap<GlobalId, Handle>>>,
     /// Whether it is the module of a library, which alone unloads it.
     of_library: bool,
 }
@@ -65,7 +65,12 @@ impl Module {
 
     /// Its texture and surface references, by the id of their variables.
     pub(crate) fn references(&self) -> &Mutex<HashMap<GlobalId, Handle>> {
-        &self.references
+        self.references.get_or_init(Mutex::default)
+    }
+
+    /// These, if one was ever asked for: launches of the many modules that have none take no lock.
+    pub(crate) fn known_references(&self) -> Option<&Mutex<HashMap<GlobalId, Handle>>> {
+        self.references.get()
     }
 
     /// The address of each variable, by its id.
@@ -98,7 +103,7 @@ impl Driver {
                 code: Arc::clone(code),
                 variables,
                 functions: Mutex::new(vec![Handle::NULL; code.module().functions.len()]),
-                references: Mutex::default(),
+                references: OnceLock::new(),
                 of_library,
             })
         })?;

