@@ -92,6 +92,12 @@ pub trait LoadedKernel: Send + Sync {
         SiteInfo::default()
     }
 
+    /// What CTAs of a grid that have not begun wait for, if it is nothing of the kernel's own: for reports of grids that do not end.
+    fn awaits(&self, grid: &Grid) -> Option<&'static str> {
+        let _ = grid;
+        None
+    }
+
     /// One line for each group of threads of a yielded CTA: what it waits for and where. Empty if there is nothing to
     /// say. For reports of kernels that do not end.
     fn describe(&self, cta: &Cta) -> String {
@@ -247,7 +253,7 @@ impl Worker {
     }
 
     /// Whether it is one of the pool's own, not a thread of the program that helps or stands in.
-    pub(crate) fn is_pools(&self) -> bool {
+    pub fn is_pools(&self) -> bool {
         self.attention.is_workers()
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Overdue {
 struct Seen {
     ended: (u64, Duration),
     moves: (u64, Duration),
+    /// When it last waited for something that is not the kernel's.
+    awaited: Duration,
     said: Option<Verdict>,
 }
 
@@ -37,6 +39,8 @@ pub(crate) enum Verdict {
     Runs(Duration),
     /// Nothing but waiting has happened for so long.
     Stuck(Duration),
+    /// No CTA has ended for so long, and what has not begun waits for something that is not the kernel's.
+    Awaits(Duration),
     /// It has run for longer than it may.
     TooLong,
 }
@@ -81,7 +85,8 @@ impl Overdue {
     }
 
     /// A look: `ended` counts CTAs that have ended, `moves` when others got on. None if there is nothing to say, or has been said.
-    pub(crate) fn look(&self, ended: u64, moves: u64) -> Option<Verdict> {
+    /// `awaits` says that what has not begun waits for something that is not the kernel's.
+    pub(crate) fn look(&self, ended: u64, moves: u64, awaits: bool) -> Option<Verdict> {
         let mut seen = match self.seen.try_lock() {
             Ok(seen) => seen,
             Err(TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
@@ -99,15 +104,28 @@ impl Overdue {
                 *was = (is, now);
             }
         }
-        let quiet = now - seen.ended.1;
+        if awaits {
+            seen.awaited = now;
+        }
+        let since = if awaits { seen.ended.1 } else { seen.ended.1.max(seen.awaited) };
+        let quiet = now - since;
         if quiet < self.patience {
             return None;
         }
         // Looks come late by up to their distance: half the time is enough to tell what waits from what runs.
         let still = quiet.min(now - seen.moves.1);
-        let verdict = if still >= self.patience / 2 { Verdict::Stuck(still) } else { Verdict::Runs(quiet) };
-        let same = (seen.said, verdict);
-        if matches!(same, (Some(Verdict::Stuck(_)), _) | (Some(Verdict::Runs(_)), Verdict::Runs(_))) {
+        let verdict = match () {
+            () if awaits => Verdict::Awaits(quiet),
+            () if still >= self.patience / 2 => Verdict::Stuck(still),
+            () => Verdict::Runs(quiet),
+        };
+        let rank = |verdict| match verdict {
+            Verdict::Awaits(_) => 1,
+            Verdict::Runs(_) => 2,
+            Verdict::Stuck(_) | Verdict::TooLong => 3,
+        };
+        // Worse may still come, and is said then.
+        if seen.said.is_some_and(|said| rank(said) >= rank(verdict)) {
             return None;
         }
         seen.said = Some(verdict);
@@ -122,14 +140,19 @@ mod tests {
     #[test]
     fn a_grid_that_only_waits_is_stuck_and_one_that_moves_runs() {
         let patience = Duration::from_millis(40);
-        let (stuck, runs, ends) =
-            (Overdue::new(patience, None), Overdue::new(patience, None), Overdue::new(patience, None));
-        let mut said = [None; 3];
+        let [stuck, runs, awaits, ends] = [(); 4].map(|()| Overdue::new(patience, None));
+        let mut said = [None; 4];
         let start = Instant::now();
         let mut count = 0;
         while start.elapsed() < 2 * patience {
             count += 1;
-            for (said, verdict) in said.iter_mut().zip([stuck.look(3, 5), runs.look(3, count), ends.look(count, 0)]) {
+            let verdicts = [
+                stuck.look(3, 5, false),
+                runs.look(3, count, false),
+                awaits.look(0, 0, true),
+                ends.look(count, 0, false),
+            ];
+            for (said, verdict) in said.iter_mut().zip(verdicts) {
                 assert!(said.is_none() || verdict.is_none(), "said twice");
                 *said = said.or(verdict);
             }
@@ -137,15 +160,20 @@ mod tests {
         }
         assert!(matches!(said[0], Some(Verdict::Stuck(_))), "{said:?}");
         assert!(matches!(said[1], Some(Verdict::Runs(_))), "{said:?}");
-        assert_eq!(said[2], None);
+        assert!(matches!(said[2], Some(Verdict::Awaits(_))), "{said:?}");
+        assert_eq!(said[3], None);
+        // What it waited for has come. Only if it does not get on all the same is there something to say.
+        assert_eq!(awaits.look(0, 0, false), None);
+        std::thread::sleep(patience);
+        assert!(matches!(awaits.look(0, 0, false), Some(Verdict::Stuck(_))));
     }
 
     #[test]
     fn a_limit_ends_a_grid_that_gets_on() {
         let overdue = Overdue::new(Duration::from_secs(1000), Some(Duration::from_millis(5)));
-        assert!(overdue.look(1, 1).is_none());
+        assert!(overdue.look(1, 1, false).is_none());
         std::thread::sleep(Duration::from_millis(6));
         assert!(overdue.is_due(Instant::now()));
-        assert!(matches!(overdue.look(2, 2), Some(Verdict::TooLong)));
+        assert!(matches!(overdue.look(2, 2, false), Some(Verdict::TooLong)));
     }
 }

@@ -36,6 +36,26 @@ pub enum Origin {
     Cache,
 }
 
+/// Why there is no code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) why: String,
+    /// Something is wrong with the compiler.
+    pub(crate) defect: bool,
+}
+
+impl Refusal {
+    pub(crate) fn defect(why: impl Into<String>) -> Refusal {
+        Refusal { why: why.into(), defect: true }
+    }
+}
+
+impl<W: Into<String>> From<W> for Refusal {
+    fn from(why: W) -> Refusal {
+        Refusal { why: why.into(), defect: false }
+    }
+}
+
 /// What is to be compiled.
 #[derive(Clone, Copy)]
 pub(crate) struct Task<'m> {
@@ -57,12 +77,12 @@ impl Task<'_> {
         &self,
         cache: Option<&Cache>,
         may_compile: bool,
-    ) -> Result<Option<(CompiledKernel, Origin)>, String> {
+    ) -> Result<Option<(CompiledKernel, Origin)>, Refusal> {
         let key = cache.map(|cache| (cache, Key::new(self.module, self.kernel, self.cta, &self.machine())));
         // Who wants to see the text wants it written.
         let kept = key.as_ref().filter(|_| self.dump.is_none()).and_then(|(cache, key)| cache.load(key));
         match kept {
-            Some(Entry::Declined(why)) => return Err(why),
+            Some(Entry::Declined(why)) => return Err(why.into()),
             Some(Entry::Compiled(parts)) => match self.assemble(parts) {
                 Ok(kernel) => return Ok(Some((kernel, Origin::Cache))),
                 Err(why) => {
@@ -87,7 +107,7 @@ impl Task<'_> {
         if let Some(folder) = self.dump {
             self.keep_text(folder, &written.text)?;
         }
-        let object = llvm.compile(&written.text).map_err(|error| format!("LLVM says: {error}"))?;
+        let object = llvm.compile(&written.text).map_err(|error| Refusal::defect(format!("LLVM says: {error}")))?;
         let parts = Parts {
             sites: written.sites,
             frames: written.frames,
@@ -99,7 +119,7 @@ impl Task<'_> {
         let entry = Entry::Compiled(parts);
         keep(&entry);
         let Entry::Compiled(parts) = entry else { return Ok(None) };
-        self.assemble(parts).map(|kernel| Some((kernel, Origin::Compiler)))
+        self.assemble(parts).map(|kernel| Some((kernel, Origin::Compiler))).map_err(Refusal::defect)
     }
 
     fn keep_text(&self, folder: &Path, text: &str) -> Result<(), String> {

@@ -7,6 +7,7 @@
 mod background;
 mod cache;
 mod compile;
+mod effort;
 mod estimate;
 mod kernel;
 mod llvm;

@@ -4,11 +4,12 @@ use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use libloading::Library;
 
 use crate::background;
+use crate::effort::Effort;
 
 type Opaque = *mut c_void;
 
@@ -36,6 +37,10 @@ functions! {
     LLVMGetVersion: fn(*mut c_uint, *mut c_uint, *mut c_uint);
     LLVMContextCreate: fn() -> Opaque;
     LLVMContextDispose: fn(Opaque);
+    LLVMContextSetDiagnosticHandler: fn(Opaque, unsafe extern "C" fn(Opaque, *mut c_void), *mut c_void);
+    LLVMGetDiagInfoSeverity: fn(Opaque) -> c_int;
+    LLVMGetDiagInfoDescription: fn(Opaque) -> *mut c_char;
+    LLVMInstallFatalErrorHandler: fn(unsafe extern "C" fn(*const c_char));
     LLVMCreateMemoryBufferWithMemoryRangeCopy: fn(*const c_char, usize, *const c_char) -> Opaque;
     LLVMParseIRInContext: fn(Opaque, Opaque, *mut Opaque, *mut *mut c_char) -> c_int;
     LLVMDisposeModule: fn(Opaque);
@@ -49,8 +54,6 @@ functions! {
     LLVMDisposeTargetMachine: fn(Opaque);
     LLVMCreatePassBuilderOptions: fn() -> Opaque;
     LLVMDisposePassBuilderOptions: fn(Opaque);
-    LLVMPassBuilderOptionsSetLoopVectorization: fn(Opaque, c_int);
-    LLVMPassBuilderOptionsSetSLPVectorization: fn(Opaque, c_int);
     LLVMRunPasses: fn(Opaque, *const c_char, Opaque, Opaque) -> Opaque;
     LLVMTargetMachineEmitToMemoryBuffer: fn(Opaque, Opaque, c_int, *mut *mut c_char, *mut Opaque) -> c_int;
     LLVMGetBufferStart: fn(Opaque) -> *const c_char;
@@ -67,12 +70,6 @@ const INITIALIZERS: [&str; 4] = [
     "LLVMInitializeX86AsmPrinter\0",
 ];
 
-/// Passes, and how hard code generation tries (`LLVMCodeGenLevelDefault`).
-const FULL: (&CStr, c_int) = (c"default<O2>", 2);
-/// For texts that would take too long (`LLVMCodeGenLevelNone`): some passes, and the allocation of registers, take time with the square of the length.
-const QUICK: (&CStr, c_int) = (c"always-inline", 0);
-/// From so many bytes of text on, some thousand instructions of PTX, code is made quickly.
-const LONG: usize = 2 << 20;
 /// `LLVMRelocPIC`, `LLVMCodeModelSmall`, `LLVMObjectFile`.
 const PIC: c_int = 2;
 const SMALL: c_int = 3;
@@ -87,19 +84,18 @@ pub(crate) struct Llvm {
     triple: CString,
     cpu: CString,
     features: CString,
-    /// One compilation at a time: LLVM's own locks are not what is to be found out about here.
-    busy: Mutex<()>,
     /// Code and functions of it are used until the end of the process.
     _library: Library,
 }
 
-// SAFETY: an `Llvm` is only functions, texts and a lock.
+// SAFETY: an `Llvm` is only functions and texts, and LLVM's objects are made and used on one thread.
 unsafe impl Sync for Llvm {}
 // SAFETY: as above.
 unsafe impl Send for Llvm {}
 
 /// The library that holds LLVM and shows nothing of it but the functions above.
 const OWN: &str = "libwarploom-simt.so";
+const DRIVER: &str = "libcuda.so.1";
 /// What Debian and others call LLVM 19.
 const SHARED: [&str; 3] = ["libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"];
 /// What cargo leaves in folders that it builds into.
@@ -115,10 +111,10 @@ fn find() -> Result<(PathBuf, Library), String> {
         return opened.map(|library| (place, library)).map_err(|error| error.to_string());
     }
     if ![folder.join(BUILD_FOLDER), folder.join("..").join(BUILD_FOLDER)].iter().any(|file| file.exists()) {
-        return Err(format!(
-            "warploom was installed without a compiler: there is no {}",
-            places[0].join(OWN).display()
-        ));
+        // Beside the driver, wherever this code is.
+        let home = places.iter().find(|place| place.join(DRIVER).exists()).unwrap_or(&folder);
+        let home = home.canonicalize().unwrap_or_else(|_| home.clone());
+        return Err(format!("warploom was installed without a compiler: there is no {}", home.join(OWN).display()));
     }
     // SAFETY: as above.
     let mut opened = SHARED.iter().map(|name| (PathBuf::from(name), unsafe { Library::new(name) }));
@@ -169,6 +165,8 @@ impl Llvm {
             // SAFETY: the function stays where it is: the library that holds it is never unloaded.
             unsafe { libc::atexit(background::finish) };
         }
+        // SAFETY: the function stays where it is, and does not unwind.
+        unsafe { (functions.LLVMInstallFatalErrorHandler)(cannot_go_on) };
         // SAFETY: all three give texts that are the caller's.
         let [triple, cpu, features] = unsafe {
             [
@@ -178,7 +176,7 @@ impl Llvm {
             ]
             .map(|text| take(&functions, text))
         };
-        Ok(Llvm { functions, name, triple, cpu, features, busy: Mutex::new(()), _library: library })
+        Ok(Llvm { functions, name, triple, cpu, features, _library: library })
     }
 
     /// Its version, and the library's name.
@@ -201,7 +199,7 @@ impl Llvm {
         self.features.to_string_lossy().into_owned()
     }
 
-    /// An object file of a module's text.
+    /// An object file of a module's text. On the thread that compiles only: what LLVM cannot go on from keeps it ([`background::lose`]).
     ///
     /// # Errors
     /// What LLVM says against it.
@@ -209,28 +207,31 @@ impl Llvm {
         self.emit(text, OBJECT)
     }
 
-    /// The assembly of a module's text.
+    /// The assembly of a module's text. Waits for the thread that compiles.
     ///
     /// # Errors
     /// What LLVM says against it.
-    pub(crate) fn assembly(&self, text: &str) -> Result<String, String> {
-        Ok(String::from_utf8_lossy(&self.emit(text, ASSEMBLY)?).into_owned())
+    pub(crate) fn assembly(&'static self, text: &str) -> Result<String, String> {
+        let text = text.to_owned();
+        let bytes = background::call(move || self.emit(&text, ASSEMBLY))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn emit(&self, text: &str, kind: c_int) -> Result<Vec<u8>, String> {
-        let _busy = self.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let f = &self.functions;
+        let mut said = Said { functions: f, errors: String::new() };
         // SAFETY: each object is made, used and given back as the headers of LLVM 19 have it: buffers belong to whom they are handed, modules to
         // their context, texts of errors to the caller.
         unsafe {
             let context = (f.LLVMContextCreate)();
+            (f.LLVMContextSetDiagnosticHandler)(context, note, (&raw mut said).cast());
             let buffer = self.buffer(context, text, kind);
             (f.LLVMContextDispose)(context);
             let buffer = buffer?;
             let (start, size) = ((f.LLVMGetBufferStart)(buffer), (f.LLVMGetBufferSize)(buffer));
             let bytes = std::slice::from_raw_parts(start.cast::<u8>(), size).to_vec();
             (f.LLVMDisposeMemoryBuffer)(buffer);
-            Ok(bytes)
+            if said.errors.is_empty() { Ok(bytes) } else { Err(said.errors) }
         }
     }
 
@@ -254,13 +255,13 @@ impl Llvm {
                 return Err(take(f, message).to_string_lossy().into_owned());
             }
             let [triple, cpu, features] = [&self.triple, &self.cpu, &self.features].map(|text| text.as_ptr());
-            let (passes, level) = if text.len() < LONG { FULL } else { QUICK };
+            let Effort { passes, level } = Effort::for_text(text);
             let machine = (f.LLVMCreateTargetMachine)(target, triple, cpu, features, level, PIC, SMALL);
             let options = (f.LLVMCreatePassBuilderOptions)();
-            // Vectors are written out already; what is left is scalar because lanes have it in common.
-            (f.LLVMPassBuilderOptionsSetLoopVectorization)(options, 0);
-            (f.LLVMPassBuilderOptionsSetSLPVectorization)(options, 0);
-            let error = (f.LLVMRunPasses)(module, passes.as_ptr(), machine, options);
+            let error = match passes.is_empty() {
+                true => ptr::null_mut(),
+                false => (f.LLVMRunPasses)(module, passes.as_ptr(), machine, options),
+            };
             let mut object = ptr::null_mut();
             let result = self.check(error).and_then(|()| {
                 match (f.LLVMTargetMachineEmitToMemoryBuffer)(machine, module, kind, &mut message, &mut object) {
@@ -289,6 +290,42 @@ impl Llvm {
             Err(text)
         }
     }
+}
+
+/// What is said against a module while code is made of it.
+struct Said<'l> {
+    functions: &'l Functions,
+    errors: String,
+}
+
+/// `LLVMDSError`
+const IS_ERROR: c_int = 0;
+
+/// Takes what LLVM says; without this it would print errors, and end the process.
+///
+/// # Safety
+/// Called by LLVM with what is to be said, and the [`Said`] of the module that it is about.
+unsafe extern "C" fn note(info: Opaque, said: *mut c_void) {
+    // SAFETY: it lives in `emit`, which does not use it meanwhile.
+    let said = unsafe { &mut *said.cast::<Said<'_>>() };
+    // SAFETY: the text is the caller's.
+    unsafe {
+        if (said.functions.LLVMGetDiagInfoSeverity)(info) == IS_ERROR {
+            let text = take(said.functions, (said.functions.LLVMGetDiagInfoDescription)(info));
+            said.errors.push_str(&text.to_string_lossy());
+            said.errors.push('\n');
+        }
+    }
+}
+
+/// LLVM has met what it cannot go on from, an instruction that it has no code for or the end of its memory, and would end the process if this came back.
+///
+/// # Safety
+/// Called by LLVM with a text.
+unsafe extern "C" fn cannot_go_on(reason: *const c_char) {
+    // SAFETY: it ends with 0.
+    let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy();
+    background::lose(&format!("LLVM cannot go on: {reason}"));
 }
 
 /// A text of LLVM's, given back.

@@ -8,7 +8,7 @@ use std::any::TypeId;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -19,10 +19,10 @@ use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::FunctionId;
 use warploom_simt::standalone;
 
-use crate::background;
+use crate::background::{self, Job};
 use crate::cache::Cache;
-use crate::compile::{Origin, Target, Task};
-use crate::estimate::{LOADING, Weight, left, threads};
+use crate::compile::{Origin, Refusal, Target, Task};
+use crate::estimate::{LOADING, Weight, ctas, left};
 use crate::kernel::CompiledKernel;
 
 /// When kernels are compiled (`WARPLOOM_JIT`).
@@ -48,6 +48,8 @@ pub struct Made<'a> {
     pub took: Duration,
     /// Where the code comes from, or why there is none: the interpreter goes on.
     pub code: Result<Origin, &'a str>,
+    /// Whether there is none because of a defect of the compiler.
+    pub defect: bool,
 }
 
 /// How kernels are to be compiled.
@@ -77,7 +79,7 @@ pub fn tiered(
     }
     let weight = Weight::new(module.functions[kernel.0 as usize].body.as_ref());
     let source = Source { options, module: module.clone(), kernel, interpreted, weight };
-    Arc::new(Tiered { source: Arc::new(source), shapes: Mutex::default() })
+    Arc::new(Tiered { source: Arc::new(source), shapes: Shapes::default() })
 }
 
 /// What code is made of.
@@ -91,24 +93,36 @@ struct Source {
 
 struct Tiered {
     source: Arc<Source>,
-    /// Few kernels are launched with many.
-    shapes: Mutex<Vec<Arc<Shape>>>,
+    shapes: Shapes,
+}
+
+/// A list that is only ever added to, so that launches find what is in it without a lock. Few kernels are launched with many shapes.
+#[derive(Default)]
+struct Shapes(OnceLock<Box<Link>>);
+
+struct Link {
+    shape: Arc<Shape>,
+    next: Shapes,
+}
+
+impl Shapes {
+    fn of(&self, source: &Arc<Source>, cta: [u32; 3]) -> &Arc<Shape> {
+        let new = || Box::new(Link { shape: Shape::new(source.clone(), cta), next: Shapes::default() });
+        let mut at = self;
+        loop {
+            let link = at.0.get_or_init(new);
+            if link.shape.cta == cta {
+                return &link.shape;
+            }
+            at = &link.next;
+        }
+    }
 }
 
 impl Tiered {
     fn covers(&self, launch: &Launch) -> bool {
         let small = (0..3).all(|axis| u64::from(launch.grid[axis]) * u64::from(launch.cta[axis]) < 1 << 31);
         small && launch.cluster == [1; 3]
-    }
-
-    fn shape(&self, cta: [u32; 3]) -> Arc<Shape> {
-        let mut shapes = self.shapes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = shapes.iter().find(|shape| shape.cta == cta) {
-            return known.clone();
-        }
-        let shape = Shape::new(self.source.clone(), cta);
-        shapes.push(shape.clone());
-        shape
     }
 }
 
@@ -129,11 +143,11 @@ impl LoadedKernel for Tiered {
         if !self.covers(launch) {
             return Some(self.source.interpreted.clone());
         }
-        let shape = self.shape(launch.cta);
+        let shape = self.shapes.of(&self.source, launch.cta);
         match shape.code.get() {
             Some(Some(code)) => Some(code.clone()),
             Some(None) => Some(self.source.interpreted.clone()),
-            None => Some(shape),
+            None => Some(shape.clone()),
         }
     }
 
@@ -174,31 +188,41 @@ struct Shape {
     me: Weak<Shape>,
     source: Arc<Source>,
     cta: [u32; 3],
+    /// Of a CTA.
+    threads: u64,
     /// None inside where there will be no code.
     code: OnceLock<Option<Arc<CompiledKernel>>>,
     /// [`NOTHING`] and what follows it.
     asked: AtomicU8,
     /// Nanoseconds that threads have spent on it in the interpreter.
     spent: AtomicU64,
+    /// A worker waits for code that could run CTAs meanwhile.
+    lent: AtomicBool,
     made: (Mutex<()>, Condvar),
 }
 
 impl Shape {
     fn new(source: Arc<Source>, cta: [u32; 3]) -> Arc<Shape> {
         let (asked, spent) = (AtomicU8::new(NOTHING), AtomicU64::new(0));
-        let (code, made) = Default::default();
-        Arc::new_cyclic(|me| Shape { me: me.clone(), source, cta, code, asked, spent, made })
+        let (code, lent, made) = Default::default();
+        let threads = cta.iter().map(|&extent| u64::from(extent)).product();
+        Arc::new_cyclic(|me| Shape { me: me.clone(), source, cta, threads, code, asked, spent, lent, made })
     }
 
     /// Whether a launch does not begin before there is code, if so many of its CTAs run side by side.
     fn waits(&self, launch: &Launch, side_by_side: u64) -> bool {
         let Source { options, weight, .. } = &*self.source;
-        let interpreting = || weight.interpreting(threads(&launch.grid, &launch.cta));
+        let interpreting = || weight.interpreting(ctas(launch).saturating_mul(self.threads));
         options.mode == Mode::Always || weight.is_worth_waiting(interpreting(), side_by_side)
     }
 
-    /// Asks for what `spent` of the interpreter's time is worth.
-    fn consider(&self, spent: Duration) {
+    /// Whether a grid that runs does not begin before there is code: those that are divided into more than CTAs never will have any.
+    fn holds_back(&self, grid: &Grid) -> bool {
+        grid.parts == 1 && self.waits(&grid.launch, side_by_side(grid))
+    }
+
+    /// Asks for what `spent` nanoseconds of the interpreter are worth.
+    fn consider(&self, spent: u64) {
         let asked = self.asked.load(Ordering::Relaxed);
         if asked != ANY && spent >= self.source.weight.cost {
             self.ask(ANY, false);
@@ -213,8 +237,13 @@ impl Shape {
             return;
         }
         let Some(shape) = self.me.upgrade() else { return };
-        let ticket = Ticket(shape, what);
-        background::submit(Box::new(move || ticket.0.make(what)), awaited);
+        let (ticket, start) = (Ticket(shape.clone(), what), Instant::now());
+        let run = Box::new(move || ticket.0.make(what));
+        let lost = Box::new(move |why: &str| {
+            shape.report(start, Err(why), true);
+            shape.decide(None);
+        });
+        background::submit(Job { run, lost }, awaited);
     }
 
     fn make(&self, what: u8) {
@@ -222,7 +251,7 @@ impl Shape {
             return;
         }
         let start = Instant::now();
-        let Source { options, module, kernel, interpreted, .. } = &*self.source;
+        let Source { options, module, kernel, .. } = &*self.source;
         // A defect of the compiler costs speed, nothing else.
         let attempt = catch_unwind(AssertUnwindSafe(|| {
             let module = &standalone(module, *kernel)?;
@@ -230,19 +259,24 @@ impl Shape {
             let task = Task { module, kernel: *kernel, cta: self.cta, target: options.target, dump };
             task.run(options.cache.as_deref(), what == ANY)
         }));
-        let result = attempt.unwrap_or_else(|_| Err("an internal error of the compiler".to_owned()));
-        let (code, origin) = match result {
-            Ok(Some((code, origin))) => (Some(Arc::new(code)), Ok(origin)),
+        match attempt.unwrap_or_else(|_| Err(Refusal::defect("an internal error of the compiler"))) {
+            Ok(Some((code, origin))) => {
+                self.report(start, Ok(origin), false);
+                self.decide(Some(Arc::new(code)));
+            }
             Ok(None) => {
                 self.asked.fetch_max(MISSED, Ordering::SeqCst);
-                return;
             }
-            Err(why) => (None, Err(why)),
-        };
-        let code_or_why = origin.as_ref().map(|origin| *origin).map_err(String::as_str);
-        let made = Made { kernel: interpreted.name(), cta: self.cta, took: start.elapsed(), code: code_or_why };
-        (options.report)(&made);
-        self.decide(code);
+            Err(Refusal { why, defect }) => {
+                self.report(start, Err(&why), defect);
+                self.decide(None);
+            }
+        }
+    }
+
+    fn report(&self, start: Instant, code: Result<Origin, &str>, defect: bool) {
+        let Source { options, interpreted, .. } = &*self.source;
+        (options.report)(&Made { kernel: interpreted.name(), cta: self.cta, took: start.elapsed(), code, defect });
     }
 
     /// The first word counts.
@@ -266,16 +300,32 @@ impl Shape {
         true
     }
 
-    /// Runs a batch in the interpreter, and adds up what it costs.
-    fn interpret(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> (Batch, Duration) {
+    /// One worker after the other waits for code that is going to be worth it, and gives its core to the compiler meanwhile. The others go on.
+    fn lend(&self, grid: &Grid, worker: &Worker) {
+        if !self.lent.swap(true, Ordering::SeqCst) {
+            self.ask(ANY, true);
+            self.wait(grid, worker);
+            self.lent.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// Runs a batch in the interpreter, and adds up what it costs: so many nanoseconds.
+    fn interpret(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> (Batch, u64) {
         let Source { interpreted, weight, .. } = &*self.source;
         let start = weight.has_loops.then(Instant::now);
         let batch = interpreted.run_ctas(grid, units, worker);
-        let each = || threads(&[1; 3], &self.cta) / u64::from(grid.parts);
-        let took = start.map_or_else(|| weight.interpreting(batch.done * each()), |start| start.elapsed());
-        self.spent.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+        let took = match start {
+            Some(start) => start.elapsed().as_nanos() as u64,
+            None => weight.interpreting(batch.done * (self.threads / u64::from(grid.parts))),
+        };
+        self.spent.fetch_add(took, Ordering::Relaxed);
         (batch, took)
     }
+}
+
+/// How many CTAs of a grid run at the same time.
+fn side_by_side(grid: &Grid) -> u64 {
+    u64::from(grid.launch.workers.count(grid.sm_count)).min(ctas(&grid.launch))
 }
 
 impl LoadedKernel for Shape {
@@ -293,30 +343,34 @@ impl LoadedKernel for Shape {
 
     fn most_parts(&self, launch: &Launch) -> u32 {
         // Code runs whole CTAs.
-        if self.waits(launch, threads(&launch.grid, &[1; 3])) { 1 } else { self.source.interpreted.most_parts(launch) }
+        if self.waits(launch, ctas(launch)) { 1 } else { self.source.interpreted.most_parts(launch) }
     }
 
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
-        if self.code.get().is_none() && grid.parts == 1 {
-            let side_by_side = u64::from(grid.launch.workers.count(grid.sm_count)).min(grid.units());
-            if self.waits(&grid.launch, side_by_side) {
-                self.ask(ANY, true);
-                if !self.wait(grid, worker) {
-                    return Batch { done: 0, stopped: None };
-                }
-            }
-        }
         match self.code.get() {
-            Some(Some(code)) if grid.parts == 1 => mark(code.run_ctas(grid, units, worker)),
-            Some(_) => self.source.interpreted.run_ctas(grid, units, worker),
-            None => {
-                let next = units.end;
-                let (batch, took) = self.interpret(grid, units, worker);
-                let spent = Duration::from_nanos(self.spent.load(Ordering::Relaxed));
-                self.consider(spent + left(grid, took, batch.done, next));
-                batch
-            }
+            Some(Some(code)) if grid.parts == 1 => return mark(code.run_ctas(grid, units, worker)),
+            Some(_) => return self.source.interpreted.run_ctas(grid, units, worker),
+            None => {}
         }
+        if self.holds_back(grid) {
+            self.ask(ANY, true);
+            let known = self.wait(grid, worker);
+            return if known { self.run_ctas(grid, units, worker) } else { Batch { done: 0, stopped: None } };
+        }
+        let next = units.end;
+        let (batch, took) = self.interpret(grid, units, worker);
+        let left = left(grid, took, batch.done, next);
+        self.consider(self.spent.load(Ordering::Relaxed).saturating_add(left));
+        // A thread of the program that helps is no worker less when it waits.
+        if left / side_by_side(grid) > self.source.weight.cost && worker.is_pools() {
+            self.lend(grid, worker);
+        }
+        batch
+    }
+
+    fn awaits(&self, grid: &Grid) -> Option<&'static str> {
+        let awaited = self.code.get().is_none() && self.holds_back(grid);
+        awaited.then_some("its code from the compiler (WARPLOOM_JIT=off goes without)")
     }
 
     // It does not say that it keeps anything back: code then adds what it has kept at the end of each batch, before the interpreter may look at it.

@@ -163,8 +163,8 @@ fn endless_kernels_are_reported_and_end_with_the_time_limit() {
         let options = PoolOptions {
             threads: 2,
             // Longer than it takes to make the code.
-            report_stalled: Duration::from_millis(600),
-            launch_timeout: Some(Duration::from_millis(1300)),
+            report_stalled: Duration::from_millis(1200),
+            launch_timeout: Some(Duration::from_millis(2600)),
             report: Arc::new(move |text| said.lock().expect("no panic").push(text.to_owned())),
             ..PoolOptions::default()
         };

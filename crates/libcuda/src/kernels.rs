@@ -1,4 +1,4 @@
-//! The driver's executors: the warp interpreter, and compiled code where `WARPLOOM_JIT` asks for it.
+//! The driver's executors: the warp interpreter, and compiled code unless `WARPLOOM_JIT` says otherwise.
 use std::sync::Arc;
 
 use warploom_driver::executor::{Executor, LoadError};
@@ -12,10 +12,23 @@ use warploom_border::say;
 
 use crate::settings::Settings;
 
+/// Says which kernels are left to the interpreter because something is wrong with the compiler.
+fn report_defects(made: &Made<'_>) {
+    if made.defect {
+        report_declined(made);
+    }
+}
+
 /// Says which kernels are left to the interpreter, and why.
 fn report_declined(made: &Made<'_>) {
-    if let Err(why) = made.code {
-        say(&format!("kernel {} is not compiled: {why}", made.kernel));
+    let Err(why) = made.code else { return };
+    let kernel = made.kernel;
+    match made.defect {
+        true => say(&format!(
+            "kernel {kernel} is not compiled, because of a defect of the compiler: {why}\n  \
+             the interpreter runs it; WARPLOOM_JIT=off compiles nothing"
+        )),
+        false => say(&format!("kernel {kernel} is not compiled: {why}")),
     }
 }
 
@@ -48,7 +61,7 @@ impl Kernels {
         let report: Arc<dyn Fn(&Made<'_>) + Send + Sync> = match () {
             () if settings.explain => Arc::new(report_all),
             () if settings.jit == Mode::Always => Arc::new(report_declined),
-            () => Arc::new(|_: &Made<'_>| {}),
+            () => Arc::new(report_defects),
         };
         let compiled = target.filter(|_| settings.jit != Mode::Off).map(|target| Options {
             mode: settings.jit,

@@ -53,7 +53,11 @@ impl Run {
     /// Ends the grid because it has run too long.
     pub(super) fn time_out(&self, seen: Seen<'_>) {
         let after_ms = self.grid.overdue.elapsed().as_millis() as u64;
-        let kind = FaultKind::LaunchTimeout { after_ms, state: self.describe(seen) };
+        let mut state = self.describe(seen);
+        if let Some(what) = self.grid.launch.kernel.awaits(&self.grid) {
+            let _ = write!(state, "\n  those that have not begun wait for {what}");
+        }
+        let kind = FaultKind::LaunchTimeout { after_ms, state };
         self.cancel(Some(Arc::new(Fault::new(kind, self.grid.launch.kernel.name()))));
     }
 
@@ -67,11 +71,17 @@ impl Run {
             self.counts.moves.fetch_add(1, Ordering::Relaxed);
         }
         let ended = self.counts.finished.load(Ordering::Relaxed);
-        let Some(verdict) = self.grid.overdue.look(ended, self.counts.moves.load(Ordering::Relaxed)) else { return };
+        let moves = self.counts.moves.load(Ordering::Relaxed);
+        let awaited = self.grid.launch.kernel.awaits(&self.grid);
+        let Some(verdict) = self.grid.overdue.look(ended, moves, awaited.is_some()) else { return };
         let name = self.grid.launch.kernel.name();
         let state = self.describe(seen);
         let seconds = |time: Duration| (time.as_secs_f64() * 10.0).round() / 10.0;
         match verdict {
+            Verdict::Awaits(time) => {
+                let (time, what) = (seconds(time), awaited.unwrap_or_default());
+                (self.report)(&format!("kernel {name} waits for {what}: no CTA has ended for {time} s; {state}"));
+            }
             Verdict::Stuck(time) => {
                 let time = seconds(time);
                 (self.report)(&format!("kernel {name} is stuck: all that is left has waited for {time} s; {state}"));
