@@ -186,3 +186,41 @@ fn processes_at_the_same_time_get_on_and_leave_whole_entries() {
     let names = files(folder.path());
     assert!(names.iter().all(|name| name.extension().is_some_and(|end| end == "wlcode")), "{names:?}");
 }
+
+#[test]
+fn a_folder_that_is_read_only_is_read() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65534;
+    let folder = folder();
+    let [compiled, _] = counts(&run(folder.path(), FILES[0]));
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("changed");
+    files(folder.path()).iter().for_each(|file| set(file, 0o444));
+    set(folder.path(), 0o555);
+    // What belongs to root is read by others; root itself could write everywhere.
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+    let run = |file| {
+        let mut command = command(folder.path(), file);
+        if is_root {
+            command.uid(NOBODY);
+        }
+        match command.output() {
+            Ok(output) => Some(said(output)),
+            Err(error) if is_root && error.kind() == std::io::ErrorKind::PermissionDenied => None,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let names = || files(folder.path()).into_iter().collect::<std::collections::BTreeSet<_>>();
+    let before = names();
+    let Some(text) = run(FILES[0]) else {
+        eprintln!("SKIPPED: others than root may not start what was built here");
+        return;
+    };
+    assert_eq!(counts(&text), [0, compiled], "{text}");
+    assert!(!text.contains("compiled code"), "{text}");
+    let text = run(FILES[1]).expect("as before");
+    assert_ne!(counts(&text)[0], 0, "{text}");
+    assert_eq!(text.matches("compiled code cannot be kept in ").count(), 1, "{text}");
+    assert_eq!(names(), before);
+    set(folder.path(), 0o755);
+}
