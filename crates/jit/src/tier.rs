@@ -29,9 +29,9 @@ use crate::kernel::CompiledKernel;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Never.
-    #[default]
     Off,
     /// When it is worth it.
+    #[default]
     Auto,
     /// At the first launch of each shape, which waits for it.
     Always,

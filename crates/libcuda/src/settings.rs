@@ -86,7 +86,7 @@ impl Settings {
             launch_timeout: reader.one("WARPLOOM_LAUNCH_TIMEOUT", None, |text| parse_seconds(text).map(Some)),
             eager_loading: reader.one("CUDA_MODULE_LOADING", false, parse_loading),
             log: reader.one("WARPLOOM_LOG", LogSettings::default(), LogSettings::parse),
-            jit: reader.one("WARPLOOM_JIT", Mode::Off, parse_jit),
+            jit: reader.one("WARPLOOM_JIT", Mode::default(), parse_jit),
             cache,
             dump: reader.one("WARPLOOM_DUMP", None, |text| Ok(Some(PathBuf::from(text)))),
             explain: reader.one("WARPLOOM_EXPLAIN", false, |_| Ok(true)),
