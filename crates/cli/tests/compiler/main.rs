@@ -112,8 +112,8 @@ fn another_llvm_in_the_process_is_not_in_the_way() {
 #[test]
 fn where_it_is_missing_is_said_as_it_would_be_installed() {
     // As `make install WITHOUT_COMPILER=1` leaves it.
-    let installed = tempfile::tempdir_in(folder()).expect("a folder");
-    let [bin, lib] = ["bin", "lib/warploom"].map(|name| installed.path().join(name));
+    let installed = folder().join(format!("without-compiler-{}", std::process::id()));
+    let [bin, lib] = ["bin", "lib/warploom"].map(|name| installed.join(name));
     for (name, to) in [("warploom", bin.join("warploom")), ("libcuda.so", lib.join("libcuda.so.1"))] {
         std::fs::create_dir_all(to.parent().expect("a folder")).expect("made");
         std::fs::hard_link(folder().join(name), to).expect("linked");
@@ -122,5 +122,6 @@ fn where_it_is_missing_is_said_as_it_would_be_installed() {
     let text = String::from_utf8_lossy(&output.stdout);
     let place = lib.canonicalize().expect("it is there").join("libwarploom-simt.so");
     let line = text.lines().find(|line| line.starts_with("compiler ")).expect("a line");
+    std::fs::remove_dir_all(&installed).expect("removed");
     assert!(line.ends_with(&format!("installed without a compiler: there is no {}", place.display())), "{line}");
 }
