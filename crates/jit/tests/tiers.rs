@@ -181,7 +181,8 @@ fn a_grid_that_waits_for_its_compiler_says_so_and_is_not_stuck() {
         Arc::new(move |text: &str| reports.lock().expect("whole").push(text.to_owned()))
     };
     let patience = Duration::from_millis(20);
-    let options = PoolOptions { threads: 2, report_stalled: patience, launch_timeout: None, report };
+    let options =
+        PoolOptions { threads: 2, report_stalled: patience, launch_timeout: None, report, ..PoolOptions::default() };
     let device = Device::with_pool(options);
     // Enough for compiling to take longer than that.
     let more = "mad.lo.u32 %r6, %r6, %r5, %r4;\n".repeat(1500);
