@@ -20,11 +20,11 @@ fn an_operation_without_code_is_said_and_the_next_kernel_is_compiled() {
 #[test]
 fn who_waits_behind_a_lost_compilation_is_served() {
     let bad = "declare void @llvm.amdgcn.s.barrier()\ndefine void @f() {\n  call void @llvm.amdgcn.s.barrier()\n  ret void\n}\n";
-    let ask = |number: usize| assembly(if number % 4 == 0 { bad } else { GOOD });
+    let ask = |number: usize| assembly(if number.is_multiple_of(4) { bad } else { GOOD });
     let all: Vec<_> = (0..16).map(|number| std::thread::spawn(move || (number, ask(number)))).collect();
     for asked in all {
         let (number, answer) = asked.join().expect("ends");
-        assert_eq!(answer.is_err(), number % 4 == 0, "{number}: {answer:?}");
+        assert_eq!(answer.is_err(), number.is_multiple_of(4), "{number}: {answer:?}");
     }
 }
 
