@@ -1,13 +1,14 @@
 //! Gives the compiler a name of its own: code that another one has made is not taken from the cache.
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{env, fs, io};
 
 /// Whose sources decide what code is made of a kernel: the IR, what operations compute, how they are written, and what is done with that.
 const CRATES: [&str; 4] = ["ptx", "numerics", "simt", "jit"];
 
 fn main() -> io::Result<()> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let package = env::var_os("CARGO_MANIFEST_DIR").expect("cargo names the package's folder");
+    let crates = Path::new(&package).join("..");
     let mut files = Vec::new();
     for name in CRATES {
         let sources = crates.join(name).join("src");
