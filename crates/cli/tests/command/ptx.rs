@@ -171,9 +171,9 @@ fn the_executed_form_shows_registers_blocks_and_lines() {
 
 #[test]
 fn a_kernel_that_cannot_launch_is_named_with_its_instruction() {
-    let text = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n  wgmma.fence.sync.aligned;\n  ret;\n}\n.visible .entry good() { ret; }\n";
+    let text = ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k() {\n  .reg .b32 %r; .reg .b64 %d;\n  multimem.st.relaxed.sys.global.u32 [%d], %r;\n  ret;\n}\n.visible .entry good() { ret; }\n";
     insta::assert_snapshot!(ptx(&["check"], text.as_bytes()), @r"
-    x.ptx:5: kernel k does not launch: `wgmma.fence.sync.aligned` is not supported
+    x.ptx:6: kernel k does not launch: `multimem.st.relaxed.sys.global.u32` is not supported
     x.ptx: loads, 2 kernels
     exit 0
     ");
