@@ -7,27 +7,12 @@ mod device;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use device::Device;
+use device::{Device, Nobody};
 use warploom_exec::fault::{FaultKind, Refusal};
-use warploom_exec::grid::Grid;
-use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::pool::PoolOptions;
 use warploom_jit::{Made, Mode, Options as Jit, Origin, Target, tiered};
 use warploom_ptx::ir::{FunctionId, FunctionKind};
 use warploom_ptx::{Options, load};
-
-/// What would run a kernel that is not compiled.
-struct Nobody;
-
-impl LoadedKernel for Nobody {
-    fn name(&self) -> &str {
-        "nobody"
-    }
-
-    fn run_cta(&self, _: &Grid, _: &mut Cta, _: &mut Worker) -> CtaExit {
-        panic!("the kernel was not compiled")
-    }
-}
 
 /// Runs the first kernel of a filetest of analysis, compiled.
 fn run(device: &Device, target: Target, file: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {

@@ -4,27 +4,12 @@ mod device;
 
 use std::sync::{Arc, Mutex};
 
-use device::Device;
+use device::{Device, Nobody};
 use warploom_exec::fault::{FaultKind, Refusal};
-use warploom_exec::grid::Grid;
-use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
 use warploom_jit::{Made, Mode, Options as Jit, Origin, Target, assembly, tiered};
 use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, load};
 use warploom_simt::{Gangs, analyze, codegen};
-
-/// What would run a kernel that is not compiled.
-struct Nobody;
-
-impl LoadedKernel for Nobody {
-    fn name(&self) -> &str {
-        "nobody"
-    }
-
-    fn run_cta(&self, _: &Grid, _: &mut Cta, _: &mut Worker) -> CtaExit {
-        panic!("the kernel was not compiled")
-    }
-}
 
 fn run(device: &Device, target: Target, text: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
     let module = Arc::new(load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads"));

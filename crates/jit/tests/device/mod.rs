@@ -4,14 +4,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use warploom_exec::grid::{Environment, Launch};
+use warploom_exec::grid::{Environment, Grid, Launch};
 use warploom_exec::heap::DeviceHeap;
-use warploom_exec::kernel::LoadedKernel;
+use warploom_exec::kernel::{Cta, CtaExit, LoadedKernel, Worker};
 use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options as MemoryOptions};
 use warploom_exec::output::{Buffered, CStdout};
 use warploom_exec::pool::{Pool, PoolOptions};
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
 use warploom_ptx::ir::{Function, Module, Storage};
+
+/// What would run a kernel that is not compiled.
+pub(crate) struct Nobody;
+
+impl LoadedKernel for Nobody {
+    fn name(&self) -> &str {
+        "nobody"
+    }
+
+    fn run_cta(&self, _: &Grid, _: &mut Cta, _: &mut Worker) -> CtaExit {
+        panic!("the kernel was not compiled")
+    }
+}
 
 /// A device with two workers.
 pub(crate) struct Device {

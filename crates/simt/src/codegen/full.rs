@@ -209,14 +209,7 @@ impl Writer<'_> {
     /// To one label if all lanes have a condition, to another if none has, and on if they part.
     fn three_ways(&mut self, id: ValueId, negated: bool, condition: &Val, yes: u32, no: u32) {
         if let Some(Sides { all, none }) = self.known_sides(id) {
-            let (all, none) = if negated { (none, all) } else { (all, none) };
-            for (known, to) in [(all, yes), (none, no)] {
-                if known.text != "false" {
-                    let on = self.fresh();
-                    self.line(format!("br i1 {}, label %L{to}, label %L{on}", known.text));
-                    self.label(&format!("L{on}"));
-                }
-            }
+            self.branch_two_ways(negated, all, none, yes, no);
         }
         let bits = self.bits_of(&condition.text);
         for (number, to) in [(-1, yes), (0, no)] {
@@ -225,6 +218,18 @@ impl Writer<'_> {
             let alike = self.compare("eq", &bits, &number);
             self.line(format!("br i1 {}, label %L{to}, label %L{on}", alike.text));
             self.label(&format!("L{on}"));
+        }
+    }
+
+    /// To a label where it is known that all have a condition, to another where none has, and on otherwise.
+    pub(super) fn branch_two_ways(&mut self, negated: bool, all: Val, none: Val, yes: u32, no: u32) {
+        let (all, none) = if negated { (none, all) } else { (all, none) };
+        for (known, to) in [(all, yes), (none, no)] {
+            if known.text != "false" {
+                let on = self.fresh();
+                self.line(format!("br i1 {}, label %L{to}, label %L{on}", known.text));
+                self.label(&format!("L{on}"));
+            }
         }
     }
 

@@ -382,17 +382,6 @@ impl Writer<'_> {
         out
     }
 
-    fn branch_two_ways(&mut self, negated: bool, all: Val, none: Val, yes: u32, no: u32) {
-        let (all, none) = if negated { (none, all) } else { (all, none) };
-        for (known, to) in [(all, yes), (none, no)] {
-            if known.text != "false" {
-                let on = self.fresh();
-                self.line(format!("br i1 {}, label %L{to}, label %L{on}", known.text));
-                self.label(&format!("L{on}"));
-            }
-        }
-    }
-
     /// All gangs go on to a block.
     fn go_as_team(&mut self, from: u32, to: u32) -> Result<(), String> {
         if only_ends(self.body(), to) {
