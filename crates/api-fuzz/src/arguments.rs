@@ -145,16 +145,7 @@ impl<'a> Arguments<'a> {
                 bytes = address.to_le_bytes().to_vec();
             }
             Shape::Pointer(to) => {
-                // Lists of a tensor map have an element for each dimension, of which there are at most five: more are refused unread.
-                let of_tensor =
-                    self.function.symbol.starts_with("cuTensorMapEncode") && param.direction == Direction::In;
-                let length = if of_tensor {
-                    5
-                } else if param.array {
-                    self.length
-                } else {
-                    1
-                };
+                let length = if param.array { self.length } else { 1 };
                 let address = self.pointer(self.function.symbol, param.name, to, length, param.direction);
                 bytes = address.to_le_bytes().to_vec();
             }

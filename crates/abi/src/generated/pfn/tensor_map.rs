@@ -4,7 +4,7 @@
 
 use crate::types::*;
 
-/// `cuTensorMapEncodeTiled`. Pointers: `tensorMap` out; `globalAddress` in; `globalDim` in; `globalStrides` in; `boxDim` in; `elementStrides` in.
+/// `cuTensorMapEncodeTiled`. Pointers: `tensorMap` out; `globalAddress` in; `globalDim` in, several; `globalStrides` in, several; `boxDim` in, several; `elementStrides` in, several.
 pub type PFN_cuTensorMapEncodeTiled_v12000 = unsafe extern "C" fn(
     tensorMap: *mut CUtensorMap,
     tensorDataType: CUtensorMapDataType,
@@ -20,7 +20,7 @@ pub type PFN_cuTensorMapEncodeTiled_v12000 = unsafe extern "C" fn(
     oobFill: CUtensorMapFloatOOBfill,
 ) -> CUresult;
 
-/// `cuTensorMapEncodeIm2col`. Pointers: `tensorMap` out; `globalAddress` in; `globalDim` in; `globalStrides` in; `pixelBoxLowerCorner` in; `pixelBoxUpperCorner` in; `elementStrides` in.
+/// `cuTensorMapEncodeIm2col`. Pointers: `tensorMap` out; `globalAddress` in; `globalDim` in, several; `globalStrides` in, several; `pixelBoxLowerCorner` in, several; `pixelBoxUpperCorner` in, several; `elementStrides` in, several.
 pub type PFN_cuTensorMapEncodeIm2col_v12000 = unsafe extern "C" fn(
     tensorMap: *mut CUtensorMap,
     tensorDataType: CUtensorMapDataType,
@@ -39,7 +39,7 @@ pub type PFN_cuTensorMapEncodeIm2col_v12000 = unsafe extern "C" fn(
     oobFill: CUtensorMapFloatOOBfill,
 ) -> CUresult;
 
-/// `cuTensorMapEncodeIm2colWide`. Pointers: `tensorMap` out; `globalAddress` in; `globalDim` in; `globalStrides` in; `elementStrides` in.
+/// `cuTensorMapEncodeIm2colWide`. Pointers: `tensorMap` out; `globalAddress` in; `globalDim` in, several; `globalStrides` in, several; `elementStrides` in, several.
 pub type PFN_cuTensorMapEncodeIm2colWide_v12080 = unsafe extern "C" fn(
     tensorMap: *mut CUtensorMap,
     tensorDataType: CUtensorMapDataType,
