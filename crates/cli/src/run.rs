@@ -70,6 +70,24 @@ pub(crate) struct Run {
     #[arg(long)]
     explain: bool,
 
+    /// Check what kernels do, and report what is wrong: a list with commas of memory (accesses of what a thread may not access).
+    ///
+    /// Kernels run in the interpreter, several times slower.
+    #[arg(long, value_name = "CHECKS", value_parser = checks)]
+    check: Option<String>,
+
+    /// Leave out the reports that the rules of this file name, one `CHECK KERNEL FILE:LINE` a line; * is any.
+    #[arg(long, value_name = "FILE", requires = "check")]
+    suppressions: Option<PathBuf>,
+
+    /// Write the reports of checks to this file: JSON, or JUnit's XML if its name ends in .xml.
+    #[arg(long, value_name = "FILE", requires = "check")]
+    report: Option<PathBuf>,
+
+    /// Exit with this status if checks have found errors.
+    #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u8))]
+    error_exitcode: Option<u8>,
+
     /// The program.
     #[arg(value_name = "PROGRAM")]
     program: OsString,
@@ -96,6 +114,11 @@ fn device(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err(format!("one of {} is expected", known.join(", ")))
+}
+
+/// A list of checks, as it is.
+fn checks(text: &str) -> Result<String, String> {
+    warploom_check::Settings::parse_checks(text).map(|_| text.to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -129,10 +152,18 @@ impl Run {
             ("WARPLOOM_STALL_SECONDS", self.stall_seconds.map(|seconds| seconds.to_string())),
             ("WARPLOOM_LAUNCH_TIMEOUT", self.launch_timeout.map(|seconds| seconds.to_string())),
             ("WARPLOOM_LOG", self.log),
+            ("WARPLOOM_CHECK", self.check),
+            ("WARPLOOM_CHECK_EXIT", self.error_exitcode.map(|status| status.to_string())),
         ];
         for (name, value) in settings {
             if let Some(value) = value {
                 command.env(name, value);
+            }
+        }
+        for (name, path) in [("WARPLOOM_CHECK_SUPPRESSIONS", self.suppressions), ("WARPLOOM_CHECK_REPORT", self.report)]
+        {
+            if let Some(path) = path {
+                command.env(name, std::path::absolute(path)?);
             }
         }
         // Comes back only if the program could not be started.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use warploom_exec::interprocess::{Board, Opened};
 use warploom_exec::memory::{Memory, Options};
+use warploom_exec::observe::Observer;
 use warploom_exec::output::{Buffered, CStdout, DeviceOutput};
 use warploom_exec::pool::{AllPools, Pool, PoolOptions};
 use warploom_exec::stream::Stream;
@@ -97,9 +98,10 @@ pub struct Driver {
 }
 
 /// Who runs the kernels of each device; of the first one, where there is none.
-fn pools(options: &DriverOptions) -> Vec<Arc<Pool>> {
+fn pools(options: &DriverOptions, observer: Option<&Arc<dyn Observer>>) -> Vec<Arc<Pool>> {
     let defaults = PoolOptions::default();
-    let threads = options.threads.unwrap_or(defaults.threads);
+    let serial = observer.is_some_and(|observer| observer.wants().serial);
+    let threads = if serial { 1 } else { options.threads.unwrap_or(defaults.threads) };
     let processors = if options.device_count > 1 { processors() } else { Vec::new() };
     let settings = |number| {
         let Partition { threads, processors } = Partition::new(number, options.device_count, threads, &processors);
@@ -109,6 +111,7 @@ fn pools(options: &DriverOptions) -> Vec<Arc<Pool>> {
             processors,
             report_stalled: options.report_stalled.unwrap_or(defaults.report_stalled),
             launch_timeout: options.launch_timeout,
+            observer: observer.cloned(),
             ..defaults
         }
     };
@@ -132,7 +135,8 @@ impl Driver {
             DriverError::new(ErrorCode::OutOfMemory, format!("no address range for the device memory: {error}"))
         })?;
         let contexts = HandleTable::new(Kind::Context);
-        let pools = pools(&options);
+        let observer = executor.observer();
+        let pools = pools(&options, observer.as_ref());
         let variable_names = Arc::new(VariableNames::default());
         let names = Arc::clone(&variable_names);
         let note: Note = Arc::new(move |fault| names.note(fault));

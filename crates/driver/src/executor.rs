@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use warploom_exec::kernel::LoadedKernel;
+use warploom_exec::observe::Observer;
 use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::{FunctionId, GlobalId};
 
@@ -19,6 +20,11 @@ pub trait Executor: Send + Sync {
         kernel: FunctionId,
         is_placed: &dyn Fn(GlobalId) -> bool,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError>;
+
+    /// Who is told of what kernels and streams do, if anybody is: kernels are made runnable for it.
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        None
+    }
 
     /// What the address of a device function reads as in kernels: initial values of variables must hold it.
     fn function_address(&self, function: FunctionId) -> u64;

@@ -8,6 +8,7 @@ use crate::attention::Watch;
 use crate::heap::DeviceHeap;
 use crate::kernel::{LoadedKernel, Worker};
 use crate::memory::{Memory, Reservation};
+use crate::observe::GridObserver;
 use crate::output::DeviceOutput;
 use crate::overdue::Overdue;
 use crate::run::{Run, Seen};
@@ -138,6 +139,8 @@ pub struct Grid {
     pub sm_count: u32,
     /// Into how many parts each CTA is divided: see [`LoadedKernel::most_parts`].
     pub parts: u32,
+    /// Who is told of what it does, if anybody is.
+    pub observer: Option<Box<dyn GridObserver>>,
     /// Work of this grid waits in the pool's queue.
     pub(crate) queued: AtomicBool,
     /// Its stream is urgent.
@@ -183,7 +186,20 @@ impl Grid {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let [queued, cancelled, late] = [const { AtomicBool::new(false) }; 3];
-        let mut grid = Grid { launch, id, sm_count, parts: 1, queued, urgent, cancelled, overdue, late, watch, run };
+        let mut grid = Grid {
+            launch,
+            id,
+            sm_count,
+            parts: 1,
+            observer: None,
+            queued,
+            urgent,
+            cancelled,
+            overdue,
+            late,
+            watch,
+            run,
+        };
         grid.parts = grid.choose_parts();
         grid
     }

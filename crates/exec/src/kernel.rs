@@ -86,6 +86,11 @@ pub trait LoadedKernel: Send + Sync {
         let _ = worker;
     }
 
+    /// Bytes of shared memory that its code declares.
+    fn static_shared(&self) -> u32 {
+        0
+    }
+
     /// What is known of an instruction that can fault.
     fn site(&self, site: Site) -> SiteInfo {
         let _ = site;

@@ -30,6 +30,7 @@ pub mod interprocess;
 pub mod kernel;
 pub mod masks;
 pub mod memory;
+pub mod observe;
 pub mod output;
 mod overdue;
 mod pause;

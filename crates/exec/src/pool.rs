@@ -26,6 +26,7 @@ use crate::float::DefaultMode;
 use crate::grid::{Grid, Launch};
 use crate::kernel::Worker;
 use crate::masks::Blocked;
+use crate::observe::{GridFacts, Observer, StreamPlace};
 use crate::overdue::Overdue;
 use crate::queue::{Entry, Queue};
 use crate::run::{Done, Run, UNLISTED};
@@ -53,6 +54,8 @@ pub struct PoolOptions {
     pub launch_timeout: Option<Duration>,
     /// Takes reports about stalled grids.
     pub report: Report,
+    /// Who is told of what its grids and streams do.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Default for PoolOptions {
@@ -65,6 +68,7 @@ impl Default for PoolOptions {
             launch_timeout: None,
             // A closed stderr is no reason to panic.
             report: Arc::new(|text| drop(writeln!(std::io::stderr(), "warploom: {text}"))),
+            observer: None,
         }
     }
 }
@@ -158,8 +162,26 @@ impl Pool {
         self.shared.options.threads.max(1)
     }
 
+    /// Who is told of what its grids and streams do.
+    #[inline]
+    pub fn observer(&self) -> Option<&Arc<dyn Observer>> {
+        self.shared.options.observer.as_ref()
+    }
+
     /// Starts a grid, in a stream of this device. `done` is called once, on any thread, with the first fault if there was one.
-    pub fn launch(&self, mut launch: Launch, device: Option<u32>, urgent: bool, done: Done) -> RunningGrid {
+    pub fn launch(&self, launch: Launch, device: Option<u32>, urgent: bool, done: Done) -> RunningGrid {
+        self.launch_at(launch, device, urgent, None, done)
+    }
+
+    /// [`Pool::launch`] of what stands at a place in a stream.
+    pub(crate) fn launch_at(
+        &self,
+        mut launch: Launch,
+        device: Option<u32>,
+        urgent: bool,
+        place: Option<StreamPlace>,
+        done: Done,
+    ) -> RunningGrid {
         let shared = &self.shared;
         let threads = self.threads();
         let overdue = Overdue::new(shared.options.report_stalled, shared.options.launch_timeout);
@@ -168,7 +190,15 @@ impl Pool {
         }
         assert!(launch.workers.count(threads) != 0, "a grid has workers");
         let run = Arc::new_cyclic(|run| {
-            let grid = Grid::new(launch, threads, urgent, shared.watch.clone(), overdue, run.clone());
+            let mut grid = Grid::new(launch, threads, urgent, shared.watch.clone(), overdue, run.clone());
+            grid.observer = self.observer().map(|observer| {
+                observer.begin_grid(&GridFacts {
+                    id: grid.id,
+                    launch: &grid.launch,
+                    static_shared: grid.launch.kernel.static_shared(),
+                    place,
+                })
+            });
             Run::new(grid, device, threads, shared.options.report.clone(), done)
         });
         let units = u32::try_from(run.grid.units()).unwrap_or(u32::MAX);

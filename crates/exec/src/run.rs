@@ -427,6 +427,9 @@ impl Run {
         self.counts.issued.resident.fetch_sub(units, Ordering::Relaxed);
         if self.counts.finished.fetch_add(units, Ordering::AcqRel) + units == self.units {
             let done = self.done.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(observer) = &self.grid.observer {
+                observer.end(self.fault.get().map(|fault| &**fault));
+            }
             if let Some(done) = done {
                 done(self.fault.get().cloned());
             }

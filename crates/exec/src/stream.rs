@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use crate::fault::Fault;
 use crate::grid::Launch;
+use crate::observe::{HostEvent, StreamPlace};
 use crate::pool::{RunningGrid, is_worker};
 use crate::signal::{Signal, spin_until};
 
@@ -84,6 +85,8 @@ struct Shared {
     urgent: bool,
     /// Whether the group has it among those that may have work.
     listed: AtomicBool,
+    /// No other stream of the process has it.
+    id: u64,
     submitted: AtomicU64,
     completed: AtomicU64,
     state: Mutex<State>,
@@ -121,12 +124,14 @@ enum Step {
 impl Stream {
     /// A new, idle stream. `urgent` ones get workers before others.
     pub fn new(engine: &Arc<Engine>, group: &Arc<Group>, kind: StreamKind, urgent: bool) -> Stream {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let shared = Arc::new(Shared {
             engine: engine.clone(),
             group: group.clone(),
             kind,
             urgent,
             listed: AtomicBool::new(false),
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             submitted: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             state: Mutex::default(),
@@ -136,6 +141,10 @@ impl Stream {
         if kind == StreamKind::Legacy {
             group.set_legacy(&shared);
         }
+        shared.tell(|| {
+            let group = Arc::as_ptr(group).addr() as u64;
+            HostEvent::Stream { stream: shared.id, group, kind }
+        });
         Stream { shared }
     }
 
@@ -153,6 +162,16 @@ impl Stream {
     /// A number that no other stream has while this one is there.
     pub fn identity(&self) -> usize {
         Arc::as_ptr(&self.shared).addr()
+    }
+
+    /// A number that no other stream of the process has or had: what observers know it by.
+    pub fn id(&self) -> u64 {
+        self.shared.id
+    }
+
+    /// The place of what was put into it last.
+    pub fn last(&self) -> StreamPlace {
+        self.shared.last()
     }
 
     /// The device that it is a stream of, if it is one's.
@@ -174,7 +193,11 @@ impl Stream {
     /// in the blocking streams of its group.
     pub fn has_ended(&self) -> bool {
         self.shared.engine.pool.stand_in();
-        self.shared.is_idle() && self.shared.peers_to_synchronize().all(|peer| peer.is_idle())
+        let ended = self.shared.is_idle() && self.shared.peers_to_synchronize().all(|peer| peer.is_idle());
+        if ended {
+            self.shared.tell(|| HostEvent::Waited(self.shared.last()));
+        }
+        ended
     }
 
     /// Starts a kernel.
@@ -213,8 +236,9 @@ impl Stream {
         self.await_peers();
         let mut state = shared.state();
         let number = shared.submitted.load(Ordering::Relaxed) + 1;
-        let mark = Arc::new(Mark::new(Arc::downgrade(shared), number));
+        let mark = Arc::new(Mark::new(shared, number));
         shared.submitted.store(number, Ordering::SeqCst);
+        shared.tell(|| HostEvent::Submit { place: mark.place });
         if state.busy {
             shared.group.enter(shared);
             state.queue.push_back(Operation::Mark(mark.clone()));
@@ -227,6 +251,9 @@ impl Stream {
 
     /// Goes on when the marker has been reached; at once if it has been.
     pub fn wait_for(&self, marker: &Marker) {
+        if let Where::Here(mark) = &marker.place {
+            self.shared.tell(|| HostEvent::After { stream: self.shared.id, other: mark.place });
+        }
         if marker.is_done() {
             return;
         }
@@ -235,7 +262,7 @@ impl Stream {
                 if let Some(stream) = mark.stream.upgrade()
                     && !Arc::ptr_eq(&stream, &self.shared)
                 {
-                    self.submit(Operation::Wait(stream, mark.number));
+                    self.submit(Operation::Wait(stream, mark.place.number));
                 }
             }
             Where::Elsewhere(event, number) => {
@@ -248,6 +275,8 @@ impl Stream {
     /// Goes on when all that `other` holds now has ended. Unlike a marker, this puts nothing into `other`.
     pub fn follow(&self, other: &Stream) {
         let number = other.shared.submitted.load(Ordering::Acquire);
+        let place = StreamPlace { stream: other.shared.id, number };
+        self.shared.tell(|| HostEvent::After { stream: self.shared.id, other: place });
         if !other.shared.is_idle() && !Arc::ptr_eq(&other.shared, &self.shared) {
             self.submit(Operation::Wait(Arc::clone(&other.shared), number));
         }
@@ -257,8 +286,12 @@ impl Stream {
     /// takes part in the work.
     pub fn synchronize(&self) {
         self.shared.wait_for(self.shared.submitted.load(Ordering::Acquire));
+        self.shared.tell(|| HostEvent::Waited(self.shared.last()));
         for peer in self.shared.peers_to_synchronize() {
             peer.wait_for(peer.submitted.load(Ordering::Acquire));
+        }
+        if self.shared.kind == StreamKind::Legacy {
+            self.shared.tell(|| HostEvent::WaitedForGroup(Arc::as_ptr(&self.shared.group).addr() as u64));
         }
     }
 
@@ -281,6 +314,18 @@ impl Stream {
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the observer, if there is one.
+    #[inline]
+    fn tell(&self, event: impl FnOnce() -> HostEvent) {
+        if let Some(observer) = self.engine.pool.observer() {
+            observer.host(&event());
+        }
+    }
+
+    fn last(&self) -> StreamPlace {
+        StreamPlace { stream: self.id, number: self.submitted.load(Ordering::Acquire) }
     }
 
     fn is_idle(&self) -> bool {
@@ -308,7 +353,8 @@ impl Shared {
     fn submit(self: &Arc<Self>, operation: Operation) {
         {
             let mut state = self.state();
-            self.submitted.fetch_add(1, Ordering::SeqCst);
+            let number = self.submitted.fetch_add(1, Ordering::SeqCst) + 1;
+            self.tell(|| HostEvent::Submit { place: StreamPlace { stream: self.id, number } });
             self.group.enter(self);
             if state.busy {
                 state.queue.push_back(operation);
@@ -345,6 +391,7 @@ impl Shared {
             _ if failed.is_some() || self.group.ending.is_given_up() => true,
             Operation::Launch(mut launch) => {
                 let stream = self.clone();
+                let place = Some(StreamPlace { stream: self.id, number: self.completed.load(Ordering::Relaxed) + 1 });
                 // Given back before anybody hears of the end; a worker may hold the launch for a moment longer.
                 let local = launch.local.take();
                 let done = Box::new(move |fault: Option<Arc<Fault>>| {
@@ -357,7 +404,8 @@ impl Shared {
                 let late = {
                     // Under the lock, so that the end of the grid finds it entered.
                     let mut state = self.state();
-                    let grid = state.grid.insert(engine.pool.launch(launch, engine.device, self.urgent, done));
+                    let grid =
+                        state.grid.insert(engine.pool.launch_at(launch, engine.device, self.urgent, place, done));
                     // Either may have come after the look above, and not have seen this grid.
                     (engine.fault.get().is_some() || engine.pool.is_closed()).then(|| grid.clone())
                 };

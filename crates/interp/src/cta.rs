@@ -13,6 +13,7 @@ use crate::cluster::{Cluster, Peer, SharedMemory};
 use crate::frame::Frames;
 use crate::ops::matrix::product::Panels;
 use crate::ops::matrix::warpgroup::Progress;
+use crate::ops::observe::Told;
 
 /// Barriers of a CTA (PTX ISA 9.7.13.1: "Each CTA instance has sixteen barriers").
 pub(crate) const BARRIERS: usize = 16;
@@ -86,6 +87,8 @@ pub(crate) struct CtaShared {
     pub(crate) warpgroups: Progress,
     /// `%smid`.
     pub(crate) worker: u32,
+    /// What an observer was told of last.
+    pub(crate) told: Option<Box<Told>>,
     /// Lanes of each warp that have not exited.
     alive: Vec<u32>,
     alive_threads: u32,
@@ -112,6 +115,7 @@ impl Default for CtaShared {
             base: 0,
             cluster: None,
             worker: 0,
+            told: None,
             alive: Vec::new(),
             alive_threads: 0,
             pending: 0,
@@ -244,6 +248,11 @@ impl CtaShared {
     #[inline(always)]
     pub(crate) fn passed(&self, id: u32, ticket: u64) -> bool {
         self.phases[id as usize % BARRIERS] > ticket
+    }
+
+    /// The phase of barrier `id` that is not complete yet.
+    pub(crate) fn phase(&self, id: u32) -> u64 {
+        self.phases[id as usize % BARRIERS]
     }
 
     /// What a completed phase came to. To be asked once by each group that said it would.

@@ -14,6 +14,7 @@ use warploom_exec::address::shared_address;
 use warploom_exec::fault::{FaultKind, Site, SiteInfo, Trap};
 use warploom_exec::grid::{Grid, Launch, Poll};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_with_state};
+use warploom_exec::observe::Wants;
 use warploom_ptx::ir::{self, BarrierOp, FunctionId, FunctionKind, GlobalId, Module, Op, Space, SpecialReg};
 
 use crate::cluster::Cluster;
@@ -43,7 +44,21 @@ pub fn load(
     is_placed: &dyn Fn(GlobalId) -> bool,
     processor: Processor,
 ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
-    Ok(Arc::new(load_for(Isa::detect(processor), module, kernel, is_placed)?))
+    Ok(Arc::new(load_for(Isa::detect(processor), module, kernel, is_placed, None)?))
+}
+
+/// [`load`] for an observer: every access and all that orders threads is told to the [`Grid::observer`] of the grids that run it.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_observed(
+    module: &Module,
+    kernel: FunctionId,
+    is_placed: &dyn Fn(GlobalId) -> bool,
+    processor: Processor,
+    wants: Wants,
+) -> Result<Arc<dyn LoadedKernel>, LoadError> {
+    Ok(Arc::new(load_for(Isa::detect(processor), module, kernel, is_placed, Some(wants))?))
 }
 
 pub(crate) fn load_for(
@@ -51,6 +66,7 @@ pub(crate) fn load_for(
     module: &Module,
     kernel: FunctionId,
     is_placed: &dyn Fn(GlobalId) -> bool,
+    observed: Option<Wants>,
 ) -> Result<InterpretedKernel, LoadError> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let source = &module.functions[kernel.0 as usize];
@@ -59,7 +75,7 @@ pub(crate) fn load_for(
     let reachable: Vec<FunctionId> =
         module.reachable(kernel).into_iter().filter(|id| module.functions[id.0 as usize].builtin.is_none()).collect();
     let by_id: HashMap<FunctionId, u32> = reachable.iter().enumerate().map(|(index, &id)| (id, index as u32)).collect();
-    let context = Context { module, isa, functions: &by_id, is_placed, shared: &shared };
+    let context = Context { module, isa, functions: &by_id, is_placed, shared: &shared, observed };
     let functions = reachable.iter().map(|&id| decode(&context, id)).collect::<Result<Vec<_>, _>>()?;
     let constants = module
         .globals
@@ -70,13 +86,16 @@ pub(crate) fn load_for(
         .map(|(index, global)| (index, global.size))
         .collect();
     let known_stack = deepest_chain(&functions, 0, CALL_BYTES);
-    let program = Program { functions, kernel: 0, known_stack, files: module.files.clone(), by_id, constants };
+    let (name, static_shared) = (source.name.clone(), shared.size);
+    let files = module.files.clone();
+    let program = Program { functions, kernel: 0, static_shared, known_stack, files, by_id, constants };
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let meets = |op: &Op| matches!(op, Op::Barrier(BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. }));
     let meets_cluster = reachable.iter().any(|&id| has(&module.functions[id.0 as usize], meets));
-    let divisible = shared.size == 0 && reachable.iter().all(|&id| is_divisible(&module.functions[id.0 as usize]));
-    let (name, static_shared) = (source.name.clone(), shared.size);
-    Ok(InterpretedKernel { name, static_shared, program, isa, id, divisible, meets_cluster })
+    let divisible = observed.is_none()
+        && shared.size == 0
+        && reachable.iter().all(|&id| is_divisible(&module.functions[id.0 as usize]));
+    Ok(InterpretedKernel { name, program, isa, id, divisible, meets_cluster })
 }
 
 /// Whether there is such an operation in a function.
@@ -98,8 +117,6 @@ fn is_divisible(function: &ir::Function) -> bool {
 /// A kernel in decoded form.
 pub(crate) struct InterpretedKernel {
     pub(crate) name: String,
-    /// Bytes of shared memory that the code declares.
-    static_shared: u32,
     pub(crate) program: Program,
     isa: Isa,
     /// The warps of a CTA have nothing to do with each other.
@@ -171,6 +188,10 @@ impl LoadedKernel for InterpretedKernel {
         exit
     }
 
+    fn static_shared(&self) -> u32 {
+        self.program.static_shared
+    }
+
     fn site(&self, site: Site) -> SiteInfo {
         self.site_info(site)
     }
@@ -232,7 +253,7 @@ impl InterpretedKernel {
             };
             entry.shared.worker = worker.index;
             entry.first = 0;
-            let shared = self.static_shared + launch.dynamic_shared;
+            let shared = self.program.static_shared + launch.dynamic_shared;
             entry.shared.start(lanes, shared.next_multiple_of(SHARED_GRANULE) as usize);
             if entry.warps.len() != lanes.len() {
                 entry.warps.resize_with(lanes.len(), Box::default);
@@ -246,6 +267,9 @@ impl InterpretedKernel {
             }
             if let Some(cluster) = cluster {
                 cluster.turn(rank, &mut entry.shared.shared);
+            }
+            if let Some(observer) = &grid.observer {
+                observer.begin_cta(entry.shared.id, rank);
             }
         }
         Ok(())
@@ -268,6 +292,9 @@ impl InterpretedKernel {
             }
             moved |= round.moved;
             if !round.unfinished {
+                if let Some(observer) = &grid.observer {
+                    state.ctas.iter().for_each(|cta| observer.end_cta(cta.shared.id));
+                }
                 return CtaExit::Finished;
             }
             let poll = round.poll.unwrap_or_else(|| grid.poll(worker));

@@ -37,6 +37,6 @@ mod warp;
 
 pub use error::LoadError;
 pub use isa::Processor;
-pub use kernel::load;
+pub use kernel::{load, load_observed};
 pub use program::function_address;
 pub use step::{Gang, StepState, Steps};

@@ -83,6 +83,9 @@ pub(crate) struct Function {
     /// The variables of an opaque type: the number of each, and its bytes.
     pub(crate) kinds: Vec<Vec<(u32, u64)>>,
     pub(crate) surfaces: Vec<crate::ops::surface::SurfaceSite>,
+    /// What an observer is told.
+    pub(crate) observed: Vec<crate::ops::observe::Event>,
+    pub(crate) crossings: crate::ops::observe::Crossings,
 }
 
 /// Where a value that crosses a call lies.
@@ -123,6 +126,8 @@ pub(crate) struct Program {
     pub(crate) functions: Vec<Function>,
     /// Index of the kernel itself.
     pub(crate) kernel: u32,
+    /// Bytes of shared memory that the code declares.
+    pub(crate) static_shared: u32,
     /// Bytes of stack that its calls take as far as the code tells.
     pub(crate) known_stack: u64,
     /// Files of `.file` directives, by their number.

@@ -70,7 +70,8 @@ impl Steps {
         let ids: Vec<FunctionId> = (0..steps.len() as u32).map(FunctionId).collect();
         let by_id: HashMap<FunctionId, u32> = ids.iter().map(|id| (*id, id.0)).collect();
         let shared = module.shared_layout(kernel);
-        let context = Context { module: &alone, isa, functions: &by_id, is_placed: &|_| true, shared: &shared };
+        let context =
+            Context { module: &alone, isa, functions: &by_id, is_placed: &|_| true, shared: &shared, observed: None };
         let functions = ids.iter().map(|id| decode(&context, *id)).collect::<Result<Vec<_>, _>>()?;
         for (function, step) in functions.iter().zip(steps) {
             // One stretch of code, and the return behind it.
@@ -82,7 +83,8 @@ impl Steps {
         }
         let constants = module.globals.iter().zip(0u32..).filter(|(global, _)| global.space == Space::Const);
         let constants = constants.map(|(global, index)| (index, global.size)).collect();
-        let program = Program { functions, kernel: 0, known_stack: 0, files: HashMap::new(), by_id, constants };
+        let program =
+            Program { functions, kernel: 0, static_shared: 0, known_stack: 0, files: HashMap::new(), by_id, constants };
         Ok(Steps { program, isa })
     }
 

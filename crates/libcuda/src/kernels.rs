@@ -1,8 +1,10 @@
 //! The driver's executors: the warp interpreter, and compiled code unless `WARPLOOM_JIT` says otherwise.
 use std::sync::Arc;
 
+use warploom_check::Checker;
 use warploom_driver::executor::{Executor, LoadError};
 use warploom_exec::kernel::LoadedKernel;
+use warploom_exec::observe::Observer;
 use warploom_interp::Processor;
 use warploom_jit::{Cache, Made, Mode, Options, Origin, Target, tiered};
 use warploom_ptx::VerifiedModule;
@@ -10,6 +12,7 @@ use warploom_ptx::ir::{FunctionId, GlobalId};
 
 use warploom_border::say;
 
+use crate::checks;
 use crate::settings::Settings;
 
 /// Says which kernels are left to the interpreter because something is wrong with the compiler.
@@ -48,6 +51,7 @@ pub(crate) struct Kernels {
     processor: Processor,
     /// None where nothing is compiled.
     compiled: Option<Options>,
+    checker: Option<Arc<Checker>>,
 }
 
 impl Kernels {
@@ -63,14 +67,17 @@ impl Kernels {
             () if settings.jit == Mode::Always => Arc::new(report_declined),
             () => Arc::new(report_defects),
         };
-        let compiled = target.filter(|_| settings.jit != Mode::Off).map(|target| Options {
+        // Checks see what the interpreter does.
+        let checker = checks::begin(&settings.check);
+        let compiles = settings.jit != Mode::Off && checker.is_none();
+        let compiled = target.filter(|_| compiles).map(|target| Options {
             mode: settings.jit,
             target,
             cache: settings.cache.clone().map(|settings| Arc::new(Cache::new(settings, say))),
             dump: settings.dump.as_deref().map(Arc::from),
             report,
         });
-        Kernels { processor: settings.processor, compiled }
+        Kernels { processor: settings.processor, compiled, checker }
     }
 }
 
@@ -81,12 +88,19 @@ impl Executor for Kernels {
         kernel: FunctionId,
         is_placed: &dyn Fn(GlobalId) -> bool,
     ) -> Result<Arc<dyn LoadedKernel>, LoadError> {
-        let interpreted = warploom_interp::load(module, kernel, is_placed, self.processor);
+        let interpreted = match &self.checker {
+            Some(checker) => warploom_interp::load_observed(module, kernel, is_placed, self.processor, checker.wants()),
+            None => warploom_interp::load(module, kernel, is_placed, self.processor),
+        };
         let interpreted = interpreted.map_err(|error| LoadError(error.to_string()))?;
         Ok(match &self.compiled {
             Some(options) => tiered(options.clone(), module, kernel, interpreted),
             None => interpreted,
         })
+    }
+
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        self.checker.clone().map(|checker| checker as Arc<dyn Observer>)
     }
 
     fn function_address(&self, function: FunctionId) -> u64 {

@@ -5,6 +5,7 @@
 
 mod api;
 mod border;
+mod checks;
 mod generated;
 mod kernels;
 mod lookup;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use warploom_driver::{Driver, DriverError, DriverOptions, DriverResult, ErrorCode};
 
 use crate::border::state;
+use crate::checks;
 use crate::kernels::Kernels;
 use crate::settings::Settings;
 
@@ -52,6 +53,7 @@ pub(crate) fn end() {
     if let Some(driver) = DRIVER.get() {
         driver.close(LAST_WAIT);
         warploom_jit::close();
+        checks::end();
     }
 }
 

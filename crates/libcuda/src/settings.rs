@@ -50,6 +50,8 @@ pub(crate) struct Settings {
     pub(crate) dump: Option<PathBuf>,
     /// Whether to say what became of each kernel (`WARPLOOM_EXPLAIN`).
     pub(crate) explain: bool,
+    /// What is checked (`WARPLOOM_CHECK=memory`, and with it `WARPLOOM_CHECK_SUPPRESSIONS`, `_REPORT` and `_EXIT`).
+    pub(crate) check: warploom_check::Settings,
 }
 
 impl Settings {
@@ -90,6 +92,12 @@ impl Settings {
             cache,
             dump: reader.one("WARPLOOM_DUMP", None, |text| Ok(Some(PathBuf::from(text)))),
             explain: reader.one("WARPLOOM_EXPLAIN", false, |_| Ok(true)),
+            check: warploom_check::Settings {
+                checks: reader.one("WARPLOOM_CHECK", Vec::new(), warploom_check::Settings::parse_checks),
+                suppressions: reader.one("WARPLOOM_CHECK_SUPPRESSIONS", None, |text| Ok(Some(text.into()))),
+                report: reader.one("WARPLOOM_CHECK_REPORT", None, |text| Ok(Some(text.into()))),
+                error_exit: reader.one("WARPLOOM_CHECK_EXIT", None, |text| parse_status(text).map(Some)),
+            },
         };
         (settings, reader.complaints)
     }
@@ -147,6 +155,11 @@ fn parse_count(text: &str, least: u32, most: u32) -> Result<u32, String> {
         .ok()
         .filter(|count| (least..=most).contains(count))
         .ok_or_else(|| format!("a number from {least} to {most} is expected"))
+}
+
+fn parse_status(text: &str) -> Result<i32, String> {
+    let status = text.parse().ok().filter(|status| (0..=255).contains(status));
+    status.ok_or_else(|| "a number from 0 to 255 is expected".to_owned())
 }
 
 fn parse_processor(text: &str) -> Result<Processor, String> {
@@ -234,6 +247,10 @@ mod tests {
             ("CUDA_CACHE_MAXSIZE", "1000"),
             ("WARPLOOM_DUMP", "/dumped"),
             ("WARPLOOM_EXPLAIN", "1"),
+            ("WARPLOOM_CHECK", "memory"),
+            ("WARPLOOM_CHECK_SUPPRESSIONS", "/known"),
+            ("WARPLOOM_CHECK_REPORT", "/report.json"),
+            ("WARPLOOM_CHECK_EXIT", "9"),
         ]);
         assert_eq!(complaints, Vec::<String>::new());
         let expected = Settings {
@@ -253,6 +270,12 @@ mod tests {
             cache: Some(CacheSettings { folder: "/kept".into(), limit: 1000 }),
             dump: Some("/dumped".into()),
             explain: true,
+            check: warploom_check::Settings {
+                checks: vec![warploom_check::Check::Memory],
+                suppressions: Some("/known".into()),
+                report: Some("/report.json".into()),
+                error_exit: Some(9),
+            },
         };
         assert_eq!(settings, expected);
     }

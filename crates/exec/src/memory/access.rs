@@ -11,6 +11,11 @@ impl Memory {
         self.extent(address, len, kind).map(|_| ())
     }
 
+    /// A number that changes when memory is freed, mapped or registered: what was found out under the same one still holds.
+    pub fn state(&self) -> u64 {
+        self.table.epoch()
+    }
+
     /// As [`Memory::check`], against the size that was asked for: the rule for copies and fills of the host.
     pub fn check_exact(&self, address: u64, len: u64, kind: AccessKind) -> Result<(), Box<AccessFault>> {
         let own = self.table.find(address);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Shared;
 use crate::interprocess::SharedEvent;
+use crate::observe::{HostEvent, Observer, StreamPlace};
 
 /// A place in a stream: an event as recorded.
 #[derive(Clone)]
@@ -23,7 +24,8 @@ pub(super) enum Where {
 pub(super) struct Mark {
     /// Gone only after the mark was reached: what is queued keeps its stream.
     pub(super) stream: Weak<Shared>,
-    pub(super) number: u64,
+    pub(super) place: StreamPlace,
+    observer: Option<Arc<dyn Observer>>,
     /// Nanoseconds after [`epoch`], plus 1; 0 until reached.
     time: AtomicU64,
 }
@@ -57,7 +59,11 @@ impl Marker {
         {
             stream.engine.pool.stand_in();
         }
-        self.is_done()
+        let done = self.is_done();
+        if done && let Where::Here(mark) = &self.place {
+            mark.tell_waited();
+        }
+        done
     }
 
     /// Waits until the work before it has ended; for work of another process, until `give_up` says that it is time to.
@@ -65,11 +71,14 @@ impl Marker {
         match &self.place {
             Where::Here(mark) if !mark.is_reached() => {
                 if let Some(stream) = mark.stream.upgrade() {
-                    stream.wait_for(mark.number);
+                    stream.wait_for(mark.place.number);
                 }
             }
             Where::Here(_) => {}
             Where::Elsewhere(event, number) => event.wait(*number, give_up),
+        }
+        if let Where::Here(mark) = &self.place {
+            mark.tell_waited();
         }
     }
 
@@ -83,8 +92,20 @@ impl Marker {
 }
 
 impl Mark {
-    pub(super) fn new(stream: Weak<Shared>, number: u64) -> Mark {
-        Mark { stream, number, time: AtomicU64::new(0) }
+    pub(super) fn new(stream: &Arc<Shared>, number: u64) -> Mark {
+        Mark {
+            stream: Arc::downgrade(stream),
+            place: StreamPlace { stream: stream.id, number },
+            observer: stream.engine.pool.observer().cloned(),
+            time: AtomicU64::new(0),
+        }
+    }
+
+    /// The calling thread has seen that it is reached.
+    fn tell_waited(&self) {
+        if let Some(observer) = &self.observer {
+            observer.host(&HostEvent::Waited(self.place));
+        }
     }
 
     pub(super) fn is_reached(&self) -> bool {

@@ -35,7 +35,11 @@ impl Decoder<'_> {
                 let Location { space, base, offset } = self.address(*space, addr)?;
                 // A result that nobody reads makes it a reduction, which need not put the old values together.
                 let results = match dst {
-                    Some(regs) if regs.iter().any(|reg| self.counts.reads[reg.0 as usize] != 0) => {
+                    // What a `cas` has found tells an observer whether it wrote.
+                    Some(regs)
+                        if self.context.observed.is_some()
+                            || regs.iter().any(|reg| self.counts.reads[reg.0 as usize] != 0) =>
+                    {
                         regs.iter().map(|&reg| self.slot(reg)).collect::<Decoded<Vec<_>>>()?
                     }
                     _ => Vec::new(),

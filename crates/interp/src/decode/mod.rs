@@ -17,6 +17,7 @@ mod logic;
 mod matrix;
 mod memory;
 mod moves;
+mod observe;
 mod operands;
 mod simplify;
 mod slots;
@@ -29,6 +30,7 @@ mod video;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use warploom_exec::observe::Wants;
 use warploom_ptx::ir::{self, BlockId, Body, FunctionId, FunctionKind, GlobalId, Module, Predicate, SharedLayout};
 
 use crate::dispatch::stretches;
@@ -50,6 +52,8 @@ pub(crate) struct Context<'a> {
     /// Addresses of variables in global and constant memory.
     pub(crate) is_placed: &'a dyn Fn(GlobalId) -> bool,
     pub(crate) shared: &'a SharedLayout,
+    /// What an observer wants to be told of, if there is one.
+    pub(crate) observed: Option<Wants>,
 }
 
 /// Why an instruction cannot be decoded.
@@ -77,14 +81,20 @@ pub(crate) fn decode(context: &Context<'_>, id: FunctionId) -> Result<Function, 
         return Err(LoadError::Undefined { function: source.name.clone() });
     };
     let mut body = simplify::simplify(source, body);
-    let sums = sums::arrange(context.module, source, &mut body);
+    let sums = match context.observed {
+        None => sums::arrange(context.module, source, &mut body),
+        Some(_) => Vec::new(),
+    };
     ir::assert_sound(|| ir::check(context.module, source, &body));
-    let hoisted = hoist::hoist(context.module, source, &body);
-    Decoder::new(context, source, &body, &hoisted).run(sums)
+    let hoisted = hoist::hoist(context.module, source, &body, context.observed.is_some());
+    let number = context.functions.get(&id).copied().unwrap_or_default();
+    Decoder::new(context, number, source, &body, &hoisted).run(sums)
 }
 
 struct Decoder<'a> {
     context: &'a Context<'a>,
+    /// Of the function in the program.
+    number: u32,
     source: &'a ir::Function,
     body: &'a Body,
     hoisted: &'a Hoisted,
@@ -110,7 +120,13 @@ struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    fn new(context: &'a Context<'a>, source: &'a ir::Function, body: &'a Body, hoisted: &'a Hoisted) -> Self {
+    fn new(
+        context: &'a Context<'a>,
+        number: u32,
+        source: &'a ir::Function,
+        body: &'a Body,
+        hoisted: &'a Hoisted,
+    ) -> Self {
         let mut layout = FrameLayout::default();
         let homes = slots::assign(source, body, &hoisted.kept, &mut layout);
         let local = body.local_size.next_multiple_of(16);
@@ -125,6 +141,7 @@ impl<'a> Decoder<'a> {
         };
         let mut decoder = Self {
             context,
+            number,
             source,
             body,
             hoisted,
@@ -155,6 +172,7 @@ impl<'a> Decoder<'a> {
     /// `sums`: the ranges of instructions that may be replaced, in ascending order.
     fn run(&mut self, sums: Vec<Range<usize>>) -> Result<Function, LoadError> {
         let mut sums = sums.into_iter().peekable();
+        self.observe_entry();
         for block in &self.body.blocks {
             self.starts.push(self.function.code.len() as u32);
             self.spreads.forget_all();
@@ -172,6 +190,7 @@ impl<'a> Decoder<'a> {
                 }
                 let first = self.function.code.len();
                 self.place(inst.line, inst.loc, inst.guard);
+                let behind = self.observe(inst).map_err(|refused| self.refuse(refused, inst))?;
                 self.inst(inst).map_err(|refused| self.refuse(refused, inst))?;
                 self.note_written(inst);
                 for (inst, line) in std::mem::take(&mut self.after) {
@@ -179,6 +198,7 @@ impl<'a> Decoder<'a> {
                     self.function.lines.push(line);
                     self.straight.push(true);
                 }
+                self.observe_behind(behind);
                 let ahead = match self.hoisted.when[index] {
                     When::Here => continue,
                     When::Launch => &mut self.function.before_launch,
@@ -193,6 +213,7 @@ impl<'a> Decoder<'a> {
             }
             let terminator = &block.terminator;
             self.place(terminator.line, terminator.loc, terminator.guard);
+            self.observe_end(terminator);
             self.terminator(terminator).map_err(|_| LoadError::Unsupported {
                 function: self.source.name.clone(),
                 instruction: "branch".into(),

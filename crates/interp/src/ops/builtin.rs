@@ -46,11 +46,17 @@ pub(crate) fn run(machine: &mut Machine<'_>, builtin: Builtin, site: u32, mask: 
             let sizes = argument(machine, 0);
             for lane in lanes(mask) {
                 result[lane] = machine.grid.launch.environment.heap.malloc(sizes[lane]).unwrap_or(0);
+                if let Some((observer, at)) = machine.told_at_call(1 << lane) {
+                    observer.malloc(&at, result[lane], sizes[lane]);
+                }
             }
         }
         Builtin::Free => {
             let addresses = argument(machine, 0);
             for lane in lanes(mask).filter(|&lane| addresses[lane] != 0) {
+                if let Some((observer, at)) = machine.told_at_call(1 << lane) {
+                    observer.free(&at, addresses[lane]);
+                }
                 if let Err(text) = machine.grid.launch.environment.heap.free(addresses[lane]) {
                     return machine.fail(1 << lane, FaultKind::IllegalInstruction(text));
                 }

@@ -57,7 +57,8 @@ pub(crate) fn bulk(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     for lane in lanes(mask) {
         let size = u64::from(machine.frame.r32[site.size as usize][lane]);
         let targets = site.multicast.map(|row| machine.frame.r32[row as usize][lane] as u16);
-        let copied = machine.bulk_copy(site, to[lane], from[lane], size, mbarriers.map(|row| row[lane]), targets);
+        let copied =
+            machine.bulk_copy(site, [to[lane], from[lane]], size, mbarriers.map(|row| row[lane]), (lane, targets));
         if let Err(kind) = copied {
             return machine.fail(1 << lane, kind);
         }
@@ -72,6 +73,9 @@ pub(crate) fn remote(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
     let site = &function.remotes[inst.imm as usize];
     let (to, mbarriers) = (machine.places(site.to), machine.places(site.mbarrier));
     for lane in lanes(mask) {
+        let kind = if site.reduce.is_some() { AccessKind::Atomic } else { AccessKind::Store };
+        let bytes = site.ty.bytes() as usize * site.src.len();
+        machine.tell_async(kind, site.to.space, to[lane], bytes, lane);
         if let Err(kind) = machine.remote_one(site, to[lane], mbarriers[lane], lane) {
             return machine.fail(1 << lane, kind);
         }
@@ -86,6 +90,7 @@ pub(crate) fn clear(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let places = machine.places(at);
     for lane in lanes(mask) {
         let size = machine.frame.r64[inst.a as usize][lane] as usize;
+        machine.tell_async(AccessKind::Store, at.space, places[lane], size, lane);
         match machine.shared_bytes(at.space, places[lane], size, 8, AccessKind::Store) {
             Ok(bytes) => bytes.fill(0),
             Err(kind) => return machine.fail(1 << lane, kind),
@@ -130,15 +135,21 @@ impl Machine<'_> {
     fn bulk_copy(
         &mut self,
         site: &BulkSite,
-        to: u64,
-        from: u64,
+        [to, from]: [u64; 2],
         size: u64,
         mbarrier: Option<u64>,
-        targets: Option<u16>,
+        (lane, targets): (usize, Option<u16>),
     ) -> Result<(), FaultKind> {
         // Of a size that is no multiple of 16 what is beyond one is left, as recorded.
         let size = size & !(PIECE - 1);
         let mut bytes = vec![0; size as usize];
+        self.tell_async(AccessKind::Load, site.from.space, from, bytes.len(), lane);
+        let kind = if site.reduce.is_some() { AccessKind::Atomic } else { AccessKind::Store };
+        match targets {
+            Some(targets) => Self::in_each(targets, to)
+                .for_each(|address| self.tell_async(kind, StateSpace::Cluster, address, bytes.len(), lane)),
+            None => self.tell_async(kind, site.to.space, to, bytes.len(), lane),
+        }
         if site.from.space == StateSpace::Global {
             aligned(from, PIECE, AccessKind::Load)?;
             self.view.read_bytes(from, &mut bytes).map_err(|fault| FaultKind::Access(*fault))?;

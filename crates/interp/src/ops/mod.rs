@@ -22,6 +22,7 @@ pub(crate) mod mbarrier;
 pub(crate) mod modes;
 pub(crate) mod moves;
 pub(crate) mod narrow;
+pub(crate) mod observe;
 mod parts;
 mod plane;
 mod sampling;

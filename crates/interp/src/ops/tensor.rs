@@ -159,6 +159,7 @@ impl Machine<'_> {
             return Err(illegal(format!("coordinate {} is at no multiple of 16 bytes", start[0])));
         }
         let rows = rows(&map, start, offsets);
+        self.tell_tensor(site, &map, &rows, lane);
         match site.transfer {
             Transfer::Load { to, mbarrier, multicast } => {
                 let (to_at, object) = (self.places(to)[lane], self.places(mbarrier)[lane]);
@@ -180,6 +181,32 @@ impl Machine<'_> {
                 let from = self.places(from)[lane];
                 self.store_part(&map, &rows, from, reduce)
             }
+        }
+    }
+
+    /// Tells an observer what a copy of these rows accesses.
+    fn tell_tensor(&self, site: &TensorSite, map: &TensorMap, rows: &[Row], lane: usize) {
+        if self.grid.observer.is_none() {
+            return;
+        }
+        let unit = map.unit() as usize;
+        let (shared, targets, kinds) = match site.transfer {
+            Transfer::Load { to, multicast, .. } => {
+                let targets = multicast.map(|row| self.frame.r32[row as usize][lane] as u16);
+                (to, targets, [AccessKind::Load, AccessKind::Store])
+            }
+            Transfer::Store { reduce: None, from } => (from, None, [AccessKind::Store, AccessKind::Load]),
+            Transfer::Store { reduce: Some(_), from } => (from, None, [AccessKind::Atomic, AccessKind::Load]),
+        };
+        for (address, inside) in rows.iter().filter_map(|row| row.inside.as_ref()) {
+            self.tell_async(kinds[0], StateSpace::Global, *address, inside.len() * unit, lane);
+        }
+        let start = self.places(shared)[lane];
+        let bytes: usize = rows.iter().map(|row| row.len * unit).sum();
+        match targets {
+            Some(targets) => Self::in_each(targets, start)
+                .for_each(|address| self.tell_async(kinds[1], StateSpace::Cluster, address, bytes, lane)),
+            None => self.tell_async(kinds[1], shared.space, start, bytes, lane),
         }
     }
 

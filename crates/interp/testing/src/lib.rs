@@ -9,11 +9,12 @@ use warploom_exec::grid::{Environment, Launch};
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::kernel::LoadedKernel;
 use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options};
+use warploom_exec::observe::Observer;
 use warploom_exec::output::DeviceOutput;
 use warploom_exec::pool::{Pool, PoolOptions};
 use warploom_exec::texture::{NoObjects, Objects};
 use warploom_exec::workspace::Workspace;
-use warploom_interp::{LoadError, Processor, function_address, load};
+use warploom_interp::{LoadError, Processor, function_address, load, load_observed};
 use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::{FunctionId, GlobalId, Module, RelocationTarget, Space};
 
@@ -35,6 +36,7 @@ pub struct Device {
     objects: Arc<dyn Objects>,
     printed: Arc<Printed>,
     pool: Arc<Pool>,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 /// How fast the device's clock counts.
@@ -98,6 +100,12 @@ impl Device {
         Device::new(options, Arc::new(NoObjects))
     }
 
+    /// With two workers, and somebody who is told of all that kernels do.
+    pub fn observed(observer: Arc<dyn Observer>) -> Device {
+        let threads = if observer.wants().serial { 1 } else { 2 };
+        Device::with_pool(PoolOptions { threads, observer: Some(observer), ..PoolOptions::default() })
+    }
+
     /// With two workers, and textures and surfaces.
     pub fn with_objects(objects: Arc<dyn Objects>) -> Device {
         Device::new(PoolOptions { threads: 2, ..PoolOptions::default() }, objects)
@@ -112,7 +120,8 @@ impl Device {
             output: printed.clone(),
             clock_khz: CLOCK_KHZ,
         });
-        Device { memory, environment, objects, printed, pool: Pool::new(options) }
+        let observer = options.observer.clone();
+        Device { memory, environment, objects, printed, pool: Pool::new(options), observer }
     }
 
     /// Parses, lowers, verifies; places the variables; loads the one kernel of the text.
@@ -137,7 +146,11 @@ impl Device {
             .map(|index| FunctionId(index as u32))
             .expect("a kernel");
         let places = self.place(&module);
-        let loaded = load(&module, kernel, &|GlobalId(id)| places[id as usize].is_some(), processor)?;
+        let is_placed = |GlobalId(id): GlobalId| places[id as usize].is_some();
+        let loaded = match &self.observer {
+            Some(observer) => load_observed(&module, kernel, &is_placed, processor, observer.wants())?,
+            None => load(&module, kernel, &is_placed, processor)?,
+        };
         Ok(Kernel { loaded, module: Arc::new(module), id: kernel, variables: table(places) })
     }
 

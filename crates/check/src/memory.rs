@@ -1,0 +1,274 @@
+//! What a thread may access, to the byte: every space, freed memory, alignment, constants, and the heap of kernels.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use warploom_exec::address::split_shared;
+use warploom_exec::fault::{AccessKind, Nearest, Refusal};
+use warploom_exec::grid::Environment;
+use warploom_exec::memory::{AllocationInfo, Memory, MemoryKind};
+use warploom_exec::observe::{Access, At, GridFacts, GridObserver, Observer, Space};
+
+use crate::grid::GridNames;
+use crate::registry::Check;
+use crate::report::{Note, Report};
+use crate::sink::Sink;
+
+/// The check of memory.
+pub struct MemoryCheck {
+    sink: Arc<Sink>,
+}
+
+impl MemoryCheck {
+    /// Reports to `sink`.
+    pub fn new(sink: &Arc<Sink>) -> MemoryCheck {
+        MemoryCheck { sink: Arc::clone(sink) }
+    }
+}
+
+impl Observer for MemoryCheck {
+    fn begin_grid(&self, grid: &GridFacts<'_>) -> Box<dyn GridObserver> {
+        Box::new(GridMemory {
+            sink: Arc::clone(&self.sink),
+            names: GridNames::new(grid),
+            environment: Arc::clone(&grid.launch.environment),
+            cluster: grid.launch.cluster.iter().product::<u32>().max(1),
+        })
+    }
+}
+
+struct GridMemory {
+    sink: Arc<Sink>,
+    names: GridNames,
+    environment: Arc<Environment>,
+    /// CTAs of a cluster.
+    cluster: u32,
+}
+
+thread_local! {
+    /// The allocation of global memory that this thread has last seen written, which is no constant: the memory, its state, and first and last byte.
+    static WRITABLE: Cell<(usize, u64, u64, u64)> = const { Cell::new((0, 0, 0, 0)) };
+}
+
+/// What is wrong with the access of a lane.
+struct Wrong {
+    kind: &'static str,
+    message: String,
+    notes: Vec<Note>,
+}
+
+impl GridObserver for GridMemory {
+    fn access(&self, at: &At, access: &Access<'_>) {
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        for (lane, &address) in access.addresses.iter().enumerate() {
+            let out = u64::from(at.mask >> lane & 1).wrapping_sub(1);
+            low = low.min(address | out);
+            high = high.max(address & !out);
+            bits |= address & !out;
+        }
+        let aligned = access.align.is_power_of_two() && bits & (u64::from(access.align) - 1) == 0;
+        let len = (high - low).saturating_add(access.bytes.into());
+        let inside = match access.space {
+            Space::Global => self.is_allowed(low, len, access.kind),
+            Space::Shared => {
+                let of = |address: u64| address >> 24;
+                of(low) == u64::from(at.rank) && of(high) == of(low) && (low & 0xff_ffff) + len <= access.limit
+            }
+            Space::Local => low.saturating_add(len) <= access.limit,
+            Space::Param => access.kind == AccessKind::Load && low.saturating_add(len) <= access.limit,
+        };
+        if !(inside && aligned) {
+            self.look_at_lanes(at, access);
+        }
+    }
+
+    fn free(&self, at: &At, address: u64) {
+        let wrong = match self.memory().lookup(address) {
+            Some(info) if info.kind != MemoryKind::DeviceHeap => {
+                Wrong::new("foreign-free", format!("free of {address:#x} in a kernel, which malloc has not given"))
+                    .note(format!("it lies in {info}"))
+            }
+            Some(info) if info.base != address => {
+                let offset = address - info.base;
+                Wrong::new(
+                    "foreign-free",
+                    format!("free of {address:#x} in a kernel, which is not the start of a block"),
+                )
+                .note(format!("it is at offset {offset} of {info}"))
+            }
+            Some(_) => return,
+            None => match self.memory().nearest(address) {
+                Some(Nearest::Freed(0, info)) => {
+                    Wrong::new("double-free", format!("free of {address:#x} in a kernel, which has been freed"))
+                        .note(format!("it was {info}"))
+                }
+                _ => {
+                    Wrong::new("foreign-free", format!("free of {address:#x} in a kernel, where nothing is allocated"))
+                }
+            },
+        };
+        self.report(at, at.mask.trailing_zeros(), wrong);
+    }
+}
+
+impl Wrong {
+    fn new(kind: &'static str, message: String) -> Wrong {
+        Wrong { kind, message, notes: Vec::new() }
+    }
+
+    fn note(mut self, text: String) -> Wrong {
+        self.notes.push(Note::new(text));
+        self
+    }
+}
+
+impl GridMemory {
+    fn memory(&self) -> &Memory {
+        &self.environment.memory
+    }
+
+    fn report(&self, at: &At, lane: u32, wrong: Wrong) {
+        let Wrong { kind, message, notes } = wrong;
+        let thread = Some(self.names.thread(at, lane));
+        self.sink.report(Report { check: Check::Memory, kind, message, thread, notes });
+    }
+
+    /// Whether bytes of global memory are those of one allocation, and may be accessed in this way.
+    fn is_allowed(&self, address: u64, len: u64, kind: AccessKind) -> bool {
+        if self.memory().check_exact(address, len, kind).is_err() {
+            return false;
+        }
+        kind == AccessKind::Load || self.is_no_constant(address, len)
+    }
+
+    /// Whether bytes that are there are no constants.
+    fn is_no_constant(&self, address: u64, len: u64) -> bool {
+        let memory = self.memory();
+        let (place, state) = (std::ptr::from_ref(memory).addr(), memory.state());
+        let (known, then, first, last) = WRITABLE.get();
+        if known == place && then == state && first <= address && address + (len - 1) <= last {
+            return true;
+        }
+        match memory.lookup(address) {
+            Some(AllocationInfo { kind: MemoryKind::ModuleConst, .. }) => false,
+            Some(info) => {
+                WRITABLE.set((place, state, info.base, info.base + (info.size - 1)));
+                true
+            }
+            // Registered pages of the host.
+            None => true,
+        }
+    }
+
+    /// Reports what is wrong with the accesses of a warp.
+    #[cold]
+    fn look_at_lanes(&self, at: &At, access: &Access<'_>) {
+        for lane in at.lanes() {
+            let address = access.addresses[lane as usize];
+            let wrong = match access.space {
+                _ if access.align > 1 && !address.is_multiple_of(access.align.into()) => {
+                    Some(misaligned(access, address))
+                }
+                Space::Global => self.wrong_in_global(access, address),
+                Space::Shared => self.wrong_in_shared(at, access, address),
+                Space::Local => wrong_in_frame("local memory", access, address),
+                Space::Param if access.kind != AccessKind::Load => {
+                    let what = describe(access);
+                    let message = format!("{what} to the parameters of the kernel, which are constant");
+                    Some(Wrong::new("write-to-constant", message))
+                }
+                Space::Param => wrong_in_frame("the parameters of the kernel", access, address),
+            };
+            if let Some(wrong) = wrong {
+                self.report(at, lane, wrong);
+            }
+        }
+    }
+
+    fn wrong_in_global(&self, access: &Access<'_>, address: u64) -> Option<Wrong> {
+        let what = describe(access);
+        let fault = match self.memory().check_exact(address, access.bytes.into(), access.kind) {
+            Err(fault) => fault,
+            Ok(()) if access.kind == AccessKind::Load || self.is_no_constant(address, access.bytes.into()) => {
+                return None;
+            }
+            Ok(()) => {
+                let mut wrong =
+                    Wrong::new("write-to-constant", format!("{what} at {address:#x}, which is constant memory"));
+                if let Some(info) = self.memory().lookup(address) {
+                    wrong = wrong.note(format!("it is at offset {} of {info}", address - info.base));
+                }
+                return Some(wrong);
+            }
+        };
+        if fault.refusal == Refusal::ReadOnly {
+            return Some(Wrong::new("write-to-read-only", format!("{what} at {address:#x}, which is read-only")));
+        }
+        let outside = |text: &str| Wrong::new("out-of-bounds", format!("{what} at {address:#x}, {text}"));
+        Some(match fault.nearest {
+            Some(Nearest::Straddles(info)) => {
+                let beyond = address + u64::from(access.bytes) - (info.base + info.size);
+                outside(&format!("of which {beyond} are beyond the end of an allocation")).note(format!("it is {info}"))
+            }
+            Some(Nearest::Inside(offset, info)) => outside("which runs over the end of an allocation")
+                .note(format!("it starts at offset {offset} of {info}")),
+            Some(Nearest::After(0, info)) => {
+                outside("just past the end of an allocation").note(format!("the nearest is {info}"))
+            }
+            Some(Nearest::After(distance, info)) => outside(&format!("{distance} bytes past the end of an allocation"))
+                .note(format!("the nearest is {info}")),
+            Some(Nearest::Before(distance, info)) => {
+                outside(&format!("{distance} bytes before an allocation")).note(format!("the nearest is {info}"))
+            }
+            Some(Nearest::Freed(offset, info)) => {
+                Wrong::new("use-after-free", format!("{what} at {address:#x}, which has been freed"))
+                    .note(format!("it was at offset {offset} of {info}"))
+            }
+            Some(Nearest::Host) => {
+                let message = format!("{what} at {address:#x}, which is memory of the host that kernels cannot access");
+                Wrong::new("host-pointer", message).note(
+                    "it was neither allocated by the driver (cuMemHostAlloc) nor registered (cuMemHostRegister)"
+                        .to_owned(),
+                )
+            }
+            None if address < 1 << 16 => {
+                Wrong::new("null-pointer", format!("{what} at {address:#x}, a null pointer, perhaps with an offset"))
+            }
+            None => Wrong::new("wild-pointer", format!("{what} at {address:#x}, where nothing is allocated")),
+        })
+    }
+
+    fn wrong_in_shared(&self, at: &At, access: &Access<'_>, address: u64) -> Option<Wrong> {
+        let what = describe(access);
+        let short = u32::try_from(address).ok();
+        let (rank, offset) = short.map_or((u32::MAX, 0), split_shared);
+        if rank >= self.cluster {
+            let message = format!("{what} at shared address {address:#x}, which is that of no CTA of the cluster");
+            return Some(Wrong::new("other-cta", message).note(format!("the cluster has {} CTAs", self.cluster)));
+        }
+        if u64::from(offset) + u64::from(access.bytes) <= access.limit {
+            return None;
+        }
+        let of = if rank == at.rank { String::new() } else { format!(" of CTA {rank} of the cluster") };
+        let message = format!("{what} at offset {offset:#x} of the shared memory{of}, beyond its end");
+        let note = format!("the CTA has {} bytes of shared memory, static and dynamic", access.limit);
+        Some(Wrong::new("out-of-bounds", message).note(note))
+    }
+}
+
+fn wrong_in_frame(what: &str, access: &Access<'_>, address: u64) -> Option<Wrong> {
+    if address.saturating_add(access.bytes.into()) <= access.limit {
+        return None;
+    }
+    let message = format!("{} at offset {address:#x} of {what}, beyond its end", describe(access));
+    Some(Wrong::new("out-of-bounds", message).note(format!("there are {} bytes of it", access.limit)))
+}
+
+fn misaligned(access: &Access<'_>, address: u64) -> Wrong {
+    let message = format!("{} at {address:#x}, which is not a multiple of {}", describe(access), access.align);
+    Wrong::new("misaligned", message)
+}
+
+fn describe(access: &Access<'_>) -> String {
+    format!("{} of {} bytes", access.kind, access.bytes)
+}

@@ -1,0 +1,116 @@
+//! Where reports go: each kind of report at a place once, with how often it came.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+
+use crate::registry::Check;
+use crate::render::render;
+use crate::report::{At, Report};
+use crate::suppression::Suppressions;
+
+/// Takes a text for people.
+pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A report, and how often it came.
+#[derive(Clone, Debug, Serialize)]
+pub struct Counted {
+    /// The first one.
+    #[serde(flatten)]
+    pub report: Report,
+    /// How many like it.
+    pub count: u64,
+}
+
+/// Takes reports.
+pub struct Sink {
+    say: Say,
+    suppressions: Suppressions,
+    found: Mutex<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    reports: Vec<Counted>,
+    places: HashMap<Key, Option<usize>>,
+    suppressed: u64,
+}
+
+/// Reports with the same one are equal.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    check: Check,
+    kind: &'static str,
+    places: Vec<(String, At)>,
+    /// Of reports that have no place.
+    message: Option<String>,
+}
+
+impl Key {
+    fn of(report: &Report) -> Key {
+        let threads = report.thread.iter().chain(report.notes.iter().filter_map(|note| note.thread.as_ref()));
+        let places: Vec<_> = threads.map(|thread| (thread.kernel.clone(), thread.place.clone())).collect();
+        let message = report.thread.is_none().then(|| report.message.clone());
+        Key { check: report.check, kind: report.kind, places, message }
+    }
+}
+
+impl Sink {
+    pub(crate) fn new(say: Say, suppressions: Suppressions) -> Sink {
+        Sink { say, suppressions, found: Mutex::default() }
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a report: prints it if it is the first of its kind at its place.
+    pub fn report(&self, report: Report) {
+        let mut found = self.found();
+        let Found { reports, places, suppressed } = &mut *found;
+        match places.entry(Key::of(&report)) {
+            Entry::Occupied(known) => match *known.get() {
+                Some(index) => reports[index].count += 1,
+                None => *suppressed += 1,
+            },
+            Entry::Vacant(fresh) if self.suppressions.hold(&report) => {
+                fresh.insert(None);
+                *suppressed += 1;
+            }
+            Entry::Vacant(fresh) => {
+                fresh.insert(Some(reports.len()));
+                let text = render(&report);
+                reports.push(Counted { report, count: 1 });
+                drop(found);
+                (self.say)(&text);
+            }
+        }
+    }
+
+    /// What was reported so far.
+    pub fn reports(&self) -> Vec<Counted> {
+        self.found().reports.clone()
+    }
+
+    /// How many errors there were, counted as they came.
+    pub fn errors(&self) -> u64 {
+        self.found().reports.iter().map(|counted| counted.count).sum()
+    }
+
+    /// One sentence about all of them.
+    pub fn summary(&self) -> String {
+        let found = self.found();
+        let errors: u64 = found.reports.iter().map(|counted| counted.count).sum();
+        let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let mut text = plural(errors, "error");
+        if found.reports.len() as u64 != errors {
+            text.push_str(&format!(" at {}", plural(found.reports.len() as u64, "place")));
+        }
+        if found.suppressed != 0 {
+            text.push_str(&format!(", {} suppressed", found.suppressed));
+        }
+        text
+    }
+}

@@ -1,0 +1,432 @@
+//! What checkers see: an [`Observer`] is told of grids and of the order of streams, and gives each grid a [`GridObserver`], which is told of
+//! every access to memory and of all that orders threads.
+//!
+//! Events are plain data, and come from the executor before or after what they are about, as each one says. An observer never changes what a program
+//! computes: it notes and reports, and what the executor refuses it refuses in any case. Without an observer nothing of this is looked at.
+
+use std::ops::Range;
+
+use crate::fault::{AccessKind, Fault, Site};
+use crate::grid::Launch;
+use crate::memory::AllocationInfo;
+use crate::stream::StreamKind;
+
+/// What an observer needs of the executor beyond accesses and order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// [`GridObserver::step`]: every instruction with its registers.
+    pub steps: bool,
+    /// One worker runs all grids, one after another: events come in one order, which is that of the accesses.
+    pub serial: bool,
+}
+
+/// What checks a process.
+pub trait Observer: Send + Sync {
+    /// What it needs; asked once, before anything runs.
+    fn wants(&self) -> Wants {
+        Wants::default()
+    }
+
+    /// A grid starts: who is told of it.
+    fn begin_grid(&self, grid: &GridFacts<'_>) -> Box<dyn GridObserver>;
+
+    /// The host put work into a stream, waited for some, or made or freed something.
+    fn host(&self, event: &HostEvent) {
+        let _ = event;
+    }
+}
+
+/// A grid that starts.
+#[derive(Clone, Copy)]
+pub struct GridFacts<'a> {
+    /// `%gridid`: unique in the process.
+    pub id: u64,
+    /// Kernel, dimensions, parameters, and through the environment the memory. [`LoadedKernel::site`](crate::kernel::LoadedKernel::site)
+    /// tells the place of an instruction.
+    pub launch: &'a Launch,
+    /// Bytes of shared memory that the kernel declares.
+    pub static_shared: u32,
+    /// Where it stands in its stream, if it is in one.
+    pub place: Option<StreamPlace>,
+}
+
+/// A place in a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StreamPlace {
+    /// [`Stream::id`](crate::stream::Stream::id).
+    pub stream: u64,
+    /// Counts what was put into the stream, from 1.
+    pub number: u64,
+}
+
+/// Which threads an event is about: lanes of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At {
+    /// `%ctaid`.
+    pub cta: [u32; 3],
+    /// `%cluster_ctarank`.
+    pub rank: u32,
+    /// Number of the warp in the CTA. Lane `l` is thread `32 * warp + l` of the CTA, x fastest.
+    pub warp: u32,
+    /// The lanes.
+    pub mask: u32,
+    /// The instruction, for [`LoadedKernel::site`](crate::kernel::LoadedKernel::site).
+    pub site: Site,
+    /// The call of a function that the lanes are in: its number in the warp, which later calls have again.
+    pub activation: u32,
+}
+
+impl At {
+    /// `%tid` of a lane in CTAs of this shape.
+    pub fn thread(&self, lane: u32, shape: [u32; 3]) -> [u32; 3] {
+        let [x, y, _] = shape;
+        let number = 32 * self.warp + lane;
+        [number % x, number / x % y, number / (x * y)]
+    }
+
+    /// The lanes, lowest first.
+    pub fn lanes(&self) -> impl Iterator<Item = u32> + use<> {
+        let mask = self.mask;
+        (0..32).filter(move |lane| mask >> lane & 1 != 0)
+    }
+}
+
+/// The memory that an access goes to; generic addresses have been resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Global and constant memory, and what a generic address means that is in no window.
+    Global,
+    /// Shared memory: [`split_shared`](crate::address::split_shared) tells CTA and offset.
+    Shared,
+    /// The thread's own local memory, by the offset in it.
+    Local,
+    /// Parameters of the kernel, by the offset.
+    Param,
+}
+
+/// How an access or a fence is ordered (PTX ISA 8.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Semantics {
+    Weak,
+    Volatile,
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+    Sc,
+    Mmio,
+}
+
+/// Among which threads it is ordered (PTX ISA 8.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Scope {
+    Cta,
+    Cluster,
+    Gpu,
+    Sys,
+}
+
+/// The path that an access takes (PTX ISA 8.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Proxy {
+    /// Loads, stores and atomics.
+    Generic,
+    /// `cp.async`, in groups ([`Copies::Commit`]) or towards an mbarrier.
+    Copy,
+    /// Bulk and tensor copies, `st.async` and `red.async`.
+    Async,
+    /// Textures and surfaces.
+    Texture,
+}
+
+/// One instruction of some lanes that reads or writes memory, all of one space.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// Reads, writes or both.
+    pub kind: AccessKind,
+    /// Where.
+    pub space: Space,
+    /// Bytes of each lane.
+    pub bytes: u32,
+    /// What addresses must be multiples of.
+    pub align: u32,
+    /// First byte of each lane, in its space.
+    pub addresses: &'a [u64; 32],
+    /// Bytes that there are of the space, to the byte: of shared memory in each CTA, of local memory up to the end of the running
+    /// function's; 0 for global memory.
+    pub limit: u64,
+    /// Its order.
+    pub semantics: Semantics,
+    /// For whom it has that order.
+    pub scope: Scope,
+    /// Its path.
+    pub proxy: Proxy,
+    /// Registers that are loaded or stored, by their number in the function; [`NO_REGISTER`] for constants. Each holds an equal part of
+    /// `bytes`, in this order. Empty for what moves through no registers.
+    pub registers: &'a [u32],
+}
+
+/// In the place of a register where a constant stands.
+pub const NO_REGISTER: u32 = u32::MAX;
+
+/// What orders threads, or ends them.
+#[derive(Clone, Copy, Debug)]
+pub enum SyncEvent<'a> {
+    /// Before the lanes arrive at barrier `id` of the CTA (`bar`, `barrier`).
+    BarrierArrive {
+        /// The barrier.
+        id: u32,
+        /// Threads that it waits for: all of the CTA for none.
+        expected: Option<u32>,
+        /// Whether the lanes wait, and [`SyncEvent::BarrierPass`] follows.
+        waits: bool,
+        /// All lanes of the warp were to come together.
+        aligned: bool,
+        /// Lanes of the warp that have neither exited nor come along.
+        missing: u32,
+        /// The phase of the barrier that they arrive in.
+        phase: u64,
+    },
+    /// The lanes go on behind the barrier at which they arrived last.
+    BarrierPass {
+        /// The barrier.
+        id: u32,
+    },
+    /// Before the lanes take part in an operation of `members`: `bar.warp.sync`, `shfl.sync`, `vote.sync` and their like.
+    WarpArrive {
+        /// The member mask that all of them give.
+        members: u32,
+        /// Lanes of the warp that have exited.
+        exited: u32,
+        /// Whether memory is ordered (`bar.warp.sync` only: PTX ISA 9.7.13.2).
+        orders: bool,
+    },
+    /// The lanes go on behind that.
+    WarpPass {
+        /// The member mask.
+        members: u32,
+        /// As in [`SyncEvent::WarpArrive`].
+        orders: bool,
+    },
+    /// `fence`, `membar`.
+    Fence {
+        /// Its order.
+        semantics: Semantics,
+        /// For whom.
+        scope: Scope,
+    },
+    /// `fence.proxy`, `membar.proxy`.
+    ProxyFence,
+    /// Before an operation on the mbarriers at these `.shared` addresses.
+    Mbarrier {
+        /// Of each lane.
+        addresses: &'a [u64; 32],
+        /// Which operation.
+        op: MbarrierOp<'a>,
+        /// Its order.
+        semantics: Semantics,
+        /// For whom.
+        scope: Scope,
+    },
+    /// After a test of mbarriers that found the phase over in the lanes of [`At::mask`].
+    MbarrierPass {
+        /// Of each lane.
+        addresses: &'a [u64; 32],
+        /// Its order.
+        semantics: Semantics,
+        /// For whom.
+        scope: Scope,
+    },
+    /// Before the lanes arrive at the barrier of the cluster.
+    ClusterArrive {
+        /// `Release` or `Relaxed`.
+        semantics: Semantics,
+    },
+    /// The lanes go on behind the barrier of the cluster.
+    ClusterPass,
+    /// Groups of asynchronous copies.
+    Copies(Copies),
+    /// Before the lanes exit.
+    Exit,
+}
+
+/// What is done to an mbarrier; numbers are of each lane.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub enum MbarrierOp<'a> {
+    Init {
+        count: &'a [u32; 32],
+    },
+    Inval,
+    ExpectTx,
+    CompleteTx,
+    Arrive {
+        drops: bool,
+    },
+    /// `cp.async.mbarrier.arrive`: comes after the lane's copies.
+    ArriveOfCopies,
+    /// `test_wait`, `try_wait`: whether it is over is told by [`SyncEvent::MbarrierPass`].
+    Test,
+}
+
+/// `cp.async` groups (PTX ISA 9.7.9.25.3) and bulk groups (9.7.9.25.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copies {
+    /// What was issued since the last one is a group.
+    Commit {
+        /// Of bulk copies.
+        bulk: bool,
+    },
+    /// The lanes go on when at most so many of their latest groups are not over; none: and what is in no group.
+    Wait {
+        /// Of bulk copies.
+        bulk: bool,
+        /// How many.
+        pending: Option<u32>,
+    },
+}
+
+/// What is done with a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Its value goes into the result.
+    Value,
+    /// It decides which lanes take part, or where they go on.
+    Decides,
+    /// It is an address, a handle or what is called.
+    Address,
+}
+
+/// An instruction with its registers, by their numbers in the function.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// What it reads.
+    pub reads: &'a [(u32, Use)],
+    /// What it writes, in the lanes of [`At::mask`].
+    pub writes: &'a [u32],
+    /// It loads, stores or updates memory: a [`GridObserver::access`] follows, which names what is loaded.
+    pub memory: bool,
+    /// It calls: its registers are those of a [`Crossing`], unless the system provides what is called.
+    pub call: bool,
+}
+
+/// Values that cross the border of a function that was called.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing<'a> {
+    /// The activation that called; [`At::activation`] is the one of the function.
+    pub caller: u32,
+    /// Arguments come in, at its start; else results go out, at its end.
+    pub enters: bool,
+    /// From which register to which, in their functions. None for constants, and for what crosses in bytes of local memory.
+    pub registers: &'a [(Option<u32>, Option<u32>)],
+}
+
+/// Who is told of what a grid does. Several workers run CTAs of a grid at once, so methods take `&self`; the warps of a CTA, and of a cluster,
+/// run one at a time.
+pub trait GridObserver: Send + Sync {
+    /// Before the access happens.
+    fn access(&self, at: &At, access: &Access<'_>);
+
+    /// After a strong load or an atomic: `wrote` are the lanes in which memory was written. (A `cas` that fails has only read.)
+    fn accessed(&self, at: &At, access: &Access<'_>, wrote: u32) {
+        let _ = (at, access, wrote);
+    }
+
+    /// What orders threads.
+    fn sync(&self, at: &At, event: &SyncEvent<'_>) {
+        let _ = (at, event);
+    }
+
+    /// Before each instruction, if the observer [wants](Wants::steps) it.
+    fn step(&self, at: &At, step: &Step<'_>) {
+        let _ = (at, step);
+    }
+
+    /// Values cross the border of a function, if the observer wants [steps](Wants::steps).
+    fn cross(&self, at: &At, crossing: &Crossing<'_>) {
+        let _ = (at, crossing);
+    }
+
+    /// A CTA starts; nothing of it has run. Those of a cluster start together.
+    fn begin_cta(&self, cta: [u32; 3], rank: u32) {
+        let _ = (cta, rank);
+    }
+
+    /// All threads of a CTA (of all CTAs of its cluster) have exited.
+    fn end_cta(&self, cta: [u32; 3]) {
+        let _ = cta;
+    }
+
+    /// `malloc` in a kernel, after it has been done: `address` is 0 where there was no memory.
+    fn malloc(&self, at: &At, address: u64, bytes: u64) {
+        let _ = (at, address, bytes);
+    }
+
+    /// `free` in a kernel, before it is done; not of NULL.
+    fn free(&self, at: &At, address: u64) {
+        let _ = (at, address);
+    }
+
+    /// The grid has ended.
+    fn end(&self, fault: Option<&Fault>) {
+        let _ = fault;
+    }
+}
+
+/// What the host does, in the order of its calls on each thread.
+#[derive(Clone, Debug)]
+pub enum HostEvent {
+    /// Memory was allocated, and may be used at once, or by what comes behind `place`.
+    Alloc {
+        /// The allocation.
+        info: AllocationInfo,
+        /// Where in a stream, for stream-ordered memory.
+        place: Option<StreamPlace>,
+    },
+    /// Memory is freed at once, or when its stream gets to `place`.
+    Free {
+        /// The allocation.
+        info: AllocationInfo,
+        /// Where in a stream, for stream-ordered memory.
+        place: Option<StreamPlace>,
+    },
+    /// A stream was made.
+    Stream {
+        /// [`Stream::id`](crate::stream::Stream::id).
+        stream: u64,
+        /// The streams of a context have the same one. What is put into its legacy stream comes behind all that its blocking streams
+        /// hold, and what is put into a blocking stream behind all that the legacy stream holds.
+        group: u64,
+        /// How it orders itself.
+        kind: StreamKind,
+    },
+    /// Work was put into a stream, behind all that it holds.
+    Submit {
+        /// Its place.
+        place: StreamPlace,
+    },
+    /// What is put into `stream` from now on comes behind `other`.
+    After {
+        /// The stream.
+        stream: u64,
+        /// The last that it comes behind.
+        other: StreamPlace,
+    },
+    /// The calling thread has seen that the stream has got beyond that place: what it does from now on comes behind it.
+    Waited(StreamPlace),
+    /// The same of all that the streams of a group hold.
+    WaitedForGroup(u64),
+    /// A copy or fill at that place reads and writes these bytes; without a place on the calling thread, now.
+    Touches {
+        /// Where in a stream.
+        place: Option<StreamPlace>,
+        /// What is read.
+        read: Option<Range<u64>>,
+        /// What is written.
+        written: Option<Range<u64>>,
+        /// The call, for reports.
+        call: &'static str,
+    },
+}

@@ -1,0 +1,344 @@
+//! The observed form of a kernel: what an observer is told, before and behind the instructions that it is about.
+//!
+//! The instructions themselves are those of the plain form. Nothing is run ahead or taken together, so that each access comes where the source has it.
+
+use warploom_exec::fault::AccessKind;
+use warploom_exec::observe::{Copies, Proxy, Scope, Semantics, Use};
+use warploom_ptx::ir::{
+    self, Address, AsyncOp, AtomicOp, BarrierOp, Base as IrBase, CallArg, FenceOp, FunctionKind, Inst, MatrixOp,
+    MbarrierKind, Op as Ir, Operand, Reg, Role, ScalarType, Space, Storage, Terminator, TerminatorKind,
+};
+
+use super::access::Location;
+use super::{Decoded, Decoder, bump, enter};
+use crate::isa::Op;
+use crate::machine::NO_GUARD;
+use crate::memory::StateSpace;
+use crate::ops::observe::{AccessSite, Event, ObjectOp, observe};
+use crate::ops::{logic, moves};
+
+/// What is told behind an instruction, under this guard.
+pub(super) struct Behind {
+    event: Option<Event>,
+    guard: u32,
+}
+
+impl Decoder<'_> {
+    /// Tells what comes before an instruction; what is to be told behind it.
+    pub(super) fn observe(&mut self, inst: &Inst) -> Decoded<Behind> {
+        let Some(wants) = self.context.observed else { return Ok(Behind { event: None, guard: NO_GUARD }) };
+        self.latch_guard(inst);
+        if wants.steps {
+            self.tell_step(inst);
+        }
+        let event = self.event(inst)?;
+        Ok(Behind { event, guard: self.guard })
+    }
+
+    /// Tells what comes behind an instruction.
+    pub(super) fn observe_behind(&mut self, behind: Behind) {
+        if let Some(event) = behind.event {
+            self.guard = behind.guard;
+            self.tell(event);
+        }
+    }
+
+    /// An instruction may write the register that guards it.
+    fn latch_guard(&mut self, inst: &Inst) {
+        let Some(guard) = inst.guard else { return };
+        if inst.operands().iter().any(|operand| operand.def() == Some(guard.reg)) {
+            let latched = bump(&mut self.function.layout.predicates, 1);
+            let operand = std::mem::replace(&mut self.guard, NO_GUARD);
+            self.emit(Op::scalar(logic::predicate_table), latched, [operand, operand, 0], 0b1000);
+            self.guard = latched;
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
+        let number = self.function.code.len() as u32;
+        let index = enter(&mut self.function.observed, event);
+        self.emit(Op::scalar(observe), number, [self.number, 0, 0], index);
+    }
+
+    /// The 32-bit row of an operand that is asked for again behind the instruction, which may write it.
+    fn kept(&mut self, inst: &Inst, operand: Operand) -> u32 {
+        let row = self.word(operand);
+        let written = |reg: Reg| inst.operands().iter().any(|operand| operand.def() == Some(reg));
+        if !operand.reg().is_some_and(written) {
+            return row;
+        }
+        let copy = self.temporary32();
+        self.emit(Op::lanes::<moves::Mov32>(), copy, [row, 0, 0], 0);
+        copy
+    }
+
+    fn tell_step(&mut self, inst: &Inst) {
+        let memory = matches!(inst.op, Ir::Ld { .. } | Ir::St { .. } | Ir::Atom { .. });
+        let call = matches!(inst.op, Ir::Call { .. });
+        self.tell_registers(&inst.operands(), memory, call);
+    }
+
+    /// A guard decides for all lanes; what it guards is about those that take part.
+    fn tell_registers(&mut self, operands: &[ir::OperandRef], memory: bool, call: bool) {
+        let (guards, others): (Vec<&ir::OperandRef>, Vec<_>) =
+            operands.iter().partition(|operand| operand.role == Role::Guard);
+        if !guards.is_empty() {
+            let reads = guards.iter().filter_map(|operand| Some((operand.read()?.0, Use::Decides))).collect();
+            let guard = std::mem::replace(&mut self.guard, NO_GUARD);
+            self.tell(Event::Step { reads, writes: Vec::new(), memory: false, call: false });
+            self.guard = guard;
+        }
+        let used = |role: Role| match role {
+            Role::Address | Role::Callee | Role::Opaque => Use::Address,
+            Role::Use | Role::Def | Role::Guard => Use::Value,
+        };
+        let reads = others.iter().filter_map(|operand| Some((operand.read()?.0, used(operand.role)))).collect();
+        let writes = others.iter().filter_map(|operand| Some(operand.def()?.0)).collect();
+        self.tell(Event::Step { reads, writes, memory, call });
+    }
+
+    /// At the start of a function.
+    pub(super) fn observe_entry(&mut self) {
+        if self.context.observed.is_some_and(|wants| wants.steps) && self.source.kind == FunctionKind::Device {
+            let registers = |params: &[ir::Param]| {
+                params
+                    .iter()
+                    .map(|param| match param.storage {
+                        Storage::Register(reg) => Some(reg.0),
+                        Storage::Memory { .. } => None,
+                    })
+                    .collect()
+            };
+            self.function.crossings.parameters = registers(&self.source.params);
+            self.function.crossings.results = registers(&self.source.returns);
+            self.guard = NO_GUARD;
+            self.tell(Event::Entered);
+        }
+    }
+
+    /// Before the end of a block.
+    pub(super) fn observe_end(&mut self, terminator: &Terminator) {
+        let Some(wants) = self.context.observed else { return };
+        let device = self.source.kind == FunctionKind::Device;
+        if wants.steps {
+            let mut operands = terminator.operands();
+            if let TerminatorKind::BrxIdx { .. } = terminator.kind {
+                operands.iter_mut().for_each(|operand| operand.role = Role::Guard);
+            }
+            if !operands.is_empty() {
+                self.tell_registers(&operands, false, false);
+            }
+        }
+        match terminator.kind {
+            TerminatorKind::Ret { .. } if device && wants.steps => self.tell(Event::Leaving),
+            TerminatorKind::Ret { .. } if device => {}
+            TerminatorKind::Ret { .. } | TerminatorKind::Exit => self.tell(Event::Exit),
+            TerminatorKind::Next
+            | TerminatorKind::Bra { .. }
+            | TerminatorKind::BrxIdx { .. }
+            | TerminatorKind::Trap => {}
+        }
+    }
+
+    /// Tells what comes before; what comes behind.
+    fn event(&mut self, inst: &Inst) -> Decoded<Option<Event>> {
+        match &inst.op {
+            Ir::Ld { space, ty, semantics, scope, dst, addr, .. } => {
+                let registers = dst.iter().map(|reg| reg.0).collect();
+                let site = self.access_site(AccessKind::Load, (*space, addr), (*ty, dst.len()), registers)?;
+                let site = AccessSite { semantics: self::semantics(*semantics), scope: self::scope(*scope), ..site };
+                // A kernel's parameters are whole, and its own.
+                let own = site.space == StateSpace::Param && matches!(addr.base, IrBase::ParamFrame);
+                if own && !self.context.observed.is_some_and(|wants| wants.steps) {
+                    return Ok(None);
+                }
+                let strong = site.semantics != Semantics::Weak;
+                self.tell(Event::Access { site: site.clone(), compared: None });
+                Ok(strong.then_some(Event::Accessed { site, old: None }))
+            }
+            Ir::St { space, ty, semantics, scope, src, addr, .. } => {
+                let registers = src.iter().map(|value| number(*value)).collect();
+                let site = self.access_site(AccessKind::Store, (*space, addr), (*ty, src.len()), registers)?;
+                let site = AccessSite { semantics: self::semantics(*semantics), scope: self::scope(*scope), ..site };
+                self.tell(Event::Access { site, compared: None });
+                Ok(None)
+            }
+            Ir::Atom { op, space, ty, semantics, scope, dst, addr, b, .. } => {
+                let registers = dst.iter().flatten().map(|reg| reg.0).collect();
+                let site = self.access_site(AccessKind::Atomic, (*space, addr), (*ty, b.len()), registers)?;
+                let site = AccessSite { semantics: self::semantics(*semantics), scope: self::scope(*scope), ..site };
+                let (mut compared, mut old) = (None, None);
+                if let (AtomicOp::Cas, Some([result]), [value]) = (op, dst.as_deref(), b.as_slice()) {
+                    compared = Some(self.value(*ty, *value)?);
+                    old = Some((self.slot(*result)?, ty.bytes()));
+                }
+                self.tell(Event::Access { site: site.clone(), compared });
+                Ok(Some(Event::Accessed { site, old }))
+            }
+            Ir::Barrier(op) => Ok(self.barrier_event(inst, op)),
+            Ir::Fence(FenceOp::Thread { semantics, scope, .. }) => {
+                self.tell(Event::Fence { semantics: self::semantics(*semantics), scope: self::scope(*scope) });
+                Ok(None)
+            }
+            Ir::Fence(FenceOp::MbarrierInit) => {
+                self.tell(Event::Fence { semantics: Semantics::Release, scope: Scope::Cluster });
+                Ok(None)
+            }
+            Ir::Fence(FenceOp::Proxy(_)) => {
+                self.tell(Event::ProxyFence);
+                Ok(None)
+            }
+            Ir::Shfl { sync: true, membermask, .. }
+            | Ir::Vote { sync: true, membermask, .. }
+            | Ir::Match { membermask, .. }
+            | Ir::Redux { membermask, .. }
+            | Ir::Elect { membermask, .. } => Ok(Some(self.warp_event(inst, *membermask, false))),
+            Ir::Mbarrier(op) => self.mbarrier_event(op),
+            Ir::Async(op) => self.async_event(op),
+            Ir::Matrix(op) => {
+                let (tiles, runs) = (self.function.tiles.len() as u32, self.function.fragments.len() as u32);
+                match &**op {
+                    MatrixOp::LdMatrix { .. } => self.tell(Event::Tiles(tiles, AccessKind::Load)),
+                    MatrixOp::StMatrix { .. } => self.tell(Event::Tiles(tiles, AccessKind::Store)),
+                    MatrixOp::WmmaLoad { .. } => self.tell(Event::Runs(runs, AccessKind::Load)),
+                    MatrixOp::WmmaStore { .. } => self.tell(Event::Runs(runs, AccessKind::Store)),
+                    _ => {}
+                }
+                Ok(None)
+            }
+            Ir::Call { returns, args, .. } => {
+                let register = |arg: &CallArg| match arg {
+                    CallArg::Value { value: Operand::Reg(reg), .. } => Some(reg.0),
+                    CallArg::Value { .. } | CallArg::Param { .. } => None,
+                };
+                let crossing = [args, returns].map(|list| list.iter().map(register).collect());
+                self.function.crossings.calls.push(crossing);
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn access_site(
+        &mut self,
+        kind: AccessKind,
+        (space, addr): (Space, &Address),
+        (ty, count): (ScalarType, usize),
+        registers: Vec<u32>,
+    ) -> Decoded<AccessSite> {
+        let Location { space, base, offset } = self.address(space, addr)?;
+        let bytes = ty.bytes() * count as u32;
+        let (semantics, scope, proxy) = (Semantics::Weak, Scope::Cta, Proxy::Generic);
+        let align = if kind == AccessKind::Atomic { ty.bytes() } else { bytes };
+        Ok(AccessSite { kind, space, base, offset, bytes, align, semantics, scope, proxy, registers })
+    }
+
+    fn barrier_event(&mut self, inst: &Inst, op: &BarrierOp) -> Option<Event> {
+        let (id, count, waits, aligned) = match *op {
+            BarrierOp::Sync { id, count, aligned } => (id, count, true, aligned),
+            BarrierOp::Arrive { id, count, aligned } => (id, Some(count), false, aligned),
+            BarrierOp::Reduce { id, count, aligned, .. } => (id, count, true, aligned),
+            BarrierOp::Warp { membermask } => return Some(self.warp_event(inst, membermask, true)),
+            BarrierOp::ClusterArrive { semantics, aligned: _ } => {
+                self.tell(Event::ClusterArrive { semantics: self::semantics(semantics) });
+                return None;
+            }
+            BarrierOp::ClusterWait { .. } => return Some(Event::ClusterPass),
+        };
+        let (id, count) = (self.kept(inst, id), count.map(|count| self.word(count)));
+        self.tell(Event::Arrive { id, count, waits, aligned });
+        waits.then_some(Event::Pass { id })
+    }
+
+    fn warp_event(&mut self, inst: &Inst, members: Operand, orders: bool) -> Event {
+        let members = self.kept(inst, members);
+        self.tell(Event::Warp { members, orders });
+        Event::WarpPass { members, orders }
+    }
+
+    fn mbarrier_event(&mut self, op: &ir::MbarrierOp) -> Decoded<Option<Event>> {
+        let object = match op.kind {
+            MbarrierKind::Init { count } => ObjectOp::Init { count: self.word(count) },
+            MbarrierKind::Inval => ObjectOp::Inval,
+            MbarrierKind::ExpectTx { .. } => ObjectOp::ExpectTx,
+            MbarrierKind::CompleteTx { .. } => ObjectOp::CompleteTx,
+            MbarrierKind::Arrive { drop, .. } => ObjectOp::Arrive { drops: drop },
+            MbarrierKind::Wait { .. } => ObjectOp::Test,
+            MbarrierKind::PendingCount { .. } => return Ok(None),
+        };
+        let Some(address) = &op.addr else { return Ok(None) };
+        let (semantics, scope) = (semantics(op.semantics), scope(op.scope));
+        self.object_event(object, (op.space, address), semantics, scope)?;
+        Ok(match op.kind {
+            MbarrierKind::Wait { dst, .. } => {
+                Some(Event::MbarrierPass { found: self.predicate_out(dst), semantics, scope })
+            }
+            _ => None,
+        })
+    }
+
+    fn object_event(
+        &mut self,
+        op: ObjectOp,
+        (space, address): (Space, &Address),
+        semantics: Semantics,
+        scope: Scope,
+    ) -> Decoded {
+        let Location { space, base, offset } = self.address(space, address)?;
+        self.tell(Event::Mbarrier { space, base, offset, op, semantics, scope });
+        Ok(())
+    }
+
+    fn async_event(&mut self, op: &AsyncOp) -> Decoded<Option<Event>> {
+        let event = match op {
+            AsyncOp::Copy { .. } => Event::Copy(self.function.copies.len() as u32),
+            AsyncOp::CommitGroup => Event::Copies(Copies::Commit { bulk: false }),
+            AsyncOp::WaitGroup(pending) => Event::Copies(Copies::Wait { bulk: false, pending: *pending }),
+            AsyncOp::BulkCommitGroup => Event::Copies(Copies::Commit { bulk: true }),
+            AsyncOp::BulkWaitGroup { pending, .. } => {
+                Event::Copies(Copies::Wait { bulk: true, pending: Some(*pending) })
+            }
+            AsyncOp::MbarrierArrive { space, addr, .. } => {
+                self.object_event(ObjectOp::ArriveOfCopies, (*space, addr), Semantics::Release, Scope::Cta)?;
+                return Ok(None);
+            }
+            AsyncOp::BulkPrefetch { .. } => return Ok(None),
+            AsyncOp::Bulk { .. }
+            | AsyncOp::Tensor(_)
+            | AsyncOp::Store { .. }
+            | AsyncOp::Reduce { .. }
+            | AsyncOp::Clear { .. }
+            | AsyncOp::ReplaceInMap { .. }
+            | AsyncOp::CopyMap { .. } => Event::Here,
+        };
+        self.tell(event);
+        Ok(None)
+    }
+}
+
+/// A register's number, of a value that may be a constant.
+fn number(value: Operand) -> u32 {
+    value.reg().map_or(warploom_exec::observe::NO_REGISTER, |reg| reg.0)
+}
+
+fn semantics(semantics: ir::Semantics) -> Semantics {
+    match semantics {
+        ir::Semantics::Weak => Semantics::Weak,
+        ir::Semantics::Volatile => Semantics::Volatile,
+        ir::Semantics::Relaxed => Semantics::Relaxed,
+        ir::Semantics::Acquire => Semantics::Acquire,
+        ir::Semantics::Release => Semantics::Release,
+        ir::Semantics::AcqRel => Semantics::AcqRel,
+        ir::Semantics::Sc => Semantics::Sc,
+        ir::Semantics::Mmio => Semantics::Mmio,
+    }
+}
+
+fn scope(scope: ir::Scope) -> Scope {
+    match scope {
+        ir::Scope::Cta => Scope::Cta,
+        ir::Scope::Cluster => Scope::Cluster,
+        ir::Scope::Gpu => Scope::Gpu,
+        ir::Scope::Sys => Scope::Sys,
+    }
+}

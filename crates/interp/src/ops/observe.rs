@@ -1,0 +1,390 @@
+//! What observers are told: instructions of the observed form of a kernel (`decode::observe`), which stand before and behind what they are about, under
+//! the same guard. They change nothing that a program could see.
+
+use warploom_exec::address::{self, split_shared};
+use warploom_exec::fault::{AccessKind, Site};
+use warploom_exec::observe::{
+    Access, At, Copies, Crossing, GridObserver, MbarrierOp, Proxy, Scope, Semantics, Space, Step, SyncEvent, Use,
+};
+
+use crate::frame::{Row32, Row64};
+use crate::machine::{Flow, Machine, lanes};
+use crate::memory::{Base, Slot, StateSpace};
+use crate::program::Inst;
+
+/// An access as the instruction says it.
+#[derive(Clone, Debug)]
+pub(crate) struct AccessSite {
+    pub(crate) kind: AccessKind,
+    pub(crate) space: StateSpace,
+    pub(crate) base: Base,
+    pub(crate) offset: i64,
+    pub(crate) bytes: u32,
+    pub(crate) align: u32,
+    pub(crate) semantics: Semantics,
+    pub(crate) scope: Scope,
+    pub(crate) proxy: Proxy,
+    /// By their numbers in the function.
+    pub(crate) registers: Vec<u32>,
+}
+
+/// What one such instruction tells.
+pub(crate) enum Event {
+    /// `compared`: what a `cas` compares with, kept for [`Event::Accessed`].
+    Access {
+        site: AccessSite,
+        compared: Option<Slot>,
+    },
+    /// Behind the access, at the addresses that it was at. `old`: where the old value of a `cas` is, of so many bytes.
+    Accessed {
+        site: AccessSite,
+        old: Option<(Slot, u32)>,
+    },
+    /// `cp.async`: copy site.
+    Copy(u32),
+    /// `ldmatrix` and `stmatrix`: tile site.
+    Tiles(u32, AccessKind),
+    /// `wmma.load` and `wmma.store`: fragment site.
+    Runs(u32, AccessKind),
+    /// The instruction that follows tells of its accesses itself.
+    Here,
+    /// `id` and `count` are 32-bit rows.
+    Arrive {
+        id: u32,
+        count: Option<u32>,
+        waits: bool,
+        aligned: bool,
+    },
+    Pass {
+        id: u32,
+    },
+    /// `members` is a 32-bit row.
+    Warp {
+        members: u32,
+        orders: bool,
+    },
+    WarpPass {
+        members: u32,
+        orders: bool,
+    },
+    Fence {
+        semantics: Semantics,
+        scope: Scope,
+    },
+    ProxyFence,
+    Mbarrier {
+        space: StateSpace,
+        base: Base,
+        offset: i64,
+        op: ObjectOp,
+        semantics: Semantics,
+        scope: Scope,
+    },
+    /// Where the predicate slot holds.
+    MbarrierPass {
+        found: u32,
+        semantics: Semantics,
+        scope: Scope,
+    },
+    ClusterArrive {
+        semantics: Semantics,
+    },
+    ClusterPass,
+    Copies(Copies),
+    Exit,
+    Step {
+        reads: Vec<(u32, Use)>,
+        writes: Vec<u32>,
+        memory: bool,
+        call: bool,
+    },
+    /// At the start of a function that was called.
+    Entered,
+    /// Before it returns.
+    Leaving,
+}
+
+/// [`MbarrierOp`] with rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ObjectOp {
+    Init { count: u32 },
+    Inval,
+    ExpectTx,
+    CompleteTx,
+    Arrive { drops: bool },
+    ArriveOfCopies,
+    Test,
+}
+
+/// The registers of a function that cross calls, by their numbers.
+#[derive(Default)]
+pub(crate) struct Crossings {
+    pub(crate) parameters: Vec<Option<u32>>,
+    pub(crate) results: Vec<Option<u32>>,
+    /// Arguments and results of each call site.
+    pub(crate) calls: Vec<[Vec<Option<u32>>; 2]>,
+}
+
+/// What is kept from the instruction before an access for the one behind it.
+#[derive(Debug)]
+pub(crate) struct Told {
+    site: Site,
+    addresses: Row64,
+    compared: [u128; 32],
+}
+
+/// Tells event `imm` of the function; `d` is the number of the instruction, `a` that of the function.
+pub(crate) fn observe(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    if let Some(observer) = machine.grid.observer.as_deref() {
+        let site = Site(u64::from(inst.a) << 32 | u64::from(inst.d));
+        machine.tell(observer, &machine.function.observed[inst.imm as usize], site, mask);
+    }
+    Flow::Next
+}
+
+impl<'a> Machine<'a> {
+    fn at(&self, site: Site, mask: u32) -> At {
+        let rank = split_shared(self.cta.base).0;
+        At { cta: self.cta.id, rank, warp: self.warp.index, mask, site, activation: self.activation }
+    }
+
+    fn tell(&mut self, observer: &'a dyn GridObserver, event: &'a Event, site: Site, mask: u32) {
+        let at = self.at(site, mask);
+        let row = |row: u32| &self.frame.r32[row as usize];
+        match *event {
+            Event::Access { ref site, compared } => {
+                let addresses = self.addresses(site.base, site.offset);
+                self.access(&at, site, &addresses, |at, access| observer.access(at, access));
+                let compared = compared.map_or([0; 32], |slot| std::array::from_fn(|lane| self.lane(slot, lane)));
+                self.keep(Told { site: at.site, addresses, compared });
+            }
+            Event::Accessed { ref site, old } => {
+                let Some(told) = self.cta.told.take() else { return };
+                let mut wrote = if site.kind == AccessKind::Load { 0 } else { mask };
+                if let Some((slot, bytes)) = old {
+                    let low = u128::MAX >> (128 - 8 * bytes);
+                    let differs = |&lane: &usize| (self.lane(slot, lane) ^ told.compared[lane]) & low != 0;
+                    wrote &= !lanes(mask).filter(differs).fold(0, |lanes, lane| lanes | 1 << lane);
+                }
+                self.access(&at, site, &told.addresses, |at, access| observer.accessed(at, access, wrote & at.mask));
+            }
+            Event::Copy(index) => self.tell_copy(observer, &at, index as usize),
+            Event::Tiles(index, kind) => {
+                let tiles = &self.function.tiles[index as usize];
+                let addresses = self.addresses(tiles.base, tiles.offset);
+                let site = plain(kind, tiles.space, 16, 16);
+                // Eight rows to a tile, each the address of a lane.
+                let mask = u32::MAX >> (32 - 8 * tiles.rows.len().clamp(1, 4));
+                self.access(&At { mask, ..at }, &site, &addresses, |at, access| observer.access(at, access));
+            }
+            Event::Runs(index, kind) => {
+                let runs = &self.function.fragments[index as usize];
+                let start = self.addresses(runs.base, runs.offset)[0];
+                let stride = u64::from(row(runs.stride)[0]) * u64::from(runs.bits) / 8;
+                let addresses = std::array::from_fn(|run| start.wrapping_add(run as u64 * stride));
+                let site = plain(kind, runs.space, runs.run_bytes as u32, runs.unit as u32);
+                // All lanes access all runs together: each is put down to one of them.
+                let mask = u32::MAX >> (32 - runs.runs.clamp(1, 32));
+                self.access(&At { mask, ..at }, &site, &addresses, |at, access| observer.access(at, access));
+            }
+            Event::Here => self.keep(Told { site, addresses: [0; 32], compared: [0; 32] }),
+            Event::Arrive { id, count, waits, aligned } => {
+                let missing = self.warp.alive() & !mask;
+                for (same, id) in classes(mask, row(id)) {
+                    let expected = count.map(|count| row(count)[same.trailing_zeros() as usize % 32]);
+                    let phase = self.cta.phase(id);
+                    let event = SyncEvent::BarrierArrive { id, expected, waits, aligned, missing, phase };
+                    observer.sync(&At { mask: same, ..at }, &event);
+                }
+            }
+            Event::Pass { id } => {
+                for (same, id) in classes(mask, row(id)) {
+                    observer.sync(&At { mask: same, ..at }, &SyncEvent::BarrierPass { id });
+                }
+            }
+            Event::Warp { members, orders } => {
+                for (same, members) in classes(mask, row(members)) {
+                    let event = SyncEvent::WarpArrive { members, exited: self.warp.exited, orders };
+                    observer.sync(&At { mask: same, ..at }, &event);
+                }
+            }
+            Event::WarpPass { members, orders } => {
+                for (same, members) in classes(mask, row(members)) {
+                    observer.sync(&At { mask: same, ..at }, &SyncEvent::WarpPass { members, orders });
+                }
+            }
+            Event::Fence { semantics, scope } => observer.sync(&at, &SyncEvent::Fence { semantics, scope }),
+            Event::ProxyFence => observer.sync(&at, &SyncEvent::ProxyFence),
+            Event::Mbarrier { space, base, offset, op, semantics, scope } => {
+                let addresses = self.in_shared(space, self.addresses(base, offset));
+                let op = match op {
+                    ObjectOp::Init { count } => MbarrierOp::Init { count: row(count) },
+                    ObjectOp::Inval => MbarrierOp::Inval,
+                    ObjectOp::ExpectTx => MbarrierOp::ExpectTx,
+                    ObjectOp::CompleteTx => MbarrierOp::CompleteTx,
+                    ObjectOp::Arrive { drops } => MbarrierOp::Arrive { drops },
+                    ObjectOp::ArriveOfCopies => MbarrierOp::ArriveOfCopies,
+                    ObjectOp::Test => MbarrierOp::Test,
+                };
+                observer.sync(&at, &SyncEvent::Mbarrier { addresses: &addresses, op, semantics, scope });
+                self.keep(Told { site, addresses, compared: [0; 32] });
+            }
+            Event::MbarrierPass { found, semantics, scope } => {
+                let Some(told) = self.cta.told.take() else { return };
+                let mask = mask & self.frame.p[found as usize];
+                if mask != 0 {
+                    let event = SyncEvent::MbarrierPass { addresses: &told.addresses, semantics, scope };
+                    observer.sync(&At { mask, ..at }, &event);
+                }
+            }
+            Event::ClusterArrive { semantics } => observer.sync(&at, &SyncEvent::ClusterArrive { semantics }),
+            Event::ClusterPass => observer.sync(&at, &SyncEvent::ClusterPass),
+            Event::Copies(copies) => observer.sync(&at, &SyncEvent::Copies(copies)),
+            Event::Exit => observer.sync(&at, &SyncEvent::Exit),
+            Event::Step { ref reads, ref writes, memory, call } => {
+                observer.step(&at, &Step { reads, writes, memory, call });
+            }
+            Event::Entered => self.tell_crossing(observer, &at, true),
+            Event::Leaving => self.tell_crossing(observer, &at, false),
+        }
+    }
+
+    fn keep(&mut self, told: Told) {
+        match &mut self.cta.told {
+            Some(kept) => **kept = told,
+            none => *none = Some(Box::new(told)),
+        }
+    }
+
+    /// Tells of an access by lanes of one warp: one space at a time.
+    fn access(&self, at: &At, site: &AccessSite, addresses: &Row64, tell: impl Fn(&At, &Access<'_>)) {
+        let AccessSite { kind, bytes, align, semantics, scope, proxy, ref registers, .. } = *site;
+        let tell = |mask: u32, space: Space, addresses: &Row64| {
+            let limit = self.limit(space);
+            let access = Access { kind, space, bytes, align, addresses, limit, semantics, scope, proxy, registers };
+            tell(&At { mask, ..*at }, &access);
+        };
+        match site.space {
+            StateSpace::Global => tell(at.mask, Space::Global, addresses),
+            StateSpace::Shared | StateSpace::Cluster => tell(at.mask, Space::Shared, addresses),
+            StateSpace::Local => tell(at.mask, Space::Local, addresses),
+            StateSpace::Param => tell(at.mask, Space::Param, addresses),
+            StateSpace::Generic => {
+                let mut resolved = *addresses;
+                let mut masks = [0; 4];
+                for lane in lanes(at.mask) {
+                    let (space, address) = match address::classify(addresses[lane]) {
+                        address::Space::Global => (0, addresses[lane]),
+                        address::Space::Shared(address) => (1, address.into()),
+                        address::Space::Local(offset) => (2, offset.into()),
+                        address::Space::Param(offset) => (3, offset.into()),
+                    };
+                    resolved[lane] = address;
+                    masks[space] |= 1 << lane;
+                }
+                let spaces = [Space::Global, Space::Shared, Space::Local, Space::Param];
+                for (space, mask) in spaces.into_iter().zip(masks).filter(|(_, mask)| *mask != 0) {
+                    tell(mask, space, &resolved);
+                }
+            }
+        }
+    }
+
+    /// Bytes that there are of a space, for the lanes that run.
+    fn limit(&self, space: Space) -> u64 {
+        match space {
+            Space::Global => 0,
+            Space::Shared => u64::from(self.program.static_shared) + u64::from(self.grid.launch.dynamic_shared),
+            Space::Local => {
+                let activation = &self.warp.activations[self.activation as usize];
+                let moved = activation.moved_top.as_deref().and_then(|tops| tops.iter().max().copied());
+                moved.unwrap_or(activation.end).into()
+            }
+            Space::Param => self.grid.launch.params.len() as u64,
+        }
+    }
+
+    /// `.shared` addresses of what may be generic ones.
+    fn in_shared(&self, space: StateSpace, mut addresses: Row64) -> Row64 {
+        if space == StateSpace::Generic {
+            for address in &mut addresses {
+                if let address::Space::Shared(short) = address::classify(*address) {
+                    *address = short.into();
+                }
+            }
+        }
+        addresses
+    }
+
+    fn tell_copy(&self, observer: &dyn GridObserver, at: &At, index: usize) {
+        let copy = &self.function.copies[index];
+        let (to, from) = (self.addresses(copy.to.0, copy.to.1), self.addresses(copy.from.0, copy.from.1));
+        let ignored = copy.ignores.map_or(0, |operand| self.predicate(operand));
+        let whole = [copy.size; 32];
+        let read = copy.read.map_or(&whole, |row| &self.frame.r32[row as usize]);
+        let read: Row32 =
+            std::array::from_fn(|lane| if ignored >> lane & 1 != 0 { 0 } else { read[lane].min(copy.size) });
+        let told = |access: AccessSite| AccessSite { proxy: Proxy::Copy, ..access };
+        for (mask, bytes) in classes(at.mask, &read).filter(|(_, bytes)| *bytes != 0) {
+            let site = told(plain(AccessKind::Load, StateSpace::Global, bytes, copy.size));
+            self.access(&At { mask, ..*at }, &site, &from, |at, access| observer.access(at, access));
+        }
+        let site = told(plain(AccessKind::Store, StateSpace::Shared, copy.size, copy.size));
+        self.access(at, &site, &to, |at, access| observer.access(at, access));
+    }
+
+    /// Tells of an access of one lane by the instruction that runs, which [`Event::Here`] stands before.
+    pub(crate) fn tell_async(&self, kind: AccessKind, space: StateSpace, address: u64, bytes: usize, lane: usize) {
+        if let (Some(observer), Some(told)) = (self.grid.observer.as_deref(), &self.cta.told) {
+            let at = self.at(told.site, 1 << lane);
+            let site = AccessSite { proxy: Proxy::Async, ..plain(kind, space, bytes as u32, 1) };
+            self.access(&at, &site, &[address; 32], |at, access| observer.access(at, access));
+        }
+    }
+
+    /// Tells of registers that cross the border of the function that runs.
+    fn tell_crossing(&self, observer: &dyn GridObserver, at: &At, enters: bool) {
+        let activation = &self.warp.activations[self.activation as usize];
+        let Some(parent) = self.warp.activations.get(activation.parent as usize) else { return };
+        let caller = &self.program.functions[parent.function as usize].crossings;
+        let Some([arguments, results]) = caller.calls.get(activation.site as usize) else { return };
+        let own = &self.function.crossings;
+        let (from, to) = if enters { (arguments, &own.parameters) } else { (&own.results, results) };
+        let registers: Vec<_> = from.iter().copied().zip(to.iter().copied()).collect();
+        observer.cross(at, &Crossing { caller: activation.parent, enters, registers: &registers });
+    }
+
+    /// The observer, and who it is told of, for what is done at call site `site` of the running function.
+    pub(crate) fn told_at_call(&self, mask: u32) -> Option<(&'a dyn GridObserver, At)> {
+        let observer = self.grid.observer.as_deref()?;
+        let number = u64::from(self.function_index()) << 32 | u64::from(self.pc);
+        Some((observer, self.at(Site(number), mask)))
+    }
+}
+
+/// A weak access that moves through no registers.
+fn plain(kind: AccessKind, space: StateSpace, bytes: u32, align: u32) -> AccessSite {
+    AccessSite {
+        kind,
+        space,
+        base: Base::None,
+        offset: 0,
+        bytes,
+        align,
+        semantics: Semantics::Weak,
+        scope: Scope::Cta,
+        proxy: Proxy::Generic,
+        registers: Vec::new(),
+    }
+}
+
+/// The lanes of a mask by the value that they have in a row.
+fn classes(mask: u32, row: &Row32) -> impl Iterator<Item = (u32, u32)> + use<'_> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let value = *row.get(left.trailing_zeros() as usize)?;
+        let same = lanes(left).filter(|&lane| row[lane] == value).fold(0, |same, lane| same | 1 << lane);
+        left &= !same;
+        Some((same, value))
+    })
+}
