@@ -10,11 +10,14 @@
 
 mod files;
 mod grid;
+pub mod init;
 pub mod memory;
+pub mod race;
 mod registry;
 mod render;
 pub mod report;
 pub mod sink;
 mod suppression;
+pub mod sync;
 
 pub use registry::{Check, Checker, Settings};

@@ -11,9 +11,12 @@ use warploom_exec::observe::{
 };
 
 use crate::files;
+use crate::init::InitCheck;
 use crate::memory::MemoryCheck;
+use crate::race::RaceCheck;
 use crate::sink::{Say, Sink};
 use crate::suppression::Suppressions;
+use crate::sync::SyncCheck;
 
 /// A check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -21,22 +24,34 @@ use crate::suppression::Suppressions;
 pub enum Check {
     /// Accesses of what a thread may not access.
     Memory,
+    /// Accesses that nothing orders.
+    Race,
+    /// Values that nobody has written.
+    Init,
+    /// Misuse of barriers and member masks.
+    Sync,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: [Check; 1] = [Check::Memory];
+    pub const ALL: [Check; 4] = [Check::Memory, Check::Race, Check::Init, Check::Sync];
 
     /// As it is asked for.
     pub fn name(self) -> &'static str {
         match self {
             Check::Memory => "memory",
+            Check::Race => "race",
+            Check::Init => "init",
+            Check::Sync => "sync",
         }
     }
 
     fn observer(self, sink: &Arc<Sink>) -> Arc<dyn Observer> {
         match self {
             Check::Memory => Arc::new(MemoryCheck::new(sink)),
+            Check::Race => Arc::new(RaceCheck::new(sink)),
+            Check::Init => Arc::new(InitCheck::new(sink)),
+            Check::Sync => Arc::new(SyncCheck::new(sink)),
         }
     }
 }

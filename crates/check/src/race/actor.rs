@@ -1,0 +1,172 @@
+//! Who accesses memory: lanes of a warp, with what each of them knows.
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use super::clock::{Clocks, Known, Lanes};
+use super::shadow::{Note, Strength};
+use super::threads::Class;
+
+/// What is the same for all CTAs of a grid.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GridOrder {
+    /// Numbers of its CTAs in the process.
+    pub(crate) ctas: Range<u32>,
+    /// Depth of its clocks.
+    pub(crate) levels: u32,
+    /// CTAs of a cluster.
+    pub(crate) cluster: u32,
+    /// CTAs of earlier grids that no stream order puts before this one.
+    pub(crate) concurrent: Vec<Range<u32>>,
+}
+
+impl GridOrder {
+    /// For how wide a scope two CTAs belong together.
+    pub(crate) fn between(&self, mine: u32, other: u32) -> Strength {
+        if mine == other {
+            Strength::Cta
+        } else if self.ctas.contains(&other) && self.cluster_of(mine) == self.cluster_of(other) {
+            Strength::Cluster
+        } else {
+            Strength::Gpu
+        }
+    }
+
+    /// CTAs of a cluster have numbers one after another.
+    fn cluster_of(&self, cta: u32) -> u32 {
+        (cta - self.ctas.start) / self.cluster.max(1)
+    }
+
+    fn knows_grid_of(&self, cta: u32) -> bool {
+        cta < self.ctas.start && !self.concurrent.iter().any(|range| range.contains(&cta))
+    }
+}
+
+/// The lanes of a warp.
+pub(crate) struct Actor<'a> {
+    pub(crate) grid: &'a GridOrder,
+    /// Number of the CTA in the process.
+    pub(crate) cta: u32,
+    /// Of the warp, or of its asynchronous copies.
+    pub(crate) warp: u8,
+    /// The warp itself: what its lanes have done comes before copies that they issue.
+    pub(crate) issuer: u8,
+    /// What lanes know.
+    pub(crate) classes: &'a [Class],
+    /// By which power of two the addresses of its lanes are apart.
+    pub(crate) turn: u8,
+    /// Set where an answer is not that of all words with the same notes, as it hung on the number of a lane.
+    pub(crate) depends: Cell<bool>,
+}
+
+impl Actor<'_> {
+    fn is_own(&self, note: &Note) -> bool {
+        note.cta == self.cta && (note.warp == self.warp || note.warp == self.issuer)
+    }
+
+    /// The lanes of an earlier access, `theirs`, that do not come before each of the lanes `mine`.
+    pub(crate) fn unordered(&self, note: &Note, theirs: u32, mine: u32) -> u32 {
+        let own = self.is_own(note);
+        let mut left = 0;
+        for class in self.classes.iter().filter(|class| class.lanes & mine != 0) {
+            let missing = self.missing(class, note, theirs);
+            if missing == 0 {
+                continue;
+            }
+            self.note_dependence(self.classes.len() > 1 || own && note.turn != self.turn);
+            let here = class.lanes & mine;
+            // A store that several lanes of one instruction made at once was made by each of them.
+            let made_by_each = note.kind.writes() && !note.kind.reads() && here & !theirs == 0;
+            left |= match own {
+                true if made_by_each => 0,
+                // A lane comes behind itself.
+                true if here.is_power_of_two() => missing & !here,
+                _ => missing,
+            };
+        }
+        left
+    }
+
+    /// Whether each of the lanes `theirs` is one of `mine`, or comes before them: what they have done need not be remembered beside the new access.
+    pub(crate) fn supersedes(&self, note: &Note, theirs: u32, mine: u32) -> bool {
+        let own = self.is_own(note);
+        let classes = self.classes.iter().filter(|class| class.lanes & mine != 0);
+        let left = classes.fold(0, |left, class| left | self.missing(class, note, theirs));
+        let left = if own { left & !mine } else { left };
+        self.note_dependence(self.classes.len() > 1 || own && note.turn != self.turn);
+        left == 0
+    }
+
+    fn note_dependence(&self, depends: bool) {
+        if depends {
+            self.depends.set(true);
+        }
+    }
+
+    /// Those of the lanes `mine` that come behind some lane of an earlier access, or are the one that made it.
+    pub(crate) fn behind(&self, note: &Note, theirs: u32, mine: u32) -> u32 {
+        self.depends.set(true);
+        let itself = if self.is_own(note) && theirs.is_power_of_two() { theirs & mine } else { 0 };
+        let classes = self.classes.iter().filter(|class| class.lanes & mine != 0);
+        let ordered = classes.filter(|class| self.missing(class, note, theirs) != theirs);
+        ordered.fold(itself, |lanes, class| lanes | class.lanes & mine)
+    }
+
+    /// The lanes of an earlier access that a class does not know of.
+    fn missing(&self, class: &Class, note: &Note, theirs: u32) -> u32 {
+        if note.cta == self.cta {
+            self.unknown(Some(&class.view.own), note, theirs)
+        } else if self.grid.ctas.contains(&note.cta) {
+            let place = note.cta - self.grid.ctas.start;
+            self.unknown(class.view.others.get(self.grid.levels, place), note, theirs)
+        } else if self.grid.knows_grid_of(note.cta) {
+            0
+        } else {
+            theirs
+        }
+    }
+
+    fn unknown(&self, known: Option<&Known>, note: &Note, theirs: u32) -> u32 {
+        let Some(known) = known else { return theirs };
+        if known.all_of(note.warp) >= note.time {
+            return 0;
+        }
+        match known.warp(note.warp) {
+            None => theirs,
+            Some(&Lanes::All(time)) => {
+                if time >= note.time {
+                    0
+                } else {
+                    theirs
+                }
+            }
+            Some(Lanes::Each(times)) => {
+                self.depends.set(true);
+                let mut left = theirs;
+                for (lane, &time) in times.iter().enumerate() {
+                    if time >= note.time {
+                        left &= !(1 << lane);
+                    }
+                }
+                left
+            }
+        }
+    }
+
+    /// Whether two accesses to the same word are morally strong (PTX ISA 8.7.1): each is strong for the other's thread, and they overlap
+    /// completely.
+    pub(crate) fn morally_strong(&self, note: &Note, new: &Note) -> bool {
+        let needed = self.grid.between(self.cta, note.cta);
+        note.kind.strength() >= needed
+            && new.kind.strength() >= needed
+            && note.bytes == new.bytes
+            && note.kind.size() == new.kind.size()
+    }
+}
+
+/// What is known of threads, of the own CTA and of others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View {
+    pub(crate) own: std::sync::Arc<Known>,
+    pub(crate) others: Clocks,
+}

@@ -1,0 +1,190 @@
+//! The order of grids: what the host put into streams, waited for, and made wait for each other (PTX ISA 8.9.1 knows it as
+//! "synchronises at the API").
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+use warploom_exec::observe::{HostEvent, StreamPlace};
+use warploom_exec::stream::StreamKind;
+
+/// How far streams are known, by stream.
+type Reached = Arc<BTreeMap<u64, u64>>;
+
+/// Places of a stream whose order is remembered; what is older counts as over.
+const REMEMBERED: usize = 4096;
+
+#[derive(Default)]
+struct Stream {
+    /// Its context, and how it orders itself there.
+    group: Option<(u64, StreamKind)>,
+    /// The last place in it.
+    last: u64,
+    /// What comes before whatever is put in next.
+    before: Reached,
+    /// The same of the latest that were put in.
+    places: VecDeque<(u64, Reached)>,
+    /// Grids in it: place and numbers of their CTAs.
+    grids: VecDeque<(u64, Range<u32>)>,
+}
+
+/// All streams.
+#[derive(Default)]
+pub(super) struct Streams {
+    streams: HashMap<u64, Stream>,
+    /// What the host has waited for.
+    host: Reached,
+    /// Grids that are in no stream's order: numbers of their CTAs.
+    loose: u32,
+}
+
+fn learn(reached: &mut Reached, stream: u64, number: u64) {
+    if reached.get(&stream).is_none_or(|&known| known < number) {
+        Arc::make_mut(reached).insert(stream, number);
+    }
+}
+
+fn join(mine: &mut Reached, theirs: &Reached) {
+    if !Arc::ptr_eq(mine, theirs) {
+        for (&stream, &number) in &**theirs {
+            learn(mine, stream, number);
+        }
+    }
+}
+
+impl Streams {
+    pub(super) fn host(&mut self, event: &HostEvent) {
+        match *event {
+            HostEvent::Submit { place } => self.submit(place),
+            HostEvent::After { stream, other } => {
+                let known = self.reached(other);
+                let stream = self.streams.entry(stream).or_default();
+                join(&mut stream.before, &known);
+                learn(&mut stream.before, other.stream, other.number);
+            }
+            HostEvent::Waited(place) => {
+                let known = self.reached(place);
+                join(&mut self.host, &known);
+                learn(&mut self.host, place.stream, place.number);
+            }
+            HostEvent::Stream { stream, group, kind } => {
+                self.streams.entry(stream).or_default().group = Some((group, kind));
+            }
+            HostEvent::WaitedForGroup(group) => {
+                let all: Vec<StreamPlace> = self.ends(|of, _| of == group).collect();
+                for place in all {
+                    self.host(&HostEvent::Waited(place));
+                }
+            }
+            HostEvent::Alloc { .. } | HostEvent::Free { .. } | HostEvent::Touches { .. } => {}
+        }
+    }
+
+    /// The last places in the streams of some kind of a group.
+    fn ends(&self, which: impl Fn(u64, StreamKind) -> bool) -> impl Iterator<Item = StreamPlace> {
+        self.streams
+            .iter()
+            .filter(move |(_, stream)| stream.last != 0 && stream.group.is_some_and(|(group, kind)| which(group, kind)))
+            .map(|(&stream, of)| StreamPlace { stream, number: of.last })
+    }
+
+    fn submit(&mut self, place: StreamPlace) {
+        let host = self.host.clone();
+        // The legacy stream and the blocking ones wait for each other (CUDA programming guide 3.2.8.5.4).
+        let others = match self.streams.get(&place.stream).and_then(|stream| stream.group) {
+            Some((group, StreamKind::Legacy)) => Some((group, StreamKind::Blocking)),
+            Some((group, StreamKind::Blocking)) => Some((group, StreamKind::Legacy)),
+            _ => None,
+        };
+        let others: Vec<StreamPlace> =
+            others.map_or_else(Vec::new, |(group, kind)| self.ends(|of, how| of == group && how == kind).collect());
+        for other in others {
+            self.host(&HostEvent::After { stream: place.stream, other });
+        }
+        let stream = self.streams.entry(place.stream).or_default();
+        join(&mut stream.before, &host);
+        stream.last = stream.last.max(place.number);
+        stream.places.push_back((place.number, stream.before.clone()));
+        if stream.places.len() > REMEMBERED {
+            stream.places.pop_front();
+        }
+    }
+
+    /// What comes before a place.
+    fn reached(&self, place: StreamPlace) -> Reached {
+        let Some(stream) = self.streams.get(&place.stream) else { return Reached::default() };
+        let index = stream.places.partition_point(|&(number, _)| number <= place.number);
+        index.checked_sub(1).map_or_else(Reached::default, |index| stream.places[index].1.clone())
+    }
+
+    /// A grid with these CTAs starts: the CTAs of grids that are not ordered with it.
+    pub(super) fn begin(&mut self, place: Option<StreamPlace>, ctas: Range<u32>) -> Vec<Range<u32>> {
+        self.loose += u32::from(place.is_none());
+        let Some(place) = place else { return Vec::new() };
+        let known = self.reached(place);
+        let mut concurrent = Vec::new();
+        for (&number, stream) in self.streams.iter().filter(|&(&number, _)| number != place.stream) {
+            let over = known.get(&number).copied().unwrap_or(0);
+            concurrent
+                .extend(stream.grids.iter().rev().take_while(|(number, _)| *number > over).map(|grid| grid.1.clone()));
+        }
+        let stream = self.streams.entry(place.stream).or_default();
+        stream.grids.push_back((place.number, ctas));
+        if stream.grids.len() > REMEMBERED {
+            stream.grids.pop_front();
+        }
+        concurrent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warploom_exec::observe::{HostEvent, StreamPlace};
+
+    use super::{StreamKind, Streams};
+
+    fn place(stream: u64, number: u64) -> StreamPlace {
+        StreamPlace { stream, number }
+    }
+
+    #[test]
+    fn the_legacy_stream_orders_blocking_ones() {
+        let mut streams = Streams::default();
+        for (stream, kind) in [(1, StreamKind::Legacy), (2, StreamKind::Blocking), (3, StreamKind::NonBlocking)] {
+            streams.host(&HostEvent::Stream { stream, group: 7, kind });
+        }
+        for at in [place(2, 1), place(1, 1), place(3, 1), place(2, 2)] {
+            streams.host(&HostEvent::Submit { place: at });
+        }
+        assert!(streams.begin(Some(place(2, 1)), 0..4).is_empty());
+        assert!(streams.begin(Some(place(1, 1)), 4..8).is_empty());
+        assert_eq!(streams.begin(Some(place(3, 1)), 8..12).len(), 2);
+        assert_eq!(streams.begin(Some(place(2, 2)), 12..16).first(), Some(&(8..12)));
+        streams.host(&HostEvent::WaitedForGroup(7));
+        streams.host(&HostEvent::Submit { place: place(4, 1) });
+        assert!(streams.begin(Some(place(4, 1)), 16..20).is_empty());
+    }
+
+    #[test]
+    fn grids_of_two_streams_are_ordered_by_events_and_by_the_host() {
+        let mut streams = Streams::default();
+        for at in [place(1, 1), place(2, 1)] {
+            streams.host(&HostEvent::Submit { place: at });
+        }
+        assert!(streams.begin(Some(place(1, 1)), 0..4).is_empty());
+        assert_eq!(streams.begin(Some(place(2, 1)), 4..8).first(), Some(&(0..4)));
+        // Stream 2 waits for an event of stream 1, stream 3 for one of stream 2: it comes behind both.
+        streams.host(&HostEvent::After { stream: 2, other: place(1, 1) });
+        streams.host(&HostEvent::Submit { place: place(2, 2) });
+        streams.host(&HostEvent::After { stream: 3, other: place(2, 2) });
+        streams.host(&HostEvent::Submit { place: place(3, 1) });
+        assert!(streams.begin(Some(place(2, 2)), 8..12).is_empty());
+        assert!(streams.begin(Some(place(3, 1)), 12..16).is_empty());
+        // Stream 4 waits for none, but the host does for stream 3.
+        streams.host(&HostEvent::Submit { place: place(4, 1) });
+        streams.host(&HostEvent::Waited(place(3, 1)));
+        streams.host(&HostEvent::Submit { place: place(4, 2) });
+        assert_eq!(streams.begin(Some(place(4, 1)), 16..20).len(), 4);
+        assert!(streams.begin(Some(place(4, 2)), 20..24).is_empty());
+    }
+}

@@ -1,0 +1,130 @@
+//! Kernels with and without races (`races/README.md`): those with one are reported, with both places, and the others are not.
+
+use std::sync::{Arc, Mutex};
+
+use warploom_check::{Check, Checker, Settings};
+use warploom_interp_testing::{Device, Shape};
+
+/// Bytes of global memory that a kernel gets.
+const BYTES: u64 = 1 << 16;
+
+const PROLOGUE: &str = ".visible .entry kernel(.param .u64 out) {
+    .reg .b32 %r<40>; .reg .b64 %d<20>; .reg .pred %p<10>; .shared .align 16 .b32 s[2048];
+    ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %laneid; shr.u32 %r3, %r0, 5;
+    mov.u32 %r4, s; shl.b32 %r5, %r0, 2; add.u32 %r6, %r4, %r5; mov.u32 %r7, %ntid.x; mad.lo.u32 %r7, %r1, %r7, %r0;
+    mul.wide.u32 %d1, %r7, 4; add.u64 %d1, %d1, %d0; add.u64 %d1, %d1, 32768;
+    setp.eq.u32 %p0, %r0, 0; setp.eq.u32 %p1, %r1, 0;
+";
+
+struct Case {
+    name: String,
+    shape: Shape,
+    racy: bool,
+    ptx: String,
+}
+
+fn cases(text: &str) -> Vec<Case> {
+    let parts = text.split("## ").filter(|part| !part.trim().is_empty());
+    parts
+        .map(|part| {
+            let (heading, body) = part.split_once('\n').expect("a heading and a body");
+            let (name, what) = heading.rsplit_once(": ").expect("a name");
+            let (shape, verdict) = what.split_once(", ").expect("a shape and a verdict");
+            let (ctas, threads) = shape.split_once(" x ").expect("two numbers");
+            let racy = match verdict {
+                "race" => true,
+                "clean" => false,
+                other => panic!("{name}: {other}"),
+            };
+            let shape = Shape { cooperative: true, ..Shape::new(ctas.parse().unwrap(), threads.parse().unwrap()) };
+            Case { name: name.to_owned(), shape, racy, ptx: format!("{PROLOGUE}{body}ret;\n}}") }
+        })
+        .collect()
+}
+
+fn reports(case: &Case) -> String {
+    let said = Arc::new(Mutex::new(String::new()));
+    let out = Arc::clone(&said);
+    let say = Arc::new(move |text: &str| out.lock().unwrap().push_str(text));
+    let settings = Settings { checks: vec![Check::Race], ..Settings::default() };
+    let checker = Checker::new(settings, say).expect("no suppressions");
+    let device = Device::observed(checker.clone());
+    let kernel = device.kernel(&case.ptx).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    let base = device.alloc(BYTES);
+    device.launch(&kernel, case.shape, &[base]).unwrap_or_else(|fault| panic!("{}: {fault}", case.name));
+    std::mem::take(&mut *said.lock().unwrap())
+}
+
+fn check(text: &str) {
+    let mut wrong = Vec::new();
+    for case in cases(text) {
+        let said = reports(&case);
+        let right = if case.racy {
+            said.contains("error[race/") && said.contains("note: the other is")
+        } else {
+            said.is_empty()
+        };
+        if !right {
+            wrong.push(format!("{} ({}):\n{said}", case.name, if case.racy { "a race" } else { "clean" }));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+macro_rules! files {
+    ($($name:ident)*) => {$(
+        #[test]
+        fn $name() {
+            check(include_str!(concat!("races/", stringify!($name), ".txt")));
+        }
+    )*};
+}
+
+files! { barriers warps bytes atomics flags locks grids copies }
+
+#[test]
+fn there_are_enough_kernels_of_both_kinds() {
+    let all = [
+        include_str!("races/barriers.txt"),
+        include_str!("races/warps.txt"),
+        include_str!("races/bytes.txt"),
+        include_str!("races/atomics.txt"),
+        include_str!("races/flags.txt"),
+        include_str!("races/locks.txt"),
+        include_str!("races/grids.txt"),
+        include_str!("races/copies.txt"),
+    ];
+    let cases: Vec<Case> = all.into_iter().flat_map(cases).collect();
+    let racy = cases.iter().filter(|case| case.racy).count();
+    assert!(racy >= 50 && cases.len() - racy >= 50, "{racy} of {}", cases.len());
+}
+
+#[test]
+fn a_report_names_both_threads_and_their_lines() {
+    let said = reports(&Case {
+        name: "lines".to_owned(),
+        shape: Shape::new(1, 64),
+        racy: true,
+        ptx: format!(
+            ".file 1 \"sum.cu\"
+            {PROLOGUE}.loc 1 11 3
+            st.shared.u32 [%r6], %r0;
+            .loc 1 12 3
+            xor.b32 %r10, %r6, 128;
+            ld.shared.u32 %r11, [%r10];
+            ret;
+            }}"
+        ),
+    });
+    let expected = [
+        "error[race/shared-race]: race: a weak read at 0x0 of shared memory, and nothing orders it after what another thread did there",
+        "--> sum.cu:12",
+        "kernel kernel, PTX line 12, CTA (0, 0, 0), thread (32, 0, 0)",
+        "note: the other is a weak write",
+        "--> sum.cu:11",
+        "thread (0, 0, 0)",
+    ];
+    for line in expected {
+        assert!(said.contains(line), "no {line:?} in:\n{said}");
+    }
+}
