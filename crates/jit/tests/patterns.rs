@@ -107,6 +107,16 @@ fn nothing_that_vectors_can_do_is_done_lane_by_lane() {
 }
 
 #[test]
+fn powers_of_two_are_few_operations() {
+    for (processor, most) in [(AVX2, 90), (AVX512, 80)] {
+        let own = |line| instructions(&code(line, processor)).filter(|line| line.starts_with('v')).count();
+        // In full code and in masked code; operands and bounds are loaded.
+        let more = own("ex2.approx.ftz.f32 %f1, %f1;") - own("neg.f32 %f1, %f1;");
+        assert!(more <= most, "{more}");
+    }
+}
+
+#[test]
 fn full_gangs_in_a_row_need_no_mask() {
     for processor in [AVX2, AVX512] {
         let text = code("add.f32 %f1, %f1, %f2;", processor);

@@ -4,7 +4,7 @@
 //! coefficients below, so that every executor gives the same bits. The coefficients are minimax fits of this project, rounded to `f32`;
 //! a polynomial's come lowest degree first, and it is evaluated by Horner's rule with `mul_add`.
 
-use crate::convert::{Integer, small_integer};
+use crate::convert::Integer;
 use crate::float::flush;
 use crate::format::canonical;
 
@@ -12,8 +12,14 @@ use crate::format::canonical;
 pub const SIN: [u32; 4] = [0xbe2a_aaab, 0x3c08_8888, 0xb950_0a6d, 0x3637_01c2];
 /// `(cos r - 1 + r^2 / 2) / r^4` in `r^2`, for `|r| <= pi/4`.
 pub const COS: [u32; 4] = [0x3d2a_aaab, 0xbab6_0e4d, 0x37d3_7d7d, 0xb543_5534];
-/// `(2^f - 1) / f`, for `|f| <= 1/2`.
-pub const EX2: [u32; 6] = [0x3f31_7218, 0x3e75_fdf0, 0x3d63_57b6, 0x3c1d_94f2, 0x3aaf_844b, 0x3922_363e];
+/// `(2^f - 1) / f`, for `f` in `0..=1`.
+pub const EX2: [u32; 6] = [0x3f31_7215, 0x3e75_fed4, 0x3d63_419b, 0x3c1e_9dc4, 0x3aa2_b992, 0x3964_8897];
+/// What is added to an exponent, so that the sum's lowest bits are those of the exponent with its bias.
+pub const BIASED: u32 = 0x4b40_007f;
+/// What half of a number's bits is taken from for a first guess of its reciprocal root, off by 1 part in 28 at most.
+pub const RSQRT_GUESS: u32 = 0x5f37_642f;
+/// `(1 / sqrt(1 - e) - 1) / e`, for `|e|` up to 0.07.
+pub const RSQRT: [u32; 4] = [0x3eff_ffc9, 0x3ec0_0039, 0x3ea0_bbd6, 0x3e8c_1ac5];
 /// `log2(1 + t) / t`, for `1 + t` from `sqrt(1/2)` to `sqrt(2)`.
 pub const LG2: [u32; 10] = [
     0x3fb8_aa3b,
@@ -59,10 +65,16 @@ pub fn sqrt(a: f32, ftz: bool) -> f32 {
     canonical(flush(a, ftz).sqrt())
 }
 
-/// `rsqrt.approx{.ftz}.f32`: two roundings, relative 2^-23 (bound: 2^-22.9).
+/// `rsqrt.approx{.ftz}.f32`: relative 2^-23.2 (bound: 2^-22.9), exact for powers of 4.
+///
+/// A guess and one step, without a root or a division, of positive normal numbers; of others two roundings of what is exact.
 #[inline(always)]
 pub fn rsqrt(a: f32, ftz: bool) -> f32 {
-    canonical(1.0 / flush(a, ftz).sqrt())
+    let guess = f32::from_bits(RSQRT_GUESS.wrapping_sub(a.to_bits() >> 1));
+    let error = (-(a * guess)).mul_add(guess, 1.0);
+    let value = (guess * error).mul_add(horner(error, RSQRT), guess);
+    let special = a.to_bits().wrapping_sub(f32::MIN_POSITIVE.to_bits()) >= 0x7f00_0000;
+    if special { canonical(1.0 / flush(a, ftz).sqrt()) } else { value }
 }
 
 /// `div.approx{.ftz}.f32`: correctly rounded, but zero for a finite `|b|` above 2^126, as the manual has it (bound: 2 ulp).
@@ -119,19 +131,21 @@ pub fn cos(a: f32, ftz: bool) -> f32 {
     flush(sine(quadrant.wrapping_add(1), rest), ftz)
 }
 
-/// `ex2.approx{.ftz}.f32`: 1 ulp (bound: 2 ulp).
+/// `ex2.approx{.ftz}.f32`: 1 ulp (bound: 2 ulp), exact for whole numbers.
 #[inline(always)]
 pub fn ex2(a: f32, ftz: bool) -> f32 {
-    let a = flush(a, ftz);
-    let bounded = a.clamp(-160.0, 160.0);
-    let whole = bounded.round_ties_even();
+    // With `.ftz` 2^-127 is zero below, as is all that is less.
+    let bounded = a.clamp(if ftz { -127.0 } else { -160.0 }, 128.0);
+    let whole = bounded.floor();
     let fraction = bounded - whole;
     let mantissa = fraction.mul_add(horner(fraction, EX2), 1.0);
-    // Two steps, since the power may be subnormal or too large for one.
-    let whole = small_integer(whole);
-    let first = whole >> 1;
-    let power = |exponent: i32| f32::from_bits(((exponent + 127) as u32) << 23);
-    flush(canonical(mantissa * power(first) * power(whole - first)), ftz)
+    let power = |exponent: f32| f32::from_bits((exponent + f32::from_bits(BIASED)).to_bits() << 23);
+    if ftz {
+        return canonical(mantissa * power(whole));
+    }
+    // Two steps, since the power may be subnormal.
+    let first = whole.max(-126.0);
+    canonical(mantissa * power(first) * power(whole - first))
 }
 
 /// `lg2.approx{.ftz}.f32`: absolute 2^-23 in 1/2..2, else relative 2^-23 (bounds: 2^-22).

@@ -11,16 +11,16 @@ const ONE: i64 = 0x3f80_0000;
 impl Writer<'_> {
     /// One of them of an `.f32`; none of another operation.
     pub(super) fn approximated(&mut self, op: FloatUnaryOp, a: &Val, ftz: bool) -> Option<Val> {
+        match op {
+            FloatUnaryOp::Ex2 => return Some(self.ex2(a, ftz)),
+            FloatUnaryOp::RsqrtApprox => return Some(self.rsqrt(a, ftz)),
+            _ => {}
+        }
         let a = self.flush(a, ftz);
         let one = self.single(a.ty, ONE);
         let value = match op {
             FloatUnaryOp::RcpApprox => self.binary("fdiv", &one, &a),
             FloatUnaryOp::SqrtApprox => return Some(self.intrinsic("sqrt", &[&a])),
-            FloatUnaryOp::RsqrtApprox => {
-                let root = self.intrinsic("sqrt", &[&a]);
-                return Some(self.binary("fdiv", &one, &root));
-            }
-            FloatUnaryOp::Ex2 => self.ex2(&a),
             FloatUnaryOp::Lg2 => return Some(self.lg2(&a, ftz)),
             FloatUnaryOp::Sin => {
                 let (quadrant, rest) = self.quadrant(&a);
@@ -88,44 +88,80 @@ impl Writer<'_> {
     }
 
     /// NaN stays.
-    fn clamped(&mut self, a: &Val, bound: f32) -> Val {
-        let (low, high) = (self.single(a.ty, (-bound).to_bits().into()), self.single(a.ty, bound.to_bits().into()));
-        let below = self.compare("olt", a, &low);
-        let value = self.select(&below, &low, a);
+    fn clamped(&mut self, a: &Val, low: f32, high: f32) -> Val {
+        let value = self.at_least(a, low);
+        let high = self.single(a.ty, high.to_bits().into());
         let above = self.compare("ogt", &value, &high);
         self.select(&above, &high, &value)
     }
 
-    /// An integral number of magnitude below 2^22, as an integer.
-    fn small_integer(&mut self, a: &Val) -> Val {
-        let middle = self.single(a.ty, 0x4b40_0000);
-        let sum = self.binary("fadd", a, &middle);
-        let (sum, middle) = (self.bits_of_float(&sum), self.bits_of_float(&middle));
-        self.binary("sub", &sum, &middle)
+    fn at_least(&mut self, a: &Val, low: f32) -> Val {
+        let low = self.single(a.ty, low.to_bits().into());
+        let below = self.compare("olt", a, &low);
+        self.select(&below, &low, a)
     }
 
-    /// 2 to the power of an integer, which the exponent has place for.
+    /// 2 to the power of a whole number, which the exponent has place for: at -127 it is zero.
     fn power(&mut self, exponent: &Val) -> Val {
-        let (bias, place) = (self.constant(exponent.ty, 127), self.constant(exponent.ty, 23));
-        let biased = self.binary("add", exponent, &bias);
-        let bits = self.binary("shl", &biased, &place);
+        let biased = self.single(exponent.ty, approx::BIASED.into());
+        let sum = self.binary("fadd", exponent, &biased);
+        let bits = self.bits_of_float(&sum);
+        let place = self.constant(bits.ty, 23);
+        let bits = self.binary("shl", &bits, &place);
         self.cast("bitcast", &bits, Element::F32)
     }
 
-    fn ex2(&mut self, a: &Val) -> Val {
-        let bounded = self.clamped(a, 160.0);
-        let whole = self.intrinsic("roundeven", &[&bounded]);
+    fn ex2(&mut self, a: &Val, ftz: bool) -> Val {
+        let bounded = self.clamped(a, if ftz { -127.0 } else { -160.0 }, 128.0);
+        let whole = self.intrinsic("floor", &[&bounded]);
         let fraction = self.binary("fsub", &bounded, &whole);
         let polynomial = self.horner(&fraction, approx::EX2);
         let one = self.single(a.ty, ONE);
         let mantissa = self.intrinsic("fma", &[&fraction, &polynomial, &one]);
-        let whole = self.small_integer(&whole);
-        let half = self.constant(whole.ty, 1);
-        let first = self.binary("ashr", &whole, &half);
-        let second = self.binary("sub", &whole, &first);
+        if ftz {
+            let power = self.power(&whole);
+            return self.binary("fmul", &mantissa, &power);
+        }
+        let first = self.at_least(&whole, -126.0);
+        let second = self.binary("fsub", &whole, &first);
         let (first, second) = (self.power(&first), self.power(&second));
         let value = self.binary("fmul", &mantissa, &first);
         self.binary("fmul", &value, &second)
+    }
+
+    /// Numbers that are not positive and normal are rare: a look tells whether any lane has one.
+    fn rsqrt(&mut self, a: &Val, ftz: bool) -> Val {
+        let bits = self.bits_of_float(a);
+        let (half, guess) = (self.constant(bits.ty, 1), self.constant(bits.ty, approx::RSQRT_GUESS.into()));
+        let half = self.binary("lshr", &bits, &half);
+        let guess = self.binary("sub", &guess, &half);
+        let guess = self.cast("bitcast", &guess, Element::F32);
+        let product = self.binary("fmul", a, &guess);
+        let negative = self.set(product.ty, format!("fneg {} {}", product.ty.text(), product.text));
+        let one = self.single(a.ty, ONE);
+        let error = self.intrinsic("fma", &[&negative, &guess, &one]);
+        let polynomial = self.horner(&error, approx::RSQRT);
+        let step = self.binary("fmul", &guess, &error);
+        let value = self.intrinsic("fma", &[&step, &polynomial, &guess]);
+        // Infinity comes first of what is above, and turns to what no number with a sign is below.
+        let (turn, last) = (self.constant(bits.ty, 0x7f80_0000), self.constant(bits.ty, 0xfeff_ffff));
+        let turned = self.binary("add", &bits, &turn);
+        let special = self.compare("sgt", &turned, &last);
+        let place = format!("%rsqrt{}", self.fresh());
+        self.places.push((place.clone(), a.ty));
+        self.store(&value, &place);
+        let (on, rare) = (self.fresh(), self.fresh());
+        let any = if special.ty.lanes == 0 { special.clone() } else { self.any(&special.text) };
+        self.line(format!("br i1 {}, label %L{rare}, label %L{on}, !prof !1", any.text));
+        self.label(&format!("L{rare}"));
+        let flushed = self.flush(a, ftz);
+        let root = self.intrinsic("sqrt", &[&flushed]);
+        let exact = self.binary("fdiv", &one, &root);
+        let chosen = self.select(&special, &exact, &value);
+        self.store(&chosen, &place);
+        self.line(format!("br label %L{on}"));
+        self.label(&format!("L{on}"));
+        self.load(a.ty, &place)
     }
 
     fn lg2(&mut self, a: &Val, ftz: bool) -> Val {
@@ -174,7 +210,7 @@ impl Writer<'_> {
             let part = self.single(a.ty, part.into());
             rest = self.intrinsic("fma", &[&negative, &part, &rest]);
         }
-        let rest = self.clamped(&rest, 0.79);
+        let rest = self.clamped(&rest, -0.79, 0.79);
         (self.saturated_integer(&quadrant, 32, true), rest)
     }
 
@@ -210,7 +246,7 @@ impl Writer<'_> {
         let (one, two) = (self.single(a.ty, ONE), self.single(a.ty, 0x4000_0000));
         let scale = self.single(a.ty, approx::TWO_LOG2_E.into());
         let exponent = self.binary("fmul", &magnitude, &scale);
-        let power = self.ex2(&exponent);
+        let power = self.ex2(&exponent, false);
         let below = self.binary("fadd", &power, &one);
         let part = self.binary("fdiv", &two, &below);
         let far = self.binary("fsub", &one, &part);
