@@ -3,13 +3,30 @@
 mod library;
 
 use std::collections::BTreeSet;
+use std::ffi::{CStr, c_char};
 use std::process::Command;
+
+use libloading::Library;
 
 /// The names of the registry, which are those that NVIDIA's libraries export.
 const NAMES: [(u32, &str); 2] = [
     (12, include_str!("../../cudart12/src/generated/symbols.txt")),
     (13, include_str!("../../cudart13/src/generated/symbols.txt")),
 ];
+
+/// Those of them that have no implementation.
+const NOT_SUPPORTED: [(u32, &str); 2] = [
+    (12, include_str!("../../cudart12/src/generated/not_supported.txt")),
+    (13, include_str!("../../cudart13/src/generated/not_supported.txt")),
+];
+
+/// What users read about each function.
+const COVERAGE: &str = include_str!("../../../docs/runtime-coverage.md");
+
+/// The names of a generated list.
+fn listed(list: &str) -> impl Iterator<Item = &str> {
+    list.lines().filter(|line| !line.starts_with('#'))
+}
 
 fn output(program: &str, arguments: &[&str], major: u32) -> String {
     let library = library::folder().join(format!("libcudart.so.{major}"));
@@ -22,7 +39,7 @@ fn output(program: &str, arguments: &[&str], major: u32) -> String {
 fn exported_names_and_their_versions_are_nvidias() {
     for (major, names) in NAMES {
         let node = format!("libcudart.so.{major}");
-        let expected = names.lines().filter(|line| !line.starts_with('#')).map(|name| format!("{name}@@{node}"));
+        let expected = listed(names).map(|name| format!("{name}@@{node}"));
         // The version itself is an absolute symbol, as in NVIDIA's.
         let expected: BTreeSet<String> = expected.chain([node.clone()]).collect();
         let text = output("nm", &["-D", "--defined-only"], major);
@@ -64,5 +81,36 @@ fn the_driver_is_reached_through_its_own_lookup() {
         }
         assert!(once.contains("cuMemAlloc_v2"), "{told}");
         assert_eq!(again, BTreeSet::from(["cuDriverGetVersion", "cuGetExportTable", "cuGetProcAddress_v2"]), "{major}");
+    }
+}
+
+/// Programs of any age are bound to every name: one without an implementation says so, whatever it is handed, and so does the coverage table, with the reason.
+#[test]
+fn a_function_without_an_implementation_says_so() {
+    for (major, names) in NOT_SUPPORTED {
+        // SAFETY: its constructors do nothing but set the library up.
+        let library = unsafe { Library::new(library::folder().join(format!("libcudart.so.{major}"))) };
+        let library = library.expect("the library loads");
+        let refusing = |name: &str| {
+            // SAFETY: it looks at no argument, and returns a result code.
+            let function = unsafe { library.get::<extern "C" fn() -> u32>(name.as_bytes()) };
+            function.unwrap_or_else(|error| panic!("{name}: {error}"))()
+        };
+        // SAFETY: this is its type.
+        let text = unsafe { library.get::<extern "C" fn(u32) -> *const c_char>(b"cudaGetErrorName") };
+        let text = text.expect("it is exported");
+        let name_of = |code| {
+            // SAFETY: the library returns text that stays.
+            unsafe { CStr::from_ptr(text(code)) }.to_str().expect("names are ASCII")
+        };
+        for name in listed(names) {
+            assert_eq!(name_of(refusing(name)), "cudaErrorNotSupported", "{name} of {major}");
+            let row = format!("| {} |", name.replace('_', "\\_"));
+            let row = COVERAGE.lines().find(|line| line.starts_with(&row)).unwrap_or_else(|| panic!("{name}: no row"));
+            let status = row.rsplit("| ").next().expect("a row has columns");
+            assert!(status.starts_with("answers cudaErrorNotSupported: "), "no reason: {row}");
+            assert!(row.contains(&major.to_string()), "{major}: {row}");
+        }
+        assert!(listed(names).any(|name| name == "cudaGetExportTable"), "private tables are never served");
     }
 }

@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::libcuda::{Handlers, Sources};
 use crate::output::Output;
-use crate::registry::{MAJORS, Registry};
+use crate::registry::{Function, MAJORS, Registry};
 
 /// The handlers of the runtime API.
 const HANDLERS: Sources =
@@ -21,12 +21,18 @@ pub(super) fn generate(root: &Path, registry: &Registry, outputs: &mut Vec<Outpu
     handlers.require_known(|name| functions().any(|function| function.handler == name))?;
     for major in MAJORS {
         exports::generate(root, registry, &handlers, major, outputs)?;
-        let mut symbols: Vec<String> = functions()
-            .filter(|function| function.is_in(major))
-            .flat_map(|function| function.symbols().map(|(_, symbol)| symbol))
-            .collect();
-        symbols.sort_unstable();
-        outputs.push(Output::list(format!("crates/cudart{major}/src/generated/symbols.txt"), &symbols));
+        let symbols = |of: &dyn Fn(&Function) -> bool| {
+            let mut symbols: Vec<String> = functions()
+                .filter(|function| function.is_in(major) && of(function))
+                .flat_map(|function| function.symbols().map(|(_, symbol)| symbol))
+                .collect();
+            symbols.sort_unstable();
+            symbols
+        };
+        let not_supported = |function: &Function| handlers.module(&function.handler).is_none();
+        let folder = format!("crates/cudart{major}/src/generated");
+        outputs.push(Output::list(format!("{folder}/symbols.txt"), &symbols(&|_| true)));
+        outputs.push(Output::list(format!("{folder}/not_supported.txt"), &symbols(&not_supported)));
     }
     coverage::generate(registry, &handlers, outputs)
 }
