@@ -18,9 +18,13 @@ struct FirstSignal {
 struct FirstWait {
     unsigned long long value;
     void *sync;
-    unsigned long long key;
-    unsigned timeout, flags;
+    struct {
+        unsigned long long key;
+        unsigned timeout;
+    } mutex;
+    unsigned flags;
 };
+static_assert(sizeof(FirstSignal) == 32 && sizeof(FirstWait) == 40, "as headers before CUDA 11.2 have them");
 
 static volatile unsigned long long *timelines[2];
 static cudaExternalSemaphore_t semaphores[2];
