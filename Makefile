@@ -44,12 +44,12 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps
-	$(CARGO) xtask codegen --check
 
-# One selection of packages for the libraries and their tests: another has other features, and builds most crates again.
+# One selection of packages for the libraries, their tests and xtask: another (`cargo xtask` is one) has other features, and builds most crates again.
 unit: $(if $(COMPILER),$(TARGET)/debug/libwarploom-simt.so)
 	@scripts/need.sh cc c++ nm clang-19 llvm-19-dev zlib1g-dev libzstd-dev python3-venv
 	$(CARGO) build --workspace --lib --bins --tests
+	$(TARGET)/debug/xtask codegen --check
 	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace
 	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seed 1 --seconds 20
 	$(TARGET)/debug/kernel-fuzz --seed 1 --seconds 20
