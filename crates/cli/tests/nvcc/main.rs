@@ -12,7 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use support::warploom;
-use toolkit::{Toolkit, toolkits};
+use toolkit::{must_succeed, toolkits};
+
+/// PTX only, as machine code is not looked at.
+const PTX: &str = "arch=compute_80,code=compute_80";
 
 /// What is printed on standard output and on standard error, and whether all went well.
 fn run(command: &mut Command) -> (String, String, bool) {
@@ -21,26 +24,11 @@ fn run(command: &mut Command) -> (String, String, bool) {
     (text(&output.stdout), text(&output.stderr), output.status.success())
 }
 
-/// Compiles `sources` of this folder with the options that nvcc has by default, and these.
-fn compile(toolkit: &Toolkit, sources: &[&str], name: &str, options: &[&str]) -> PathBuf {
-    compile_with(toolkit.compiler(), toolkit, sources, name, options)
-}
-
-/// Compiles with a compiler that knows for what.
-fn compile_with(mut command: Command, toolkit: &Toolkit, sources: &[&str], name: &str, options: &[&str]) -> PathBuf {
-    let program = toolkit.folder().join(name);
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvcc");
-    command.args(sources.iter().map(|source| folder.join(source))).arg("-o").arg(&program).args(options);
-    let (printed, errors, success) = run(&mut command);
-    assert!(success, "{command:?}:\n{printed}{errors}");
-    program
-}
-
 #[test]
 fn a_runtime_that_is_linked_in_is_named_or_led() {
     for toolkit in toolkits() {
         let version = toolkit.version();
-        let program = compile(toolkit, &["vector_add.cu"], "hinted", &[]);
+        let program = toolkit.link(PTX, &[toolkit.object(PTX, "vector_add.cu", &[])], "hinted", &[]);
         let path = program.display();
         // Alone, it gets an error from its first runtime call, and one line says why.
         let (printed, errors, _) = run(warploom().args(["run", "--keep-runtime", "--"]).arg(&program));
@@ -65,7 +53,8 @@ fn a_runtime_that_is_linked_in_is_named_or_led() {
 fn a_stripped_program_is_told_how_to_link() {
     for toolkit in toolkits() {
         let version = toolkit.version();
-        let program = compile(toolkit, &["vector_add.cu"], "stripped", &["-Xlinker", "-s"]);
+        let object = toolkit.object(PTX, "vector_add.cu", &[]);
+        let program = toolkit.link(PTX, &[object], "stripped", &["-Xlinker", "-s"]);
         let (_, errors, _) = run(warploom().args(["run", "--explain", "--"]).arg(&program));
         assert!(errors.contains("left alone: it has kernels and no symbol table"), "{version}: {errors}");
         assert!(errors.contains("`warploom run` could not lead it to warploom's"), "{version}: {errors}");
@@ -73,15 +62,15 @@ fn a_stripped_program_is_told_how_to_link() {
     }
 }
 
-/// What nvcc is to make, the device that does not run it, and the one that does.
-const NOT_LOADED: [(&str, &[&str], &str, Option<&str>); 6] = [
-    ("arch=compute_121,code=compute_121", &["-cudart", "static"], "sm_90", Some("sm_121")),
-    ("arch=compute_121,code=compute_121", &["-cudart", "shared"], "sm_90", Some("sm_121")),
+/// What nvcc is to make, whether its device code is relocatable, the runtime library, the device that does not run it, and the one that does.
+const NOT_LOADED: [(&str, &str, &str, &str, Option<&str>); 6] = [
+    ("arch=compute_121,code=compute_121", "-rdc=false", "static", "sm_90", Some("sm_121")),
+    ("arch=compute_121,code=compute_121", "-rdc=false", "shared", "sm_90", Some("sm_121")),
     // nvlink takes no PTX for devices with three digits.
-    ("arch=compute_90,code=compute_90", &["-rdc=true"], "sm_80", Some("sm_90")),
-    ("arch=compute_80,code=sm_80", &["-cudart", "static"], "sm_90", None),
-    ("arch=compute_80,code=sm_80", &["-cudart", "shared"], "sm_90", None),
-    ("arch=compute_80,code=sm_80", &["-rdc=true"], "sm_90", None),
+    ("arch=compute_90,code=compute_90", "-rdc=true", "static", "sm_80", Some("sm_90")),
+    ("arch=compute_80,code=sm_80", "-rdc=false", "static", "sm_90", None),
+    ("arch=compute_80,code=sm_80", "-rdc=false", "shared", "sm_90", None),
+    ("arch=compute_80,code=sm_80", "-rdc=true", "static", "sm_90", None),
 ];
 
 /// Kernels for newer devices only, and in machine code only: what a program answers tells little, so one line says what helps, however the
@@ -89,12 +78,12 @@ const NOT_LOADED: [(&str, &[&str], &str, Option<&str>); 6] = [
 #[test]
 fn kernels_that_do_not_load_come_with_a_hint() {
     for toolkit in toolkits() {
-        for (code, options, device, right) in NOT_LOADED {
-            let compiler = toolkit.compiler_for(code);
-            let program = compile_with(compiler, toolkit, &["vector_add.cu"], "does_not_load", options);
+        for (code, mode, runtime, device, right) in NOT_LOADED {
+            let object = toolkit.object(code, "vector_add.cu", &[mode]);
+            let program = toolkit.link(code, &[object], "does_not_load", &[mode, "-cudart", runtime]);
             let on = |device| run(warploom().args(["run", "--device", device, "--"]).arg(&program));
             let (printed, errors, success) = on(device);
-            let case = format!("{code} {options:?}, CUDA {}: {printed}{errors}", toolkit.version());
+            let case = format!("{code} {mode} {runtime}, CUDA {}: {printed}{errors}", toolkit.version());
             let hint = match right {
                 Some(right) => format!("= hint: a device {right} loads it: --device {right}, or"),
                 None => "= hint: build it with PTX, as nvcc does with -gencode".to_owned(),
@@ -109,19 +98,19 @@ fn kernels_that_do_not_load_come_with_a_hint() {
     }
 }
 
-/// Programs, what nvcc is to be told in more than the files, and what they print.
-const PROGRAMS: [(&str, &[&str], &str); 2] =
-    [("vector_add.cu", &[], "100000 sums are right\n"), ("managed.cu", &[], "no error: 2018 42 41 10 20 30 40\n")];
+/// Programs, and what they print.
+const PROGRAMS: [(&str, &str); 2] =
+    [("vector_add.cu", "100000 sums are right\n"), ("managed.cu", "no error: 2018 42 41 10 20 30 40\n")];
 
 #[test]
 fn programs_run_however_the_runtime_was_linked() {
     for toolkit in toolkits() {
         let version = toolkit.version();
-        for (source, options, expected) in PROGRAMS {
+        for (source, expected) in PROGRAMS {
             for runtime in ["static", "shared"] {
                 let name = format!("{}-{runtime}", source.trim_end_matches(".cu"));
-                let options = [options, &["-cudart", runtime]].concat();
-                let program = compile(toolkit, &[source], &name, &options);
+                let object = toolkit.object(PTX, source, &[]);
+                let program = toolkit.link(PTX, &[object], &name, &["-cudart", runtime]);
                 let (printed, errors, success) = run(warploom().args(["run", "--"]).arg(&program));
                 assert_eq!(
                     (printed.as_str(), errors.as_str(), success),
@@ -138,12 +127,12 @@ fn translation_units_keep_their_kernels_and_constants_apart() {
     for toolkit in toolkits() {
         let version = toolkit.version();
         for (runtime, mode) in [("static", "-rdc=false"), ("shared", "-rdc=false"), ("static", "-rdc=true")] {
-            let units = [("first", "-DFACTOR=3"), ("second", "-DFACTOR=50")].map(|(unit, factor)| {
-                let name = format!("{unit}-{runtime}{mode}.o");
-                let options = ["-c", mode, factor, &format!("-DUNIT={unit}"), "-DSUMMAND=1+FACTOR/5"];
-                compile(toolkit, &["unit.cu"], &name, &options).display().to_string()
+            let [first, second] = [("first", "-DFACTOR=3"), ("second", "-DFACTOR=50")].map(|(unit, factor)| {
+                let options = [mode, factor, &format!("-DUNIT={unit}"), "-DSUMMAND=1+FACTOR/5"];
+                toolkit.object(PTX, "unit.cu", &options)
             });
-            let program = compile(toolkit, &["units.cu"], "units", &[&units[0], &units[1], mode, "-cudart", runtime]);
+            let objects = [toolkit.object(PTX, "units.cu", &[mode]), first, second];
+            let program = toolkit.link(PTX, &objects, "units", &[mode, "-cudart", runtime]);
             let (printed, errors, success) = run(warploom().args(["run", "--"]).arg(&program));
             // (1 * 3 + 1) * 50 + 11
             assert_eq!(
@@ -162,11 +151,12 @@ fn static_runtime(major: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("static_runtime_{major}"));
     std::fs::create_dir_all(&folder).expect("the build folder takes folders");
-    let (printed, errors, success) = run(Command::new(root.join("scripts/static_runtime.sh"))
-        .arg(libraries.join(format!("libcudart{major}.a")))
-        .arg(root.join(format!("crates/cudart{major}/src/generated/symbols.txt")))
-        .arg(folder.join("libcudart_static.a")));
-    assert!(success, "{printed}{errors}");
+    must_succeed(
+        Command::new(root.join("scripts/static_runtime.sh"))
+            .arg(libraries.join(format!("libcudart{major}.a")))
+            .arg(root.join(format!("crates/cudart{major}/src/generated/symbols.txt")))
+            .arg(folder.join("libcudart_static.a")),
+    );
     folder
 }
 
@@ -184,24 +174,22 @@ fn our_static_runtime_is_linked_and_left_alone() {
     for toolkit in toolkits() {
         let version = toolkit.version();
         let folder = static_runtime(version.split('.').next().unwrap_or_default());
-        let archive = folder.join("libcudart_static.a").display().to_string();
+        let archive = folder.join("libcudart_static.a");
         let search = format!("-L{}", folder.display());
-        for (source, options, expected) in PROGRAMS {
+        for (source, expected) in PROGRAMS {
             // In the place of NVIDIA's, in front of it, stripped, and linked by the compiler of the host program.
-            let object = compile(toolkit, &[source], "ours.o", &[options, &["-c"]].concat()).display().to_string();
+            let object = toolkit.object(PTX, source, &[]);
             let by_name = toolkit.folder().join("by_name");
-            let mut linking = toolkit.compiler();
-            linking.env("NVCC_PREPEND_FLAGS", &search).args([&object, "-cudart", "static", "-o"]).arg(&by_name);
+            let mut linking = toolkit.compiler(PTX);
+            linking.env("NVCC_PREPEND_FLAGS", &search).arg(&object).args(["-cudart", "static", "-o"]).arg(&by_name);
             let by_host = toolkit.folder().join("by_host");
             let mut linking_by_host = Command::new("c++");
-            linking_by_host.args([&object, &archive, "-lpthread", "-ldl", "-lrt", "-o"]).arg(&by_host);
-            for command in [&mut linking, &mut linking_by_host] {
-                let (printed, errors, success) = run(command);
-                assert!(success, "{command:?}:\n{printed}{errors}");
-            }
-            let first = [options, &[archive.as_str(), "-cudart", "static"]].concat();
-            let in_front = compile(toolkit, &[source], "in_front", &first);
-            let stripped = compile(toolkit, &[source], "ours_stripped", &[&first[..], &["-Xlinker", "-s"]].concat());
+            linking_by_host.args([&object, &archive]).args(["-lpthread", "-ldl", "-lrt", "-o"]).arg(&by_host);
+            must_succeed(&mut linking);
+            must_succeed(&mut linking_by_host);
+            let objects = [object, archive.clone()];
+            let in_front = toolkit.link(PTX, &objects, "in_front", &["-cudart", "static"]);
+            let stripped = toolkit.link(PTX, &objects, "ours_stripped", &["-cudart", "static", "-Xlinker", "-s"]);
             for program in [by_name, by_host, in_front, stripped] {
                 let (printed, errors, success) = run(Command::new(&program).env("LD_LIBRARY_PATH", &drivers));
                 let ran = (printed.as_str(), errors.as_str(), success);
@@ -223,10 +211,10 @@ fn two_major_versions_share_a_process() {
     let (Some(old), Some(new)) = (of_major("12"), of_major("13")) else { return };
     for (program, library, expected) in [(old, new, "12 13: 12 12 0\n"), (new, old, "13 12: 12 12 0\n")] {
         for (runtime, other) in [("shared", "shared"), ("static", "shared"), ("shared", "static")] {
-            let shared = ["-shared", "-Xcompiler", "-fPIC", "-cudart", other];
-            let library = compile(library, &["other_major.cu"], &format!("libother-{other}.so"), &shared);
-            let options = ["-cudart", runtime, "-ldl"];
-            let program = compile(program, &["two_majors.cu"], &format!("two_majors-{runtime}"), &options);
+            let object = library.object(PTX, "other_major.cu", &["-Xcompiler", "-fPIC"]);
+            let library = library.link(PTX, &[object], &format!("libother-{other}.so"), &["-shared", "-cudart", other]);
+            let object = program.object(PTX, "two_majors.cu", &[]);
+            let program = program.link(PTX, &[object], &format!("two_majors-{runtime}"), &["-cudart", runtime, "-ldl"]);
             let (printed, errors, success) = run(warploom().args(["run", "--"]).arg(&program).arg(&library));
             assert_eq!((printed.as_str(), errors.as_str(), success), (expected, "", true), "{program:?}, {library:?}");
         }

@@ -1,10 +1,11 @@
 //! NVIDIA's compilers and runtime libraries, installed from PyPI into the build folder.
+use std::collections::HashMap;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::{of_12, pypi};
 
@@ -33,17 +34,44 @@ impl Toolkit {
         }
     }
 
-    /// nvcc, which is to make PTX only, as machine code is not looked at.
-    pub(crate) fn compiler(&self) -> Command {
-        self.compiler_for("arch=compute_80,code=compute_80")
-    }
-
     /// nvcc, which is to make this code.
-    pub(crate) fn compiler_for(&self, code: &str) -> Command {
+    pub(crate) fn compiler(&self, code: &str) -> Command {
         let mut command = Command::new(self.folder.join("bin/nvcc"));
         command.args(["-gencode", code, "-L"]).arg(self.folder.join("lib"));
         command
     }
+
+    /// Compiles a source of this folder with the options that nvcc has by default, and these. Objects that several tests link are compiled
+    /// once: it takes ten times as long as to link them.
+    pub(crate) fn object(&self, code: &str, source: &str, options: &[&str]) -> PathBuf {
+        type Objects = Mutex<HashMap<String, Arc<OnceLock<PathBuf>>>>;
+        static OBJECTS: OnceLock<Objects> = OnceLock::new();
+        let wanted = format!("{} {code} {source} {options:?}", self.folder.display());
+        let mut objects = OBJECTS.get_or_init(Objects::default).lock().expect("nothing panics with it");
+        let number = objects.len();
+        let object = Arc::clone(objects.entry(wanted).or_default());
+        drop(objects);
+        let compiled = object.get_or_init(|| {
+            let path = self.folder.join(format!("{source}.{number}.o"));
+            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvcc").join(source);
+            let mut command = self.compiler(code);
+            must_succeed(command.arg("-c").arg(source).arg("-o").arg(&path).args(options));
+            path
+        });
+        compiled.clone()
+    }
+
+    /// Links objects into a program or library of this name.
+    pub(crate) fn link(&self, code: &str, objects: &[PathBuf], name: &str, options: &[&str]) -> PathBuf {
+        let program = self.folder.join(name);
+        must_succeed(self.compiler(code).args(objects).arg("-o").arg(&program).args(options));
+        program
+    }
+}
+
+/// Runs a command that is to succeed.
+pub(crate) fn must_succeed(command: &mut Command) {
+    pypi::run(command).unwrap_or_else(|why| panic!("{why}"));
 }
 
 /// All that could be installed; says so where that is not all.
