@@ -8,16 +8,18 @@
 //!   (`decode::sums`). Both are choices of the decoder: the plain instructions mean the same.
 //! - The lane loops exist for several host instruction sets (`isa`); `dispatch` runs them.
 //!
-//! - Other executors have single instructions from here that they have no code for (`step`).
+//! - Other executors have single instructions from here that they have no code for (`step`), what lanes tell each other (`exchange`), and barriers (`barriers`).
 //!
 //! Nothing here knows PTX text or CUDA's API.
 #![forbid(unsafe_code)]
 
+mod barriers;
 mod cluster;
 mod cta;
 mod decode;
 mod dispatch;
 mod error;
+pub mod exchange;
 mod frame;
 mod half;
 mod isa;
@@ -35,6 +37,7 @@ mod step;
 mod waiting;
 mod warp;
 
+pub use barriers::{Arrival, BARRIERS, Barriers};
 pub use error::LoadError;
 pub use isa::Processor;
 pub use kernel::{load, load_observed};

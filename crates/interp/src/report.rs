@@ -125,7 +125,7 @@ fn activity(cluster: Option<&Cluster>, cta: &CtaState, warp: &Warp, group: &Grou
             format!("waiting at the barrier of the cluster, to which {missing} threads have yet to come,")
         }
         Wait::Barrier { id, .. } => {
-            let (arrived, expected) = cta.shared.barrier_counts(id);
+            let (arrived, expected) = cta.shared.barriers.counts(id);
             format!("waiting at barrier {id}, to which {arrived} of {expected} threads have come,")
         }
         Wait::Warpgroup { .. } => "waiting for products of the other warps of its warpgroup".to_owned(),

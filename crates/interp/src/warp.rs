@@ -237,7 +237,7 @@ impl Warp {
     pub(crate) fn is_ready(&self, cta: &CtaShared, cluster: Option<&Cluster>) -> bool {
         self.groups.iter().any(|group| match group.wait {
             Wait::Ready => true,
-            Wait::Barrier { id, ticket, .. } => cta.passed(id, ticket),
+            Wait::Barrier { id, ticket, .. } => cta.barriers.passed(id, ticket),
             Wait::Warpgroup { products } => cta.warpgroups.reached(self.index, products),
             Wait::Cluster { phase } => cluster.is_none_or(|cluster| cluster.phases() > phase),
             Wait::Rendezvous { .. } | Wait::Sleep { .. } => false,
@@ -318,7 +318,7 @@ impl Machine<'_> {
             let pc = match group.wait {
                 Wait::Ready => Some(group.pc),
                 Wait::Barrier { id, ticket, reduces: false } => {
-                    if !self.cta.passed(id, ticket) {
+                    if !self.cta.barriers.passed(id, ticket) {
                         return false;
                     }
                     Some(group.pc + 1)

@@ -57,7 +57,8 @@ fn made(text: &str, cache: Option<Arc<Cache>>) -> (Origin, Duration) {
             *found.lock().expect("whole") = Some((made.code.map_err(str::to_owned), made.took))
         })
     };
-    let jit = Jit { mode: Mode::Always, target: Target::Host, cache, dump: None, report };
+    let jit =
+        Jit { mode: Mode::Always, target: Target::Host, cache, dump: None, style: warploom_jit::Style::Chosen, report };
     let interpreted = warploom_interp::load(&module, FunctionId(0), &|_| true, Processor::V4).expect("covered");
     let kernel = tiered(jit, &module, FunctionId(0), interpreted);
     device.run(&module, kernel, [1, 1, 1], [128, 1, 1], &[&data.to_le_bytes()]);

@@ -45,7 +45,8 @@ impl Bench {
             let compiling = compiling.clone();
             Arc::new(move |made: &Made<'_>| *compiling.lock().expect("whole") = made.took)
         };
-        let jit = Jit { mode, target: Target::Host, cache: None, dump: None, report };
+        let jit =
+            Jit { mode, target: Target::Host, cache: None, dump: None, style: warploom_jit::Style::Chosen, report };
         let interpreted = warploom_interp::load(&module, FunctionId(0), &|_| true, Processor::V4).expect("covered");
         let kernel = tiered(jit, &module, FunctionId(0), interpreted);
         self.device.run(&module, kernel, [ctas, 1, 1], [128, 1, 1], &[&self.out.to_le_bytes()]);

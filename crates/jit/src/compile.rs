@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use warploom_exec::fault::Place;
 use warploom_interp::{Processor, Steps};
 use warploom_ptx::ir::{FunctionId, LocId, Module};
-use warploom_simt::codegen::{Compiled, compile, preferred_width};
+use warploom_simt::codegen::{Compiled, Style, compile_as, preferred_width};
 use warploom_simt::{Gangs, VectorUnits, analyze};
 
 use crate::cache::Cache;
@@ -17,6 +17,7 @@ use crate::cache::key::Key;
 use crate::kernel::CompiledKernel;
 use crate::llvm::llvm;
 use crate::object;
+use crate::turns::Ways;
 
 /// The processor that code may be made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,7 @@ pub(crate) struct Task<'m> {
     pub(crate) kernel: FunctionId,
     pub(crate) cta: [u32; 3],
     pub(crate) target: Target,
+    pub(crate) style: Style,
     /// The folder that the text goes to of which code is made.
     pub(crate) dump: Option<&'m Path>,
 }
@@ -114,6 +116,7 @@ impl Task<'_> {
             local: written.local,
             steps: written.steps,
             stops: written.stops,
+            turns: written.turns,
             object,
         };
         let entry = Entry::Compiled(parts);
@@ -154,7 +157,7 @@ impl Task<'_> {
         if width != units.lanes() {
             info = analyze(width)?;
         }
-        compile(&info, cpu, features).map_err(|declined| declined.0)
+        compile_as(self.style, &info, cpu, features).map_err(|declined| declined.0)
     }
 
     /// For whom code is made, if the host is called so and has that.
@@ -167,10 +170,11 @@ impl Task<'_> {
 
     /// What tells processors apart that run different code.
     fn machine(&self) -> String {
-        match self.target {
-            Target::Host => host().to_owned(),
-            Target::V3 => "x86-64-v3".to_owned(),
-        }
+        let processor = match self.target {
+            Target::Host => host(),
+            Target::V3 => "x86-64-v3",
+        };
+        format!("{processor} {:?}", self.style)
     }
 
     fn assemble(&self, parts: Parts) -> Result<CompiledKernel, String> {
@@ -189,10 +193,18 @@ impl Task<'_> {
         };
         let loc = |inst: u32| body.insts.get(inst as usize).and_then(|inst| inst.loc);
         let sites = parts.sites.iter().map(|site| place(site.line, loc(site.inst)));
-        let places = sites.chain(parts.stops.iter().map(|stop| place(stop.line, stop.loc)));
+        let stops = parts.stops.iter().map(|stop| place(stop.line, stop.loc));
+        let at = |inst: u32, line: u32| place(line, loc(inst));
+        let meetings = parts.turns.iter().flat_map(|turns| &turns.meetings);
+        let meetings = meetings.map(|inst| at(*inst, body.insts.get(*inst as usize).map_or(0, |inst| inst.line)));
+        let places = sites.chain(stops).chain(meetings);
+        let first = (parts.sites.len() + parts.stops.len()) as u64;
+        let warps = self.cta.iter().product::<u32>().div_ceil(32);
+        let ways = |turns| Ways::new(turns, body, parts.frames / warps, first, at);
         Ok(CompiledKernel {
             name: function.name.clone(),
             places: places.collect(),
+            ways: parts.turns.as_ref().map(ways).transpose()?,
             code: object::load(&parts.object)?,
             sites: parts.sites,
             stops: parts.stops,

@@ -4,9 +4,11 @@
 //! gets variants of compiled code by the shape of its CTAs. LLVM is opened at the first compilation, so that a process that compiles nothing never
 //! meets it. Where something is not covered, or LLVM is not there, the other executor runs the kernel.
 
+mod asked;
 mod background;
 mod cache;
 mod compile;
+mod context;
 mod effort;
 mod estimate;
 mod kernel;
@@ -14,10 +16,12 @@ mod llvm;
 mod object;
 mod sums;
 mod tier;
+mod turns;
 
 pub use cache::{Cache, CacheSettings, Usage};
 pub use compile::{Origin, Target};
 pub use tier::{Made, Mode, Options, tiered};
+pub use warploom_simt::codegen::Style;
 
 use warploom_ptx::ir::{FunctionId, Module};
 
@@ -42,7 +46,7 @@ pub enum Form {
 pub fn emit(module: &Module, kernel: FunctionId, cta: [u32; 3], target: Target, form: Form) -> Result<String, String> {
     let llvm = llvm::llvm()?;
     let module = &warploom_simt::standalone(module, kernel)?;
-    let task = compile::Task { module, kernel, cta, target, dump: None };
+    let task = compile::Task { module, kernel, cta, target, style: Style::Chosen, dump: None };
     let (cpu, features) = task.processor(llvm.cpu(), llvm.features());
     let text = task.write(&cpu, &features)?.text;
     match form {

@@ -17,13 +17,14 @@ use warploom_exec::grid::{Grid, Launch, Poll};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
 use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::FunctionId;
+use warploom_simt::codegen::Style;
 use warploom_simt::standalone;
 
 use crate::background::{self, Job};
 use crate::cache::Cache;
 use crate::compile::{Origin, Refusal, Target, Task};
 use crate::estimate::{LOADING, Weight, ctas, left};
-use crate::kernel::CompiledKernel;
+use crate::kernel::{CompiledKernel, State};
 
 /// When kernels are compiled (`WARPLOOM_JIT`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub struct Options {
     pub cache: Option<Arc<Cache>>,
     /// The folder that LLVM's text of kernels goes to; then all are compiled, whatever is kept.
     pub dump: Option<Arc<Path>>,
+    /// In which style, where it is not to be chosen.
+    pub style: Style,
     /// Hears what has become of each shape.
     pub report: Arc<dyn Fn(&Made<'_>) + Send + Sync>,
 }
@@ -256,7 +259,8 @@ impl Shape {
         let attempt = catch_unwind(AssertUnwindSafe(|| {
             let module = &standalone(module, *kernel)?;
             let dump = options.dump.as_deref();
-            let task = Task { module, kernel: *kernel, cta: self.cta, target: options.target, dump };
+            let Options { target, style, .. } = *options;
+            let task = Task { module, kernel: *kernel, cta: self.cta, target, style, dump };
             task.run(options.cache.as_deref(), what == ANY)
         }));
         match attempt.unwrap_or_else(|_| Err(Refusal::defect("an internal error of the compiler"))) {
@@ -277,6 +281,12 @@ impl Shape {
     fn report(&self, start: Instant, code: Result<Origin, &str>, defect: bool) {
         let Source { options, interpreted, .. } = &*self.source;
         (options.report)(&Made { kernel: interpreted.name(), cta: self.cta, took: start.elapsed(), code, defect });
+    }
+
+    /// The code that a CTA has begun in, if it was not in the interpreter.
+    fn code_of(&self, cta: &Cta) -> Option<&CompiledKernel> {
+        let begun = cta.started && cta.state.as_ref().is_some_and(|state| state.is::<State>());
+        self.code.get().and_then(|code| code.as_deref()).filter(|_| begun)
     }
 
     /// The first word counts.
@@ -376,8 +386,11 @@ impl LoadedKernel for Shape {
     // It does not say that it keeps anything back: code then adds what it has kept at the end of each batch, before the interpreter may look at it.
 
     fn run_cta(&self, grid: &Grid, cta: &mut Cta, worker: &mut Worker) -> CtaExit {
-        // What has begun goes on where it was: code never comes back with a CTA that has not ended.
-        self.source.interpreted.run_cta(grid, cta, worker)
+        // What has begun goes on where it was.
+        match self.code_of(cta) {
+            Some(code) => marked(code.run_cta(grid, cta, worker)),
+            None => self.source.interpreted.run_cta(grid, cta, worker),
+        }
     }
 
     fn site(&self, Site(number): Site) -> SiteInfo {
@@ -388,16 +401,23 @@ impl LoadedKernel for Shape {
     }
 
     fn describe(&self, cta: &Cta) -> String {
-        self.source.interpreted.describe(cta)
+        match self.code_of(cta) {
+            Some(code) => code.describe(cta),
+            None => self.source.interpreted.describe(cta),
+        }
     }
 }
 
 /// Tells sites of compiled code from the interpreter's.
-fn mark(mut batch: Batch) -> Batch {
-    if let Some((_, CtaExit::Fault(trap))) = &mut batch.stopped {
+fn mark(batch: Batch) -> Batch {
+    Batch { stopped: batch.stopped.map(|(cta, exit)| (cta, marked(exit))), ..batch }
+}
+
+fn marked(mut exit: CtaExit) -> CtaExit {
+    if let CtaExit::Fault(trap) = &mut exit {
         trap.site = trap.site.map(|Site(number)| Site(number | COMPILED));
     }
-    batch
+    exit
 }
 
 /// A question that is answered whatever becomes of it.

@@ -32,7 +32,7 @@ fn start_text(device: &Device, target: Target, text: &str, grid: [u32; 3], cta: 
     let first = module.functions.iter().position(|function| function.kind == FunctionKind::Kernel).expect("kernel");
     let id = FunctionId(first as u32);
     let report = Arc::new(|made: &Made<'_>| assert_eq!(made.code, Ok(Origin::Compiler), "{}", made.kernel));
-    let jit = Jit { mode: Mode::Always, target, cache: None, dump: None, report };
+    let jit = Jit { mode: Mode::Always, target, cache: None, dump: None, style: warploom_jit::Style::Chosen, report };
     device.start(&module.functions[first], tiered(jit, &module, id, Arc::new(Nobody)), grid, cta, params);
 }
 

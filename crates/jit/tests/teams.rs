@@ -16,7 +16,7 @@ fn run(device: &Device, target: Target, text: &str, grid: [u32; 3], cta: [u32; 3
     let said = Arc::new(Mutex::new(Vec::new()));
     let all = said.clone();
     let report = Arc::new(move |made: &Made<'_>| all.lock().expect("no panic").push(made.code.map_err(str::to_owned)));
-    let jit = Jit { mode: Mode::Always, target, cache: None, dump: None, report };
+    let jit = Jit { mode: Mode::Always, target, cache: None, dump: None, style: warploom_jit::Style::Chosen, report };
     device.run(&module, tiered(jit, &module, FunctionId(0), Arc::new(Nobody)), grid, cta, params);
     assert_eq!(*said.lock().expect("no panic"), [Ok(Origin::Compiler)]);
 }

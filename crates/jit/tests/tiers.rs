@@ -101,7 +101,14 @@ fn must_be_compiled(made: &Made<'_>) {
 }
 
 fn auto() -> Jit {
-    Jit { mode: Mode::Auto, target: Target::Host, cache: None, dump: None, report: Arc::new(must_be_compiled) }
+    Jit {
+        mode: Mode::Auto,
+        target: Target::Host,
+        cache: None,
+        dump: None,
+        style: warploom_jit::Style::Chosen,
+        report: Arc::new(must_be_compiled),
+    }
 }
 
 /// More than what compiling takes, one after another; with code it would be a matter of milliseconds.

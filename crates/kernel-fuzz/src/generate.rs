@@ -40,6 +40,8 @@ pub(crate) struct Generator {
     ended: bool,
     /// Warps are written for one another: what a lane reads of another one is there.
     pub(crate) full_warps: bool,
+    /// Threads may take locks.
+    pub(crate) has_locks: bool,
 }
 
 const SHAPES: [[u32; 3]; 18] = [
@@ -69,7 +71,7 @@ pub(crate) fn kernel(seed: u64) -> Kernel {
     let cta = SHAPES[rng.usize(..SHAPES.len())];
     let grid = [rng.u32(1..4), rng.u32(1..3)];
     let full_warps = cta.iter().product::<u32>().is_multiple_of(32);
-    let mut generator = Generator { rng, next: 0, cta, ended: false, full_warps };
+    let mut generator = Generator { rng, next: 0, cta, ended: false, full_warps, has_locks: seed.is_multiple_of(3) };
     let count = generator.rng.u32(4..18);
     let place = Place { together: Together::Cta, depth: 0, function: false };
     let mut statements = generator.body(place, count);
@@ -88,6 +90,11 @@ pub(crate) fn kernel(seed: u64) -> Kernel {
 impl Generator {
     pub(crate) fn threads(&self) -> u32 {
         self.cta.iter().product()
+    }
+
+    /// Of the statement that is written next.
+    pub(crate) fn number(&self) -> u32 {
+        self.next + 1
     }
 
     pub(crate) fn pick<'t>(&mut self, all: &[&'t str]) -> &'t str {

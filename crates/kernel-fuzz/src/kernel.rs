@@ -65,7 +65,7 @@ impl Kernel {
             ".visible .entry test(.param .u64 a, .param .u64 b, .param .u64 d)\n{{\n\
              .reg .b32 %r<16>, %u<8>, %s<24>, %k<{count}>;\n.reg .b64 %d<8>, %t<24>;\n.reg .b16 %h<8>, %n<8>;\n\
              .reg .f32 %f<10>;\n.reg .f64 %g<8>;\n.reg .pred %p<8>, %z<4>, %q<{count}>;\n\
-             .shared .align 16 .b32 tile[{tile}];\n.shared .align 16 .b32 own[{own}];\n.shared .align 4 .b32 counter[8];\n\
+             .shared .align 16 .b32 tile[{tile}];\n.shared .align 16 .b32 own[{own}];\n.shared .align 4 .b32 counter[8];\n.shared .align 8 .b32 locked[2];\n\
              .local .align 16 .b32 mine[8];\n.local .align 16 .b32 floats[8];\n\
              ld.param.u64 %t1, [a];\nld.param.u64 %t2, [b];\nld.param.u64 %t3, [d];\n\
              mov.u32 %s1, %tid.x;\nmov.u32 %s2, %tid.y;\nmov.u32 %s3, %tid.z;\nmov.u32 %s4, %ntid.x;\nmov.u32 %s5, %ntid.y;\n\
@@ -108,7 +108,7 @@ st.shared.v4.u32 [%s12], {%r1, %r2, %r8, %s6};\nbar.sync 0;\n";
 /// What registers hold behind the last one, with any NaN as the one of hardware.
 const EPILOGUE: &str = "\
 bar.sync 0;\nsetp.lt.u32 %z1, %s6, 8;\n@!%z1 bra counted;\nshl.b32 %s13, %s6, 2;\nmov.u32 %s15, counter;\nadd.u32 %s13, %s13, %s15;\nld.shared.u32 %s13, [%s13];\n\
-xor.b32 %r1, %r1, %s13;\ncounted:\n\
+xor.b32 %r1, %r1, %s13;\nld.shared.u32 %s13, [locked+4];\nxor.b32 %r2, %r2, %s13;\ncounted:\n\
 mad.lo.u32 %r1, %u1, 31, %r1;\nmad.lo.u32 %r2, %u2, 31, %r2;\nmad.lo.u32 %r3, %u3, 31, %r3;\nmad.lo.u32 %r4, %u4, 31, %r4;\n\
 st.global.v4.u32 [%t4], {%r1, %r2, %r3, %r4};\nst.global.v4.u32 [%t4+16], {%r5, %r6, %r7, %r8};\n\
 xor.b64 %d1, %d1, %d4;\nxor.b64 %d2, %d2, %d3;\nst.global.v2.u64 [%t4+32], {%d1, %d2};\n\

@@ -17,7 +17,36 @@ mod worker;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
+
+/// In which style kernels are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Style {
+    /// As it pays.
+    Chosen,
+    /// Gangs by themselves.
+    Gangs,
+    /// Gangs together wherever they can be.
+    Teams,
+    /// Lanes go their own ways.
+    Apart,
+}
+
+impl Style {
+    fn of_compiler(self) -> warploom_jit::Style {
+        match self {
+            Style::Chosen => warploom_jit::Style::Chosen,
+            Style::Gangs => warploom_jit::Style::Gangs,
+            Style::Teams => warploom_jit::Style::Teams,
+            Style::Apart => warploom_jit::Style::Apart,
+        }
+    }
+
+    /// The option that says it.
+    fn option(self) -> String {
+        format!("--style={}", format!("{self:?}").to_lowercase())
+    }
+}
 
 /// Compares executors on generated kernels.
 #[derive(Parser)]
@@ -28,6 +57,9 @@ struct Options {
     /// The first seed; the following ones are those after it.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The style that all kernels are compiled in.
+    #[arg(long, value_enum, default_value_t = Style::Chosen)]
+    style: Style,
     /// A folder for what is found.
     #[arg(long)]
     keep: Option<PathBuf>,
@@ -47,11 +79,11 @@ fn main() -> anyhow::Result<ExitCode> {
     if options.print {
         print!("{}", worker::filetest(options.seed, &options.without.unwrap_or_default().into_iter().collect()));
     } else if let (true, Some(without)) = (options.worker, &options.without) {
-        worker::once(options.seed, &without.iter().copied().collect());
+        worker::once(options.seed, options.style, &without.iter().copied().collect());
     } else if options.worker {
-        worker::many(options.seed, options.seconds);
+        worker::many(options.seed, options.style, options.seconds);
     } else {
-        return supervisor::run(options.seed, options.seconds, options.keep.as_deref());
+        return supervisor::run(options.seed, options.style, options.seconds, options.keep.as_deref());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use warploom_interp_testing::{Device, Shape};
 use warploom_jit::{Made, Mode, Options, Target, tiered};
 
+use crate::Style;
 use crate::kernel::{INPUTS, Kernel};
 
 /// What came of a kernel.
@@ -73,13 +74,15 @@ pub(crate) fn inputs() -> [Vec<u32>; 2] {
 pub(crate) struct Executors {
     device: Device,
     inputs: [u64; 2],
+    style: Style,
 }
 
 impl Executors {
-    pub(crate) fn new() -> Executors {
+    /// Compiled code is of a style.
+    pub(crate) fn new(style: Style) -> Executors {
         let device = Device::default();
         let inputs = inputs().map(|words| device.buffer(&words));
-        Executors { device, inputs }
+        Executors { device, inputs, style }
     }
 
     /// What the interpreter computes.
@@ -125,7 +128,14 @@ impl Executors {
                     *declined.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_owned());
                 }
             });
-            let options = Options { mode: Mode::Always, target, cache: None, dump: None, report };
+            let options = Options {
+                mode: Mode::Always,
+                target,
+                style: self.style.of_compiler(),
+                cache: None,
+                dump: None,
+                report,
+            };
             loaded.run_by(|module, id, interpreted| tiered(options, module, id, interpreted));
         }
         let count = kernel.outputs();

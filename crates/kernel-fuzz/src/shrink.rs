@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
+use crate::Style;
 use crate::generate;
 use crate::supervisor::trouble;
 
 /// The statements that a kernel does without and still causes trouble.
-pub(crate) fn shrunk(seed: u64) -> Result<BTreeSet<u32>> {
+pub(crate) fn shrunk(seed: u64, style: Style) -> Result<BTreeSet<u32>> {
     let count = generate::kernel(seed).count;
     let mut without = BTreeSet::new();
     let mut size = count.div_ceil(2).max(1);
@@ -18,7 +19,7 @@ pub(crate) fn shrunk(seed: u64) -> Result<BTreeSet<u32>> {
         for part in left.chunks(size as usize) {
             let mut more = without.clone();
             more.extend(part);
-            if trouble(seed, &more)?.is_some() {
+            if trouble(seed, style, &more)?.is_some() {
                 without = more;
                 less = true;
             }

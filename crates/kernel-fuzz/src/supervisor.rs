@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use warploom_fuzzing::{Search, Worker};
 
+use crate::Style;
 use crate::shrink::shrunk;
 use crate::worker;
 
@@ -22,10 +23,11 @@ fn start(arguments: &[String]) -> Result<Worker> {
 }
 
 /// What comes of a seed without some statements: none if all agree, or it is not covered.
-pub(crate) fn trouble(seed: u64, without: &BTreeSet<u32>) -> Result<Option<String>> {
+pub(crate) fn trouble(seed: u64, style: Style, without: &BTreeSet<u32>) -> Result<Option<String>> {
     let without: Vec<String> = without.iter().map(u32::to_string).collect();
     let arguments = [
         format!("--seed={seed}"),
+        style.option(),
         format!("--without={}", if without.is_empty() { "0".to_owned() } else { without.join(",") }),
     ];
     Ok(match start(&arguments)?.next_line(PATIENCE)? {
@@ -35,20 +37,20 @@ pub(crate) fn trouble(seed: u64, without: &BTreeSet<u32>) -> Result<Option<Strin
 }
 
 /// Runs for some time. Fails the process if something was found.
-pub(crate) fn run(first: u64, seconds: u64, keep: Option<&Path>) -> Result<ExitCode> {
+pub(crate) fn run(first: u64, style: Style, seconds: u64, keep: Option<&Path>) -> Result<ExitCode> {
     let mut search = Search::new(seconds, ENOUGH);
     let (mut seed, mut ran) = (first, 0u32);
     let mut declined: BTreeMap<String, u32> = BTreeMap::new();
     while !search.is_over() {
         let left = search.seconds_left();
-        let mut worker = start(&[format!("--seed={seed}"), format!("--seconds={left}")])?;
+        let mut worker = start(&[format!("--seed={seed}"), style.option(), format!("--seconds={left}")])?;
         let mut current = None;
         loop {
             let line = match worker.next_line(PATIENCE)? {
                 Ok(line) => line,
                 Err(ended) => {
                     if let Some(died) = current {
-                        report(&mut search, died, &ended.to_string(), keep)?;
+                        report(&mut search, died, style, &ended.to_string(), keep)?;
                         seed = died + 1;
                     }
                     break;
@@ -62,7 +64,7 @@ pub(crate) fn run(first: u64, seconds: u64, keep: Option<&Path>) -> Result<ExitC
                     let why = rest.split_once(": ").map_or(rest, |(_, why)| why);
                     *declined.entry(why.to_owned()).or_default() += 1;
                 }
-                (worker::BROKEN | worker::DIFFERS, Some(seed)) => report(&mut search, seed, &line, keep)?,
+                (worker::BROKEN | worker::DIFFERS, Some(seed)) => report(&mut search, seed, style, &line, keep)?,
                 _ => anyhow::bail!("a worker says: {line}"),
             }
             if kind != worker::BEGINS
@@ -87,13 +89,13 @@ pub(crate) fn run(first: u64, seconds: u64, keep: Option<&Path>) -> Result<ExitC
 }
 
 /// Says what came of a seed, with a kernel as small as it gets.
-fn report(search: &mut Search, seed: u64, what: &str, keep: Option<&Path>) -> Result<()> {
+fn report(search: &mut Search, seed: u64, style: Style, what: &str, keep: Option<&Path>) -> Result<()> {
     search.found(seed, &what);
     if what.starts_with(worker::BROKEN) {
         // The generator's own fault.
         return Ok(());
     }
-    let without = shrunk(seed)?;
+    let without = shrunk(seed, style)?;
     let text = worker::filetest(seed, &without);
     match keep {
         Some(folder) => {

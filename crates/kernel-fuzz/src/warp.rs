@@ -12,11 +12,15 @@ pub(crate) fn exchange(g: &mut Generator, together: Together, ended: bool) -> St
             _ => format!("bar.red.{}.pred {}, 0, {};", g.pick(&["and", "or"]), g.predicate(), g.predicate()),
         };
     }
+    if g.has_locks && g.rng.u32(..12) == 0 {
+        return locked(g);
+    }
     if together < Together::Warp || ended {
         return format!("add.s32 {x}, {y}, %s6;");
     }
     let from = if g.rng.bool() { g.word() } else { g.rng.u32(..32).to_string() };
-    match g.rng.u32(..10) {
+    match g.rng.u32(..13) {
+        10.. => parted(g),
         // Lanes that are not there have nothing to tell.
         0..=3 if g.full_warps => format!(
             "shfl.sync.{}.b32 {x}{}, {y}, {from}, {}, -1;",
@@ -29,6 +33,40 @@ pub(crate) fn exchange(g: &mut Generator, together: Together, ended: bool) -> St
         6 => format!("redux.sync.{} {x}, {y}, -1;", g.pick(&["add.s32", "max.u32", "min.s32", "xor.b32", "and.b32"])),
         7 => format!("match.any.sync.b32 {x}, {y}, -1;"),
         8 => format!("match.all.sync.b32 {x}|%p2, {y}, -1;"),
+        // Where threads take locks, who goes on together is nobody's business.
+        _ if g.has_locks => "bar.warp.sync -1;".to_owned(),
         _ => format!("activemask.b32 {x};\nbar.warp.sync -1;"),
+    }
+}
+
+/// A lock that every thread takes, wherever it stands, to add to a word.
+fn locked(g: &mut Generator) -> String {
+    let (n, x) = (g.number(), g.word());
+    format!(
+        "K{n}: atom.shared.cas.b32 %s19, [locked], 0, 1;\nsetp.ne.u32 %z2, %s19, 0;\n@%z2 bra K{n};\n\
+         ld.volatile.shared.u32 %s19, [locked+4];\nadd.u32 %s19, %s19, {x};\nst.volatile.shared.u32 [locked+4], %s19;\nmembar.cta;\n\
+         atom.shared.exch.b32 %s19, [locked], 0;"
+    )
+}
+
+/// Lanes part, and those of each side tell each other something.
+fn parted(g: &mut Generator) -> String {
+    let (n, p) = (g.number(), g.predicate());
+    let (yes, no) = (among(g), among(g));
+    format!(
+        "vote.sync.ballot.b32 %s19, {p}, -1;\n@{p} bra P{n};\nnot.b32 %s19, %s19;\n{no}\nbra X{n};\nP{n}:\n{yes}\nX{n}:"
+    )
+}
+
+/// What the lanes of `%s19` tell each other.
+fn among(g: &mut Generator) -> String {
+    let (x, y) = (g.word(), g.word());
+    match g.rng.u32(..6) {
+        0 => format!("brev.b32 %s18, %s19;\nclz.b32 %s18, %s18;\nshfl.sync.idx.b32 {x}, {y}, %s18, 31, %s19;"),
+        1 => format!("vote.sync.{}.pred %p1, {}, %s19;", g.pick(&["any", "all", "uni"]), g.predicate()),
+        2 => format!("redux.sync.{} {x}, {y}, %s19;", g.pick(&["add.s32", "max.u32", "min.s32", "or.b32"])),
+        3 => format!("match.any.sync.b32 {x}, {y}, %s19;"),
+        4 => format!("elect.sync {x}|%p2, %s19;"),
+        _ => format!("vote.sync.ballot.b32 {x}, {}, %s19;\nbar.warp.sync %s19;", g.predicate()),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use crate::Style;
 use crate::generate;
 use crate::kernel::Kernel;
 use crate::run::{Executors, Outcome, inputs};
@@ -16,8 +17,8 @@ pub(crate) const BROKEN: &str = "broken";
 pub(crate) const DIFFERS: &str = "differs";
 
 /// Runs one seed after the other.
-pub(crate) fn many(first: u64, seconds: u64) {
-    let executors = Executors::new();
+pub(crate) fn many(first: u64, style: Style, seconds: u64) {
+    let executors = Executors::new(style);
     let end = Instant::now() + Duration::from_secs(seconds);
     for seed in (first..).take_while(|_| Instant::now() < end) {
         println!("{BEGINS} {seed}");
@@ -26,8 +27,8 @@ pub(crate) fn many(first: u64, seconds: u64) {
 }
 
 /// Runs one without some statements.
-pub(crate) fn once(seed: u64, without: &BTreeSet<u32>) {
-    say(&Executors::new().compare(&generate::kernel(seed), without));
+pub(crate) fn once(seed: u64, style: Style, without: &BTreeSet<u32>) {
+    say(&Executors::new(style).compare(&generate::kernel(seed), without));
 }
 
 fn say(outcome: &Outcome) {
@@ -50,7 +51,7 @@ pub(crate) fn filetest(seed: u64, without: &BTreeSet<u32>) -> String {
     let _ = writeln!(head, "// in a u32 = 0..{}", a.len() - 1);
     let numbers: Vec<String> = b.iter().map(|bits| format!("0f{bits:08x}")).collect();
     let _ = writeln!(head, "// in b f32 = {}", numbers.join(" "));
-    match Executors::new().interpreted(&kernel, &text) {
+    match Executors::new(Style::Chosen).interpreted(&kernel, &text) {
         Ok(words) => {
             let words: Vec<String> = words.iter().map(u32::to_string).collect();
             let _ = writeln!(head, "// out d u32 = {}", words.join(" "));

@@ -6,7 +6,7 @@ use warploom_driver::executor::{Executor, LoadError};
 use warploom_exec::kernel::LoadedKernel;
 use warploom_exec::observe::Observer;
 use warploom_interp::Processor;
-use warploom_jit::{Cache, Made, Mode, Options, Origin, Target, tiered};
+use warploom_jit::{Cache, Made, Mode, Options, Origin, Style, Target, tiered};
 use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::{FunctionId, GlobalId};
 
@@ -74,6 +74,7 @@ impl Kernels {
             mode: settings.jit,
             target,
             cache: settings.cache.clone().map(|settings| Arc::new(Cache::new(settings, say))),
+            style: Style::Chosen,
             dump: settings.dump.as_deref().map(Arc::from),
             report,
         });

@@ -92,8 +92,8 @@ pub(crate) fn split(body: &Body, innermost: &[Option<u32>], branch: u32) -> Spli
     walk.split
 }
 
-/// Irreducible flow: nothing is known to be together.
-fn everything(body: &Body) -> Split {
+/// Nothing is known to be together: irreducible flow, and lanes that go their own ways.
+pub(crate) fn everything(body: &Body) -> Split {
     let all: BTreeSet<u32> = (0..body.blocks.len() as u32).collect();
     let loops = (0..body.loops.len() as u32).collect();
     Split { converges: None, joins: all.clone(), partial: all, loops, irreducible: true }

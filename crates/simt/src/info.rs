@@ -53,13 +53,22 @@ impl KernelInfo<'_> {
 /// Looks at a kernel of a verified module, for CTAs of one shape. None for a function that is no kernel, or has no body. What a device function does that the kernel calls is not looked at:
 /// what it gives back is taken to differ.
 pub fn analyze(module: &Module, kernel: FunctionId, gangs: Gangs) -> Option<KernelInfo<'_>> {
+    look(module, kernel, gangs, false)
+}
+
+/// [`analyze`] of lanes that go their own ways: none is known to be where another one is.
+pub(crate) fn analyze_apart(module: &Module, kernel: FunctionId, gangs: Gangs) -> Option<KernelInfo<'_>> {
+    look(module, kernel, gangs, true)
+}
+
+fn look(module: &Module, kernel: FunctionId, gangs: Gangs, apart: bool) -> Option<KernelInfo<'_>> {
     let function = module.functions.get(kernel.0 as usize)?;
     let body = function.body.as_ref().filter(|_| function.kind == FunctionKind::Kernel)?;
     let values = Values::new(body);
     let layout = module.shared_layout(kernel);
     let ranges = Ranges::new(&layout, body, &values, &gangs);
     let alignments = Alignments::new(&layout, body, &values);
-    let uniformity = Uniformity::new(body, &values, &gangs, &ranges);
+    let uniformity = Uniformity::new(body, &values, &gangs, &ranges, apart);
     let known = Known { ranges: &ranges, alignments: &alignments, layout: &layout };
     let accesses = accesses(module, body, &values, &uniformity.shapes, &known);
     let barriers = Barriers::new(body, &values, &uniformity, &block_of(body), gangs.threads());

@@ -132,6 +132,7 @@ impl View<'_> {
             Reason::LeftLoop { branch } => {
                 format!("lanes leave the loop at line {} in different trips", self.branch(branch))
             }
+            Reason::Apart { inst } => format!("{}: at a time of each lane's own", by(inst)),
             Reason::Writes => "its writes have no pattern in common".to_owned(),
         }
     }

@@ -75,6 +75,11 @@ pub enum Reason {
         /// The branch: the block that it ends.
         branch: u32,
     },
+    /// Lanes that go their own ways come to it at different times, when it gives different results.
+    Apart {
+        /// The instruction.
+        inst: u32,
+    },
     /// Different writes reach it, whose differences between lanes have nothing in common.
     Writes,
 }

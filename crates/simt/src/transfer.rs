@@ -22,6 +22,8 @@ pub(crate) struct Transfer<'k> {
     pub(crate) gangs: &'k Gangs,
     pub(crate) ranges: &'k Ranges,
     pub(crate) shapes: &'k [Shape],
+    /// Lanes go their own ways: only what gives the same at any time is the same in all of them.
+    pub(crate) apart: bool,
 }
 
 /// An instruction with the values of its operands.
@@ -36,6 +38,9 @@ impl Transfer<'_> {
     pub(crate) fn result(&self, number: u32) -> Shape {
         let inst = &self.body.insts[number as usize];
         let at = At { number, inst, values: self.values.of_inst(number) };
+        if self.apart && !is_timeless(&inst.op) {
+            return Shape::Varying(Reason::Apart { inst: number });
+        }
         self.special_forms(&at).unwrap_or_else(|| self.alike(&at))
     }
 
@@ -344,5 +349,77 @@ impl Transfer<'_> {
         // What all lanes of this gang have, those of others of the warp need not.
         let whole = self.shape(at, a).is_cta_uniform() || (self.gangs.width == WARP && self.shape(at, a).is_uniform());
         if one || whole { Shape::Uniform(Extent::Gang) } else { Shape::Varying(Reason::Exchange { inst }) }
+    }
+}
+
+/// Whether what an instruction gives depends on its operands only, or on what does not change while the CTA runs.
+fn is_timeless(op: &Op) -> bool {
+    use SpecialReg::*;
+    match op {
+        Op::Ld { space, semantics: Semantics::Weak, .. } => matches!(space, Space::Param | Space::Const),
+        Op::ReadSpecial { reg, .. } => matches!(
+            reg,
+            TidX | TidY
+                | TidZ
+                | NtidX
+                | NtidY
+                | NtidZ
+                | CtaidX
+                | CtaidY
+                | CtaidZ
+                | NctaidX
+                | NctaidY
+                | NctaidZ
+                | Laneid
+                | Warpid
+                | LanemaskEq
+                | LanemaskLe
+                | LanemaskLt
+                | LanemaskGe
+                | LanemaskGt
+        ),
+        _ => matches!(
+            op,
+            Op::IntBinary { .. }
+                | Op::IntUnary { .. }
+                | Op::Mul { .. }
+                | Op::Mad { .. }
+                | Op::Mul24 { .. }
+                | Op::Mad24 { .. }
+                | Op::Sad { .. }
+                | Op::Fns { .. }
+                | Op::Bfe { .. }
+                | Op::Bfi { .. }
+                | Op::Bmsk { .. }
+                | Op::Szext { .. }
+                | Op::Dp4a { .. }
+                | Op::Dp2a { .. }
+                | Op::AddCarry { .. }
+                | Op::MadCarry { .. }
+                | Op::FloatUnary { .. }
+                | Op::FloatBinary { .. }
+                | Op::Fma { .. }
+                | Op::FloatMinMax { .. }
+                | Op::Testp { .. }
+                | Op::Copysign { .. }
+                | Op::Set { .. }
+                | Op::Setp { .. }
+                | Op::Selp { .. }
+                | Op::Slct { .. }
+                | Op::Logic { .. }
+                | Op::Lop3 { .. }
+                | Op::Shift { .. }
+                | Op::Shf { .. }
+                | Op::Mov { .. }
+                | Op::Pack { .. }
+                | Op::Unpack { .. }
+                | Op::AddressOf { .. }
+                | Op::Prmt { .. }
+                | Op::Cvta { .. }
+                | Op::Isspacep { .. }
+                | Op::Cvt { .. }
+                | Op::CvtPack { .. }
+                | Op::Video(_)
+        ),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warploom_ptx::ir::{BlockId, Body, Op, TerminatorKind};
 
-use crate::divergence::{Divergence, Split, only_ends, split, successors};
+use crate::divergence::{Divergence, Split, everything, only_ends, split, successors};
 use crate::gang::Gangs;
 use crate::range::Ranges;
 use crate::reason::Reason;
@@ -24,7 +24,8 @@ pub(crate) struct Uniformity {
 }
 
 impl Uniformity {
-    pub(crate) fn new(body: &Body, values: &Values, gangs: &Gangs, ranges: &Ranges) -> Uniformity {
+    /// With `apart`, no lane is known to be where another one is: only what is the same at any time is the same for all.
+    pub(crate) fn new(body: &Body, values: &Values, gangs: &Gangs, ranges: &Ranges, apart: bool) -> Uniformity {
         let mut fixpoint = Fixpoint {
             body,
             values,
@@ -38,7 +39,11 @@ impl Uniformity {
             least: vec![Extent::Cta; values.len()],
             splits: BTreeMap::new(),
             gang_splits: BTreeMap::new(),
+            apart,
         };
+        if apart {
+            fixpoint.part(0);
+        }
         let mut rounds = 0;
         while fixpoint.round(rounds >= PATIENCE) {
             rounds += 1;
@@ -75,6 +80,7 @@ struct Fixpoint<'k> {
     least: Vec<Extent>,
     splits: BTreeMap<u32, Split>,
     gang_splits: BTreeMap<u32, Split>,
+    apart: bool,
 }
 
 impl Fixpoint<'_> {
@@ -97,6 +103,7 @@ impl Fixpoint<'_> {
             gangs: self.gangs,
             ranges: self.ranges,
             shapes: &self.shapes,
+            apart: self.apart,
         };
         self.results[inst as usize] = transfer.result(inst);
         let instruction = &self.body.insts[inst as usize];
@@ -173,16 +180,21 @@ impl Fixpoint<'_> {
                 true
             }
             None if !self.splits.contains_key(&block) => {
-                let split = split(self.body, &self.innermost, block);
-                let force = |this: &mut Self, value: ValueId, reason| {
-                    this.forced[value.0 as usize].get_or_insert(reason);
-                };
-                self.apply(&split, force, block);
-                self.splits.insert(block, split);
+                self.part(block);
                 true
             }
             _ => false,
         }
+    }
+
+    /// Lanes part at the end of a block.
+    fn part(&mut self, block: u32) {
+        let split = if self.apart { everything(self.body) } else { split(self.body, &self.innermost, block) };
+        let force = |this: &mut Self, value: ValueId, reason| {
+            this.forced[value.0 as usize].get_or_insert(reason);
+        };
+        self.apply(&split, force, block);
+        self.splits.insert(block, split);
     }
 
     /// Finds the values that differ because lanes (or gangs) part at the end of `branch`.

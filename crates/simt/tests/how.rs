@@ -49,12 +49,13 @@ fn forms_are_compiled_as_the_table_says() {
             let Some(module) = module(&instruction, &fill(&instruction)) else { continue };
             let body = module.functions[0].body.as_ref().expect("a body");
             let ways: Vec<How> = body.insts.iter().map(|inst| how(&inst.op)).collect();
-            let way = [How::Declined, How::Step].into_iter().find(|way| ways.contains(way));
+            let way = [How::Declined, How::Turns, How::Step].into_iter().find(|way| ways.contains(way));
             *counts.entry(way.map_or("instructions", How::text)).or_default() += 1;
             let info = analyze(&module, FunctionId(0), Gangs::new([64, 1, 1], 32).expect("gangs")).expect("a kernel");
             for (cpu, features) in MACHINES {
                 let (found, why) = match codegen::compile(&info, cpu, features) {
                     Err(declined) => (Some(How::Declined), declined.0),
+                    Ok(compiled) if compiled.turns.is_some() => (Some(How::Turns), String::new()),
                     Ok(compiled) if compiled.steps.is_empty() => (None, String::new()),
                     Ok(_) => (Some(How::Step), String::new()),
                 };

@@ -85,6 +85,7 @@ fn explained(way: How) -> &'static str {
         How::Vector => "instructions for all lanes of a gang at once",
         How::Lanes => "instructions for one lane after the other, in compiled code",
         How::Step => "compiled code has the interpreter run it for the gang's lanes",
+        How::Turns => "the executor does it while groups of lanes take turns",
         How::Declined => "kernels with it are left to the interpreter",
     }
 }

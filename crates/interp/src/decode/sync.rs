@@ -1,22 +1,39 @@
 //! Synchronisation and exchange between threads (PTX ISA 9.7.9.6, 9.7.13).
 
-use warploom_ptx::ir::{BarrierOp, BarrierReduction, Op as Ir, Operand, ReduxOp, ScalarType, ShflMode};
+use warploom_ptx::ir::{BarrierOp, BarrierReduction, Op as Ir, Operand, ScalarType, ShflMode};
 
 use super::{Decoded, Decoder, Refused, enter};
+use crate::exchange::ExchangeKind;
 use crate::isa::Op;
 use crate::ops::barrier::{self, BarrierKind, BarrierSite};
 use crate::ops::cluster;
-use crate::ops::warp::{self, Exchange, ExchangeKind, NO_PREDICATE, Permutation, Source};
+use crate::ops::warp::{self, Exchange, NO_PREDICATE, Permutation, Source};
 use crate::program::Inst;
 
 impl Decoder<'_> {
     pub(super) fn sync(&mut self, op: &Ir) -> Decoded {
+        if let Some(kind) = ExchangeKind::of(op) {
+            self.exchange_of(kind, op);
+            return Ok(());
+        }
         match op {
             Ir::Barrier(op) => self.barrier(op)?,
             Ir::Fence(_) => self.emit(Op::scalar(barrier::fence_all), 0, [0; 3], 0),
+            &Ir::Activemask { dst } => {
+                let d = self.word_out(dst, false);
+                self.emit(Op::scalar(warp::activemask), d, [0; 3], 0);
+            }
+            Ir::Mbarrier(op) => self.mbarrier(op)?,
+            _ => return Err(Refused::Unsupported),
+        }
+        Ok(())
+    }
+
+    fn exchange_of(&mut self, kind: ExchangeKind, op: &Ir) {
+        match op {
             &Ir::Shfl { mode, sync, dst, dst_p, a, b, c, membermask } => {
                 let site = Exchange {
-                    kind: ExchangeKind::Shfl(mode),
+                    kind,
                     a: Source::Word(self.word(a)),
                     b: self.word(b),
                     c: self.word(c),
@@ -32,7 +49,7 @@ impl Decoder<'_> {
                     self.permute(mode, [b as u32, c as u32]);
                 }
             }
-            &Ir::Vote { mode, sync, dst, src, membermask } => {
+            &Ir::Vote { mode: _, sync, dst, src, membermask } => {
                 let source = Source::Predicate(self.predicate(src));
                 let members = self.members(sync, membermask);
                 let ballot = self.ty(dst) != ScalarType::Pred;
@@ -41,40 +58,33 @@ impl Decoder<'_> {
                 } else {
                     (None, Some(self.predicate_out(dst)))
                 };
-                self.exchange(Exchange { kind: ExchangeKind::Vote(mode), a: source, b: 0, c: 0, members, d, p });
+                self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p });
             }
-            &Ir::Match { all, ty, dst, dst_p, a, membermask } => {
-                let kind = if all { ExchangeKind::MatchAll } else { ExchangeKind::MatchAny };
+            &Ir::Match { all: _, ty, dst, dst_p, a, membermask } => {
                 let source = if ty.bits() > 32 { Source::Double(self.double(a)) } else { Source::Word(self.word(a)) };
                 let members = self.members(true, membermask);
                 let d = Some(self.word_out(dst, false));
                 let p = dst_p.map(|p| self.predicate_out(p));
                 self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p });
             }
-            &Ir::Redux { op, ty, abs, nan, dst, a, membermask } => {
-                let kind = match ty {
-                    ScalarType::F32 => ExchangeKind::ReduxF32 { max: op == ReduxOp::Max, abs, nan },
-                    _ => ExchangeKind::Redux { op, signed: ty.is_signed() },
-                };
+            &Ir::Redux { dst, a, membermask, .. } => {
                 let source = Source::Word(self.word(a));
                 let members = self.members(true, membermask);
                 let d = Some(self.word_out(dst, false));
                 self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p: None });
             }
-            &Ir::Activemask { dst } => {
-                let d = self.word_out(dst, false);
-                self.emit(Op::scalar(warp::activemask), d, [0; 3], 0);
-            }
             &Ir::Elect { dst, dst_p, membermask } => {
                 let members = self.members(true, membermask);
                 let d = Some(self.word_out(dst, false));
                 let p = Some(self.predicate_out(dst_p));
-                self.exchange(Exchange { kind: ExchangeKind::Elect, a: Source::None, b: 0, c: 0, members, d, p });
+                self.exchange(Exchange { kind, a: Source::None, b: 0, c: 0, members, d, p });
             }
-            Ir::Mbarrier(op) => self.mbarrier(op)?,
-            _ => return Err(Refused::Unsupported),
+            &Ir::Barrier(BarrierOp::Warp { membermask }) => {
+                let members = self.members(true, membermask);
+                self.exchange(Exchange { kind, a: Source::None, b: 0, c: 0, members, d: None, p: None });
+            }
+            _ => {}
         }
-        Ok(())
     }
 
     fn members(&mut self, sync: bool, membermask: Operand) -> Option<u32> {
@@ -110,19 +120,7 @@ impl Decoder<'_> {
                 };
                 (id, count, kind)
             }
-            BarrierOp::Warp { membermask } => {
-                let members = self.members(true, membermask);
-                self.exchange(Exchange {
-                    kind: ExchangeKind::Barrier,
-                    a: Source::None,
-                    b: 0,
-                    c: 0,
-                    members,
-                    d: None,
-                    p: None,
-                });
-                return Ok(());
-            }
+            BarrierOp::Warp { .. } => return Err(Refused::Unsupported),
             // Fences between CTAs that run on one thread have nothing to do; other CTAs are not concerned.
             BarrierOp::ClusterArrive { semantics: _, aligned: _ } => {
                 self.emit(Op::scalar(cluster::arrive), 0, [0; 3], 0);

@@ -5,7 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 use warploom_exec::fault::FaultKind;
 use warploom_numerics::exchange::Vote;
 
-use crate::cta::{Arrival, BARRIERS};
+use crate::barriers::{Arrival, BARRIERS};
 use crate::machine::{Flow, Machine};
 use crate::program::Inst;
 use crate::warp::Wait;
@@ -46,9 +46,9 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
         && (id as usize) < BARRIERS
     {
         // `bar.sync` of a number, what `__syncthreads` is.
-        let ticket = machine.cta.arrive(Arrival::plain(id, machine.warp.index, mask));
+        let ticket = machine.cta.barriers.arrive(Arrival::plain(id, machine.warp.index, mask));
         let alone = machine.warp.groups.is_empty();
-        if machine.cta.passed(id, ticket) {
+        if machine.cta.barriers.passed(id, ticket) {
             return if alone { Flow::Next } else { go_on_with_others(machine, mask) };
         }
         machine.warp.park(machine.activation, machine.pc, mask, Wait::Barrier { id, ticket, reduces: false });
@@ -95,12 +95,12 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
             expected => expected,
         };
         let warp = machine.warp.index;
-        let ticket = machine.cta.arrive(Arrival { id, warp, mask: same, set, expected, reduces });
+        let ticket = machine.cta.barriers.arrive(Arrival { id, warp, mask: same, set, expected, reduces });
         if !waits {
             passed |= same;
-        } else if machine.cta.passed(id, ticket) {
+        } else if machine.cta.barriers.passed(id, ticket) {
             if reduces {
-                let reduction = machine.cta.take_outcome(id, ticket);
+                let reduction = machine.cta.barriers.take_outcome(id, ticket);
                 finish(machine, site.kind, same, reduction);
             }
             passed |= same;
@@ -147,11 +147,11 @@ impl Machine<'_> {
                 continue;
             }
             let Wait::Barrier { id, ticket, reduces } = group.wait else { continue };
-            if !self.cta.passed(id, ticket) {
+            if !self.cta.barriers.passed(id, ticket) {
                 continue;
             }
             if reduces {
-                let reduction = self.cta.take_outcome(id, ticket);
+                let reduction = self.cta.barriers.take_outcome(id, ticket);
                 self.switch_to(group.activation);
                 let function = self.function;
                 let site = function.barriers[function.code[group.pc as usize].imm as usize];

@@ -192,7 +192,7 @@ impl<'a> Machine<'a> {
                 let missing = self.warp.alive() & !mask;
                 for (same, id) in classes(mask, row(id)) {
                     let expected = count.map(|count| row(count)[same.trailing_zeros() as usize % 32]);
-                    let phase = self.cta.phase(id);
+                    let phase = self.cta.barriers.phase(id);
                     let event = SyncEvent::BarrierArrive { id, expected, waits, aligned, missing, phase };
                     observer.sync(&At { mask: same, ..at }, &event);
                 }

@@ -4,43 +4,15 @@
 //! The `.sync` forms wait until all lanes of their mask that have not exited have come to the same operation, which need not be the
 //! same instruction: branches may have duplicated it.
 
-use warploom_numerics::exchange::{self, Reduction, Shuffle, Vote};
-use warploom_ptx::ir::{ReduxOp, ShflMode, VoteMode};
+use warploom_numerics::exchange;
+use warploom_ptx::ir::ShflMode;
 
-use crate::frame::{FULL, Row32, Row64};
+use crate::exchange::{ExchangeKind, Operands, Results, compute, shuffle};
+use crate::frame::FULL;
 use crate::machine::{Flow, Machine, lanes};
 use crate::ops::matrix::ALIGNED;
 use crate::program::Inst;
 use crate::warp::{Group, Wait};
-
-/// What is exchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ExchangeKind {
-    Shfl(ShflMode),
-    Vote(VoteMode),
-    MatchAny,
-    MatchAll,
-    Redux { op: ReduxOp, signed: bool },
-    ReduxF32 { max: bool, abs: bool, nan: bool },
-    Elect,
-    Barrier,
-}
-
-impl ExchangeKind {
-    /// Tells rendezvous of different operations apart.
-    fn key(self) -> u32 {
-        match self {
-            ExchangeKind::Shfl(mode) => mode as u32,
-            ExchangeKind::Vote(mode) => 0x10 + mode as u32,
-            ExchangeKind::MatchAny => 0x20,
-            ExchangeKind::MatchAll => 0x21,
-            ExchangeKind::Redux { op, signed } => 0x30 + 2 * op as u32 + u32::from(signed),
-            ExchangeKind::ReduxF32 { max, abs, nan } => 0x40 + u32::from(max) + 2 * u32::from(abs) + 4 * u32::from(nan),
-            ExchangeKind::Elect => 0x50,
-            ExchangeKind::Barrier => 0x51,
-        }
-    }
-}
 
 /// A source that may be narrow or wide.
 #[derive(Clone, Copy, Debug)]
@@ -65,21 +37,6 @@ pub(crate) struct Exchange {
     pub(crate) d: Option<u32>,
     /// Predicate slot of the result.
     pub(crate) p: Option<u32>,
-}
-
-/// The operands of all lanes that take part.
-struct Operands {
-    a: Row64,
-    b: Row32,
-    c: Row32,
-    members: Row32,
-    mask: u32,
-}
-
-/// What a lane gets.
-struct Results {
-    d: Row32,
-    p: u32,
 }
 
 /// A warp-wide operation: site `imm`.
@@ -215,104 +172,6 @@ fn distribute(machine: &mut Machine<'_>, site: &Exchange, mask: u32, results: &R
     }
     if let Some(p) = site.p {
         machine.put_predicate(p, mask, results.p);
-    }
-}
-
-fn compute(kind: ExchangeKind, operands: &Operands) -> Results {
-    let mut results = Results { d: [0; 32], p: 0 };
-    if let ExchangeKind::Shfl(mode) = kind {
-        for lane in lanes(operands.mask) {
-            let (source, inside) =
-                exchange::shuffle_source(shuffle(mode), lane as u32, operands.b[lane], operands.c[lane]);
-            results.d[lane] = operands.a[source as usize] as u32;
-            results.p |= u32::from(inside) << lane;
-        }
-        return results;
-    }
-    let mut left = operands.mask;
-    while left != 0 {
-        let members = operands.members[left.trailing_zeros() as usize];
-        let set = lanes(left).filter(|&lane| operands.members[lane] == members).fold(0, |set, lane| set | 1 << lane);
-        left &= !set;
-        reduce(kind, operands, set, &mut results);
-    }
-    results
-}
-
-fn shuffle(mode: ShflMode) -> Shuffle {
-    match mode {
-        ShflMode::Up => Shuffle::Up,
-        ShflMode::Down => Shuffle::Down,
-        ShflMode::Bfly => Shuffle::Bfly,
-        ShflMode::Idx => Shuffle::Idx,
-    }
-}
-
-fn reduction(op: ReduxOp) -> Reduction {
-    match op {
-        ReduxOp::Add => Reduction::Add,
-        ReduxOp::And => Reduction::And,
-        ReduxOp::Or => Reduction::Or,
-        ReduxOp::Xor => Reduction::Xor,
-        ReduxOp::Min => Reduction::Min,
-        ReduxOp::Max => Reduction::Max,
-    }
-}
-
-/// The operations whose lanes of one set agree on a result.
-fn reduce(kind: ExchangeKind, operands: &Operands, set: u32, results: &mut Results) {
-    let holds = lanes(set).fold(0, |all, lane| all | ((operands.a[lane] & 1) as u32) << lane);
-    let mut give = |d: u32, p: bool| {
-        for lane in lanes(set) {
-            results.d[lane] = d;
-        }
-        if p {
-            results.p |= set;
-        }
-    };
-    match kind {
-        ExchangeKind::Shfl(_) | ExchangeKind::Barrier => {}
-        ExchangeKind::Vote(mode) => {
-            let vote = Vote { voters: set.count_ones(), ayes: holds.count_ones() };
-            let answer = match mode {
-                VoteMode::All => vote.all(),
-                VoteMode::Any => vote.any(),
-                VoteMode::Uni => vote.uniform(),
-                VoteMode::Ballot => false,
-            };
-            give(holds, answer);
-        }
-        ExchangeKind::MatchAny => {
-            for lane in lanes(set) {
-                results.d[lane] = lanes(set)
-                    .filter(|&other| operands.a[other] == operands.a[lane])
-                    .fold(0, |same, other| same | 1 << other);
-            }
-        }
-        ExchangeKind::MatchAll => {
-            let first = operands.a[set.trailing_zeros() as usize & 31];
-            let same = lanes(set).all(|lane| operands.a[lane] == first);
-            give(if same { set } else { 0 }, same);
-        }
-        ExchangeKind::Redux { op, signed } => {
-            let value = lanes(set)
-                .map(|lane| operands.a[lane] as u32)
-                .reduce(|x, y| exchange::reduce(reduction(op), signed, x, y))
-                .unwrap_or_default();
-            give(value, false);
-        }
-        ExchangeKind::ReduxF32 { max, abs, nan } => {
-            let alone = operands.a[set.trailing_zeros() as usize & 31] as u32;
-            let value = lanes(set)
-                .map(|lane| f32::from_bits(operands.a[lane] as u32))
-                .fold(f32::from_bits(alone), |x, y| exchange::reduce_f32(x, y, max, abs, nan));
-            give(value.to_bits(), false);
-        }
-        ExchangeKind::Elect => {
-            let leader = set.trailing_zeros() & 31;
-            give(leader, false);
-            results.p |= 1 << leader;
-        }
     }
 }
 

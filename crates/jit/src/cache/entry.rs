@@ -7,11 +7,11 @@ use std::num::NonZeroU32;
 use sha2::{Digest, Sha256};
 use warploom_ptx::ir::{LocId, Reg, Space, Step};
 use warploom_simt::AccessKind;
-use warploom_simt::codegen::{SiteKind, Stop, StopKind};
+use warploom_simt::codegen::{SiteKind, Stop, StopKind, Turns};
 
 use super::key::Key;
 
-const MAGIC: [u8; 8] = *b"wlcode\x01\n";
+const MAGIC: [u8; 8] = *b"wlcode\x02\n";
 const HEAD: usize = 8 + 32 + 8 + 32;
 
 /// What was made of a kernel for CTAs of one shape.
@@ -30,6 +30,7 @@ pub(crate) struct Parts {
     pub(crate) local: [u32; 2],
     pub(crate) steps: Vec<Step>,
     pub(crate) stops: Vec<Stop>,
+    pub(crate) turns: Option<Turns>,
     pub(crate) object: Vec<u8>,
 }
 
@@ -114,6 +115,13 @@ impl Parts {
             word(out, stop.line);
             word(out, stop.loc.map_or(0, |LocId(number)| number.get()));
         }
+        out.push(u8::from(self.turns.is_some()));
+        if let Some(Turns { places, meetings }) = &self.turns {
+            word(out, places.len() as u32);
+            places.iter().flat_map(|(inst, line)| [inst, line]).for_each(|number| word(out, *number));
+            word(out, meetings.len() as u32);
+            meetings.iter().for_each(|inst| word(out, *inst));
+        }
         out.extend_from_slice(&self.object);
     }
 
@@ -140,7 +148,16 @@ impl Parts {
             Some(Stop { kind, line: input.word()?, loc: NonZeroU32::new(input.word()?).map(LocId) })
         });
         let stops = stops.collect::<Option<_>>()?;
-        Some(Parts { sites, frames, local, steps, stops, object: input.0.to_vec() })
+        let turns = match input.byte()? {
+            0 => None,
+            _ => {
+                let count = input.count()?;
+                let places = (0..count).map(|_| Some((input.word()?, input.word()?))).collect::<Option<_>>()?;
+                let count = input.count()?;
+                Some(Turns { places, meetings: (0..count).map(|_| input.word()).collect::<Option<_>>()? })
+            }
+        };
+        Some(Parts { sites, frames, local, steps, stops, turns, object: input.0.to_vec() })
     }
 }
 
@@ -188,6 +205,7 @@ mod tests {
                 Stop { kind: StopKind::Trap, line: 12, loc: None },
                 Stop { kind: StopKind::NoFunction, line: 13, loc: NonZeroU32::new(4).map(LocId) },
             ],
+            turns: Some(Turns { places: vec![(0, 3), (7, 9)], meetings: vec![7] }),
             object: b"any bytes".to_vec(),
         })
     }

@@ -17,7 +17,7 @@ impl Writer<'_> {
     /// One instruction, for the lanes of the mask.
     pub(super) fn instruction(&mut self, inst: &Inst) -> Result<(), String> {
         match how(&inst.op) {
-            How::Declined => return Err(self.lacks(inst)),
+            How::Declined | How::Turns => return Err(self.lacks(inst)),
             How::Nothing => return Ok(()),
             How::Step => return self.stepped(inst),
             How::Vector | How::Lanes | How::Inlined | How::Region => {}

@@ -212,7 +212,9 @@ impl<'p> Writer<'p> {
         let kept = known.defs.len() + usize::from(known.undefined) > 1
             || matches!(self.shape(id), Shape::Varying(Reason::LeftLoop { .. }));
         let place = self.place(id);
-        if kept && (!self.together || inst.guard.is_some()) {
+        // Lanes that go their own ways may come to it long before others read what they have written there.
+        let waits = self.plan.turns().is_some() && self.plan.home(id).is_some();
+        if waits || (kept && (!self.together || inst.guard.is_some())) {
             let old = self.load(value.ty, &place);
             let mask = self.mask_value();
             value = self.select(&mask, &value, &old);

@@ -25,6 +25,8 @@ pub enum How {
     Lanes,
     /// A call of the interpreter, which runs this one instruction for the gang's lanes.
     Step,
+    /// By the executor, while lanes take turns: kernels with it are such whose lanes go their own ways.
+    Turns,
     /// No code: kernels with it are left to the interpreter.
     Declined,
 }
@@ -39,6 +41,7 @@ impl How {
             How::Inlined => "inlined",
             How::Region => "ends a region",
             How::Step => "stepped",
+            How::Turns => "in turns",
             How::Declined => "declined",
         }
     }
@@ -137,6 +140,7 @@ pub fn how(op: &Op) -> How {
         Op::Barrier(BarrierOp::Sync { id: Operand::Imm(_), .. } | BarrierOp::Reduce { id: Operand::Imm(_), .. }) => {
             How::Region
         }
+        Op::Barrier(BarrierOp::Sync { .. } | BarrierOp::Reduce { .. } | BarrierOp::Arrive { .. }) => How::Turns,
         Op::Barrier(_) | Op::Fence(FenceOp::MbarrierInit) | Op::Mbarrier(_) => How::Declined,
         Op::Fence(FenceOp::Thread { .. }) => How::Vector,
         Op::Fence(FenceOp::Proxy(proxy)) => {
@@ -147,7 +151,8 @@ pub fn how(op: &Op) -> How {
             }
         }
         Op::Atom { op, ty, .. } => update(*op, *ty),
-        Op::Redux { op: ReduxOp::Min | ReduxOp::Max, ty: ScalarType::F32, .. } => How::Declined,
+        // Processors have no such instruction, and lanes that are in step have no other way to bring what they have into an order.
+        Op::Redux { op: ReduxOp::Min | ReduxOp::Max, ty: ScalarType::F32, .. } => How::Turns,
         Op::Shfl { .. } | Op::Vote { .. } | Op::Redux { .. } | Op::Activemask { .. } | Op::Elect { .. } => How::Vector,
         Op::Match { .. } => How::Lanes,
 

@@ -20,6 +20,7 @@ mod float;
 mod flow;
 mod full;
 mod function;
+mod groups;
 mod half;
 mod held;
 mod how;
@@ -33,6 +34,7 @@ mod logic;
 mod memory;
 mod names;
 mod narrow;
+mod places;
 mod plan;
 mod prologue;
 mod regions;
@@ -46,7 +48,8 @@ mod team;
 mod width;
 
 pub use how::{How, how};
-pub use regions::{Compiled, Declined, FRAME_ALIGN, SiteKind, compile};
+pub use places::{Turns, turn};
+pub use regions::{Compiled, Declined, FRAME_ALIGN, SiteKind, Style, compile, compile_as};
 pub use stop::{Stop, StopKind};
 pub use width::preferred_width;
 

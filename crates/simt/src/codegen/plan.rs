@@ -10,10 +10,11 @@ use super::indexed::{Indexed, indexed};
 use super::later::kept_back;
 use super::lazy::{is_flagged, lazy};
 use super::names::{Element, Ty};
+use super::places::Places;
 use super::regions::FRAME_ALIGN;
 use super::span::{Across, Span, across, spans};
 use super::stop::Stop;
-use super::team::{Point, preferred_team, with_sources};
+use super::team::{Point, Teams, preferred_team, with_sources};
 use crate::access::Access;
 use crate::barrier::{BarrierControl, Region};
 use crate::info::{KernelInfo, analyze};
@@ -96,10 +97,11 @@ pub(super) struct Plan<'k> {
     homes: BTreeMap<ValueId, Keep>,
     /// Where teams are left.
     points: RefCell<BTreeSet<Point>>,
+    turns: Option<Places>,
 }
 
 impl<'k> Plan<'k> {
-    pub(super) fn new(info: &'k KernelInfo<'k>, machine: Machine, teams: bool) -> Result<Plan<'k>, String> {
+    pub(super) fn new(info: &'k KernelInfo<'k>, machine: Machine, teams: Teams) -> Result<Plan<'k>, String> {
         let function = &info.module.functions[info.kernel.0 as usize];
         let body = function.body.as_ref().ok_or("it has no code")?;
         if let Some(wait) = info.waits.first() {
@@ -130,12 +132,48 @@ impl<'k> Plan<'k> {
         debug_assert!(info.barriers.all.iter().all(|(_, control)| *control == BarrierControl::Whole));
         let block_of = block_of(body);
         let mut plan = Plan {
-            info,
-            body,
             lazy: lazy(info, body, &block_of),
             hulls: hulls(info, body, &block_of),
             kept_back: kept_back(info, body, &reads(info, body)),
+            ..Plan::plain(info, body, machine)
+        };
+        plan.find_groups()?;
+        if teams != Teams::Never {
+            plan.team = preferred_team(&plan, teams == Teams::Always);
+            let together = info.gangs.together(plan.team);
+            if plan.team > 0
+                && let Some(wide) = analyze(info.module, info.kernel, together)
+            {
+                plan.across = across(&plan, &wide);
+                plan.spans = spans(&plan, &wide);
+                plan.wide = Some(wide);
+            }
+        }
+        plan.lay_out_frame();
+        Ok(plan)
+    }
+
+    /// Of a kernel whose lanes go their own ways, as they have been looked at.
+    pub(super) fn apart(info: &'k KernelInfo<'k>, machine: Machine) -> Result<Plan<'k>, String> {
+        let function = &info.module.functions[info.kernel.0 as usize];
+        let body = function.body.as_ref().ok_or("it has no code")?;
+        let mut plan = Plan::plain(info, body, machine);
+        (plan.homes, plan.frame) = Places::homes(&plan);
+        plan.turns = Some(Places::new(&plan));
+        Ok(plan)
+    }
+
+    /// Nothing of it is known to be together, and nothing done for others.
+    fn plain(info: &'k KernelInfo<'k>, body: &'k Body, machine: Machine) -> Plan<'k> {
+        let block_of = block_of(body);
+        Plan {
+            info,
+            body,
+            lazy: vec![false; info.values.len()],
+            hulls: Vec::new(),
+            kept_back: BTreeSet::new(),
             read: reads(info, body),
+            turns: None,
             block_of,
             groups: Vec::new(),
             group_of: vec![None; body.blocks.len()],
@@ -155,21 +193,12 @@ impl<'k> Plan<'k> {
             spans: Vec::new(),
             homes: BTreeMap::new(),
             points: RefCell::default(),
-        };
-        plan.find_groups()?;
-        if teams {
-            plan.team = preferred_team(&plan);
-            let together = info.gangs.together(plan.team);
-            if plan.team > 0
-                && let Some(wide) = analyze(info.module, info.kernel, together)
-            {
-                plan.across = across(&plan, &wide);
-                plan.spans = spans(&plan, &wide);
-                plan.wide = Some(wide);
-            }
         }
-        plan.lay_out_frame();
-        Ok(plan)
+    }
+
+    /// Where lanes that go their own ways may stop; none where they run together.
+    pub(super) fn turns(&self) -> Option<&Places> {
+        self.turns.as_ref()
     }
 
     /// Blocks of branches that overlap belong together.
@@ -659,6 +688,6 @@ fn reads(info: &KernelInfo<'_>, body: &Body) -> Vec<bool> {
 }
 
 /// Bytes that a value takes in memory.
-fn size_of(ty: Ty) -> u32 {
+pub(super) fn size_of(ty: Ty) -> u32 {
     (ty.element.bits() * ty.lanes.max(1)).div_ceil(8)
 }

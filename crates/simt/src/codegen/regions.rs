@@ -6,10 +6,13 @@ use warploom_ptx::ir::{Space, Step};
 
 use super::function::Writer;
 use super::outcome;
+use super::places::Turns;
 use super::plan::{Machine, Plan};
 use super::stop::Stop;
+use super::team::Teams;
 use crate::access::AccessKind;
-use crate::info::KernelInfo;
+use crate::gang::Gangs;
+use crate::info::{KernelInfo, analyze_apart};
 
 /// Why a kernel is left to the interpreter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +58,8 @@ pub struct Compiled {
     pub steps: Vec<Step>,
     /// Places that end the grid, by their number.
     pub stops: Vec<Stop>,
+    /// Its lanes go their own ways: then its code is called in another way, for one group of lanes after the other.
+    pub turns: Option<Turns>,
 }
 
 /// To so many bytes frames are aligned.
@@ -68,23 +73,65 @@ const LONGEST: usize = 3 << 19;
 /// # Errors
 /// The first thing in it that is not covered.
 pub fn compile(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compiled, Declined> {
+    compile_as(Style::Chosen, info, cpu, features)
+}
+
+/// How gangs run: each style gives the same results, and most kernels have several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Style {
+    /// As it pays.
+    #[default]
+    Chosen,
+    /// Each by itself, lanes in step.
+    Gangs,
+    /// Together wherever they can.
+    Teams,
+    /// Lanes go their own ways.
+    Apart,
+}
+
+/// [`compile`] in one style, to test them all.
+///
+/// # Errors
+/// The same; teams that there cannot be are gangs.
+pub fn compile_as(style: Style, info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compiled, Declined> {
     let machine = Machine::new(features);
     // What LLVM calls slow are processors of one maker: loads one by one are no faster there.
     let slow = machine.x86 && !machine.wide_vectors;
     let features = if slow { format!("{features},+fast-gather") } else { features.to_owned() };
-    let written = |teams: bool| {
+    let written = |teams: Teams| {
         let plan = Plan::new(info, machine, teams)?;
         let text = functions(&plan)?;
         if plan.team() > 0 && text.len() > LONGEST {
             return Err("too long for a team".to_owned());
         }
+        let text = text + &cta(&plan);
         Ok((plan, text))
     };
     // Not everything is written for teams.
-    let (plan, functions) = written(true).or_else(|_: String| written(false)).map_err(Declined)?;
+    let together = match style {
+        Style::Chosen => written(Teams::WherePaid).or_else(|_: String| written(Teams::Never)),
+        Style::Teams => written(Teams::Always).or_else(|_: String| written(Teams::Never)),
+        Style::Gangs => written(Teams::Never),
+        Style::Apart => Err("its lanes go their own ways".to_owned()),
+    };
+    let Err(why) = together else {
+        let (plan, functions) = together.map_err(Declined)?;
+        return Ok(whole(&plan, &functions, cpu, &features));
+    };
+    // What is not known to be together may go its own ways, a warp as a gang.
+    let warps = Gangs::new(info.gangs.cta, 32).map_err(Declined)?;
+    let apart = analyze_apart(info.module, info.kernel, warps).ok_or(Declined(why))?;
+    let plan = Plan::apart(&apart, machine).map_err(Declined)?;
+    let text = Writer::new(&plan).groups().map_err(Declined)?;
+    Ok(whole(&plan, &text, cpu, &features))
+}
+
+/// The module of what is written of a plan.
+fn whole(plan: &Plan<'_>, functions: &str, cpu: &str, features: &str) -> Compiled {
+    let info = plan.info;
     let mut text = plan.tables();
-    text += &functions;
-    text += &cta(&plan);
+    text += functions;
     text += &plan.declarations();
     let tuned =
         format!("nounwind \"target-cpu\"=\"{cpu}\" \"target-features\"=\"{features}\" \"prefer-vector-width\"=\"512\"");
@@ -113,14 +160,15 @@ pub fn compile(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compi
     });
     let frames = plan.cta_frame() + plan.frame_size() * info.gangs.count();
     let local = [plan.body.local_size, plan.local_stride()];
-    Ok(Compiled {
+    Compiled {
         text,
         sites: sites.chain(hulls).chain(spans).collect(),
         frames,
         local,
         steps: plan.steps(),
         stops: plan.stops(),
-    })
+        turns: plan.turns().map(|places| places.turns.clone()),
+    }
 }
 
 /// The functions of all regions, and those that run them for all gangs.

@@ -500,8 +500,17 @@ pub(super) fn with_sources(plan: &Plan<'_>, live: BTreeSet<ValueId>) -> BTreeSet
     out
 }
 
-/// How many gangs run together: as many as make loops better, and registers and the length of the code allow. 0 if none do.
-pub(super) fn preferred_team(plan: &Plan<'_>) -> u32 {
+/// Whether gangs run together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Teams {
+    Never,
+    WherePaid,
+    /// Wherever they can, for tests.
+    Always,
+}
+
+/// How many gangs run together: as many as make loops better, and registers and the length of the code allow, or as there can be with `always`. 0 if none do.
+pub(super) fn preferred_team(plan: &Plan<'_>, always: bool) -> u32 {
     /// Instructions of all gangs, with which compiling takes as long as it may.
     const LONG: u32 = 1800;
     /// Fewer gain too little.
@@ -510,7 +519,14 @@ pub(super) fn preferred_team(plan: &Plan<'_>) -> u32 {
     let gangs = &info.gangs;
     let count = gangs.count();
     let apart = |inst: &Inst| matches!(inst.op, Op::Barrier(BarrierOp::Reduce { .. }) | Op::Call { .. } | Op::Brkpt);
-    if !gangs.are_full() || count < 2 || body.loops.is_empty() || body.insts.iter().any(apart) || !plan.has_full() {
+    if !gangs.are_full() || count < 2 || body.insts.iter().any(apart) || !plan.has_full() {
+        return 0;
+    }
+    let alike = |team: u32| team == count || plan.all_go_on() || info.barriers.all.is_empty();
+    if always {
+        return (2..=count).rev().find(|team| count.is_multiple_of(*team) && alike(*team)).unwrap_or(0);
+    }
+    if body.loops.is_empty() {
         return 0;
     }
     // Lanes that leave a loop in different trips leave the team as well.
@@ -530,7 +546,6 @@ pub(super) fn preferred_team(plan: &Plan<'_>) -> u32 {
     let registers = if plan.has_wide_vectors() { 26 } else { 12 };
     // What is spilled is no loss where memory is what takes the time.
     let fits = |team: u32| team * body.insts.len() as u32 <= LONG && (row || team * carried <= registers);
-    let alike = |team: u32| team == count || plan.all_go_on() || info.barriers.all.is_empty();
     let mut team = count;
     while team > 1 && !(count.is_multiple_of(team) && fits(team) && alike(team)) {
         team /= 2;

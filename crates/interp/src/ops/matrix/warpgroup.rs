@@ -170,13 +170,13 @@ impl Machine<'_> {
     #[inline(always)]
     fn is_in_warpgroup(&self) -> Result<(), FaultKind> {
         let last = self.warp.index as usize / WARPS * WARPS + WARPS;
-        if last <= self.cta.warps() {
+        if last <= self.cta.barriers.warps() {
             return Ok(());
         }
         let why = format!(
             "wgmma needs the four warps of a warpgroup, and warp {} is in one of {}",
             self.warp.index,
-            self.cta.warps() % WARPS
+            self.cta.barriers.warps() % WARPS
         );
         Err(FaultKind::IllegalInstruction(why))
     }

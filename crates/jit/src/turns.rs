@@ -1,0 +1,551 @@
+//! Warps whose lanes go their own ways: which group of lanes runs next, and what meetings come to.
+//!
+//! The order is the interpreter's: of the groups of a warp that can run, the one at the lowest place does, so that lanes meet again as early as they can; one
+//! that looks again and again at what it may wait for gives way to the others, then to other warps, and to other CTAs.
+
+use std::fmt::Write;
+
+use warploom_exec::fault::{Cause, FaultKind, Place, Site, Trap};
+use warploom_exec::grid::{Grid, Poll};
+use warploom_exec::kernel::{CtaExit, Worker};
+use warploom_interp::exchange::{ExchangeKind, Operands, compute};
+use warploom_interp::{Arrival, BARRIERS, Barriers};
+use warploom_ptx::ir::{BarrierOp, BarrierReduction, Body, Op};
+use warploom_simt::codegen::{Turns, outcome, turn};
+
+/// Trips of loops that wait after which a warp gives way to others, if nothing in it has changed.
+const LOOKS: u32 = 32;
+/// The same, so many times over, if its registers change.
+const LINGERS: u32 = 8;
+/// Times in a row that a group of lanes is found in a loop when the clock asks, after which another group of the warp gets its turn: only code that waits
+/// for another lane by plain accesses needs it.
+const TIRED: u32 = 8;
+/// Places of one CTA that a report names.
+const SHOWN: usize = 8;
+
+/// What a meeting is.
+#[derive(Clone, Copy, Debug)]
+enum Meeting {
+    Exchange(ExchangeKind),
+    Barrier { waits: bool, reduces: Option<BarrierReduction> },
+}
+
+/// What is known of a kernel whose lanes go their own ways.
+pub(crate) struct Ways {
+    /// Bytes of a warp's frame.
+    pub(crate) frame: u32,
+    /// By place.
+    places: Vec<Place>,
+    meetings: Vec<Meeting>,
+    /// Of the first meeting; the others follow.
+    site: u64,
+}
+
+impl Ways {
+    /// `located` says where an instruction with a PTX line is in the program, and `site` which site the first meeting is.
+    pub(crate) fn new(
+        turns: &Turns,
+        body: &Body,
+        frame: u32,
+        site: u64,
+        located: impl Fn(u32, u32) -> Place,
+    ) -> Result<Ways, String> {
+        let meeting = |inst: &u32| {
+            let op = &body.insts.get(*inst as usize).ok_or("a meeting at no instruction")?.op;
+            let barrier = |waits, reduces| Ok(Meeting::Barrier { waits, reduces });
+            match op {
+                Op::Barrier(BarrierOp::Sync { .. }) => barrier(true, None),
+                Op::Barrier(BarrierOp::Arrive { .. }) => barrier(false, None),
+                Op::Barrier(BarrierOp::Reduce { op, .. }) => barrier(true, Some(*op)),
+                op => ExchangeKind::of(op).map(Meeting::Exchange).ok_or("a meeting at another instruction".to_owned()),
+            }
+        };
+        let meetings = turns.meetings.iter().map(meeting).collect::<Result<_, String>>()?;
+        let places = turns.places.iter().map(|(inst, line)| located(*inst, *line)).collect();
+        Ok(Ways { frame, places, meetings, site })
+    }
+}
+
+/// The beginning of a warp's frame.
+#[repr(C, align(64))]
+struct Head {
+    places: [u32; 32],
+    given: [u64; 32],
+    which: [u32; 32],
+    extent: [u32; 32],
+    members: [u32; 32],
+    taken: [u32; 32],
+    holds: u32,
+    came: u32,
+    meeting: u32,
+    alive: u32,
+}
+
+const _: () = {
+    assert!(std::mem::offset_of!(Head, places) == turn::PLACES as usize);
+    assert!(std::mem::offset_of!(Head, given) == turn::GIVEN as usize);
+    assert!(std::mem::offset_of!(Head, which) == turn::WHICH as usize);
+    assert!(std::mem::offset_of!(Head, extent) == turn::EXTENT as usize);
+    assert!(std::mem::offset_of!(Head, members) == turn::MEMBERS as usize);
+    assert!(std::mem::offset_of!(Head, taken) == turn::TAKEN as usize);
+    assert!(std::mem::offset_of!(Head, holds) == turn::HOLDS as usize);
+    assert!(std::mem::offset_of!(Head, came) == turn::CAME as usize);
+    assert!(std::mem::offset_of!(Head, meeting) == turn::MEETING as usize);
+    assert!(std::mem::offset_of!(Head, alive) == turn::ALIVE as usize);
+    assert!(std::mem::size_of::<Head>() == turn::SIZE as usize);
+};
+
+/// Why a group does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    Ready,
+    /// Until all of `members` that have not ended have come to an operation with the same key.
+    Exchange {
+        members: u32,
+        key: u32,
+        kind: ExchangeKind,
+    },
+    /// At a barrier, for the end of a phase; what it takes then.
+    Barrier {
+        id: u32,
+        ticket: u64,
+        reduces: Option<BarrierReduction>,
+    },
+}
+
+/// Lanes at one place.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    place: u32,
+    mask: u32,
+    wait: Wait,
+    /// When it last ran.
+    age: u64,
+}
+
+#[derive(Debug, Default)]
+struct Warp {
+    alive: u32,
+    groups: Vec<Group>,
+    /// The next choice goes to the group that has waited longest.
+    rotate: bool,
+    stamp: u64,
+    /// How often in a row the clock has found it in a loop.
+    tired: u32,
+    /// What its registers and places came to when it last gave way for its looks.
+    seen: Option<u64>,
+}
+
+/// The warps of a CTA.
+#[derive(Debug, Default)]
+pub(crate) struct Warps {
+    all: Vec<Warp>,
+    barriers: Barriers,
+}
+
+/// What a time slice of a warp came to; later ones hide earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    /// It waits: as long as nobody else changes memory it will do the same again.
+    Waited,
+    /// It looks, and counts meanwhile.
+    Lingered,
+    Progressed,
+}
+
+/// A run of a CTA.
+pub(crate) struct Run<'r> {
+    pub(crate) ways: &'r Ways,
+    pub(crate) grid: &'r Grid,
+    pub(crate) worker: &'r Worker,
+    pub(crate) cta: [u32; 3],
+    pub(crate) shape: [u32; 3],
+    pub(crate) frames: *mut u8,
+    /// Runs the code: of a warp, from a place on, these lanes, up to a limit.
+    pub(crate) enter: &'r mut dyn FnMut(u32, u32, u32, u32) -> i32,
+}
+
+impl Run<'_> {
+    fn head(&mut self, warp: u32) -> &mut Head {
+        // SAFETY: frames of all warps are there, each begins with its head, and no code runs that would write there meanwhile.
+        unsafe { &mut *self.frames.add(warp as usize * self.ways.frame as usize).cast() }
+    }
+
+    /// A warp's registers.
+    fn registers(&self, warp: u32) -> &[u64] {
+        let size = self.ways.frame as usize;
+        // SAFETY: as above.
+        unsafe {
+            let first = self.frames.add(warp as usize * size + turn::SIZE as usize);
+            std::slice::from_raw_parts(first.cast(), (size - turn::SIZE as usize) / 8)
+        }
+    }
+
+    fn fault(&self, kind: FaultKind, site: Option<u64>, thread: u32) -> CtaExit {
+        let [x, y, _] = self.shape;
+        let thread = Some([thread % x, thread / x % y, thread / (x * y)]);
+        CtaExit::Fault(Box::new(Trap { cause: Cause::Known(kind), site: site.map(Site), cta: Some(self.cta), thread }))
+    }
+}
+
+impl Warps {
+    /// Those of a fresh CTA, at the first place; their frames are clear.
+    pub(crate) fn start(&mut self, threads: u32, run: &mut Run<'_>) {
+        let lanes = |warp: u32| match threads - 32 * warp {
+            32.. => u32::MAX,
+            rest => (1 << rest) - 1,
+        };
+        let masks: Vec<u32> = (0..threads.div_ceil(32)).map(lanes).collect();
+        self.barriers.start(&masks);
+        self.all.resize_with(masks.len(), Warp::default);
+        for (number, (warp, mask)) in (0..).zip(self.all.iter_mut().zip(masks)) {
+            warp.groups.clear();
+            warp.groups.push(Group { place: 0, mask, wait: Wait::Ready, age: 0 });
+            (warp.alive, warp.rotate, warp.stamp, warp.tired, warp.seen) = (mask, false, 0, 0, None);
+            run.head(number).alive = mask;
+        }
+    }
+
+    /// Lets the warps take turns until all have ended, or none can go on.
+    pub(crate) fn run(&mut self, run: &mut Run<'_>) -> CtaExit {
+        let mut moved = false;
+        loop {
+            let mut round = None;
+            let mut unfinished = false;
+            for warp in 0..self.all.len() as u32 {
+                if self.all[warp as usize].alive == 0 {
+                    continue;
+                }
+                unfinished = true;
+                if self.can_run(warp) {
+                    match self.slice(warp, run) {
+                        Ok(outcome) => round = round.max(Some(outcome)),
+                        Err(exit) => return exit,
+                    }
+                }
+            }
+            if !unfinished {
+                return CtaExit::Finished;
+            }
+            let poll = run.grid.poll(run.worker);
+            if poll == Poll::Cancel {
+                return CtaExit::Cancelled;
+            }
+            moved |= round >= Some(Outcome::Lingered);
+            match round {
+                Some(Outcome::Progressed) if poll == Poll::Continue => {}
+                None => return self.stuck(run),
+                _ => return CtaExit::Yielded { progressed: moved },
+            }
+        }
+    }
+
+    fn can_run(&self, warp: u32) -> bool {
+        self.all[warp as usize].groups.iter().any(|group| match group.wait {
+            Wait::Ready => true,
+            Wait::Barrier { id, ticket, .. } => self.barriers.passed(id, ticket),
+            Wait::Exchange { .. } => false,
+        })
+    }
+
+    /// Runs a warp until all its groups wait or have ended, or it gives way.
+    fn slice(&mut self, number: u32, run: &mut Run<'_>) -> Result<Outcome, CtaExit> {
+        let (mut looks, mut lingers, mut worked) = (0, 0, false);
+        loop {
+            self.pass_barriers(number, run);
+            self.complete_exchanges(number, run);
+            let Some((place, mask, limit)) = self.all[number as usize].choose() else { break };
+            let answer = (run.enter)(number, place, mask, limit);
+            match answer {
+                turn::STANDS | turn::LOOKED | turn::RAISED => self.stand(number, mask, run),
+                turn::MET => {
+                    let head = run.head(number);
+                    let (came, meeting) = (head.came, head.meeting);
+                    self.stand(number, mask & !came, run);
+                    self.meet(number, came & mask, meeting, run)?;
+                }
+                outcome::CANCELLED => return Err(CtaExit::Cancelled),
+                // If it is a fault, the context has it.
+                other => {
+                    let kind = FaultKind::Internal(format!("compiled code has come back with {other}"));
+                    return Err(run.fault(kind, None, 32 * number));
+                }
+            }
+            if answer == turn::LOOKED {
+                let warp = &mut self.all[number as usize];
+                warp.rotate = true;
+                looks += 1;
+                if looks < LOOKS {
+                    continue;
+                }
+                let now = Some(warp.fingerprint(run.registers(number)));
+                let same = std::mem::replace(&mut warp.seen, now) == now;
+                lingers += 1;
+                if same || lingers == LINGERS {
+                    return Ok(match same {
+                        _ if worked => Outcome::Progressed,
+                        true => Outcome::Waited,
+                        false => Outcome::Lingered,
+                    });
+                }
+                looks = 0;
+                continue;
+            }
+            worked = true;
+            let warp = &mut self.all[number as usize];
+            if answer == turn::RAISED {
+                warp.tired += 1;
+                warp.rotate = warp.tired.is_multiple_of(TIRED);
+                break;
+            }
+            warp.tired = 0;
+        }
+        self.all[number as usize].seen = None;
+        Ok(Outcome::Progressed)
+    }
+
+    /// Lanes have come to where the frame says.
+    fn stand(&mut self, number: u32, mask: u32, run: &mut Run<'_>) {
+        let head = run.head(number);
+        let warp = &mut self.all[number as usize];
+        let mut left = mask;
+        while left != 0 {
+            let place = head.places[left.trailing_zeros() as usize];
+            let there = lanes(left).filter(|lane| head.places[*lane] == place).fold(0, |all, lane| all | 1 << lane);
+            left &= !there;
+            if place == turn::END {
+                warp.alive &= !there;
+                head.alive = warp.alive;
+                self.barriers.exit(number, there);
+            } else {
+                warp.park(place, there, Wait::Ready);
+            }
+        }
+    }
+
+    /// Lanes have come to a meeting.
+    fn meet(&mut self, number: u32, came: u32, meeting: u32, run: &mut Run<'_>) -> Result<(), CtaExit> {
+        if came == 0 {
+            return Ok(());
+        }
+        match run.ways.meetings[meeting as usize] {
+            Meeting::Exchange(kind) => self.come_to_exchange(number, came, kind, run),
+            Meeting::Barrier { waits, reduces } => {
+                let site = run.ways.site + u64::from(meeting);
+                return self.come_to_barrier(number, came, (waits, reduces), site, run);
+            }
+        }
+        Ok(())
+    }
+
+    fn come_to_exchange(&mut self, number: u32, came: u32, kind: ExchangeKind, run: &mut Run<'_>) {
+        let warp = &mut self.all[number as usize];
+        let head = run.head(number);
+        let place = head.places[came.trailing_zeros() as usize];
+        // Lanes of one instruction may belong to several sets: each waits for its own.
+        let complete = lanes(came).filter(|lane| head.members[*lane] & warp.alive & !came == 0);
+        let complete = complete.fold(0, |all, lane| all | 1 << lane);
+        if complete != 0 {
+            head.exchange(kind, complete);
+            warp.park(place, complete, Wait::Ready);
+        }
+        let mut left = came & !complete;
+        while left != 0 {
+            let members = head.members[left.trailing_zeros() as usize];
+            let same = lanes(left).filter(|lane| head.members[*lane] == members).fold(0, |all, lane| all | 1 << lane);
+            left &= !same;
+            warp.park(place, same, Wait::Exchange { members, key: kind.key(), kind });
+        }
+    }
+
+    fn come_to_barrier(
+        &mut self,
+        number: u32,
+        came: u32,
+        (waits, reduces): (bool, Option<BarrierReduction>),
+        site: u64,
+        run: &mut Run<'_>,
+    ) -> Result<(), CtaExit> {
+        let warp = &mut self.all[number as usize];
+        let head = run.head(number);
+        let place = head.places[came.trailing_zeros() as usize];
+        let set = lanes(came).filter(|lane| head.given[*lane] & 1 != 0).fold(0, |all, lane| all | 1 << lane);
+        let mut left = came;
+        while left != 0 {
+            let first = left.trailing_zeros() as usize;
+            let (id, count) = (head.which[first], head.extent[first]);
+            let same = lanes(left).filter(|lane| head.which[*lane] == id).fold(0, |all, lane| all | 1 << lane);
+            left &= !same;
+            if id as usize >= BARRIERS {
+                let kind = FaultKind::IllegalInstruction(format!("barrier {id}: there are {BARRIERS}"));
+                return Err(run.fault(kind, Some(site), 32 * number + first as u32));
+            }
+            // PTX ISA 9.7.13.1: as the interpreter reads it.
+            let expected = match count {
+                0 if waits => None,
+                count if count == 0 || !count.is_multiple_of(32) => {
+                    let kind = FaultKind::IllegalInstruction(format!(
+                        "barrier {id} for {count} threads: the number must be a multiple of 32, and not 0 to arrive"
+                    ));
+                    return Err(run.fault(kind, Some(site), 32 * number + first as u32));
+                }
+                count => Some(count),
+            };
+            let arrival = Arrival { id, warp: number, mask: same, set, expected, reduces: reduces.is_some() };
+            let ticket = self.barriers.arrive(arrival);
+            let wait = if waits { Wait::Barrier { id, ticket, reduces } } else { Wait::Ready };
+            warp.park(place, same, wait);
+        }
+        Ok(())
+    }
+
+    /// Lets the groups go on whose barriers have completed meanwhile.
+    fn pass_barriers(&mut self, number: u32, run: &mut Run<'_>) {
+        for group in &mut self.all[number as usize].groups {
+            let Wait::Barrier { id, ticket, reduces } = group.wait else { continue };
+            if !self.barriers.passed(id, ticket) {
+                continue;
+            }
+            group.wait = Wait::Ready;
+            let Some(reduction) = reduces else { continue };
+            let vote = self.barriers.take_outcome(id, ticket);
+            let head = run.head(number);
+            match reduction {
+                BarrierReduction::Popc => lanes(group.mask).for_each(|lane| head.taken[lane] = vote.ayes),
+                BarrierReduction::And => head.hold(group.mask, if vote.all() { group.mask } else { 0 }),
+                BarrierReduction::Or => head.hold(group.mask, if vote.any() { group.mask } else { 0 }),
+            }
+        }
+    }
+
+    /// Carries out the exchanges to which all their lanes have come, be it at different instructions.
+    fn complete_exchanges(&mut self, number: u32, run: &mut Run<'_>) {
+        let warp = &mut self.all[number as usize];
+        for index in 0..warp.groups.len() {
+            let wait = warp.groups[index].wait;
+            let Wait::Exchange { members, kind, .. } = wait else { continue };
+            let there = warp.groups.iter().filter(|group| group.wait == wait).fold(0, |all, group| all | group.mask);
+            if members & warp.alive & !there != 0 {
+                continue;
+            }
+            run.head(number).exchange(kind, there);
+            warp.groups.iter_mut().filter(|group| group.wait == wait).for_each(|group| group.wait = Wait::Ready);
+        }
+    }
+
+    /// All threads that are left wait for each other.
+    fn stuck(&self, run: &Run<'_>) -> CtaExit {
+        let text: String = self.whereabouts(run.ways, run.shape).lines().map(|line| format!("\n  {line}")).collect();
+        CtaExit::Fault(Box::new(Trap { cta: Some(run.cta), ..Trap::new(FaultKind::Stuck(text)) }))
+    }
+
+    /// One line for all threads that do the same at the same place.
+    pub(crate) fn whereabouts(&self, ways: &Ways, shape: [u32; 3]) -> String {
+        let mut crowds: Vec<(String, u32, u32)> = Vec::new();
+        for (warp, number) in self.all.iter().zip(0..) {
+            for group in &warp.groups {
+                let does = self.activity(warp, group) + &located(&ways.places[group.place as usize]);
+                let (first, threads) = (32 * number + group.mask.trailing_zeros(), group.mask.count_ones());
+                match crowds.iter_mut().find(|(other, ..)| *other == does) {
+                    Some((_, _, count)) => *count += threads,
+                    None => crowds.push((does, first, threads)),
+                }
+            }
+        }
+        let mut text = String::new();
+        let [x, y, _] = shape;
+        for (does, first, threads) in crowds.iter().take(SHOWN) {
+            let _ = write!(text, "thread ({}, {}, {})", first % x, first / x % y, first / (x * y));
+            if *threads > 1 {
+                let _ = write!(text, " and {} more", threads - 1);
+            }
+            let _ = writeln!(text, ": {does}");
+        }
+        if crowds.len() > SHOWN {
+            let threads: u32 = crowds[SHOWN..].iter().map(|(_, _, threads)| threads).sum();
+            let _ = writeln!(text, "and {threads} threads at {} other places", crowds.len() - SHOWN);
+        }
+        text
+    }
+
+    fn activity(&self, warp: &Warp, group: &Group) -> String {
+        match group.wait {
+            Wait::Ready if warp.seen.is_some() => "looking again and again whether memory has changed".to_owned(),
+            Wait::Ready => "running".to_owned(),
+            Wait::Barrier { id, .. } => {
+                let (arrived, expected) = self.barriers.counts(id);
+                format!("waiting at barrier {id}, to which {arrived} of {expected} threads have come,")
+            }
+            Wait::Exchange { members, .. } => {
+                format!("waiting for lanes {:#x} of its warp", members & warp.alive & !group.mask)
+            }
+        }
+    }
+}
+
+impl Warp {
+    fn park(&mut self, place: u32, mask: u32, wait: Wait) {
+        self.stamp += 1;
+        self.groups.push(Group { place, mask, wait, age: self.stamp });
+    }
+
+    /// Takes the group that runs next, with all that stand where it does: its place and lanes, and the first place at which others wait for it.
+    fn choose(&mut self) -> Option<(u32, u32, u32)> {
+        if let [Group { place, mask, wait: Wait::Ready, .. }] = self.groups[..] {
+            self.groups.clear();
+            self.rotate = false;
+            return Some((place, mask, turn::END));
+        }
+        let ready = self.groups.iter().filter(|group| group.wait == Wait::Ready);
+        let chosen = match std::mem::take(&mut self.rotate) {
+            true => ready.min_by_key(|group| group.age),
+            false => ready.min_by_key(|group| group.place),
+        };
+        let place = chosen?.place;
+        let mut mask = 0;
+        self.groups.retain(|group| {
+            let here = group.wait == Wait::Ready && group.place == place;
+            mask |= if here { group.mask } else { 0 };
+            !here
+        });
+        let others = self.groups.iter().filter(|group| group.wait == Wait::Ready).map(|group| group.place);
+        let limit = others.filter(|other| *other > place).min();
+        Some((place, mask, limit.unwrap_or(turn::END)))
+    }
+
+    /// The hash of all that decides what it does next, but for memory. Not for keys that an attacker chooses.
+    fn fingerprint(&self, registers: &[u64]) -> u64 {
+        let mix = |hash: u64, value: u64| (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let groups = self.groups.iter().map(|group| mix(u64::from(group.place), u64::from(group.mask)));
+        // Turns change their order.
+        registers.iter().fold(groups.fold(0, u64::wrapping_add), |hash, word| mix(hash, *word))
+    }
+}
+
+impl Head {
+    /// What an exchange gives some lanes.
+    fn exchange(&mut self, kind: ExchangeKind, mask: u32) {
+        let Head { given, which, extent, members, .. } = &*self;
+        let results = compute(kind, &Operands { a: *given, b: *which, c: *extent, members: *members, mask });
+        lanes(mask).for_each(|lane| self.taken[lane] = results.d[lane]);
+        self.hold(mask, results.p);
+    }
+
+    fn hold(&mut self, mask: u32, holds: u32) {
+        self.holds = self.holds & !mask | holds & mask;
+    }
+}
+
+fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..32).filter(move |lane| mask >> lane & 1 != 0)
+}
+
+/// Where, as the rest of a sentence.
+fn located(place: &Place) -> String {
+    match (&place.source, place.ptx_line) {
+        (Some((file, line)), Some(ptx)) => format!(" at {file}:{line} (PTX line {ptx})"),
+        (Some((file, line)), None) => format!(" at {file}:{line}"),
+        (None, Some(ptx)) => format!(" at PTX line {ptx}"),
+        (None, None) => String::new(),
+    }
+}
