@@ -259,3 +259,21 @@ fn directions_are_in_the_instruction_or_in_the_mode() {
         assert!(instructions(&text).any(|line| line.starts_with(mnemonic)), "{line}\n{text}");
     }
 }
+
+#[test]
+fn halves_are_compared_as_vectors_of_single_precision() {
+    for line in
+        ["setp.lt.f16 %p1, %h1, %h3;", "setp.geu.f16 %p1, %h1, %h3;", "max.f16 %h1, %h1, %h3; setp.eq.s16 %p1, %h1, 0;"]
+    {
+        let line = format!("mov.b32 {{%h1, %h2}}, %r2; mov.b32 {{%h3, %h4}}, %r3; {line} selp.b32 %r2, %r3, %r1, %p1;");
+        for machine in [AVX2, AVX512, HALVES] {
+            let text = code(&line, machine);
+            let by_lane = ["vucomiss", "vcomiss", "vucomish", "vcmpph"];
+            let found = instructions(&text).find(|line| {
+                by_lane.iter().any(|name| line.starts_with(name)) || line.contains("ltph") || line.contains("gtph")
+            });
+            assert_eq!(found, None, "{line} for {}", machine.0);
+            assert!(instructions(&text).any(|line| line.starts_with("vcvtph2ps")), "{line} for {}", machine.0);
+        }
+    }
+}

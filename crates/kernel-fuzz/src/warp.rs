@@ -33,9 +33,8 @@ pub(crate) fn exchange(g: &mut Generator, together: Together, ended: bool) -> St
         6 => format!("redux.sync.{} {x}, {y}, -1;", g.pick(&["add.s32", "max.u32", "min.s32", "xor.b32", "and.b32"])),
         7 => format!("match.any.sync.b32 {x}, {y}, -1;"),
         8 => format!("match.all.sync.b32 {x}|%p2, {y}, -1;"),
-        // Where threads take locks, who goes on together is nobody's business.
-        _ if g.has_locks => "bar.warp.sync -1;".to_owned(),
-        _ => format!("activemask.b32 {x};\nbar.warp.sync -1;"),
+        // Who else is there is left open: in loops with atomics groups of lanes may give way to each other.
+        _ => format!("activemask.b32 {x};\nmov.u32 %s18, %lanemask_eq;\nand.b32 {x}, {x}, %s18;\nbar.warp.sync -1;"),
     }
 }
 

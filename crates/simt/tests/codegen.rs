@@ -73,8 +73,6 @@ fn warps_exchange_in_registers() {
     assert!(text.contains("<32 x i32> <i32 1, i32 0, i32 3, i32 2,"), "{text}");
     let text = compile_warp(&kernel("redux.sync.add.s32 %r2, %r2, -1;")).expect("covered");
     assert!(text.contains("@llvm.vector.reduce.add.v32i32("), "{text}");
-    let declined = compile(&kernel("shfl.sync.bfly.b32 %r2, %r2, 1, 31, -1;"), [64, 1, 1]).expect_err("half a warp");
-    assert_eq!(declined, "line 9: shfl.sync.bfly.b32 in gangs of 16 lanes");
 }
 
 #[test]
@@ -128,14 +126,31 @@ fn accesses_with_one_base_are_looked_at_together() {
 #[test]
 fn what_is_not_covered_is_declined_with_its_line() {
     for (line, reason) in [
-        ("bar.sync 1, 32;", "barriers that not all threads come to together"),
         ("stacksave.u64 %rd4;", "line 9: stacksave.u64"),
+        ("@%p1 bra A; bar.sync 1, 32; stacksave.u64 %rd4; A:", "line 9: stacksave.u64"),
     ] {
         assert_eq!(compile(&kernel(line), [64, 1, 1]).expect_err(line), reason, "{line}");
     }
-    assert_eq!(
-        compile(&file("irreducible"), [64, 1, 1]).expect_err("declined"),
-        "a loop that is entered in the middle, at block 1"
-    );
-    assert_eq!(compile(&file("waits"), [64, 1, 1]).expect_err("declined"), "line 14: threads may wait for each other");
+}
+
+#[test]
+fn lanes_go_their_own_ways_where_they_are_not_known_to_keep_step() {
+    let turns = |text: &str| {
+        let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+        let info = analyze(&module, FunctionId(0), Gangs::new([64, 1, 1], 16).expect("gangs")).expect("a kernel");
+        codegen::compile(&info, "x86-64-v4", "+avx512f").expect("covered").turns
+    };
+    for name in ["irreducible", "waits"] {
+        assert!(turns(&file(name)).is_some(), "{name}");
+    }
+    for (line, meetings) in [
+        ("bar.sync 1, 32;", 1),
+        ("setp.eq.u32 %p1, %r2, 0; @%p1 bra A; vote.sync.ballot.b32 %r2, %p1, 7; bar.warp.sync 7; A:", 2),
+        ("setp.eq.u32 %p1, %r2, 0; @%p1 bar.sync 1;", 1),
+    ] {
+        assert_eq!(turns(&kernel(line)).map(|turns| turns.meetings.len()), Some(meetings), "{line}");
+    }
+    for line in ["bar.sync 0;", "bar.sync 1, 64;", "ld.volatile.global.u32 %r2, [%rd3];"] {
+        assert_eq!(turns(&kernel(line)), None, "{line}");
+    }
 }

@@ -262,7 +262,10 @@ impl Writer<'_> {
     /// An `.f16`'s bits as an `.f32`.
     pub(super) fn widened_half(&mut self, a: &Val) -> Val {
         let half = self.cast("bitcast", a, Element::F16);
-        self.cast("fpext", &half, Element::F32)
+        let wide = self.cast("fpext", &half, Element::F32);
+        // Without it LLVM makes comparisons of these comparisons of halves: lane by lane, where the processor has none, and where it has, LLVM 19 exchanges the
+        // operands of masked ones (`vcmpph`) that come from the stack, and not the relation.
+        self.intrinsic("arithmetic.fence", &[&wide])
     }
 
     /// An `.f32` as the bits of the nearest `.f16`.
