@@ -42,7 +42,7 @@ pub struct Arrival {
     pub set: u32,
     /// Thread count operand.
     pub expected: Option<u32>,
-    /// Whether [`CtaShared::take_outcome`] will be asked for the phase's reduction.
+    /// Whether [`Barriers::take_outcome`] will be asked for the phase's reduction.
     pub reduces: bool,
 }
 
