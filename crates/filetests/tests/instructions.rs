@@ -9,13 +9,9 @@ use warploom_ptx::syntax::{Module, ast, parse};
 
 /// Instructions that executors lack, each as it would be written, with its PTX version and target.
 const LACKING: &[(&str, &str, &str)] = &[
-    ("st.async.mmio.release.sys.global.b32 [%d0], %r0;", "8.7", "sm_100"),
-    ("red.async.mmio.release.sys.global.add.u32 [%d0], %r0;", "8.7", "sm_100"),
-    ("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [%d0], [%r0], 16, %d1, %h0;", "8.6", "sm_100"),
     ("multimem.ld_reduce.relaxed.sys.global.add.u32 %r0, [%d0];", "8.3", "sm_90"),
     ("multimem.st.relaxed.sys.global.u32 [%d0], %r0;", "8.3", "sm_90"),
     ("multimem.red.relaxed.sys.global.add.u32 [%d0], %r0;", "8.3", "sm_90"),
-    ("clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p0, %q0;", "8.6", "sm_100"),
     (
         "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e2m3.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3};",
         "8.7",
@@ -31,17 +27,7 @@ const LACKING: &[(&str, &str, &str)] = &[
         "8.7",
         "sm_120a",
     ),
-    ("ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32 {%r0}, [%r1];", "8.6", "sm_100a"),
-    ("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r0, %r1}, [%r2];", "8.6", "sm_100a"),
-    ("stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [%r1], {%r0};", "8.6", "sm_100a"),
     ("tcgen05.wait::ld.sync.aligned;", "8.6", "sm_100a"),
-    ("cvt.rs.f16x2.f32 %r0, %f0, %f1, %r1;", "8.7", "sm_100a"),
-    ("cvt.rs.satfinite.e4m3x4.f32 %r0, {%f0, %f1, %f2, %f3}, %r1;", "8.7", "sm_100a"),
-    ("cvt.rn.satfinite.e4m3x2.bf16x2 %h0, %r0;", "9.1", "sm_100a"),
-    ("cvt.rn.bf16x2.e4m3x2 %r0, %h0;", "9.1", "sm_100a"),
-    ("cvt.rn.satfinite.e2m3x2.f16x2 %h0, %r0;", "9.1", "sm_100a"),
-    ("cvt.rn.satfinite.e2m1x2.f16x2 %b0, %r0;", "9.1", "sm_100a"),
-    ("cvt.rn.satfinite.s2f6x2.f32 %h0, %f0, %f1;", "9.1", "sm_100a"),
 ];
 
 /// Forms without a filetest, by how their lines in the tables begin, and why.
@@ -58,27 +44,13 @@ const WITHOUT: &[(&str, &str)] = &[
     ("cp.async.bulk.tensor.", MAPS),
     ("cp.async.bulk.prefetch.tensor.", MAPS),
     ("cp.reduce.async.bulk.tensor.", MAPS),
-    ("cp.async.bulk.global.(shared::cta).bulk_group.$hint?.cp_mask@8.6/100? [] [] u32 * *", LACK),
-    ("st.async.mmio", LACK),
-    ("red.async.mmio", LACK),
     ("multimem.", LACK),
     ("tensormap.", MAPS),
-    ("clusterlaunchcontrol.", LACK),
-    // What sm_120 multiplies, and the tiles of bytes of sm_100.
+    // What sm_120 multiplies.
     ("mma.sync.aligned.m16n8k32.row.col.kind::", LACK),
     ("mma.sync.aligned.m16n8k64.row.col.(kind::", LACK),
     ("mma.sp::ordered_metadata.sync.aligned.", LACK),
-    ("ldmatrix.sync.aligned.m8n16.", LACK),
-    ("ldmatrix.sync.aligned.m16n16.", LACK),
-    ("stmatrix.sync.aligned.m16n8.", LACK),
     ("tcgen05.", LACK),
-    // Random bits, scales, and what converts from .bf16x2 or to narrow formats from pairs of halves.
-    ("cvt.rs.", LACK),
-    ("cvt.rn.satfinite.relu?.(e4m3x2|e5m2x2).(bf16x2)", LACK),
-    ("cvt.rn.satfinite.relu?.(e2m3x2|e3m2x2).(f16x2|bf16x2)", LACK),
-    ("cvt.rn.satfinite.relu?.e2m1x2.(f16x2|bf16x2)", LACK),
-    ("cvt.rn.satfinite?.relu?.scaled::n2::ue8m0?.", LACK),
-    ("cvt.rn.satfinite.relu?.scaled::n2::ue8m0?.", LACK),
 ];
 
 /// That tensor maps are the driver's.

@@ -52,8 +52,6 @@ pub(crate) struct Function {
     pub(crate) lines: Vec<Line>,
     /// Bytes of local memory of one activation: variables and call parameters.
     pub(crate) local_bytes: u32,
-    /// End of what the code has in it: of the variables, where no call parameters follow.
-    pub(crate) local_end: u32,
     /// Bytes that an activation takes of a GPU thread's stack: its variables.
     pub(crate) stack_bytes: u32,
     /// Where the function finds its parameters and leaves its results.
@@ -78,6 +76,8 @@ pub(crate) struct Function {
     pub(crate) bulk_copies: Vec<crate::ops::bulk::BulkSite>,
     pub(crate) remotes: Vec<crate::ops::bulk::RemoteSite>,
     pub(crate) cleared: Vec<crate::ops::bulk::At>,
+    /// Requests to cancel the launch of a cluster.
+    pub(crate) cancels: Vec<crate::ops::bulk::CancelSite>,
     pub(crate) tensors: Vec<crate::ops::tensor::TensorSite>,
     pub(crate) map_changes: Vec<crate::ops::tensor::MapChange>,
     pub(crate) textures: Vec<crate::ops::texture::TextureSite>,

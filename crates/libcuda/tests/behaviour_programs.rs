@@ -174,6 +174,13 @@ fn ptx_for_a_newer_device_comes_with_a_hint() {
     assert_eq!(report.matches("--device sm_121, or WARPLOOM_DEVICE=sm_121").count(), 1, "{report}");
 }
 
+#[test]
+fn rows_of_a_tensor_are_gathered_and_scattered() {
+    let program = program::build("behaviour/tensor_rows.c", "", &[]);
+    let (printed, report) = program.run_and_report(|command| _ = command.env("WARPLOOM_DEVICE", "sm_100"));
+    assert_eq!((printed.as_str(), report.as_str()), ("done\n", ""));
+}
+
 /// The report of a kernel that goes wrong as `mode` says, with addresses taken out.
 fn fault_report(program: &program::Program, mode: &str) -> String {
     let (printed, report) = program.run_and_report(|command| _ = command.arg(mode));

@@ -25,7 +25,9 @@ pub mod half;
 pub mod integer;
 pub mod logic;
 pub mod matrix;
+pub mod random;
 pub mod rounding;
+pub mod scaled;
 pub mod texture;
 pub mod video;
 

@@ -8,7 +8,7 @@ use super::access::Location;
 use super::{Decoded, Decoder, Refused, enter};
 use crate::isa::Op;
 use crate::memory::Slot;
-use crate::ops::bulk::{self, At, BulkSite, RemoteSite};
+use crate::ops::bulk::{self, At, BulkSite, CancelSite, RemoteSite};
 use crate::ops::copies::{self, CopySite};
 use crate::ops::mbarrier::{self, Kind, MbarrierSite, Phase};
 use crate::ops::tensor::{self, MapChange, TensorSite, Transfer};
@@ -72,9 +72,7 @@ impl Decoder<'_> {
             | AsyncOp::BulkCommitGroup
             | AsyncOp::BulkWaitGroup { .. }
             | AsyncOp::BulkPrefetch { .. } => Ok(()),
-            // Masks of bytes are for devices from sm_100 on.
-            AsyncOp::Bulk { byte_mask: Some(_), .. } => Err(Refused::Unsupported),
-            AsyncOp::Bulk { reduce, dst_space, src_space, dst, src, size, mbarrier, multicast, byte_mask: None } => {
+            AsyncOp::Bulk { reduce, dst_space, src_space, dst, src, size, mbarrier, multicast, byte_mask } => {
                 let site = BulkSite {
                     reduce: *reduce,
                     to: self.at(*dst_space, dst)?,
@@ -82,6 +80,7 @@ impl Decoder<'_> {
                     size: self.word(*size),
                     mbarrier: mbarrier.as_ref().map(|object| self.at(Space::SharedCluster, object)).transpose()?,
                     multicast: multicast.map(|mask| self.word(mask)),
+                    byte_mask: byte_mask.map(|mask| self.word(mask)),
                 };
                 let site = enter(&mut self.function.bulk_copies, site);
                 self.emit(Op::scalar(bulk::bulk), 0, [0; 3], site);
@@ -99,6 +98,12 @@ impl Decoder<'_> {
                 let (at, a) = (self.at(*space, dst)?, self.double(*size));
                 let at = enter(&mut self.function.cleared, at);
                 self.emit(Op::scalar(bulk::clear), 0, [a, 0, 0], at);
+                Ok(())
+            }
+            AsyncOp::TryCancel { space, dst, mbarrier, multicast } => {
+                let site = CancelSite { to: self.at(*space, dst)?, mbarrier: self.at(*space, mbarrier)? };
+                let site = enter(&mut self.function.cancels, site);
+                self.emit(Op::scalar(bulk::try_cancel), 0, [u32::from(*multicast), 0, 0], site);
                 Ok(())
             }
             AsyncOp::Tensor(op) => self.tensor(op),
@@ -154,6 +159,7 @@ impl Decoder<'_> {
         let site = TensorSite {
             transfer,
             im2col: op.im2col,
+            rows_apart: op.rows_apart,
             map: self.at(Space::Generic, &op.map)?,
             coordinates: op.coordinates.iter().map(|&at| self.word(at)).collect(),
             offsets: op.offsets.iter().map(|&offset| self.word(offset)).collect(),

@@ -54,8 +54,14 @@ enum Value {
 
 impl Decoder<'_> {
     pub(super) fn conversion(&mut self, op: &Ir) -> Decoded {
+        if let Ir::CvtRandom { dst_ty, satfinite, relu, dst, src, random } = op {
+            return self.random(*dst_ty, narrowing(*satfinite, *relu), *dst, src, *random);
+        }
         match *op {
-            Ir::Cvt { dst_ty, src_ty, to, from: _, rnd, ftz, sat, satfinite, relu, dst, a, b, random: None } => {
+            Ir::CvtScaled { dst_ty, src_ty, satfinite, relu, dst, a, b, scale } => {
+                self.scaled((dst_ty, src_ty), narrowing(satfinite, relu), dst, [Some(a), b], scale)
+            }
+            Ir::Cvt { dst_ty, src_ty, to, from: _, rnd, ftz, sat, satfinite, relu, dst, a, b } => {
                 let rounding = direction(rnd.unwrap_or(Rounding::Rn))?;
                 let saturation = Flags::SAT.when(sat) | Flags::SATFINITE.when(satfinite);
                 let how = How { rounding, flags: Flags::FTZ.when(ftz) | Flags::RELU.when(relu) | saturation };
@@ -240,6 +246,17 @@ impl Decoder<'_> {
             (F16x2, E2m3x2) => by_mode!(ops::F16x2FromE2m3x2, how),
             (F16x2, E3m2x2) => by_mode!(ops::F16x2FromE3m2x2, how),
             (F16x2, E2m1x2) => by_mode!(ops::F16x2FromE2m1x2, how),
+            (E4m3x2, Bf16x2) => by_mode!(ops::E4m3x2FromBf16x2, how, [SATFINITE]),
+            (E5m2x2, Bf16x2) => by_mode!(ops::E5m2x2FromBf16x2, how, [SATFINITE]),
+            (E2m3x2, F16x2) => by_mode!(ops::E2m3x2FromF16x2, how, [SATFINITE]),
+            (E2m3x2, Bf16x2) => by_mode!(ops::E2m3x2FromBf16x2, how, [SATFINITE]),
+            (E3m2x2, F16x2) => by_mode!(ops::E3m2x2FromF16x2, how, [SATFINITE]),
+            (E3m2x2, Bf16x2) => by_mode!(ops::E3m2x2FromBf16x2, how, [SATFINITE]),
+            (E2m1x2, F16x2) => by_mode!(ops::E2m1x2FromF16x2, how, [SATFINITE]),
+            (E2m1x2, Bf16x2) => by_mode!(ops::E2m1x2FromBf16x2, how, [SATFINITE]),
+            (Bf16x2, E4m3x2 | E5m2x2 | E2m3x2 | E3m2x2 | E2m1x2) => {
+                return self.scaled((dst_ty, src_ty), how, dst, [Some(a), None], Operand::Imm(ONES));
+            }
             (Ue8m0x2, F32) => by_mode!(ops::Ue8m0x2FromF32, how),
             (Ue8m0x2, Bf16x2) => by_mode!(ops::Ue8m0x2FromBf16x2, how),
             (Bf16x2, Ue8m0x2) => Op::lanes::<ops::Bf16x2FromUe8m0x2>(),
@@ -251,6 +268,77 @@ impl Decoder<'_> {
         self.emit(op, d, [a, b, 0], how.pack());
         Ok(())
     }
+}
+
+impl Decoder<'_> {
+    /// `cvt.rs`.
+    fn random(&mut self, ty: ScalarType, how: How, dst: Reg, src: &[Operand], random: Operand) -> Decoded {
+        use ScalarType::*;
+        let random = self.word(random);
+        let rows: Vec<u32> = src.iter().map(|&value| self.word(value)).collect();
+        let op = match ty {
+            F16x2 => by_mode!(ops::F16x2AtRandom, how),
+            Bf16x2 => by_mode!(ops::Bf16x2AtRandom, how),
+            E4m3x4 => by_mode!(ops::E4m3x2AtRandom, how),
+            E5m2x4 => by_mode!(ops::E5m2x2AtRandom, how),
+            E2m3x4 => by_mode!(ops::E2m3x2AtRandom, how),
+            E3m2x4 => by_mode!(ops::E3m2x2AtRandom, how),
+            E2m1x4 => by_mode!(ops::E2m1x2AtRandom, how),
+            _ => return Err(Refused::Unsupported),
+        };
+        let &[a, b, ref rest @ ..] = &rows[..] else { return Err(Refused::Unsupported) };
+        let &[c, d] = rest else {
+            let to = self.word_out(dst, false);
+            self.emit(op, to, [a, b, random], how.pack());
+            return Ok(());
+        };
+        // Two numbers at a time, each pair with its part of the random bits.
+        let width = ty.bits() / 4;
+        let halves = [([a, b], true), ([c, d], false)].map(|([a, b], upper)| {
+            let (bits, pair) = (self.temporary32(), self.temporary32());
+            self.emit(Op::lanes::<ops::RandomPart>(), bits, [random, 0, 0], width << 1 | u32::from(upper));
+            self.emit(op, pair, [a, b, bits], how.pack());
+            pair
+        });
+        let to = self.word_out(dst, false);
+        self.emit(Op::lanes::<ops::Join>(), to, [halves[0], halves[1], 0], 2 * width);
+        Ok(())
+    }
+
+    /// Conversions with a factor for each half.
+    fn scaled(
+        &mut self,
+        (dst_ty, src_ty): (ScalarType, ScalarType),
+        how: How,
+        dst: Reg,
+        src: [Option<Operand>; 2],
+        scale: Operand,
+    ) -> Decoded {
+        use ScalarType::*;
+        let [a, b] = src.map(|value| value.map_or(0, |value| self.word(value)));
+        let scale = self.word(scale);
+        let (op, sources) = match (dst_ty, src_ty) {
+            (S2f6x2, F32) => (by_mode!(ops::S2f6x2FromF32, how), [a, b, scale]),
+            (S2f6x2, Bf16x2) => (by_mode!(ops::S2f6x2FromBf16x2, how), [a, scale, 0]),
+            (Bf16x2, S2f6x2) => (by_mode!(ops::Bf16x2FromS2f6x2, how), [a, scale, 0]),
+            (Bf16x2, E4m3x2) => (by_mode!(ops::Bf16x2FromE4m3x2, how), [a, scale, 0]),
+            (Bf16x2, E5m2x2) => (by_mode!(ops::Bf16x2FromE5m2x2, how), [a, scale, 0]),
+            (Bf16x2, E2m3x2) => (by_mode!(ops::Bf16x2FromE2m3x2, how), [a, scale, 0]),
+            (Bf16x2, E3m2x2) => (by_mode!(ops::Bf16x2FromE3m2x2, how), [a, scale, 0]),
+            (Bf16x2, E2m1x2) => (by_mode!(ops::Bf16x2FromE2m1x2, how), [a, scale, 0]),
+            _ => return Err(Refused::Unsupported),
+        };
+        let to = self.word_out(dst, false);
+        self.emit(op, to, sources, how.pack());
+        Ok(())
+    }
+}
+
+/// Factors of 1 for both halves.
+const ONES: u64 = 0x7f7f;
+
+fn narrowing(satfinite: bool, relu: bool) -> How {
+    How { flags: Flags::SATFINITE.when(satfinite) | Flags::RELU.when(relu), ..How::PLAIN }
 }
 
 fn is_integer(ty: ScalarType) -> bool {

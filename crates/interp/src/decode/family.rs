@@ -60,7 +60,7 @@ impl<'i> Family<'i> {
             | Op::StackSave { .. }
             | Op::StackRestore { .. }
             | Op::Alloca { .. } => Family::Moves,
-            Op::Cvt { .. } | Op::CvtPack { .. } => Family::Conversion,
+            Op::Cvt { .. } | Op::CvtPack { .. } | Op::CvtRandom { .. } | Op::CvtScaled { .. } => Family::Conversion,
             Op::Ld { .. } | Op::St { .. } | Op::CacheHint { .. } | Op::Atom { .. } => Family::Memory,
             Op::Call { .. } | Op::Brkpt | Op::Nanosleep { .. } | Op::Hint(_) => Family::Control,
             Op::Barrier(_)

@@ -49,6 +49,7 @@ pub(super) fn direction(rounding: Rounding) -> Decoded<Direction> {
         Rounding::Rm | Rounding::Rmi => Direction::Down,
         Rounding::Rp | Rounding::Rpi => Direction::Up,
         Rounding::Rna => Direction::Away,
+        // Conversions alone round at random, and they have an operation of their own for it.
         Rounding::Rs => return Err(Refused::Unsupported),
     })
 }

@@ -14,7 +14,7 @@ use crate::isa::Op;
 use crate::ops::matrix::load_store::{self, FragmentSite};
 use crate::ops::matrix::panel::Panel;
 use crate::ops::matrix::product::{self, ProductSite, Selection, Sparse, Sums};
-use crate::ops::matrix::tile::{self, TileSite};
+use crate::ops::matrix::tile::{self, Order, TileSite};
 use crate::ops::matrix::warpgroup::{self, Factor, WarpgroupSite};
 
 impl Decoder<'_> {
@@ -37,18 +37,16 @@ impl Decoder<'_> {
                 let site = enter(&mut self.function.products, site);
                 self.emit(Op::lanes_control::<product::Product>(), 0, [0; 3], site);
             }
-            MatrixOp::LdMatrix { shape: (8, 8), count: _, trans, space, ty: ScalarType::B16, dst, addr } => {
+            MatrixOp::LdMatrix { shape, count: _, trans, space, bits, dst, addr } => {
                 let rows: Vec<u32> = dst.iter().map(|&reg| self.word_out(reg, false)).collect();
-                let site = self.tile_site(*space, addr, *trans, rows)?;
+                let site = self.tile_site(*space, addr, (*shape, *trans, *bits), rows)?;
                 self.emit(Op::control(tile::load), 0, [0; 3], site);
             }
-            MatrixOp::StMatrix { shape: (8, 8), count: _, trans, space, ty: ScalarType::B16, src, addr } => {
+            MatrixOp::StMatrix { shape, count: _, trans, space, bits, src, addr } => {
                 let rows: Vec<u32> = src.iter().map(|&value| self.word(value)).collect();
-                let site = self.tile_site(*space, addr, *trans, rows)?;
+                let site = self.tile_site(*space, addr, (*shape, *trans, *bits), rows)?;
                 self.emit(Op::control(tile::store), 0, [0; 3], site);
             }
-            // The shapes of bytes are those of sm_100.
-            MatrixOp::LdMatrix { .. } | MatrixOp::StMatrix { .. } => return Err(Refused::Unsupported),
             MatrixOp::MovMatrix { dst, a } => {
                 let a = self.word(*a);
                 let d = self.word_out(*dst, false);
@@ -66,9 +64,21 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    fn tile_site(&mut self, space: Space, addr: &Address, transposed: bool, rows: Vec<u32>) -> Decoded<u32> {
+    fn tile_site(
+        &mut self,
+        space: Space,
+        addr: &Address,
+        (shape, trans, bits): ((u16, u16), bool, u32),
+        rows: Vec<u32>,
+    ) -> Decoded<u32> {
         let Location { space, base, offset } = self.address(space, addr)?;
-        Ok(enter(&mut self.function.tiles, TileSite { space, base, offset, transposed, rows }))
+        let order = match shape {
+            (16, 16) => Order::Columns,
+            (16, 8) => Order::Accumulator,
+            _ if trans => Order::Transposed,
+            _ => Order::Rows,
+        };
+        Ok(enter(&mut self.function.tiles, TileSite { space, base, offset, order, bits, rows }))
     }
 
     fn fragment_site(

@@ -309,7 +309,8 @@ impl Decoder<'_> {
             | AsyncOp::Reduce { .. }
             | AsyncOp::Clear { .. }
             | AsyncOp::ReplaceInMap { .. }
-            | AsyncOp::CopyMap { .. } => Event::Here,
+            | AsyncOp::CopyMap { .. }
+            | AsyncOp::TryCancel { .. } => Event::Here,
         };
         self.tell(event);
         Ok(None)

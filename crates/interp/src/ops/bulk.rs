@@ -9,6 +9,7 @@ use warploom_exec::memory::Order;
 use warploom_ptx::ir::{AtomicOp, ScalarType};
 
 use crate::machine::{Flow, Machine, lanes};
+use crate::mbarrier::Object;
 use crate::memory::{Base, Slot, StateSpace};
 use crate::ops::atomic::updated;
 use crate::program::Inst;
@@ -35,6 +36,8 @@ pub(crate) struct BulkSite {
     pub(crate) mbarrier: Option<At>,
     /// 32-bit row of the mask of CTAs that get a copy.
     pub(crate) multicast: Option<u32>,
+    /// 32-bit row of the mask of bytes that are copied of each 16, to global memory.
+    pub(crate) byte_mask: Option<u32>,
 }
 
 /// The operands of `st.async` and `red.async`.
@@ -48,6 +51,22 @@ pub(crate) struct RemoteSite {
     pub(crate) mbarrier: At,
 }
 
+/// The operands of `clusterlaunchcontrol.try_cancel`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CancelSite {
+    pub(crate) to: At,
+    pub(crate) mbarrier: At,
+}
+
+/// The masks of a lane's bulk copy.
+#[derive(Clone, Copy)]
+struct Masks {
+    /// CTAs that get a copy.
+    targets: Option<u16>,
+    /// Bytes of each 16 that are copied.
+    bytes: Option<u16>,
+}
+
 /// `cp.async.bulk`, `cp.reduce.async.bulk`: site `imm`.
 pub(crate) fn bulk(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let function = machine.function;
@@ -56,9 +75,10 @@ pub(crate) fn bulk(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let mbarriers = site.mbarrier.map(|at| machine.places(at));
     for lane in lanes(mask) {
         let size = u64::from(machine.frame.r32[site.size as usize][lane]);
-        let targets = site.multicast.map(|row| machine.frame.r32[row as usize][lane] as u16);
-        let copied =
-            machine.bulk_copy(site, [to[lane], from[lane]], size, mbarriers.map(|row| row[lane]), (lane, targets));
+        let mask_in = |row: Option<u32>| row.map(|row| machine.frame.r32[row as usize][lane] as u16);
+        let masks = Masks { targets: mask_in(site.multicast), bytes: mask_in(site.byte_mask) };
+        let object = mbarriers.map(|row| row[lane]);
+        let copied = machine.bulk_copy(site, [to[lane], from[lane]], size, object, (lane, masks));
         if let Err(kind) = copied {
             return machine.fail(1 << lane, kind);
         }
@@ -100,6 +120,23 @@ pub(crate) fn clear(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     Flow::Next
 }
 
+/// Bytes of the response to a cancellation.
+const RESPONSE: usize = 16;
+
+/// `clusterlaunchcontrol.try_cancel`: site `imm`, and `a` is 1 if all CTAs of the cluster get the response (PTX ISA 9.7.13.16). Every cluster of a grid counts as
+/// started: the response, zeros, says so.
+pub(crate) fn try_cancel(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+    let site = machine.function.cancels[inst.imm as usize];
+    let (to, mbarriers) = (machine.places(site.to), machine.places(site.mbarrier));
+    for lane in lanes(mask) {
+        if let Err(kind) = machine.respond(site, [to[lane], mbarriers[lane]], inst.a == 1, lane) {
+            return machine.fail(1 << lane, kind);
+        }
+    }
+    machine.stores += 1;
+    Flow::Next
+}
+
 /// That a global address is a multiple of `align`.
 pub(crate) fn aligned(address: u64, align: u64, kind: AccessKind) -> Result<(), FaultKind> {
     if address.is_multiple_of(align) {
@@ -117,13 +154,21 @@ impl Machine<'_> {
     /// Some bytes have come to the shared memory that an mbarrier lies in.
     pub(crate) fn count_bytes(&mut self, address: u64, bytes: u32) -> Result<(), FaultKind> {
         match self.mbarrier(StateSpace::Cluster, address) {
-            Ok(mut object) => {
-                object.complete_bytes(bytes);
-                self.set_mbarrier(StateSpace::Cluster, address, object)
-            }
+            Ok(object) => self.bytes_have_come(StateSpace::Cluster, address, object, bytes),
             Err(FaultKind::CtaHasExited { .. }) => Ok(()),
             Err(kind) => Err(kind),
         }
+    }
+
+    fn bytes_have_come(
+        &mut self,
+        space: StateSpace,
+        address: u64,
+        mut object: Object,
+        bytes: u32,
+    ) -> Result<(), FaultKind> {
+        object.complete_bytes(bytes);
+        self.set_mbarrier(space, address, object)
     }
 
     /// The addresses in the shared memory of the CTAs of a mask that are as far from their starts as `address` is.
@@ -138,17 +183,20 @@ impl Machine<'_> {
         [to, from]: [u64; 2],
         size: u64,
         mbarrier: Option<u64>,
-        (lane, targets): (usize, Option<u16>),
+        (lane, masks): (usize, Masks),
     ) -> Result<(), FaultKind> {
         // Of a size that is no multiple of 16 what is beyond one is left, as recorded.
         let size = size & !(PIECE - 1);
         let mut bytes = vec![0; size as usize];
         self.tell_async(AccessKind::Load, site.from.space, from, bytes.len(), lane);
         let kind = if site.reduce.is_some() { AccessKind::Atomic } else { AccessKind::Store };
-        match targets {
-            Some(targets) => Self::in_each(targets, to)
+        match (masks.targets, masks.bytes) {
+            (Some(targets), _) => Self::in_each(targets, to)
                 .for_each(|address| self.tell_async(kind, StateSpace::Cluster, address, bytes.len(), lane)),
-            None => self.tell_async(kind, site.to.space, to, bytes.len(), lane),
+            (None, Some(mask)) => {
+                masked(bytes.len(), mask).for_each(|at| self.tell_async(kind, site.to.space, to + at as u64, 1, lane))
+            }
+            (None, None) => self.tell_async(kind, site.to.space, to, bytes.len(), lane),
         }
         if site.from.space == StateSpace::Global {
             aligned(from, PIECE, AccessKind::Load)?;
@@ -160,11 +208,12 @@ impl Machine<'_> {
         if site.to.space == StateSpace::Global {
             aligned(to, PIECE, AccessKind::Store)?;
             return match site.reduce {
+                None if masks.bytes.is_some() => self.write_masked(to, &bytes, masks.bytes.unwrap_or_default()),
                 None => self.view.write_bytes(to, &bytes).map_err(|fault| FaultKind::Access(*fault)),
                 Some((op, ty)) => self.reduce_global(op, ty, to, &bytes),
             };
         }
-        match targets {
+        match masks.targets {
             None => self.arrive_in(site, to, &bytes, mbarrier),
             Some(targets) => Self::in_each(targets, to).try_for_each(|address| {
                 let object =
@@ -172,6 +221,43 @@ impl Machine<'_> {
                 self.arrive_in(site, address, &bytes, object)
             }),
         }
+    }
+
+    fn respond(
+        &mut self,
+        site: CancelSite,
+        [to, mbarrier]: [u64; 2],
+        everywhere: bool,
+        lane: usize,
+    ) -> Result<(), FaultKind> {
+        self.tell_async(AccessKind::Store, site.to.space, to, RESPONSE, lane);
+        let bytes = self.shared_bytes(site.to.space, to, RESPONSE, PIECE, AccessKind::Store)?;
+        bytes.fill(0);
+        if !everywhere {
+            let object = self.mbarrier(site.mbarrier.space, mbarrier)?;
+            return self.bytes_have_come(site.mbarrier.space, mbarrier, object, RESPONSE as u32);
+        }
+        let ranks = self.cta.cluster.as_ref().map_or(1, |cluster| cluster.size());
+        for rank in 0..ranks {
+            let in_rank = |address: u64| Self::in_each(1 << rank, address).next().unwrap_or(address);
+            self.tell_async(AccessKind::Store, StateSpace::Cluster, in_rank(to), RESPONSE, lane);
+            match self.shared_bytes(StateSpace::Cluster, in_rank(to), RESPONSE, PIECE, AccessKind::Store) {
+                Ok(bytes) => bytes.fill(0),
+                Err(FaultKind::CtaHasExited { .. }) => continue,
+                Err(kind) => return Err(kind),
+            }
+            self.count_bytes(in_rank(mbarrier), RESPONSE as u32)?;
+        }
+        Ok(())
+    }
+
+    /// Of each 16 bytes those that the mask has, as `.cp_mask`: the others stay what they are.
+    fn write_masked(&mut self, to: u64, bytes: &[u8], mask: u16) -> Result<(), FaultKind> {
+        for at in masked(bytes.len(), mask) {
+            let written = self.view.write_bytes(to + at as u64, &bytes[at..=at]);
+            written.map_err(|fault| FaultKind::Access(*fault))?;
+        }
+        Ok(())
     }
 
     /// Bytes of a bulk copy come to a CTA's shared memory.
@@ -220,6 +306,11 @@ impl Machine<'_> {
         }
         self.count_bytes(mbarrier, len as u32)
     }
+}
+
+/// Which of so many bytes a mask has, which says it of each 16.
+fn masked(len: usize, mask: u16) -> impl Iterator<Item = usize> {
+    (0..len).filter(move |at| mask >> (at % PIECE as usize) & 1 != 0)
 }
 
 /// An element's bits.

@@ -6,6 +6,7 @@ use warploom_numerics::Rounding;
 use warploom_numerics::convert;
 use warploom_numerics::float::flush;
 use warploom_numerics::format::{Bf16, E2m1, E2m3, E3m2, E4m3, E5m2, F16, Format, widen};
+use warploom_numerics::{random, scaled};
 
 use crate::isa::LaneOp;
 use crate::lane::{Lane, lane_ops};
@@ -26,6 +27,11 @@ lane_ops! {
         let bits = imm as i32;
         convert::pack(a, b, c, bits.unsigned_abs(), bits < 0)
     }
+
+    /// The random bits of one pair of four numbers: `imm` is whether it is the upper one, above it the width of a number.
+    RandomPart(bits: u32; imm) -> u32 { random::part(bits, imm >> 1, imm & 1 != 0) }
+    /// Two halves, the upper one `imm` bits up.
+    Join(upper: u32, lower: u32; imm) -> u32 { upper << imm | lower }
 
     Bf16x2FromUe8m0x2(a: u16) -> u32 {
         u32::from(convert::bf16_from_ue8m0((a >> 8) as u8)) << 16 | u32::from(convert::bf16_from_ue8m0(a as u8))
@@ -144,13 +150,58 @@ functions! {
     E2m3x2FromF32(a: f32, b: f32; how) -> u32 { from_f32::<E2m3>(a, how) << 8 | from_f32::<E2m3>(b, how) }
     E3m2x2FromF32(a: f32, b: f32; how) -> u32 { from_f32::<E3m2>(a, how) << 8 | from_f32::<E3m2>(b, how) }
     E2m1x2FromF32(a: f32, b: f32; how) -> u32 { from_f32::<E2m1>(a, how) << 4 | from_f32::<E2m1>(b, how) }
-    E4m3x2FromF16x2(a: u32; how) -> u32 { pair_from_f16::<E4m3>(a, how) }
-    E5m2x2FromF16x2(a: u32; how) -> u32 { pair_from_f16::<E5m2>(a, how) }
+    E4m3x2FromF16x2(a: u32; how) -> u32 { pair_from::<F16, E4m3>(a, 8, how) }
+    E5m2x2FromF16x2(a: u32; how) -> u32 { pair_from::<F16, E5m2>(a, 8, how) }
+    E2m3x2FromF16x2(a: u32; how) -> u32 { pair_from::<F16, E2m3>(a, 8, how) }
+    E3m2x2FromF16x2(a: u32; how) -> u32 { pair_from::<F16, E3m2>(a, 8, how) }
+    E2m1x2FromF16x2(a: u32; how) -> u32 { pair_from::<F16, E2m1>(a, 4, how) }
+    E4m3x2FromBf16x2(a: u32; how) -> u32 { pair_from::<Bf16, E4m3>(a, 8, how) }
+    E5m2x2FromBf16x2(a: u32; how) -> u32 { pair_from::<Bf16, E5m2>(a, 8, how) }
+    E2m3x2FromBf16x2(a: u32; how) -> u32 { pair_from::<Bf16, E2m3>(a, 8, how) }
+    E3m2x2FromBf16x2(a: u32; how) -> u32 { pair_from::<Bf16, E3m2>(a, 8, how) }
+    E2m1x2FromBf16x2(a: u32; how) -> u32 { pair_from::<Bf16, E2m1>(a, 4, how) }
     F16x2FromE4m3x2(a: u16; how) -> u32 { pair_to_f16::<E4m3>(a, 8, how) }
     F16x2FromE5m2x2(a: u16; how) -> u32 { pair_to_f16::<E5m2>(a, 8, how) }
     F16x2FromE2m3x2(a: u16; how) -> u32 { pair_to_f16::<E2m3>(a, 8, how) }
     F16x2FromE3m2x2(a: u16; how) -> u32 { pair_to_f16::<E3m2>(a, 8, how) }
     F16x2FromE2m1x2(a: u16; how) -> u32 { pair_to_f16::<E2m1>(a, 4, how) }
+
+    Bf16x2FromE4m3x2(a: u16, scale: u16; how) -> u32 { pair_to_bf16::<E4m3>(a, 8, scale, how) }
+    Bf16x2FromE5m2x2(a: u16, scale: u16; how) -> u32 { pair_to_bf16::<E5m2>(a, 8, scale, how) }
+    Bf16x2FromE2m3x2(a: u16, scale: u16; how) -> u32 { pair_to_bf16::<E2m3>(a, 8, scale, how) }
+    Bf16x2FromE3m2x2(a: u16, scale: u16; how) -> u32 { pair_to_bf16::<E3m2>(a, 8, scale, how) }
+    Bf16x2FromE2m1x2(a: u16, scale: u16; how) -> u32 { pair_to_bf16::<E2m1>(a, 4, scale, how) }
+    Bf16x2FromS2f6x2(a: u16, scale: u16; how) -> u32 {
+        let part = |code: u16, scale: u16| scaled::bf16(scaled::from_s2f6(code as u8), scale as u8, how.narrowing());
+        part(a >> 8, scale >> 8) << 16 | part(a, scale)
+    }
+    S2f6x2FromF32(a: f32, b: f32, scale: u16; how) -> u32 { s2f6x2(a, b, scale, how) }
+    S2f6x2FromBf16x2(a: u32, scale: u16; how) -> u32 { s2f6x2(bf16_high(a), bf16_low(a), scale, how) }
+
+    F16x2AtRandom(a: f32, b: f32, bits: u32; how) -> u32 {
+        random::narrow::<F16>(a, bits >> 16, 13, how.narrowing()) << 16 | random::narrow::<F16>(b, bits, 13, how.narrowing())
+    }
+    Bf16x2AtRandom(a: f32, b: f32, bits: u32; how) -> u32 {
+        random::narrow::<Bf16>(a, bits >> 16, 16, how.narrowing()) << 16 | random::narrow::<Bf16>(b, bits, 16, how.narrowing())
+    }
+    E4m3x2AtRandom(a: f32, b: f32, bits: u32; how) -> u32 { random::pair::<E4m3>(a, b, bits, 8, how.narrowing()) }
+    E5m2x2AtRandom(a: f32, b: f32, bits: u32; how) -> u32 { random::pair::<E5m2>(a, b, bits, 8, how.narrowing()) }
+    E2m3x2AtRandom(a: f32, b: f32, bits: u32; how) -> u32 { random::pair::<E2m3>(a, b, bits, 8, how.narrowing()) }
+    E3m2x2AtRandom(a: f32, b: f32, bits: u32; how) -> u32 { random::pair::<E3m2>(a, b, bits, 8, how.narrowing()) }
+    E2m1x2AtRandom(a: f32, b: f32, bits: u32; how) -> u32 { random::pair::<E2m1>(a, b, bits, 4, how.narrowing()) }
+}
+
+#[inline(always)]
+fn s2f6x2(high: f32, low: f32, scale: u16, how: How) -> u32 {
+    let part = |value, scale: u16| u32::from(scaled::to_s2f6(value, scale as u8, how.has(Flags::RELU)));
+    part(high, scale >> 8) << 8 | part(low, scale)
+}
+
+#[inline(always)]
+fn pair_to_bf16<F: Format>(pair: u16, bits: u32, scale: u16, how: How) -> u32 {
+    let mask = (1 << bits) - 1;
+    let part = |code: u32, scale: u16| scaled::bf16(widen::<F>(code & mask), scale as u8, how.narrowing());
+    part(u32::from(pair) >> bits, scale >> 8) << 16 | part(u32::from(pair), scale)
 }
 
 /// `.ftz` only has an effect on `.bf16`: for `.f16` the hardware rounds subnormal sources as any other.
@@ -160,9 +211,9 @@ fn from_f32<F: Format>(value: f32, how: How) -> u32 {
 }
 
 #[inline(always)]
-fn pair_from_f16<F: Format>(pair: u32, how: How) -> u32 {
-    let part = |bits: u32| from_f32::<F>(widen::<F16>(bits & 0xffff), how);
-    part(pair >> 16) << 8 | part(pair)
+fn pair_from<S: Format, F: Format>(pair: u32, width: u32, how: How) -> u32 {
+    let part = |bits: u32| from_f32::<F>(widen::<S>(bits & 0xffff), how);
+    part(pair >> 16) << width | part(pair)
 }
 
 #[inline(always)]

@@ -28,6 +28,8 @@ const NAN: [u8; 2] = 0x7ff7_u16.to_le_bytes();
 pub(crate) struct TensorSite {
     pub(crate) transfer: Transfer,
     pub(crate) im2col: bool,
+    /// Coordinates are those of the first dimension, and of four rows.
+    pub(crate) rows_apart: bool,
     pub(crate) map: At,
     /// 32-bit rows.
     pub(crate) coordinates: Vec<u32>,
@@ -140,8 +142,9 @@ impl Machine<'_> {
         let address = self.places(site.map)[lane];
         let bytes = self.map_bytes(site.map.space, address, lane)?;
         let map = TensorMap::from_bytes(&bytes).ok_or_else(|| illegal(format!("{address:#x} is no tensor map")))?;
-        if usize::from(map.rank) != site.coordinates.len() {
-            let (rank, dimensions) = (map.rank, site.coordinates.len());
+        let dimensions = if site.rows_apart { 2 } else { site.coordinates.len() };
+        if usize::from(map.rank) != dimensions {
+            let rank = map.rank;
             return Err(illegal(format!("a copy in {dimensions} dimensions of a tensor of {rank}")));
         }
         if matches!(map.part, Part::Columns { .. }) != site.im2col {
@@ -158,7 +161,12 @@ impl Machine<'_> {
         if start[0] * i64::from(map.unit()) % 16 != 0 {
             return Err(illegal(format!("coordinate {} is at no multiple of 16 bytes", start[0])));
         }
-        let rows = rows(&map, start, offsets);
+        let rows = if site.rows_apart {
+            let row = |&index: &i64| rows(&map, [start[0], index, 0, 0, 0], offsets).into_iter().next();
+            start[1..].iter().filter_map(row).collect()
+        } else {
+            rows(&map, start, offsets)
+        };
         self.tell_tensor(site, &map, &rows, lane);
         match site.transfer {
             Transfer::Load { to, mbarrier, multicast } => {
@@ -172,7 +180,7 @@ impl Machine<'_> {
                 }
             }
             Transfer::Store { reduce, from } => {
-                if start[..usize::from(map.rank)].iter().any(|&at| at < 0) {
+                if start[..site.coordinates.len()].iter().any(|&at| at < 0) {
                     return Err(illegal(format!("coordinates {start:?} before the start of a tensor that is written")));
                 }
                 if site.im2col && !has_no_frame(&map) {

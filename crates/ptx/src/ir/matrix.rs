@@ -60,10 +60,10 @@ text! {
         WmmaMma(Product),
         /// `mma` and `mma.sp`
         Mma(Product),
-        /// `ldmatrix`.
-        LdMatrix { shape: (u16, u16), count: u8, trans: bool, space: Space, ty: ScalarType, dst: Regs, addr: Address },
+        /// `ldmatrix`. `bits` is the width of an element in memory: below 8, sixteen of them are packed at the start of each 16 bytes.
+        LdMatrix { shape: (u16, u16), count: u8, trans: bool, space: Space, bits: u32, dst: Regs, addr: Address },
         /// `stmatrix`
-        StMatrix { shape: (u16, u16), count: u8, trans: bool, space: Space, ty: ScalarType, src: Operands, addr: Address },
+        StMatrix { shape: (u16, u16), count: u8, trans: bool, space: Space, bits: u32, src: Operands, addr: Address },
         /// `movmatrix.m8n8.trans.b16`
         MovMatrix { dst: Reg, a: Operand },
         /// `wgmma.mma_async`

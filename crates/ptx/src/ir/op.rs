@@ -218,11 +218,17 @@ text! {
         Isspacep { space: Space, ty: ScalarType, dst: Reg, a: Operand },
         /// `to_generic`: from an address of `space` to a generic one, else back. `ty` is `u32` or `u64`.
         Cvta { to_generic: bool, space: Space, ty: ScalarType, dst: Reg, a: Operand },
-        /// Every `cvt` of one or two sources; `b` is the lower half of a packed destination. `rnd` is `None` where the conversion is exact or
-        /// PTX has no rounding for it; `random` are the bits of `.rs`. `from` is the type of `a`.
+        /// Every `cvt` of one or two sources but those that follow; `b` is the lower half of a packed destination. `rnd` is `None` where the
+        /// conversion is exact or PTX has no rounding for it. `from` is the type of `a`.
         Cvt {
             dst_ty: ScalarType, src_ty: ScalarType, to: ScalarType, from: ScalarType, rnd: Option<Rounding>, ftz: bool, sat: bool,
-            satfinite: bool, relu: bool, dst: Reg, a: Operand, b: Option<Operand>, random: Option<Operand>,
+            satfinite: bool, relu: bool, dst: Reg, a: Operand, b: Option<Operand>,
+        },
+        /// `cvt.rs`: two or four `.f32` numbers, the first uppermost, rounded by `random` bits.
+        CvtRandom { dst_ty: ScalarType, satfinite: bool, relu: bool, dst: Reg, src: Operands, random: Operand },
+        /// `cvt` with `.scaled::n2::ue8m0`, and to and from `.s2f6x2`: `scale` has a factor for each half.
+        CvtScaled {
+            dst_ty: ScalarType, src_ty: ScalarType, satfinite: bool, relu: bool, dst: Reg, a: Operand, b: Option<Operand>, scale: Operand,
         },
         /// `cvt.pack.sat.dst_ty.s32[.b32]`: `c` absent for the 16-bit destinations.
         CvtPack { dst_ty: ScalarType, src_ty: ScalarType, dst: Reg, a: Operand, b: Operand, c: Option<Operand> },
@@ -295,7 +301,7 @@ impl Op {
         a: Operand,
     ) -> Op {
         let (ftz, sat, satfinite, relu) = (false, false, false, false);
-        Op::Cvt { dst_ty, src_ty, to, from, rnd: None, ftz, sat, satfinite, relu, dst, a, b: None, random: None }
+        Op::Cvt { dst_ty, src_ty, to, from, rnd: None, ftz, sat, satfinite, relu, dst, a, b: None }
     }
 }
 

@@ -244,6 +244,17 @@ text! {
             /// Groups that may be pending.
             pending: u32,
         },
+        /// `clusterlaunchcontrol.try_cancel` (9.7.13.16).
+        TryCancel {
+            /// `Generic` or `Shared`.
+            space: Space,
+            /// Gets the response.
+            dst: Address,
+            /// Counts its bytes.
+            mbarrier: Address,
+            /// Every CTA of the cluster gets the response.
+            multicast: bool,
+        },
         /// Copies of parts of tensors.
         Tensor(Box<TensorOp>),
         /// `st.async` to shared memory (9.7.9.12).

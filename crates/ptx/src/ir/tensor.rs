@@ -14,6 +14,8 @@ text! {
         pub im2col: bool,
         /// The tensor map: a generic address.
         pub map: Address,
+        /// `.tile::gather4` and `.tile::scatter4`: coordinates are those of the first dimension, and of four rows.
+        pub rows_apart: bool,
         /// Where the part begins, one for each dimension, of type `s32`.
         pub coordinates: Operands,
         /// Offsets of an `.im2col` load, of type `u16`.

@@ -74,7 +74,7 @@ pub(super) const FORMS: &[&str] = &[
     "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.(shared::cluster)?.(min|max|add).(u32|s32) [] 0 [] ; 8.1 90",
     "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.(shared::cluster)?.add.u64 [] 0 [] ; 8.1 90",
     "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.(shared::cluster)?.(inc|dec).u32 [] 0 [] ; 8.1 90",
-    "red.async.mmio.release.$scope.global?.add.(u32|s32|u64|s64) [] 0 ; 8.7 100",
+    "red.async.mmio.release.sys.global?.add.(u32|s32|u64|s64) [] 0 ; 8.7 100",
     // 9.7.13.8 to 9.7.13.13
     "vote.(all|any|uni).pred =pred !pred",
     "vote.ballot.b32 =b32 !pred ; 2.0 20",
@@ -106,7 +106,7 @@ pub(super) const FORMS: &[&str] = &[
     "mbarrier.try_wait.parity.(acquire@8.0|relaxed@8.0)?.(cta@8.0|cluster@8.0)?.(shared|shared::cta)?.b64 =pred [] u32 u32? ; 7.8 90",
     "mbarrier.pending_count.b64 =u32 b64 ; 7.0 80",
     // 9.7.13.16, 9.7.13.17
-    "clusterlaunchcontrol.try_cancel.async.(shared::cta)?.mbarrier::complete_tx::bytes.multicast::cluster::all?.b128 [] [] ; 8.6 100",
+    "clusterlaunchcontrol.try_cancel.async.(shared::cta)?.mbarrier::complete_tx::bytes.multicast::cluster::all@8.6/100a?.b128 [] [] ; 8.6 100",
     "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 =pred b128 ; 8.6 100",
     "clusterlaunchcontrol.query_cancel.get_first_ctaid.(v4).b32.b128 =0*4 b128 ; 8.6 100",
     "clusterlaunchcontrol.query_cancel.(get_first_ctaid::x|get_first_ctaid::y|get_first_ctaid::z).b32.b128 =0 b128 ; 8.6 100",

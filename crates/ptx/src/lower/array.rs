@@ -93,7 +93,7 @@ impl BodyLowering<'_, '_> {
         let a = Operand::Reg(src);
         let (rnd, ftz, sat, satfinite, relu) = (None, false, false, false, false);
         let (from, to) = (src_ty, dst_ty);
-        self.emit(Op::Cvt { dst_ty, src_ty, from, to, rnd, ftz, sat, satfinite, relu, dst, a, b: None, random: None });
+        self.emit(Op::Cvt { dst_ty, src_ty, from, to, rnd, ftz, sat, satfinite, relu, dst, a, b: None });
         dst
     }
 

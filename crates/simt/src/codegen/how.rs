@@ -1,4 +1,4 @@
-//! How each operation is compiled, by its types and modifiers: the one list of it. The code generator goes by it, and `docs/instructions.md` is made of it.
+//! How each operation is compiled, by its types and modifiers: the one list of it. The code generator goes by it, and `docs/generated/ptx-coverage.md` is made of it.
 //!
 //! What else decides (where threads part, which threads come to a barrier, how an access's addresses lie) is not of the operation, and not here.
 
@@ -123,8 +123,9 @@ pub fn how(op: &Op) -> How {
                 How::Vector
             }
         }
-        Op::Cvt { dst_ty, src_ty, rnd, random, .. } => conversion(*dst_ty, *src_ty, *rnd, random.is_some()),
+        Op::Cvt { dst_ty, src_ty, rnd, .. } => conversion(*dst_ty, *src_ty, *rnd),
         Op::CvtPack { .. } => How::Vector,
+        Op::CvtRandom { .. } | Op::CvtScaled { .. } => How::Step,
         Op::Isspacep { .. } | Op::CreatePolicy { .. } => How::Step,
         Op::Mapa { .. } | Op::GetCtaRank { .. } | Op::Async(_) => How::Declined,
 
@@ -194,17 +195,17 @@ fn is_in_registers(reg: SpecialReg) -> bool {
 }
 
 /// `cvt`
-fn conversion(to: ScalarType, from: ScalarType, rnd: Option<Rounding>, random: bool) -> How {
+fn conversion(to: ScalarType, from: ScalarType, rnd: Option<Rounding>) -> How {
     use ScalarType::{Bf16, Bf16x2, E2m1x2, E2m3x2, E3m2x2, E4m3x2, E5m2x2, F16, F16x2, F32, F64, Tf32, Ue8m0x2};
     let single = |ty: ScalarType| is_integer(ty) || matches!(ty, F16 | Bf16 | F32 | F64);
     match (to, from) {
-        _ if random => How::Declined,
         (F64, _) if is_integer(from) && from.bits() == 64 => vector_if(matches!(rnd, None | Some(Rounding::Rn))),
         _ if single(to) && single(from) => How::Vector,
         (Tf32 | F16x2 | Bf16x2 | E4m3x2 | E5m2x2 | E2m3x2 | E3m2x2 | E2m1x2, F32) => How::Vector,
         (E4m3x2 | E5m2x2, F16x2) | (F16x2, E4m3x2 | E5m2x2 | E2m3x2 | E3m2x2 | E2m1x2) => How::Vector,
-        // Scales, which have an exponent only.
-        (Ue8m0x2, F32 | Bf16x2) | (Bf16x2, Ue8m0x2) => How::Step,
+        // Scales, which have an exponent only, and what few kernels convert.
+        (Ue8m0x2, F32 | Bf16x2) | (Bf16x2, Ue8m0x2 | E4m3x2 | E5m2x2 | E2m3x2 | E3m2x2 | E2m1x2) => How::Step,
+        (E4m3x2 | E5m2x2 | E2m3x2 | E3m2x2 | E2m1x2, F16x2 | Bf16x2) => How::Step,
         _ => How::Declined,
     }
 }

@@ -1,6 +1,6 @@
 //! Tiles of eight rows of 16 bytes between shared memory and registers, and transposed: `ldmatrix`, `stmatrix`, `movmatrix` (PTX ISA 9.7.14.5.15 to 9.7.14.5.17).
 //!
-//! Lanes `8 * t` to `8 * t + 7` give the addresses of the rows of tile `t`. Register `t` of lane `l` holds two elements of row `l / 4`; transposed, of column `l / 4`.
+//! Lanes `8 * t` to `8 * t + 7` give the addresses of the rows of tile `t`; a matrix of 16 rows takes two tiles and two registers. [`Order`] says which elements a lane holds.
 
 use crate::frame::Row32;
 use crate::machine::{Flow, Machine};
@@ -12,13 +12,28 @@ use warploom_exec::fault::FaultKind;
 /// Bytes of a row of a tile, which is also its alignment.
 const ROW: u32 = 16;
 
+/// Which elements of a tile register `t` of lane `l` holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Four bytes of row `l / 4`, from byte `l % 4 * 4` on.
+    Rows,
+    /// Two elements of 16 bits of column `l / 4`, from row `l % 4 * 2` on.
+    Transposed,
+    /// Of two tiles, four bytes of column `l / 4`, eight more in every other register, from row `l % 4 * 4` of 16 on.
+    Columns,
+    /// Bytes as an accumulator of `mma` has elements, columns and rows exchanged: of column `l / 4` the rows `l % 4 * 2` and the next, then those of the column eight on.
+    Accumulator,
+}
+
 /// The operands of `ldmatrix` and `stmatrix`.
 #[derive(Clone, Debug)]
 pub(crate) struct TileSite {
     pub(crate) space: StateSpace,
     pub(crate) base: Base,
     pub(crate) offset: i64,
-    pub(crate) transposed: bool,
+    pub(crate) order: Order,
+    /// The width of an element in memory: less than 8 if sixteen of them are packed.
+    pub(crate) bits: u32,
     /// The 32-bit row of each tile.
     pub(crate) rows: Vec<u32>,
 }
@@ -38,6 +53,7 @@ pub(crate) fn load(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
             let loaded = machine.shared_only(site.space, addresses[lane], "ldmatrix");
             match loaded.and_then(|()| machine.load(site.space, addresses[lane], ROW, lane)) {
                 Ok(value) => {
+                    let value = unpacked(value, site.bits);
                     for word in 0..4 {
                         words[4 * row + word] = (value >> (32 * word)) as u32;
                     }
@@ -46,10 +62,62 @@ pub(crate) fn load(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
             }
         }
     }
-    for (row, tile) in site.rows.iter().zip(&tiles) {
-        machine.frame.r32[*row as usize] = if site.transposed { transposed(tile) } else { *tile };
+    for (register, slot) in site.rows.iter().enumerate() {
+        machine.frame.r32[*slot as usize] = match site.order {
+            Order::Rows => tiles[register],
+            Order::Transposed => transposed(&tiles[register]),
+            Order::Columns => {
+                let first = register & !1;
+                columns([&tiles[first], &tiles[first + 1]], 8 * (register % 2))
+            }
+            Order::Accumulator => from_accumulator(&tiles[register]),
+        };
     }
     Flow::Next
+}
+
+/// Sixteen elements of `bits` that lie packed, each in a byte of its own, below its top.
+fn unpacked(value: u128, bits: u32) -> u128 {
+    if bits >= 8 {
+        return value;
+    }
+    let mask = (1 << bits) - 1;
+    (0..16).fold(0, |out, element| out | (value >> (bits * element) & mask) << (8 * element))
+}
+
+fn byte(tile: &Row32, row: usize, column: usize) -> u32 {
+    tile[4 * row + column / 4] >> (8 * (column % 4)) & 0xff
+}
+
+/// [`Order::Columns`] of 16 rows, from column `first` on.
+fn columns(tiles: [&Row32; 2], first: usize) -> Row32 {
+    std::array::from_fn(|lane| {
+        let element = |at: usize| {
+            let row = 4 * (lane % 4) + at;
+            byte(tiles[row / 8], row % 8, first + lane / 4) << (8 * at)
+        };
+        (0..4).map(element).fold(0, |word, element| word | element)
+    })
+}
+
+/// [`Order::Accumulator`] of a tile.
+fn from_accumulator(tile: &Row32) -> Row32 {
+    std::array::from_fn(|lane| {
+        let element = |at: usize| byte(tile, 2 * (lane % 4) + at % 2, lane / 4 + 8 * (at / 2)) << (8 * at);
+        (0..4).map(element).fold(0, |word, element| word | element)
+    })
+}
+
+/// The tile of which a register holds [`Order::Accumulator`].
+fn to_accumulator(register: &Row32) -> Row32 {
+    let mut tile = [0; 32];
+    for (lane, word) in register.iter().enumerate() {
+        for at in 0..4 {
+            let (row, column) = (2 * (lane % 4) + at % 2, lane / 4 + 8 * (at / 2));
+            tile[4 * row + column / 4] |= (word >> (8 * at) & 0xff) << (8 * (column % 4));
+        }
+    }
+    tile
 }
 
 /// `stmatrix`: site `imm`.
@@ -62,7 +130,12 @@ pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let addresses = machine.addresses(site.base, site.offset);
     for (tile, slot) in site.rows.iter().enumerate() {
         let words = machine.frame.r32[*slot as usize];
-        let words = if site.transposed { transposed(&words) } else { words };
+        let words = match site.order {
+            Order::Rows => words,
+            Order::Transposed => transposed(&words),
+            // `stmatrix` has no matrices of 16 by 16.
+            Order::Columns | Order::Accumulator => to_accumulator(&words),
+        };
         for row in 0..8 {
             let lane = 8 * tile + row;
             let value = (0..4).fold(0, |value, word| value | u128::from(words[4 * row + word]) << (32 * word));

@@ -75,6 +75,10 @@ macro_rules! families {
                         self.reads(B16, multicast);
                         self.reads(B16, byte_mask);
                     }
+                    AsyncOp::TryCancel { dst, mbarrier, .. } => {
+                        self.address(dst);
+                        self.address(mbarrier);
+                    }
                     AsyncOp::Tensor(op) => self.tensor(op),
                     AsyncOp::Store { from, src, dst, mbarrier, .. } => {
                         self.address(dst);

@@ -327,11 +327,21 @@ macro_rules! walk {
                         self.reads(*from, src);
                     }
                     Op::CacheHint { addr, .. } => self.address(addr),
-                    Op::Cvt { src_ty, to, from, dst, a, b, random, .. } => {
+                    Op::Cvt { src_ty, to, from, dst, a, b, .. } => {
                         self.def(*to, dst);
                         self.read(*from, a);
                         self.reads(*src_ty, b);
-                        self.reads(B32, random);
+                    }
+                    Op::CvtRandom { dst_ty, dst, src, random, .. } => {
+                        self.def(dst_ty.to_bits(), dst);
+                        self.reads(ScalarType::F32, src);
+                        self.read(B32, random);
+                    }
+                    Op::CvtScaled { dst_ty, src_ty, dst, a, b, scale, .. } => {
+                        self.def(dst_ty.to_bits(), dst);
+                        self.read(*src_ty, a);
+                        self.reads(*src_ty, b);
+                        self.read(ScalarType::B16, scale);
                     }
                     Op::CvtPack { src_ty, dst, a, b, c, .. } => {
                         self.def(U32, dst);

@@ -59,11 +59,9 @@ impl BodyLowering<'_, '_> {
         Ok(Some(Op::Async(Box::new(op))))
     }
 
-    /// `st.async` and `red.async` to the shared memory of a CTA of the cluster (9.7.9.12, 9.7.13.7); those to global memory (`.mmio`) have no variant in the IR.
+    /// `st.async` and `red.async` to the shared memory of a CTA of the cluster (9.7.9.12, 9.7.13.7). Those to global memory (`.mmio`) are stores and
+    /// reductions like all others: an asynchronous one may be done when it is issued.
     pub(super) fn remote(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>) -> Lower<Option<Op>> {
-        if m.has("mmio") {
-            return Ok(None);
-        }
         let (dst, mbarrier) = (*args.place(0), *args.place(2));
         self.agree(Space::SharedCluster, &dst)?;
         self.agree(Space::SharedCluster, &mbarrier)?;

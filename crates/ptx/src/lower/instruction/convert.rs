@@ -4,7 +4,7 @@ use super::super::body::{BodyLowering, Lower};
 use super::super::operand::Value;
 use super::{Args, ty};
 use crate::diagnostic::Code;
-use crate::ir::{Op, Rounding, ScalarType};
+use crate::ir::{Op, Operand, Operands, Rounding, ScalarType};
 use crate::isa::Modifiers;
 use crate::syntax::Span;
 
@@ -30,19 +30,40 @@ impl BodyLowering<'_, '_> {
             return self.refuse(Code::Modifier, span, message);
         }
         let (satfinite, relu) = (m.has("satfinite"), m.has("relu"));
-        if let Some(Value::Srcs(elements)) = args.0.get(1) {
-            // Four sources and random bits: the first two are the upper half of the destination.
-            debug_assert_eq!(elements.len(), 4);
-            return Ok(None);
+        if rnd == Some(Rounding::Rs) {
+            let (src, random) = match args.0.get(1) {
+                Some(Value::Srcs(elements)) => (elements.clone(), args.src(2)),
+                _ => (Operands::from_slice(&[args.src(1), args.src(2)]), args.src(3)),
+            };
+            return Ok(Some(Op::CvtRandom { dst_ty, satfinite, relu, dst: args.dst(0), src, random }));
         }
-        if m.has("scaled::n2::ue8m0") || args.0.len() > 3 && rnd != Some(Rounding::Rs) {
-            return Ok(None);
+        let scaled = m.has("scaled::n2::ue8m0");
+        if scaled || dst_ty == ScalarType::S2f6x2 || src_ty == ScalarType::S2f6x2 {
+            return self.scaled((dst_ty, src_ty), scaled, (satfinite, relu), args, span).map(Some);
         }
-        let (b, random) =
-            if rnd == Some(Rounding::Rs) { (args.optional(2), args.optional(3)) } else { (args.optional(2), None) };
         let (dst, a) = (args.dst(0), args.src(1));
         let (to, from) = (self.extended(dst_ty, dst), self.containing(src_ty, a));
-        Ok(Some(Op::Cvt { dst_ty, src_ty, to, from, rnd, ftz, sat, satfinite, relu, dst, a, b, random }))
+        Ok(Some(Op::Cvt { dst_ty, src_ty, to, from, rnd, ftz, sat, satfinite, relu, dst, a, b: args.optional(2) }))
+    }
+
+    /// A conversion with a factor for each half, which stands behind the sources and goes with its modifier; without, both are 1.
+    fn scaled(
+        &mut self,
+        (dst_ty, src_ty): (ScalarType, ScalarType),
+        scaled: bool,
+        (satfinite, relu): (bool, bool),
+        args: Args<'_>,
+        span: Span,
+    ) -> Lower<Op> {
+        const ONES: u64 = 0x7f7f;
+        let sources = if src_ty == ScalarType::F32 { 2 } else { 1 };
+        let b = if sources == 2 { args.optional(2) } else { None };
+        let scale = args.optional(sources + 1);
+        if scale.is_some() != scaled {
+            return self.mismatch(span, "a scale factor and '.scaled::n2::ue8m0' go together");
+        }
+        let scale = scale.unwrap_or(Operand::Imm(ONES));
+        Ok(Op::CvtScaled { dst_ty, src_ty, satfinite, relu, dst: args.dst(0), a: args.src(1), b, scale })
     }
 
     /// Which rounding a conversion needs or takes.

@@ -41,6 +41,13 @@ pub(in crate::lower) fn is_hint(opcode: Opcode, word: &str) -> bool {
         (Cp, "bulk" | "tile" | "shared::cluster") | (St | Red, "mbarrier::complete_tx::bytes" | "shared::cluster") => {
             true
         }
+        // Which mbarriers of a pair of CTAs may count the bytes: all may (9.7.9.25.5). How a row is found is said by the number of coordinates.
+        (Cp, "cta_group::1" | "cta_group::2") => true,
+        // Device memory needs no accesses of another kind, and asynchronous ones are done when they are issued (9.7.9.12, 9.7.13.7).
+        (St | Red, "async" | "mmio") => true,
+        // The responses that launches' cancellations give are made at once (9.7.13.16, 9.7.13.17).
+        (Clusterlaunchcontrol, "try_cancel" | "async" | "shared::cta" | "mbarrier::complete_tx::bytes") => true,
+        (Clusterlaunchcontrol, "query_cancel" | "get_first_ctaid" | "v4") => true,
         // Others are to see what is stored when the mbarrier says so, whatever the order and the scope (9.7.9.12, 9.7.9.13, 9.7.13.7).
         (St | Red, "weak" | "relaxed" | "cluster" | "shared::cta") => true,
         // `tensormap` has one shape of map and one order of proxies (9.7.9.26, 9.7.9.27), and everything orders everything here.
@@ -54,7 +61,7 @@ pub(in crate::lower) fn is_hint(opcode: Opcode, word: &str) -> bool {
         (Wmma, "mma" | "d")
         | (Wmma | Mma, "xor")
         | (Wgmma, "mma_async" | "and" | "popc")
-        | (Ldmatrix | Stmatrix, "x1") => true,
+        | (Ldmatrix | Stmatrix, "x1" | "b8x16") => true,
         _ => false,
     }
 }

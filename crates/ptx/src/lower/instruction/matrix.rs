@@ -52,14 +52,9 @@ impl BodyLowering<'_, '_> {
             Opcode::Wmma if m.has("load") => self.wmma_load(m, args, span)?,
             Opcode::Wmma if m.has("store") => self.wmma_store(m, args, span)?,
             Opcode::Wmma => MatrixOp::WmmaMma(self.wmma_product(m, args, span)?),
-            Opcode::Mma if m.has("block_scale") => return Ok(None),
+            Opcode::Mma if m.has("block_scale") || m.any(|word| word == "kind::f8f6f4") => return Ok(None),
             Opcode::Mma => MatrixOp::Mma(self.mma_product(m, args, span)?),
-            Opcode::Ldmatrix | Opcode::Stmatrix => {
-                if m.has("b8x16") {
-                    return Ok(None);
-                }
-                self.tile_transfer(opcode, m, args, span)?
-            }
+            Opcode::Ldmatrix | Opcode::Stmatrix => self.tile_transfer(opcode, m, args, span)?,
             Opcode::Wgmma => self.warpgroup(m, args, span)?,
             _ => MatrixOp::MovMatrix { dst: args.dst(0), a: args.src(1) },
         };
@@ -266,19 +261,23 @@ impl BodyLowering<'_, '_> {
             () => 1,
         };
         let trans = m.has("trans");
-        let ty = super::ty(m);
+        let bits = match () {
+            () if m.has("b6x16_p32") => 6,
+            () if m.has("b4x16_p64") => 4,
+            () => super::ty(m).bits(),
+        };
         let registers = usize::from(count) * if shape == (16, 16) { 2 } else { 1 };
         if opcode == Opcode::Ldmatrix {
             self.argument = 0;
             let dst = self.fragment_out(args.raw(0), ScalarType::B32, registers, span)?;
             let place = *args.place(1);
             let space = self.matrix_space(m, &place)?;
-            return Ok(MatrixOp::LdMatrix { shape, count, trans, space, ty, dst, addr: place.address });
+            return Ok(MatrixOp::LdMatrix { shape, count, trans, space, bits, dst, addr: place.address });
         }
         let place = *args.place(0);
         let space = self.matrix_space(m, &place)?;
         self.argument = 1;
         let src = self.fragment(args.raw(1), ScalarType::B32, registers, span)?;
-        Ok(MatrixOp::StMatrix { shape, count, trans, space, ty, src, addr: place.address })
+        Ok(MatrixOp::StMatrix { shape, count, trans, space, bits, src, addr: place.address })
     }
 }

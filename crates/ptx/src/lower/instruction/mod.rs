@@ -5,6 +5,7 @@ mod asynchronous;
 mod compare;
 mod convert;
 mod hints;
+mod launch_control;
 mod matrix;
 mod memory;
 mod movement;
@@ -234,6 +235,7 @@ impl BodyLowering<'_, '_> {
             Bar | Barrier | Membar | Fence | Mbarrier => return self.synchronization(opcode, modifiers, args, span),
             Wmma | Mma | Ldmatrix | Stmatrix | Movmatrix | Wgmma => return self.matrix(opcode, modifiers, args, span),
             Cp => return self.asynchronous(modifiers, args, span),
+            Clusterlaunchcontrol => return self.launch_control(modifiers, args).map(Some),
             Tensormap => return self.tensormap(modifiers, args, span),
             Tex | Tld4 | Txq | Istypep | Suld | Sust | Sured | Suq => {
                 return self.texture(opcode, modifiers, args, span).map(Some);

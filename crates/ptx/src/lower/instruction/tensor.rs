@@ -10,24 +10,30 @@ use crate::isa::Modifiers;
 use crate::syntax::Span;
 use crate::syntax::ast;
 
-/// Words of forms that devices from sm_100 on have, which have no variant in the IR.
-fn is_newer(word: &str) -> bool {
-    matches!(
-        word,
-        "tile::gather4" | "tile::scatter4" | "im2col::w" | "im2col::w::128" | "cta_group::1" | "cta_group::2"
-    )
+/// Modes of tensor maps that `cuTensorMapEncodeIm2colWide` makes, which have no variant in the IR.
+fn is_wide(word: &str) -> bool {
+    matches!(word, "im2col::w" | "im2col::w::128")
 }
+
+/// Rows that `.tile::gather4` and `.tile::scatter4` take, each with a coordinate of its own.
+const GATHERED: usize = 4;
 
 impl BodyLowering<'_, '_> {
     /// `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` and `cp.async.bulk.prefetch.tensor`.
     pub(super) fn tensor(&mut self, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Option<Op>> {
-        if m.any(is_newer) {
+        if m.any(is_wide) {
             return Ok(None);
         }
         let Some(rank) = m.find(|word| word.strip_suffix('d')?.parse::<usize>().ok()) else {
             return self.refuse(Code::Modifier, span, "Dimensionality required for instruction 'cp.async.bulk.tensor'");
         };
         let im2col = m.any(|word| matches!(word, "im2col" | "im2col_no_offs"));
+        let rows_apart = m.any(|word| matches!(word, "tile::gather4" | "tile::scatter4"));
+        if rows_apart && rank != 2 {
+            let message = format!("Four rows are gathered and scattered in 2 dimensions, and not in {rank}");
+            return self.refuse(Code::Modifier, span, message);
+        }
+        let mode = (im2col, rows_apart);
         if im2col && rank < 3 {
             let message = format!("Modifier '.im2col' requires at least 3 dimensions, and not {rank}");
             return self.refuse(Code::Modifier, span, message);
@@ -39,12 +45,12 @@ impl BodyLowering<'_, '_> {
         let (first, second) = (spaces.next(), spaces.next());
         let op = if m.has("prefetch") {
             let map = next("the tensor map");
-            self.tensor_part(map, TensorTransfer::Prefetch, im2col, rank, span)?
+            self.tensor_part(map, TensorTransfer::Prefetch, mode, rank, span)?
         } else if first == Some(Space::Global) {
             let (map, src) = (next("the tensor map"), next("the source"));
             let src = self.bracketed(src, Space::Shared, span)?;
             let reduce = if m.has("reduce") { m.find(AtomicOp::from_text) } else { None };
-            self.tensor_part(map, TensorTransfer::Store { reduce, src: src.address }, im2col, rank, span)?
+            self.tensor_part(map, TensorTransfer::Store { reduce, src: src.address }, mode, rank, span)?
         } else {
             debug_assert_eq!(second, Some(Space::Global));
             let space = first.unwrap_or(Space::SharedCluster);
@@ -52,7 +58,7 @@ impl BodyLowering<'_, '_> {
             let dst = self.bracketed(dst, space, span)?.address;
             let mbarrier = self.bracketed(mbarrier, Space::Shared, span)?.address;
             let transfer = TensorTransfer::Load { space, dst, mbarrier, multicast: None };
-            self.tensor_part(map, transfer, im2col, rank, span)?
+            self.tensor_part(map, transfer, mode, rank, span)?
         };
         let mut op = op;
         let with_offsets = im2col && !matches!(op.transfer, TensorTransfer::Store { .. });
@@ -105,7 +111,7 @@ impl BodyLowering<'_, '_> {
         &mut self,
         operand: Result<ast::Operand, String>,
         transfer: TensorTransfer,
-        im2col: bool,
+        (im2col, rows_apart): (bool, bool),
         rank: usize,
         span: Span,
     ) -> Lower<TensorOp> {
@@ -117,10 +123,13 @@ impl BodyLowering<'_, '_> {
         }
         let ast = self.l.ast;
         let coordinates = match ast[place.rest] {
-            [coordinates] => self.sources(&coordinates, ScalarType::S32, rank, false)?,
+            [coordinates] => {
+                let count = if rows_apart { 1 + GATHERED } else { rank };
+                self.sources(&coordinates, ScalarType::S32, count, false)?
+            }
             _ => return self.mismatch(place.span, "coordinates in braces must stand behind the tensor map"),
         };
-        Ok(TensorOp { transfer, im2col, map: place.address, coordinates, offsets: Operands::new() })
+        Ok(TensorOp { transfer, im2col, rows_apart, map: place.address, coordinates, offsets: Operands::new() })
     }
 
     /// `tensormap.replace` and `tensormap.cp_fenceproxy`.
