@@ -11,9 +11,7 @@
 mod files;
 mod grid;
 pub mod init;
-pub mod leak;
 pub mod memory;
-mod origin;
 pub mod race;
 mod registry;
 mod render;

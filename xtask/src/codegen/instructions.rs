@@ -1,64 +1,162 @@
-//! docs/instructions.md: how the vector compiler makes code of each form of each instruction.
+//! docs/generated/ptx-coverage.md: of each form of each instruction, whether the interpreter runs it, and what the vector compiler makes of it.
+//!
+//! The interpreter runs what has an operation in the IR: `crates/interp/tests/forms.rs` holds it to that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use anyhow::Result;
-use warploom_ptx::isa::all_forms;
-use warploom_ptx::isa::instances::{DECLARATIONS, instances};
+use anyhow::{Result, bail};
+use warploom_ptx::ir::{Module, Op};
+use warploom_ptx::isa::instances::{DECLARATIONS, all_instances};
+use warploom_ptx::isa::{Form, Needs, Opcode, sections};
 use warploom_ptx::{Options, load};
 use warploom_simt::codegen::{How, how};
 
 use crate::output::Output;
 
+/// Why instructions do not exist here: a part of their mnemonics, and the reason.
+const WHY: &[(&str, &str)] = &[
+    (
+        "tcgen05.",
+        "tensor memory and the unit that multiplies out of it are parts of sm_100 that have no counterpart here",
+    ),
+    (
+        "multimem.",
+        "it works on addresses of multicast objects, of which there are none: `CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED` is 0",
+    ),
+    (".im2col::w", "`cuTensorMapEncodeIm2colWide`, which makes the tensor maps, is refused"),
+    (".kind::", "not yet: products of sm_120's narrow formats"),
+];
+
 pub(super) fn generate(outputs: &mut Vec<Output>) -> Result<()> {
-    let mut rows = String::new();
+    let mut page = String::new();
     let mut counts: BTreeMap<How, usize> = BTreeMap::new();
-    for (opcode, form) in all_forms() {
-        let mut ways: BTreeMap<How, BTreeSet<String>> = BTreeMap::new();
-        for instruction in instances(opcode, form) {
-            let Some(way) = compiled(&instruction) else { continue };
-            *counts.entry(way).or_default() += 1;
-            let mnemonic = instruction.split(' ').next().unwrap_or_default().to_owned();
-            ways.entry(way).or_default().insert(mnemonic);
+    let (mut forms, mut run) = (0, 0);
+    let mut problems = Vec::new();
+    for (title, entries) in sections() {
+        writeln!(page, "\n## {title}\n\n| form | since | interpreter | compiled |\n| --- | --- | --- | --- |")?;
+        for (opcode, form) in entries {
+            let tried = Tried::of(opcode, form);
+            forms += 1;
+            run += usize::from(!tried.runs.is_empty());
+            tried.ways.iter().for_each(|(way, mnemonics)| *counts.entry(*way).or_default() += mnemonics.len());
+            let line = form.text.split(" ; ").next().unwrap_or_default().replace('|', "\\|");
+            let since = since(form.needs);
+            match tried.interpreted(form) {
+                Ok(interpreted) => {
+                    let compiled = if tried.runs.is_empty() { String::new() } else { described(&tried.ways) };
+                    writeln!(page, "| `{line}` | {since} | {interpreted} | {compiled} |")?;
+                }
+                Err(problem) => problems.push(problem),
+            }
         }
-        if ways.is_empty() {
-            continue;
-        }
-        let line = form.text.split(" ; ").next().unwrap_or_default().replace('|', "\\|");
-        writeln!(rows, "| `{line}` | {} |", described(&ways))?;
+    }
+    if !problems.is_empty() {
+        bail!("forms of which the page cannot say what becomes of them:\n{}", problems.join("\n"));
     }
     let mut summary = String::new();
     for (way, count) in &counts {
         writeln!(summary, "| {} | {count} | {} |", way.text(), explained(*way))?;
     }
     let body = format!(
-        "# How instructions are compiled
+        "# Which instructions run, and how they are compiled
 
-With `WARPLOOM_JIT` kernels become vector code. This says for each form of the instruction tables (`crates/ptx/src/isa`, in their notation) what the compiler makes of it,
-as `warploom_simt::codegen::how` decides by operation, type and modifiers. Each word of each form is tried once; forms whose operands the tables leave to the lowering are not in it.
-What else decides is not of the instruction: where threads part, which of them come to a barrier, how addresses lie.
+Each form of the instruction tables (`crates/ptx/src/isa`, in their notation), section by section of the PTX manual, with the PTX version and target that brought it.
+{run} of {forms} run in the interpreter. The others load; the launch of a kernel that reaches one is refused with its name and line, for the reason given.
+Each word of each form was tried once; of forms whose operands the tables leave to the lowering, the examples of `isa/examples.rs`.
 
-| | tried | |
+*compiled* is what the vector compiler makes of a form, as `warploom_simt::codegen::how` decides by operation, type and modifiers. What else decides is not of the instruction: where threads part,
+which of them come to a barrier, how addresses lie. A form that becomes no operation ends a block, or only declares.
+
+| compiled | instructions tried | |
 | --- | --- | --- |
-{summary}
-| form | compiled |
-| --- | --- |
-{rows}"
+{summary}{page}"
     );
-    outputs.push(Output::markdown("docs/instructions.md", &body));
+    outputs.push(Output::markdown("docs/generated/ptx-coverage.md", &body));
     Ok(())
 }
 
-/// How an instruction is compiled: as the operation of it that takes most; none if no target takes it as it stands.
-fn compiled(instruction: &str) -> Option<How> {
-    let (version, sms) = ("9.2", [90, 100, 120]);
-    let module = sms.iter().find_map(|sm| {
+/// The PTX version and the target that a form needs.
+fn since(needs: Needs) -> String {
+    let Needs { version: (major, minor), sm, suffix } = needs;
+    let version = if major == 0 { String::new() } else { format!("{major}.{minor}") };
+    let target =
+        if sm == 0 { String::new() } else { format!("sm_{sm}{}", suffix.map(String::from).unwrap_or_default()) };
+    format!("{version} {target}").trim().to_owned()
+}
+
+/// What became of the instances of a form.
+#[derive(Default)]
+struct Tried {
+    /// Mnemonics that the interpreter runs.
+    runs: BTreeSet<String>,
+    /// Mnemonics that it does not.
+    refused: BTreeSet<String>,
+    /// How those that run are compiled.
+    ways: BTreeMap<How, BTreeSet<String>>,
+}
+
+impl Tried {
+    fn of(opcode: Opcode, form: &Form) -> Tried {
+        let mut tried = Tried::default();
+        for instruction in all_instances(opcode, form) {
+            let Some(module) = module(&instruction) else { continue };
+            let mnemonic = instruction.split(' ').find(|word| word.starts_with(opcode.text())).unwrap_or_default();
+            let mnemonic = mnemonic.trim_end_matches(';').to_owned();
+            if lacks_operation(&module) {
+                tried.refused.insert(mnemonic);
+                continue;
+            }
+            if let Some(way) = compiled(&module) {
+                tried.ways.entry(way).or_default().insert(mnemonic.clone());
+            }
+            tried.runs.insert(mnemonic);
+        }
+        tried
+    }
+
+    /// What the page says of the interpreter; else what is wrong.
+    fn interpreted(&self, form: &Form) -> Result<String, String> {
+        if self.refused.is_empty() {
+            return if self.runs.is_empty() {
+                Err(format!("`{}`: no target takes an instance", form.text))
+            } else {
+                Ok("runs".to_owned())
+            };
+        }
+        let is_of = |word: &str| self.refused.iter().all(|mnemonic| mnemonic.contains(word));
+        let Some((_, why)) = WHY.iter().find(|(word, _)| is_of(word)) else {
+            return Err(format!("`{}`: does not run, and nothing says why: {:?}", form.text, self.refused));
+        };
+        if self.runs.is_empty() {
+            return Ok(format!("no: {why}"));
+        }
+        let words: Vec<String> = self.refused.iter().map(|mnemonic| format!("`{mnemonic}`")).collect();
+        Ok(format!("runs, but not {}: {why}", words.join(", ")))
+    }
+}
+
+/// A module of one kernel with an instruction, for the first target that takes it as it stands.
+fn module(instruction: &str) -> Option<warploom_ptx::VerifiedModule> {
+    [(9, 2, 90, "a"), (9, 2, 100, "a"), (9, 2, 120, "a"), (6, 3, 60, "")].iter().find_map(|(major, minor, sm, suffix)| {
+        // 128-bit registers came later than the oldest of them.
+        let wide = " .reg .b128 %b128x<8>;";
+        let declarations = if *sm < 70 { DECLARATIONS.replace(wide, "") } else { DECLARATIONS.to_owned() };
         let text = format!(
-            ".version {version}\n.target sm_{sm}a\n.address_size 64\n.entry k()\n{{{DECLARATIONS}\n{instruction}\nret;\n}}\n"
+            ".version {major}.{minor}\n.target sm_{sm}{suffix}\n.address_size 64\n.entry k()\n{{{declarations}\n{instruction}\nret;\n}}\n"
         );
         load(text.as_bytes(), &Options { driver_version: 13020, sm: *sm }).ok()
-    })?;
+    })
+}
+
+/// Whether an instruction has no operation in the IR.
+fn lacks_operation(module: &Module) -> bool {
+    let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
+    bodies.flat_map(|body| &body.insts).any(|inst| matches!(inst.op, Op::Unexecuted(_)))
+}
+
+/// How an instruction is compiled: as the operation of it that takes most; none if it is no operation.
+fn compiled(module: &Module) -> Option<How> {
     let body = module.functions.first()?.body.as_ref()?;
     let ways: BTreeSet<How> = body.insts.iter().map(|inst| how(&inst.op)).collect();
     ways.into_iter().next_back()
@@ -67,7 +165,7 @@ fn compiled(instruction: &str) -> Option<How> {
 /// The usual way, and what is compiled otherwise.
 fn described(ways: &BTreeMap<How, BTreeSet<String>>) -> String {
     let Some(usual) = ways.iter().max_by_key(|(_, mnemonics)| mnemonics.len()).map(|(way, _)| *way) else {
-        return String::new();
+        return "control flow".to_owned();
     };
     let mut out = usual.text().to_owned();
     for (way, mnemonics) in ways.iter().filter(|(way, _)| **way != usual) {

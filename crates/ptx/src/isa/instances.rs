@@ -1,6 +1,6 @@
 //! Instructions made from the forms, for tests and tables: every word of every slot at least once.
 
-use super::{Count, Form, Opcode, OperandKind, OperandSpec, TypeRef};
+use super::{Count, Form, Opcode, OperandKind, OperandSpec, TypeRef, examples};
 use crate::ir::ScalarType;
 
 /// Registers of every declarable type, for [`instances`].
@@ -107,6 +107,13 @@ fn operand(spec: &OperandSpec, chosen: &Chosen<'_>, index: usize) -> Option<Stri
         }
         OperandKind::Any | OperandKind::Rest => return None,
     })
+}
+
+/// The instances of a form, and of one that leaves operands to the lowering also examples: at least one of every form.
+pub fn all_instances(opcode: Opcode, form: &Form) -> Vec<String> {
+    let mut out = instances(opcode, form);
+    out.extend(examples::of(form));
+    out
 }
 
 /// The instances of a form whose operands the table describes; none if it leaves them to the lowering.

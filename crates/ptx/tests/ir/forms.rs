@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use warploom_ptx::ir::{Module, PlaceMut};
-use warploom_ptx::isa::instances::{DECLARATIONS, instances};
+use warploom_ptx::isa::instances::{DECLARATIONS, all_instances};
 use warploom_ptx::{Options, isa, load};
 
 /// The operands of every instruction, as values and as places, are the same.
@@ -32,7 +32,7 @@ fn every_form_lowers() {
     let mut failed = Vec::new();
     let mut unread = BTreeSet::new();
     for (opcode, form) in isa::all_forms() {
-        let texts = instances(opcode, form);
+        let texts = all_instances(opcode, form);
         let mut messages = Vec::new();
         let mut loads = texts.is_empty();
         // Without `.sync`, warp instructions are gone from PTX ISA 6.4 on.

@@ -49,7 +49,7 @@ pub(crate) fn modules(folder: &Path) -> Vec<VerifiedModule> {
 
 /// A module for every instruction of every form, on each target that has it.
 pub(crate) fn forms() -> impl Iterator<Item = VerifiedModule> {
-    let texts = isa::all_forms().flat_map(|(opcode, form)| instances::instances(opcode, form));
+    let texts = isa::all_forms().flat_map(|(opcode, form)| instances::all_instances(opcode, form));
     texts.flat_map(|text| {
         [("sm_90a", 90), ("sm_100a", 100), ("sm_120a", 120)].into_iter().filter_map(move |(target, sm)| {
             let declarations = instances::DECLARATIONS;
