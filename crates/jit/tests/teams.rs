@@ -105,6 +105,40 @@ fn teams_come_apart_between_barriers() {
     }
 }
 
+/// Bins of the CTA for the bytes of its numbers, a grid apart, which are added to those of all at the end.
+fn bins() -> String {
+    let byte = |at: u32| {
+        format!(
+            "bfe.u32 %r8, %r7, {}, 8; shl.b32 %r8, %r8, 2; add.u32 %r8, %r11, %r8; red.shared.add.u32 [%r8], 1;\n",
+            8 * at
+        )
+    };
+    HEAD.to_owned()
+        + "mov.u32 %r11, tile; shl.b32 %r12, %r3, 2; add.u32 %r13, %r11, %r12; mov.u32 %r10, 0; st.shared.u32 [%r13], %r10; bar.sync 0;\n\
+           setp.ge.s32 %p1, %r5, %r1; @%p1 bra E;\n\
+           L: mul.wide.s32 %d4, %r5, 4; add.s64 %d5, %d1, %d4; ld.global.u32 %r7, [%d5];\n"
+        + &(0..4).map(byte).collect::<String>()
+        + "add.s32 %r5, %r5, %r6; setp.lt.s32 %p3, %r5, %r1; @%p3 bra L;\n\
+           E: bar.sync 0; ld.shared.u32 %r18, [%r13]; mul.wide.u32 %d9, %r3, 4; add.s64 %d10, %d3, %d9; red.global.add.u32 [%d10], %r18; ret;\n}\n"
+}
+
+#[test]
+fn updates_of_shared_memory_are_all_done() {
+    for target in [Target::Host, Target::V3] {
+        for count in [1u32, 256, 511, 1024, 5000] {
+            let device = Device::new();
+            // Many bytes are alike, beside each other and a gang apart.
+            let numbers: Vec<u32> = (0..count).map(|at| (at / 5 % 7) * 0x0101_0001 + (at * at % 251 << 8)).collect();
+            let (k, o) = (device.buffer(&numbers), device.buffer(&[0; 256]));
+            let params: [&[u8]; 4] = [&k.to_le_bytes(), &k.to_le_bytes(), &o.to_le_bytes(), &count.to_le_bytes()];
+            run(&device, target, &bins(), [2, 1, 1], [256, 1, 1], &params);
+            let mut expected = vec![0u32; 256];
+            numbers.iter().flat_map(|number| number.to_le_bytes()).for_each(|byte| expected[usize::from(byte)] += 1);
+            assert_eq!(device.words(o, 256), expected, "{count}, {target:?}");
+        }
+    }
+}
+
 /// A row of a tile that all threads of a column share, and a column that those of a row share.
 const TILE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)\n{\n\
      .reg .b32 %r<32>; .reg .f32 %f<9>; .reg .b64 %d<32>; .reg .pred %p<9>; .shared .align 4 .b8 as[1024]; .shared .align 4 .b8 bs[1024];\n\
@@ -173,4 +207,15 @@ fn what_gangs_share_is_loaded_once() {
     let products: Vec<usize> = (0..block.len()).filter(|at| is_product(&block[*at])).collect();
     let others = products[47] - products[16] + 1 - 32;
     assert!(others <= 2, "{:#?}", &block[products[16]..=products[47]]);
+}
+
+#[test]
+fn addresses_of_updates_are_there_before_the_first() {
+    let text = code(&bins(), [256, 1, 1]);
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    // For each byte all gangs' addresses are written down, and updated from there.
+    assert_eq!(lines.iter().filter(|line| **line == "lfence").count(), 4);
+    let first = lines.iter().position(|line| *line == "lfence").expect("a fence");
+    let calls = lines[first..].iter().skip(1).take_while(|line| **line != "lfence");
+    assert_eq!(calls.filter(|line| line.starts_with("call") && line.contains("add_u32_near")).count(), 16);
 }

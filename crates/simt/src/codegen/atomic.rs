@@ -7,8 +7,10 @@
 use warploom_ptx::ir::{AtomicOp, Inst, Op, Operand, ScalarType, Semantics, Space};
 
 use super::atomic_half::{computed, halves};
+use super::context;
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
+use super::span::Across;
 
 /// How one lane updates.
 pub(super) struct Update {
@@ -97,6 +99,24 @@ impl Update {
     }
 }
 
+/// What one lane does, with names of its own.
+fn named(lane: &str, number: u32) -> String {
+    let mut out = String::new();
+    for line in lane.lines() {
+        let words = line.split(' ').map(|word| match word.strip_prefix('%') {
+            Some("lane,") => format!("{number},"),
+            Some("values," | "value," | "shared,") | None => word.to_owned(),
+            Some(name) => match name.strip_suffix(',') {
+                Some(name) => format!("%{name}.{number},"),
+                None => format!("%{name}.{number}"),
+            },
+        });
+        out += &words.collect::<Vec<_>>().join(" ");
+        out.push('\n');
+    }
+    out
+}
+
 /// All lanes one behind the other, if all run, and an entry into the loop over those that do: `lane` is what one does.
 fn straight(lane: &str, lanes: u32) -> String {
     let all = if lanes == 32 { -1 } else { (1i64 << lanes) - 1 };
@@ -105,19 +125,7 @@ fn straight(lane: &str, lanes: u32) -> String {
         out += &format!(
             "  %at.{number} = getelementptr i64, ptr %addresses, i32 {number}\n  %place.{number} = load ptr, ptr %at.{number}\n"
         );
-        for line in lane.lines() {
-            // Each lane has names of its own.
-            let words = line.split(' ').map(|word| match word.strip_prefix('%') {
-                Some("lane,") => format!("{number},"),
-                Some("values,") | None => word.to_owned(),
-                Some(name) => match name.strip_suffix(',') {
-                    Some(name) => format!("%{name}.{number},"),
-                    None => format!("%{name}.{number}"),
-                },
-            });
-            out += &words.collect::<Vec<_>>().join(" ");
-            out.push('\n');
-        }
+        out += &named(lane, number);
     }
     out + "  ret void\nsome:\n  br label %head\n"
 }
@@ -190,6 +198,66 @@ impl Writer<'_> {
             self.line("fence acquire");
         }
         Ok(())
+    }
+
+    /// Updates of shared memory by all gangs of a team, with an operand that they have in common and no result; false if they are not of that kind.
+    ///
+    /// All addresses are written down first, and are there before the first update: a load of what is updated would overtake stores to the same place whose
+    /// addresses the processor does not know yet, and be done again.
+    pub(super) fn update_as_team(&mut self, inst: &Inst) -> Result<bool, String> {
+        let Op::Atom { op, space: Space::Shared, ty, semantics, dst, addr, b, c: None, .. } = &inst.op else {
+            return Ok(false);
+        };
+        let asked = dst.is_some() && self.written(inst, 0).is_some_and(|value| self.plan.is_read(value));
+        let plain = inst.guard.is_none() && matches!(semantics, Semantics::Weak | Semantics::Relaxed);
+        let integer = ty.bits() >= 32 && crate::range::is_integer(*ty);
+        let [b] = b[..] else { return Ok(false) };
+        let common = self.value_of(b).is_none_or(|value| self.plan.across(value) == &Across::Same);
+        let update = Update { op: *op, ty: *ty, alone: true };
+        let apart = !self.target(inst, Space::Shared, *addr)?.is_one();
+        if asked || !plain || !integer || !common || !apart || update.host().is_none() || !self.plan.machine().x86 {
+            return Ok(false);
+        }
+        let lanes = self.lanes();
+        for member in 0..self.team {
+            self.member = member;
+            let target = self.target(inst, Space::Shared, *addr)?;
+            let all = self.short_addresses(inst, &target)?;
+            let place = self.offset("%addresses", 4 * lanes * member);
+            self.store(&all, &place);
+        }
+        self.member = 0;
+        self.plan.declare("declare void @llvm.x86.sse2.lfence()".to_owned());
+        self.line("call void @llvm.x86.sse2.lfence()");
+        let b = self.operand(b, *ty);
+        let (shared, name) = (self.pointer(context::SHARED), self.near_function(&update));
+        for member in 0..self.team {
+            let place = self.offset("%addresses", 4 * lanes * member);
+            self.line(format!("call void {name}(ptr {shared}, ptr {place}, {} {})", b.ty.text(), b.text));
+        }
+        Ok(true)
+    }
+
+    /// The function that updates shared memory at the addresses of all lanes, with one operand.
+    fn near_function(&mut self, update: &Update) -> String {
+        let (width, bytes) = (update.ty.bits(), update.ty.bytes());
+        let name = format!("@{}_near", update.name());
+        let lane = format!(
+            "  %far = zext i32 %near to i64\n  %place = getelementptr i8, ptr %shared, i64 %far\n  %b = add i{width} %value, 0\n  \
+             %old = load i{width}, ptr %place, align {bytes}\n{}  store i{width} %new, ptr %place, align {bytes}\n",
+            update.compute().unwrap_or_default()
+        );
+        let mut all = String::new();
+        for number in 0..self.lanes() {
+            all += &format!(
+                "  %at.{number} = getelementptr i32, ptr %near, i32 {number}\n  %near.{number} = load i32, ptr %at.{number}\n"
+            );
+            all += &named(&lane, number);
+        }
+        self.plan.declare(format!(
+            "define internal void {name}(ptr %shared, ptr %near, i{width} %value) #2 {{\n{all}  ret void\n}}"
+        ));
+        name
     }
 
     /// One update for all lanes, of whole numbers at one place; false if it is not of that kind.

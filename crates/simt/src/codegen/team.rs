@@ -123,7 +123,7 @@ impl Writer<'_> {
         for (place, ty) in std::mem::take(&mut self.places) {
             self.line(format!("{place} = alloca {}", ty.text()));
         }
-        self.line(format!("%addresses = alloca [{lanes} x i64], align 64"));
+        self.line(format!("%addresses = alloca [{} x i64], align 64", lanes.max(team * lanes / 2)));
         self.line(format!("%scratch = alloca [{} x i64], align 64", 6 * lanes));
         let frames = self.pointer(context::FRAMES);
         self.line(format!("%gang = mul i32 %team, {team}"));
@@ -187,9 +187,11 @@ impl Writer<'_> {
             let members = if self.is_once(inst) { 1 } else { self.team };
             self.look_at_all(inst, members)?;
             self.checked = true;
-            for member in 0..members {
-                self.member = member;
-                self.guarded(inst)?;
+            if !self.update_as_team(inst)? {
+                for member in 0..members {
+                    self.member = member;
+                    self.guarded(inst)?;
+                }
             }
             self.checked = false;
             self.member = 0;
