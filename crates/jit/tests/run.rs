@@ -53,6 +53,37 @@ fn lanes_in_a_row_and_a_last_gang_that_is_not_full() {
     }
 }
 
+/// What threads read from memory of the CTA before their own place, as far as there is something: the first ones' addresses wrap around, and they do not run it.
+fn before(by: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 out)\n{{\n\
+         .reg .b32 %r<16>; .reg .b64 %d<16>; .reg .pred %p<4>; .shared .align 4 .b8 tile[512];\n\
+         ld.param.u64 %d1, [data]; ld.param.u64 %d2, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %d3, %r1, 4; add.s64 %d4, %d1, %d3;\n\
+         mov.u64 %d5, tile; add.s64 %d6, %d5, %d3; ld.global.u32 %r2, [%d4]; st.shared.u32 [%d6], %r2; bar.sync 0;\n\
+         setp.lt.u32 %p1, %r1, {by}; mov.u32 %r4, 7; @%p1 bra E;\n\
+         sub.u32 %r3, %r1, {by}; mul.wide.u32 %d7, %r3, 4; add.s64 %d8, %d5, %d7; ld.shared.u32 %r5, [%d8];\n\
+         add.s64 %d9, %d1, %d7; ld.global.u32 %r6, [%d9]; mad.lo.u32 %r4, %r5, 3, %r6;\n\
+         E: add.s64 %d10, %d2, %d3; st.global.u32 [%d10], %r4; ret;\n}}\n"
+    )
+}
+
+#[test]
+fn lanes_that_run_go_to_a_row_though_others_wrap_around() {
+    for target in [Target::Host, Target::V3] {
+        for by in [1u32, 4, 16, 31, 33, 100, 127] {
+            let device = Device::new();
+            let data: Vec<u32> = (0..128).map(|at| at * at + 5).collect();
+            let (d, o) = (device.buffer(&data), device.buffer(&[0; 128]));
+            let params: [&[u8]; 2] = [&d.to_le_bytes(), &o.to_le_bytes()];
+            run_text(&device, target, &before(&by.to_string()), [1, 1, 1], [128, 1, 1], &params);
+            assert!(device.engine.fault().is_none());
+            let expected: Vec<u32> =
+                (0..128).map(|at| if at < by { 7 } else { 4 * data[(at - by) as usize] }).collect();
+            assert_eq!(device.words(o, 128), expected, "{by}, {target:?}");
+        }
+    }
+}
+
 #[test]
 fn lanes_leave_a_loop_in_different_trips() {
     [Target::Host, Target::V3].into_iter().for_each(lanes_leave_a_loop);

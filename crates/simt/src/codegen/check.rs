@@ -106,7 +106,7 @@ impl Writer<'_> {
     }
 
     /// Whether something holds for all lanes that run.
-    fn all_run(&mut self, fits: &Val) -> Val {
+    pub(super) fn all_run(&mut self, fits: &Val) -> Val {
         let mask = self.mask_value();
         let ones = self.constant(mask.ty, 1);
         let off = self.binary("xor", &mask, &ones);

@@ -13,6 +13,7 @@ use super::names::{Element, Ty};
 use crate::access::{Access, Pattern};
 
 /// Where lanes go.
+#[derive(Clone)]
 pub(super) struct Target {
     /// The address of all lanes, or of the first one.
     pub(super) first: Option<Val>,
@@ -143,6 +144,10 @@ impl Writer<'_> {
                 Ok(())
             })?;
         } else if target.is_row() {
+            let done = self.row_of_those_that_run(inst, target, |this, row| {
+                let pointer = this.place_of(row);
+                this.load_row(&pointer, ty, places);
+            })?;
             self.short_or_long(inst, target, |this, long| {
                 if long {
                     this.load_long(ty, places, common);
@@ -152,6 +157,7 @@ impl Writer<'_> {
                 this.load_row(&pointer, ty, places);
                 Ok(())
             })?;
+            self.join(done);
         } else if !self.plan.gathers(ty.bits()) {
             self.pointers_of_all(inst, target)?;
             self.load_lanes(ty, places, false);

@@ -1,8 +1,9 @@
 //! Accesses to one place behind the other: one vector of memory, shuffled where a lane has several elements.
 
-use warploom_ptx::ir::ScalarType;
+use warploom_ptx::ir::{Inst, ScalarType, Space};
 
 use super::function::{Val, Writer};
+use super::memory::Target;
 use super::names::{Element, Ty};
 
 impl Writer<'_> {
@@ -85,5 +86,52 @@ impl Writer<'_> {
             all.ty.lanes,
             mask.text
         ));
+    }
+
+    /// Where a pattern may fail to hold because of lanes that do not run (`tile[thread - 4]`, of the first threads): those that run may go to one row all the same.
+    /// Writes that way, and is then where the pattern is looked at as usual; what comes behind both is joined at the label that is returned.
+    pub(super) fn row_of_those_that_run(
+        &mut self,
+        inst: &Inst,
+        target: &Target,
+        way: impl FnOnce(&mut Self, &Target),
+    ) -> Result<Option<u32>, String> {
+        let Some(apart) = target.apart.clone() else { return Ok(None) };
+        let elsewhere = target.space == Space::Generic || self.plan.hull(self.inst).is_some();
+        if self.full || target.flag.text == "true" || elsewhere {
+            return Ok(None);
+        }
+        let [usual, look, row, done] = [(); 4].map(|()| self.fresh());
+        self.line(format!("br i1 {}, label %L{usual}, label %L{look}, !prof !2", target.flag.text));
+        self.label(&format!("L{look}"));
+        let all = self.all_addresses(inst, target)?;
+        let steps = Val { ty: all.ty, text: all.ty.lanes(apart) };
+        let firsts = self.binary("sub", &all, &steps);
+        let first = self.first_running(&firsts);
+        // Any number will do if none runs.
+        let first = self.set(first.ty, format!("freeze i64 {}", first.text));
+        let common = self.splat(&first);
+        let mut fine = self.compare("eq", &firsts, &common);
+        if !target.proven {
+            let inside = self.is_inside(target.site, &all, target.bytes);
+            fine = self.binary("and", &fine, &inside);
+        }
+        let fine = self.all_run(&fine);
+        self.line(format!("br i1 {}, label %L{row}, label %L{usual}", fine.text));
+        self.label(&format!("L{row}"));
+        let mut near = target.clone();
+        (near.first, near.flag) = (Some(first), self.constant(Ty::int(1, 0), 1));
+        way(self, &near);
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{usual}"));
+        Ok(Some(done))
+    }
+
+    /// Both ways of [`Writer::row_of_those_that_run`] come together.
+    pub(super) fn join(&mut self, done: Option<u32>) {
+        if let Some(done) = done {
+            self.line(format!("br label %L{done}"));
+            self.label(&format!("L{done}"));
+        }
     }
 }
