@@ -76,7 +76,13 @@ impl Streams {
                     self.host(&HostEvent::Waited(place));
                 }
             }
-            HostEvent::Alloc { .. } | HostEvent::Free { .. } | HostEvent::Touches { .. } => {}
+            HostEvent::Alloc { .. }
+            | HostEvent::Free { .. }
+            | HostEvent::Touches { .. }
+            | HostEvent::Made { .. }
+            | HostEvent::Ended { .. }
+            | HostEvent::ContextEnds(_)
+            | HostEvent::ProcessEnds => {}
         }
     }
 

@@ -30,8 +30,8 @@ impl Decoder<'_> {
     }
 
     fn exchange_of(&mut self, kind: ExchangeKind, op: &Ir) {
-        match op {
-            &Ir::Shfl { mode, sync, dst, dst_p, a, b, c, membermask } => {
+        match *op {
+            Ir::Shfl { mode, sync, dst, dst_p, a, b, c, membermask } => {
                 let site = Exchange {
                     kind,
                     a: Source::Word(self.word(a)),
@@ -49,7 +49,7 @@ impl Decoder<'_> {
                     self.permute(mode, [b as u32, c as u32]);
                 }
             }
-            &Ir::Vote { mode: _, sync, dst, src, membermask } => {
+            Ir::Vote { mode: _, sync, dst, src, membermask } => {
                 let source = Source::Predicate(self.predicate(src));
                 let members = self.members(sync, membermask);
                 let ballot = self.ty(dst) != ScalarType::Pred;
@@ -60,26 +60,26 @@ impl Decoder<'_> {
                 };
                 self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p });
             }
-            &Ir::Match { all: _, ty, dst, dst_p, a, membermask } => {
+            Ir::Match { all: _, ty, dst, dst_p, a, membermask } => {
                 let source = if ty.bits() > 32 { Source::Double(self.double(a)) } else { Source::Word(self.word(a)) };
                 let members = self.members(true, membermask);
                 let d = Some(self.word_out(dst, false));
                 let p = dst_p.map(|p| self.predicate_out(p));
                 self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p });
             }
-            &Ir::Redux { dst, a, membermask, .. } => {
+            Ir::Redux { dst, a, membermask, .. } => {
                 let source = Source::Word(self.word(a));
                 let members = self.members(true, membermask);
                 let d = Some(self.word_out(dst, false));
                 self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p: None });
             }
-            &Ir::Elect { dst, dst_p, membermask } => {
+            Ir::Elect { dst, dst_p, membermask } => {
                 let members = self.members(true, membermask);
                 let d = Some(self.word_out(dst, false));
                 let p = Some(self.predicate_out(dst_p));
                 self.exchange(Exchange { kind, a: Source::None, b: 0, c: 0, members, d, p });
             }
-            &Ir::Barrier(BarrierOp::Warp { membermask }) => {
+            Ir::Barrier(BarrierOp::Warp { membermask }) => {
                 let members = self.members(true, membermask);
                 self.exchange(Exchange { kind, a: Source::None, b: 0, c: 0, members, d: None, p: None });
             }
