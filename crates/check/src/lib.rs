@@ -11,7 +11,9 @@
 mod files;
 mod grid;
 pub mod init;
+pub mod leak;
 pub mod memory;
+mod origin;
 pub mod race;
 mod registry;
 mod render;

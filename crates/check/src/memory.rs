@@ -1,28 +1,37 @@
 //! What a thread may access, to the byte: every space, freed memory, alignment, constants, and the heap of kernels.
 
+mod blocks;
+
 use std::cell::Cell;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warploom_exec::address::split_shared;
 use warploom_exec::fault::{AccessKind, Nearest, Refusal};
 use warploom_exec::grid::Environment;
 use warploom_exec::memory::{AllocationInfo, Memory, MemoryKind};
-use warploom_exec::observe::{Access, At, GridFacts, GridObserver, Observer, Space};
+use warploom_exec::observe::{Access, At, GridFacts, GridObserver, HostEvent, Observer, Space};
 
 use crate::grid::GridNames;
 use crate::registry::Check;
-use crate::report::{Note, Report};
+use crate::report::{Note, Report, count};
 use crate::sink::Sink;
+use blocks::Blocks;
 
 /// The check of memory.
 pub struct MemoryCheck {
     sink: Arc<Sink>,
+    blocks: Arc<Mutex<Blocks>>,
+}
+
+fn lock(blocks: &Mutex<Blocks>) -> MutexGuard<'_, Blocks> {
+    blocks.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl MemoryCheck {
     /// Reports to `sink`.
     pub fn new(sink: &Arc<Sink>) -> MemoryCheck {
-        MemoryCheck { sink: Arc::clone(sink) }
+        MemoryCheck { sink: Arc::clone(sink), blocks: Arc::default() }
     }
 }
 
@@ -33,7 +42,15 @@ impl Observer for MemoryCheck {
             names: GridNames::new(grid),
             environment: Arc::clone(&grid.launch.environment),
             cluster: grid.launch.cluster.iter().product::<u32>().max(1),
+            freed: grid.place.map_or_else(Vec::new, |place| lock(&self.blocks).freed_before(place)),
+            blocks: Arc::clone(&self.blocks),
         })
+    }
+
+    fn host(&self, event: &HostEvent) {
+        if let HostEvent::Alloc { .. } | HostEvent::Free { .. } = event {
+            lock(&self.blocks).note(event);
+        }
     }
 }
 
@@ -43,6 +60,9 @@ struct GridMemory {
     environment: Arc<Environment>,
     /// CTAs of a cluster.
     cluster: u32,
+    /// What its stream has freed before it, though it may still be there.
+    freed: Vec<Range<u64>>,
+    blocks: Arc<Mutex<Blocks>>,
 }
 
 thread_local! {
@@ -55,6 +75,8 @@ struct Wrong {
     kind: &'static str,
     message: String,
     notes: Vec<Note>,
+    /// The allocation that it is about.
+    about: Option<AllocationInfo>,
 }
 
 impl GridObserver for GridMemory {
@@ -86,7 +108,7 @@ impl GridObserver for GridMemory {
         let wrong = match self.memory().lookup(address) {
             Some(info) if info.kind != MemoryKind::DeviceHeap => {
                 Wrong::new("foreign-free", format!("free of {address:#x} in a kernel, which malloc has not given"))
-                    .note(format!("it lies in {info}"))
+                    .about("it lies in", info)
             }
             Some(info) if info.base != address => {
                 let offset = address - info.base;
@@ -94,13 +116,13 @@ impl GridObserver for GridMemory {
                     "foreign-free",
                     format!("free of {address:#x} in a kernel, which is not the start of a block"),
                 )
-                .note(format!("it is at offset {offset} of {info}"))
+                .about(&format!("it is at offset {offset} of"), info)
             }
             Some(_) => return,
             None => match self.memory().nearest(address) {
                 Some(Nearest::Freed(0, info)) => {
                     Wrong::new("double-free", format!("free of {address:#x} in a kernel, which has been freed"))
-                        .note(format!("it was {info}"))
+                        .about("it was", info)
                 }
                 _ => {
                     Wrong::new("foreign-free", format!("free of {address:#x} in a kernel, where nothing is allocated"))
@@ -113,12 +135,17 @@ impl GridObserver for GridMemory {
 
 impl Wrong {
     fn new(kind: &'static str, message: String) -> Wrong {
-        Wrong { kind, message, notes: Vec::new() }
+        Wrong { kind, message, notes: Vec::new(), about: None }
     }
 
     fn note(mut self, text: String) -> Wrong {
         self.notes.push(Note::new(text));
         self
+    }
+
+    /// With a note on an allocation that stands before its description.
+    fn about(self, text: &str, info: AllocationInfo) -> Wrong {
+        Wrong { about: Some(info), ..self.note(format!("{text} {info}")) }
     }
 }
 
@@ -128,7 +155,10 @@ impl GridMemory {
     }
 
     fn report(&self, at: &At, lane: u32, wrong: Wrong) {
-        let Wrong { kind, message, notes } = wrong;
+        let Wrong { kind, message, mut notes, about } = wrong;
+        if let Some(info) = about {
+            notes.extend(lock(&self.blocks).notes(&info));
+        }
         let thread = Some(self.names.thread(at, lane));
         self.sink.report(Report { check: Check::Memory, kind, message, thread, notes });
     }
@@ -138,7 +168,16 @@ impl GridMemory {
         if self.memory().check_exact(address, len, kind).is_err() {
             return false;
         }
+        if !self.freed.is_empty() && self.is_freed(address, len) {
+            return false;
+        }
         kind == AccessKind::Load || self.is_no_constant(address, len)
+    }
+
+    /// Whether the grid's stream has freed some of the bytes before it.
+    #[cold]
+    fn is_freed(&self, address: u64, len: u64) -> bool {
+        self.freed.iter().any(|range| range.start < address.saturating_add(len) && address < range.end)
     }
 
     /// Whether bytes that are there are no constants.
@@ -189,6 +228,15 @@ impl GridMemory {
         let what = describe(access);
         let fault = match self.memory().check_exact(address, access.bytes.into(), access.kind) {
             Err(fault) => fault,
+            Ok(()) if self.is_freed(address, access.bytes.into()) => {
+                let message = format!("{what} at {address:#x}, which has been freed in the order of the stream");
+                let wrong = Wrong::new("use-after-free", message);
+                let freed = lock(&self.blocks).last_freed(address);
+                return Some(match freed {
+                    Some(info) => wrong.about(&format!("it was at offset {} of", address - info.base), info),
+                    None => wrong,
+                });
+            }
             Ok(()) if access.kind == AccessKind::Load || self.is_no_constant(address, access.bytes.into()) => {
                 return None;
             }
@@ -196,7 +244,7 @@ impl GridMemory {
                 let mut wrong =
                     Wrong::new("write-to-constant", format!("{what} at {address:#x}, which is constant memory"));
                 if let Some(info) = self.memory().lookup(address) {
-                    wrong = wrong.note(format!("it is at offset {} of {info}", address - info.base));
+                    wrong = wrong.about(&format!("it is at offset {} of", address - info.base), info);
                 }
                 return Some(wrong);
             }
@@ -208,21 +256,23 @@ impl GridMemory {
         Some(match fault.nearest {
             Some(Nearest::Straddles(info)) => {
                 let beyond = address + u64::from(access.bytes) - (info.base + info.size);
-                outside(&format!("of which {beyond} are beyond the end of an allocation")).note(format!("it is {info}"))
+                outside(&format!("of which {beyond} are beyond the end of an allocation")).about("it is", info)
             }
             Some(Nearest::Inside(offset, info)) => outside("which runs over the end of an allocation")
-                .note(format!("it starts at offset {offset} of {info}")),
+                .about(&format!("it starts at offset {offset} of"), info),
             Some(Nearest::After(0, info)) => {
-                outside("just past the end of an allocation").note(format!("the nearest is {info}"))
+                outside("just past the end of an allocation").about("the nearest is", info)
             }
-            Some(Nearest::After(distance, info)) => outside(&format!("{distance} bytes past the end of an allocation"))
-                .note(format!("the nearest is {info}")),
+            Some(Nearest::After(distance, info)) => {
+                outside(&format!("{} past the end of an allocation", count(distance, "byte")))
+                    .about("the nearest is", info)
+            }
             Some(Nearest::Before(distance, info)) => {
-                outside(&format!("{distance} bytes before an allocation")).note(format!("the nearest is {info}"))
+                outside(&format!("{} before an allocation", count(distance, "byte"))).about("the nearest is", info)
             }
             Some(Nearest::Freed(offset, info)) => {
                 Wrong::new("use-after-free", format!("{what} at {address:#x}, which has been freed"))
-                    .note(format!("it was at offset {offset} of {info}"))
+                    .about(&format!("it was at offset {offset} of"), info)
             }
             Some(Nearest::Host) => {
                 let message = format!("{what} at {address:#x}, which is memory of the host that kernels cannot access");
@@ -244,14 +294,16 @@ impl GridMemory {
         let (rank, offset) = short.map_or((u32::MAX, 0), split_shared);
         if rank >= self.cluster {
             let message = format!("{what} at shared address {address:#x}, which is that of no CTA of the cluster");
-            return Some(Wrong::new("other-cta", message).note(format!("the cluster has {} CTAs", self.cluster)));
+            return Some(
+                Wrong::new("other-cta", message).note(format!("the cluster has {}", count(self.cluster.into(), "CTA"))),
+            );
         }
         if u64::from(offset) + u64::from(access.bytes) <= access.limit {
             return None;
         }
         let of = if rank == at.rank { String::new() } else { format!(" of CTA {rank} of the cluster") };
         let message = format!("{what} at offset {offset:#x} of the shared memory{of}, beyond its end");
-        let note = format!("the CTA has {} bytes of shared memory, static and dynamic", access.limit);
+        let note = format!("the CTA has {} of shared memory, static and dynamic", count(access.limit, "byte"));
         Some(Wrong::new("out-of-bounds", message).note(note))
     }
 }
@@ -261,7 +313,7 @@ fn wrong_in_frame(what: &str, access: &Access<'_>, address: u64) -> Option<Wrong
         return None;
     }
     let message = format!("{} at offset {address:#x} of {what}, beyond its end", describe(access));
-    Some(Wrong::new("out-of-bounds", message).note(format!("there are {} bytes of it", access.limit)))
+    Some(Wrong::new("out-of-bounds", message).note(format!("it has {}", count(access.limit, "byte"))))
 }
 
 fn misaligned(access: &Access<'_>, address: u64) -> Wrong {
@@ -270,5 +322,5 @@ fn misaligned(access: &Access<'_>, address: u64) -> Wrong {
 }
 
 fn describe(access: &Access<'_>) -> String {
-    format!("{} of {} bytes", access.kind, access.bytes)
+    format!("{} of {}", access.kind, count(access.bytes.into(), "byte"))
 }

@@ -12,6 +12,7 @@ use warploom_exec::observe::{
 
 use crate::files;
 use crate::init::InitCheck;
+use crate::leak::LeakCheck;
 use crate::memory::MemoryCheck;
 use crate::race::RaceCheck;
 use crate::sink::{Say, Sink};
@@ -30,11 +31,13 @@ pub enum Check {
     Init,
     /// Misuse of barriers and member masks.
     Sync,
+    /// What is not freed or destroyed.
+    Leak,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: [Check; 4] = [Check::Memory, Check::Race, Check::Init, Check::Sync];
+    pub const ALL: [Check; 5] = [Check::Memory, Check::Race, Check::Init, Check::Sync, Check::Leak];
 
     /// As it is asked for.
     pub fn name(self) -> &'static str {
@@ -43,6 +46,7 @@ impl Check {
             Check::Race => "race",
             Check::Init => "init",
             Check::Sync => "sync",
+            Check::Leak => "leak",
         }
     }
 
@@ -52,6 +56,7 @@ impl Check {
             Check::Race => Arc::new(RaceCheck::new(sink)),
             Check::Init => Arc::new(InitCheck::new(sink)),
             Check::Sync => Arc::new(SyncCheck::new(sink)),
+            Check::Leak => Arc::new(LeakCheck::new(sink)),
         }
     }
 }
@@ -130,6 +135,7 @@ impl Checker {
     /// have another than its own.
     pub fn finish(&self) -> Option<i32> {
         self.finished.call_once(|| {
+            self.host(&HostEvent::ProcessEnds);
             let names: Vec<_> = self.settings.checks.iter().map(|check| check.name()).collect();
             (self.say)(&format!("checked {}: {}\n", names.join(", "), self.sink.summary()));
             if let Some(path) = &self.settings.report

@@ -86,3 +86,8 @@ impl Note {
         Note { text: text.into(), thread: Some(thread), frames: Vec::new() }
     }
 }
+
+/// So many of something, in words.
+pub(crate) fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}

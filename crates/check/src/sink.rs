@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::registry::Check;
 use crate::render::render;
-use crate::report::{At, Report};
+use crate::report::{At, Report, count};
 use crate::suppression::Suppressions;
 
 /// Takes a text for people.
@@ -44,16 +44,17 @@ struct Key {
     check: Check,
     kind: &'static str,
     places: Vec<(String, At)>,
-    /// Of reports that have no place.
-    message: Option<String>,
+    /// Of reports that have no place: what they say, and of which calls.
+    host: Option<(String, Vec<String>)>,
 }
 
 impl Key {
     fn of(report: &Report) -> Key {
         let threads = report.thread.iter().chain(report.notes.iter().filter_map(|note| note.thread.as_ref()));
         let places: Vec<_> = threads.map(|thread| (thread.kernel.clone(), thread.place.clone())).collect();
-        let message = report.thread.is_none().then(|| report.message.clone());
-        Key { check: report.check, kind: report.kind, places, message }
+        let frames = || report.notes.iter().flat_map(|note| note.frames.clone()).collect();
+        let host = report.thread.is_none().then(|| (report.message.clone(), frames()));
+        Key { check: report.check, kind: report.kind, places, host }
     }
 }
 
@@ -103,10 +104,9 @@ impl Sink {
     pub fn summary(&self) -> String {
         let found = self.found();
         let errors: u64 = found.reports.iter().map(|counted| counted.count).sum();
-        let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-        let mut text = plural(errors, "error");
+        let mut text = count(errors, "error");
         if found.reports.len() as u64 != errors {
-            text.push_str(&format!(" at {}", plural(found.reports.len() as u64, "place")));
+            text.push_str(&format!(" at {}", count(found.reports.len() as u64, "place")));
         }
         if found.suppressed != 0 {
             text.push_str(&format!(", {} suppressed", found.suppressed));

@@ -39,6 +39,7 @@ impl Checked {
             origin: "cuMemAlloc",
             id: 1,
         };
+        checker.host(&HostEvent::Touches { place: None, read: None, written: Some(0..4), call: "cuMemcpyHtoD" });
         checker.host(&HostEvent::Alloc { info, place: None });
         Checked { device, checker, said, out: base }
     }

@@ -1,6 +1,7 @@
 //! The `warploom` command: runs programs on the CPU driver, and answers questions about CUDA entry points, devices and PTX.
 #![forbid(unsafe_code)]
 
+mod compute_sanitizer;
 mod entry_point;
 mod entry_points;
 mod info;
@@ -29,6 +30,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    ComputeSanitizer(compute_sanitizer::ComputeSanitizer),
     EntryPoint(entry_point::EntryPoint),
     EntryPoints(entry_points::EntryPoints),
     Info(info::Info),
@@ -41,6 +43,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(command) => command.execute(),
+        Command::ComputeSanitizer(command) => command.execute(),
         Command::EntryPoint(command) => command.execute(),
         Command::EntryPoints(command) => command.execute(),
         Command::Info(command) => command.execute(),

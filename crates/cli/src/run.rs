@@ -18,7 +18,7 @@ use crate::version::CudaVersion;
 /// The program finds warploom's libcuda.so.1 before any other, through LD_LIBRARY_PATH, and so do the programs that it starts.
 /// An auditing library (LD_AUDIT) gives it warploom's libcudart, by whatever path it asks for one, and leads the functions of a CUDA
 /// runtime that is linked into it or into a library to warploom's. Its exit status is this command's.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = "Example:\n  warploom run --device sm_80 -- ./vector_add 1000000")]
 pub(crate) struct Run {
     /// Behave as the driver of this CUDA version [default: the newest that warploom knows].
@@ -70,7 +70,8 @@ pub(crate) struct Run {
     #[arg(long)]
     explain: bool,
 
-    /// Check what kernels do, and report what is wrong: a list with commas of memory (accesses of what a thread may not access).
+    /// Check what kernels do, and report what is wrong: a list with commas of memory (accesses of what a thread may not access),
+    /// race (accesses that nothing orders), init (values that nobody has written), sync (misuse of barriers), leak (what is not freed or destroyed).
     ///
     /// Kernels run in the interpreter, several times slower.
     #[arg(long, value_name = "CHECKS", value_parser = checks)]
@@ -129,6 +130,17 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl Run {
+    /// Runs a program with these checks: files of reports and suppressions, the status for errors, the program and its arguments.
+    pub(crate) fn checked(
+        checks: &str,
+        (report, suppressions): (Option<PathBuf>, Option<PathBuf>),
+        error_exitcode: Option<u8>,
+        (program, arguments): (OsString, Vec<OsString>),
+    ) -> Run {
+        let check = Some(checks.to_owned());
+        Run { check, report, suppressions, error_exitcode, program, arguments, ..Run::default() }
+    }
+
     pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
         let mut command = process::Command::new(&self.program);
         command.args(&self.arguments);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use warploom_exec::interprocess::{Board, Opened};
 use warploom_exec::memory::{Memory, Options};
-use warploom_exec::observe::Observer;
+use warploom_exec::observe::{HostEvent, Observer};
 use warploom_exec::output::{Buffered, CStdout, DeviceOutput};
 use warploom_exec::pool::{AllPools, Pool, PoolOptions};
 use warploom_exec::stream::Stream;
@@ -95,6 +95,7 @@ pub struct Driver {
     pub(crate) opened_events: Opened,
     pub(crate) between_processes: BetweenProcesses,
     next_id: AtomicU64,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 /// Who runs the kernels of each device; of the first one, where there is none.
@@ -150,7 +151,7 @@ impl Driver {
             })
             .collect::<DriverResult<_>>()?;
         memory.set_crew(Box::new(AllPools::new(&pools)));
-        Ok(Driver {
+        let driver = Driver {
             options,
             executor,
             memory: Arc::new(memory),
@@ -189,7 +190,34 @@ impl Driver {
             opened_events: Opened::default(),
             between_processes: BetweenProcesses::default(),
             next_id: AtomicU64::new(1),
-        })
+            observer,
+        };
+        driver.observe_tables();
+        Ok(driver)
+    }
+
+    /// Has the observer told of what programs make and are to end.
+    fn observe_tables(&self) {
+        let Some(observer) = &self.observer else { return };
+        self.streams.tell(observer);
+        self.events.tell(observer);
+        self.arrays.tell(observer);
+        self.mipmapped_arrays.tell(observer);
+        self.modules.tell(observer);
+        self.graphs.tell(observer);
+        self.graph_execs.tell(observer);
+    }
+
+    pub(crate) fn is_observed(&self) -> bool {
+        self.observer.is_some()
+    }
+
+    /// Tells the observer, if there is one.
+    #[inline]
+    pub(crate) fn tell(&self, event: impl FnOnce() -> HostEvent) {
+        if let Some(observer) = &self.observer {
+            observer.host(&event());
+        }
     }
 
     /// Ends all kernels and copies at the end of the process, and waits until none runs, for `limit` at most: what they use, such as

@@ -32,6 +32,7 @@ pub(crate) use virtual_memory::Mappings;
 
 use warploom_exec::fault::{AccessKind, Nearest};
 use warploom_exec::memory::{AllocError, AllocSpec, AllocationInfo, FreeError, MemoryKind};
+use warploom_exec::observe::HostEvent;
 
 use crate::context::Context;
 use crate::driver::Driver;
@@ -66,7 +67,10 @@ impl Driver {
         let spec = AllocSpec { size, kind, device: context.ordinal(), owner: context.id(), tag, origin };
         self.with_freed_memory(size, || {
             context.while_alive(|| match self.memory().alloc(spec) {
-                Ok(info) => Ok(info.base),
+                Ok(info) => {
+                    self.tell(|| HostEvent::Alloc { info, place: None });
+                    Ok(info.base)
+                }
                 Err(AllocError::Empty) => Err(DriverError::invalid_value("an allocation of 0 bytes")),
                 Err(AllocError::OutOfMemory) => Err(self.out_of_memory(context, size)),
             })
@@ -212,6 +216,7 @@ impl Driver {
     pub(crate) fn give_back(&self, address: u64) -> DriverResult {
         match self.memory().free(address) {
             Ok(info) => {
+                self.tell(|| HostEvent::Free { info, place: None });
                 self.forget_name_of(&info);
                 Ok(())
             }

@@ -392,6 +392,26 @@ pub enum HostEvent {
         /// Where in a stream, for stream-ordered memory.
         place: Option<StreamPlace>,
     },
+    /// The program made an object that it is to end.
+    Made {
+        /// What it is: `stream`.
+        what: &'static str,
+        /// What calls know it by.
+        handle: u64,
+        /// The context that it ends with, if it does; see [`AllocationInfo::owner`].
+        owner: Option<u64>,
+    },
+    /// Such an object is no more.
+    Ended {
+        /// What it was.
+        what: &'static str,
+        /// What calls knew it by.
+        handle: u64,
+    },
+    /// A context ends, and with it all that it owns.
+    ContextEnds(u64),
+    /// The process ends: nothing runs any more.
+    ProcessEnds,
     /// A stream was made.
     Stream {
         /// [`Stream::id`](crate::stream::Stream::id).

@@ -210,49 +210,49 @@ impl Isa {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
+    use std::marker::PhantomData;
+
     use warploom_exec::fault::FaultKind;
 
     use super::{Isa, LaneOp};
     use crate::machine::{Flow, Machine};
     use crate::program::Inst;
 
-    struct Body<F>(F);
+    /// One instruction. A closure would reach the vectors' function through a shim that is not always made part of it: what is too large then
+    /// is compiled for the baseline, and calls each vector instruction.
+    struct Body<'a, 'm, K, const AVX512: bool> {
+        machine: &'a mut Machine<'m>,
+        inst: &'a Inst,
+        mask: u32,
+        op: PhantomData<K>,
+    }
 
-    impl<R, F: FnOnce() -> R> pulp::NullaryFnOnce for Body<F> {
-        type Output = R;
+    impl<K: LaneOp, const AVX512: bool> pulp::NullaryFnOnce for Body<'_, '_, K, AVX512> {
+        type Output = Flow;
 
         #[inline(always)]
-        fn call(self) -> R {
-            (self.0)()
+        fn call(self) -> Flow {
+            // Looked at once more, so that the compiler knows it where the operation asks.
+            let known = match self.machine.isa {
+                Isa::Avx512(_) => AVX512,
+                Isa::Avx2(_) => !AVX512,
+                Isa::Baseline => false,
+            };
+            if !known {
+                return absent(self.machine, self.mask);
+            }
+            K::run(self.machine, self.inst, self.mask)
         }
     }
 
     pub(super) fn avx2<K: LaneOp>(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let Isa::Avx2(token) = machine.isa else { return absent(machine, mask) };
-        token.vectorize(Body(
-            #[inline(always)]
-            move || {
-                // Looked at once more, so that the compiler knows it where the operation asks.
-                if !matches!(machine.isa, Isa::Avx2(_)) {
-                    return absent(machine, mask);
-                }
-                K::run(machine, inst, mask)
-            },
-        ))
+        token.vectorize(Body::<K, false> { machine, inst, mask, op: PhantomData })
     }
 
     pub(super) fn avx512<K: LaneOp>(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let Isa::Avx512(token) = machine.isa else { return absent(machine, mask) };
-        token.vectorize(Body(
-            #[inline(always)]
-            move || {
-                // Looked at once more, so that the compiler knows it where the operation asks.
-                if !matches!(machine.isa, Isa::Avx512(_)) {
-                    return absent(machine, mask);
-                }
-                K::run(machine, inst, mask)
-            },
-        ))
+        token.vectorize(Body::<K, true> { machine, inst, mask, op: PhantomData })
     }
 
     /// An instance was chosen for an instruction set that the machine's token does not prove: both come from one [`super::Isa`].

@@ -52,6 +52,8 @@ pub(crate) struct Function {
     pub(crate) lines: Vec<Line>,
     /// Bytes of local memory of one activation: variables and call parameters.
     pub(crate) local_bytes: u32,
+    /// End of what the code has in it: of the variables, where no call parameters follow.
+    pub(crate) local_end: u32,
     /// Bytes that an activation takes of a GPU thread's stack: its variables.
     pub(crate) stack_bytes: u32,
     /// Where the function finds its parameters and leaves its results.

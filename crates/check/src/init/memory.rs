@@ -12,6 +12,8 @@ type Page = Box<[u64; (PAGE / 64) as usize]>;
 /// Device memory that was allocated and holds nothing of its own: pages are there once something is written to them.
 #[derive(Default)]
 pub(super) struct Fresh {
+    /// The host's copies and fills are told of: without that nobody knows what was written.
+    pub(super) told: bool,
     /// First address and end.
     ranges: BTreeMap<u64, u64>,
     pages: HashMap<u64, Page>,
@@ -84,7 +86,7 @@ impl Fresh {
 
     /// The first byte of a range that nobody has written.
     pub(super) fn unwritten(&self, range: Range<u64>) -> Option<u64> {
-        if !self.is_fresh(&range) {
+        if !self.told || !self.is_fresh(&range) {
             return None;
         }
         for (number, mask, word) in words(range) {
@@ -178,7 +180,7 @@ mod tests {
     proptest! {
         #[test]
         fn bytes_are_written_or_not_one_by_one(acts in prop::collection::vec((0u64..3, 0u64..9000, 1u64..5000), 1..20)) {
-            let mut fresh = Fresh::default();
+            let mut fresh = Fresh { told: true, ..Fresh::default() };
             fresh.add(100..9100);
             let mut written = vec![false; 20000];
             written[..100].fill(true);
@@ -200,8 +202,17 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_in_a_page_are_not_forgotten() {
+    fn nothing_is_known_before_the_host_tells_of_its_copies() {
         let mut fresh = Fresh::default();
+        fresh.add(0..512);
+        assert_eq!(fresh.unwritten(0..512), None);
+        fresh.told = true;
+        assert_eq!(fresh.unwritten(0..512), Some(0));
+    }
+
+    #[test]
+    fn neighbours_in_a_page_are_not_forgotten() {
+        let mut fresh = Fresh { told: true, ..Fresh::default() };
         fresh.add(0..512);
         fresh.add(512..1024);
         assert_eq!(fresh.unwritten(512..1024), Some(512));

@@ -2,7 +2,8 @@
 //! and computed with; what is reported is where it decides something: a branch or a guard, an address, what the host is given.
 //!
 //! Memory is followed by the byte (`memory`), registers by the lane (`registers`): a value is one that nobody has written as soon as a part of it
-//! is. Device memory counts as not written if the program allocated it; the host writes pinned and managed memory without telling.
+//! is. Device memory counts as not written if the program allocated it, from when on the driver tells of the host's copies and fills; the host writes
+//! pinned and managed memory without telling.
 
 mod memory;
 mod registers;
@@ -109,6 +110,7 @@ impl Observer for InitCheck {
             }
             HostEvent::Free { info, .. } => self.shared.fresh.lock().remove(&(info.base..info.base + info.size)),
             HostEvent::Touches { place, read, written, call } => {
+                self.shared.fresh.lock().told = true;
                 match (read, place) {
                     (Some(read), Some(place)) => self.shared.copies.lock().push((*place, read.clone(), call)),
                     (Some(read), None) => self.shared.give(read.clone(), call),

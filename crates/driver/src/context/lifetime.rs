@@ -6,6 +6,7 @@ use parking_lot::{Mutex, RwLock};
 use warploom_exec::grid::Environment;
 use warploom_exec::heap::DeviceHeap;
 use warploom_exec::memory::AllocationInfo;
+use warploom_exec::observe::HostEvent;
 
 use super::{Context, Limits, check_flags};
 use crate::device::{Device, attribute};
@@ -75,6 +76,7 @@ impl Driver {
     /// outside who does not come: a value that nobody writes does not keep a context from its end.
     pub(super) fn end(&self, context: &Arc<Context>) {
         context.begin_end();
+        self.tell(|| HostEvent::ContextEnds(context.id()));
         self.abandon_captures_of(context);
         context.streams().end();
         self.flush_output();

@@ -4,6 +4,7 @@ use std::collections::hash_map::{self, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
+use warploom_exec::observe::{HostEvent, Observer};
 
 use super::{Handle, INDEX_BITS, Kind, LAST_GENERATION};
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -37,6 +38,7 @@ pub struct HandleTable<T> {
     chunks: [OnceLock<Box<[Slot<T>]>>; CHUNKS],
     unused: Mutex<Unused>,
     owners: Option<Owners<T>>,
+    observer: OnceLock<Arc<dyn Observer>>,
 }
 
 /// Which objects end with whom.
@@ -69,12 +71,30 @@ impl<T> HandleTable<T> {
             chunks: [const { OnceLock::new() }; CHUNKS],
             unused: Mutex::new(Unused::default()),
             owners: None,
+            observer: OnceLock::new(),
         }
     }
 
     /// An empty table whose objects end with their owners, in `HandleTable::suspend_all_of`. The owner of an object does not change.
     pub fn owned(kind: Kind, owner_of: fn(&T) -> u64) -> Self {
         HandleTable { owners: Some(Owners { owner_of, owned: Mutex::default() }), ..HandleTable::new(kind) }
+    }
+
+    /// Has an observer told of objects that are made and ended. Only the first one is.
+    pub(crate) fn tell(&self, observer: &Arc<dyn Observer>) {
+        let _ = self.observer.set(Arc::clone(observer));
+    }
+
+    #[cold]
+    fn tell_made(&self, observer: &Arc<dyn Observer>, handle: Handle, value: &T) {
+        let owner = self.owners.as_ref().map(|owners| (owners.owner_of)(value));
+        observer.host(&HostEvent::Made { what: self.kind.noun(), handle: handle.raw() as u64, owner });
+    }
+
+    fn tell_ended(&self, handle: Handle) {
+        if let Some(observer) = self.observer.get() {
+            observer.host(&HostEvent::Ended { what: self.kind.noun(), handle: handle.raw() as u64 });
+        }
     }
 
     /// Makes an object that knows its handle, and keeps it.
@@ -85,6 +105,9 @@ impl<T> HandleTable<T> {
         let handle = self.reserve()?;
         let value = Arc::new(make(handle));
         self.restore(handle, Arc::clone(&value));
+        if let Some(observer) = self.observer.get() {
+            self.tell_made(observer, handle, &value);
+        }
         Ok(value)
     }
 
@@ -135,6 +158,7 @@ impl<T> HandleTable<T> {
         let mut entry = slot.entry.write();
         let value = if entry.generation == generation { entry.value.take() } else { None }?;
         drop(entry);
+        self.tell_ended(handle);
         if let Some(owners) = &self.owners {
             owners.leave(handle, &value);
         }
@@ -218,6 +242,7 @@ impl<T> HandleTable<T> {
         let value = entry.value.take()?;
         entry.generation = 0;
         drop(entry);
+        self.tell_ended(handle);
         if let Some(owners) = &self.owners {
             owners.leave(handle, &value);
         }

@@ -131,12 +131,15 @@ impl<'a> Decoder<'a> {
         let homes = slots::assign(source, body, &hoisted.kept, &mut layout);
         let local = body.local_size.next_multiple_of(16);
         let params = body.param_size.saturating_sub(outside_frame(source));
+        let own = if source.kind == FunctionKind::Kernel { source.param_buffer_size } else { 0 };
+        let local_bytes = (local + params).next_multiple_of(16);
         let function = Function {
             name: source.name.clone(),
             frame_for_each_warp: hoisted.frame_for_each_warp,
             layout,
             stack_bytes: body.local_size,
-            local_bytes: (local + params).next_multiple_of(16),
+            local_bytes,
+            local_end: if body.param_size > own { local_bytes } else { body.local_size },
             ..Function::default()
         };
         let mut decoder = Self {

@@ -298,7 +298,7 @@ impl<'a> Machine<'a> {
             Space::Local => {
                 let activation = &self.warp.activations[self.activation as usize];
                 let moved = activation.moved_top.as_deref().and_then(|tops| tops.iter().max().copied());
-                moved.unwrap_or(activation.end).into()
+                moved.unwrap_or(activation.base + self.function.local_end).into()
             }
             Space::Param => self.grid.launch.params.len() as u64,
         }

@@ -90,16 +90,22 @@ impl Machine<'_> {
                 weights[lane] = part;
             }
         }
-        self.put_channels(plane, site, mask, |channel| {
-            let (word, shift) = plane.place(channel);
-            let mut terms = [[0; 32]; 4];
-            for (terms, corner) in terms.iter_mut().zip(&corners) {
-                for (term, &word) in terms.iter_mut().zip(&corner[word]) {
-                    *term = plane.readings[channel].term(extended(word >> shift, plane.texels.channel));
+        self.put_channels(
+            plane,
+            site,
+            mask,
+            #[inline(always)]
+            |channel| {
+                let (word, shift) = plane.place(channel);
+                let mut terms = [[0; 32]; 4];
+                for (terms, corner) in terms.iter_mut().zip(&corners) {
+                    for (term, &word) in terms.iter_mut().zip(&corner[word]) {
+                        *term = plane.readings[channel].term(extended(word >> shift, plane.texels.channel));
+                    }
                 }
-            }
-            blended(plane.readings[channel].numbers().unwrap_or(numbers), &terms, &weights)
-        })
+                blended(plane.readings[channel].numbers().unwrap_or(numbers), &terms, &weights)
+            },
+        )
     }
 
     /// Reads the texel that each lane's place lies in.
@@ -116,10 +122,16 @@ impl Machine<'_> {
             Ok(words) => words,
             Err(kind) => return Some(Err(kind)),
         };
-        self.put_channels(plane, site, mask, |channel| {
-            let (word, shift) = plane.place(channel);
-            words[word].map(|word| plane.readings[channel].result(extended(word >> shift, plane.texels.channel)))
-        })
+        self.put_channels(
+            plane,
+            site,
+            mask,
+            #[inline(always)]
+            |channel| {
+                let (word, shift) = plane.place(channel);
+                words[word].map(|word| plane.readings[channel].result(extended(word >> shift, plane.texels.channel)))
+            },
+        )
     }
 
     /// Writes the channels that a texel has, and 0 for the others.
@@ -189,12 +201,17 @@ impl Machine<'_> {
 #[inline(always)]
 fn between(axis: &Axis, coordinates: &Row32) -> Line {
     let mut line = Line { pair: [[0; 32]; 2], weight: [0; 32] };
-    each(axis, coordinates, |axis, outside, lane, coordinate| {
-        let (pair, weight) = axis.between_quickly(coordinate, outside);
-        line.pair[0][lane] = pair[0];
-        line.pair[1][lane] = pair[1];
-        line.weight[lane] = weight;
-    });
+    each(
+        axis,
+        coordinates,
+        #[inline(always)]
+        |axis, outside, lane, coordinate| {
+            let (pair, weight) = axis.between_quickly(coordinate, outside);
+            line.pair[0][lane] = pair[0];
+            line.pair[1][lane] = pair[1];
+            line.weight[lane] = weight;
+        },
+    );
     line
 }
 
@@ -202,48 +219,64 @@ fn between(axis: &Axis, coordinates: &Row32) -> Line {
 #[inline(always)]
 fn nearest(axis: &Axis, coordinates: &Row32) -> Row32 {
     let mut texels = [0; 32];
-    each(axis, coordinates, |axis, outside, lane, coordinate| {
-        texels[lane] = axis.nearest_quickly(coordinate, outside);
-    });
+    each(
+        axis,
+        coordinates,
+        #[inline(always)]
+        |axis, outside, lane, coordinate| {
+            texels[lane] = axis.nearest_quickly(coordinate, outside);
+        },
+    );
     texels
 }
 
 /// One loop over lanes for each kind of axis, in which nothing is left to ask.
 #[inline(always)]
-fn each(axis: &Axis, coordinates: &Row32, mut lane: impl FnMut(&Axis, Outside, usize, f32)) {
-    let mut all = |normalized: bool, outside: Outside| {
-        let axis = Axis { normalized, ..*axis };
-        for (index, &coordinate) in coordinates.iter().enumerate() {
-            lane(&axis, outside, index, f32::from_bits(coordinate));
-        }
-    };
+fn each(axis: &Axis, coordinates: &Row32, lane: impl FnMut(&Axis, Outside, usize, f32)) {
     match (axis.normalized, axis.outside()) {
-        (false, _) => all(false, Outside::Clamp),
-        (true, Outside::Wrap) => all(true, Outside::Wrap),
-        (true, Outside::Mirror) => all(true, Outside::Mirror),
-        (true, _) => all(true, Outside::Clamp),
+        (false, _) => each_of(axis, false, Outside::Clamp, coordinates, lane),
+        (true, Outside::Wrap) => each_of(axis, true, Outside::Wrap, coordinates, lane),
+        (true, Outside::Mirror) => each_of(axis, true, Outside::Mirror, coordinates, lane),
+        (true, _) => each_of(axis, true, Outside::Clamp, coordinates, lane),
+    }
+}
+
+/// The loop over lanes for an axis of which this is known where it is written.
+#[inline(always)]
+fn each_of(
+    axis: &Axis,
+    normalized: bool,
+    outside: Outside,
+    coordinates: &Row32,
+    mut lane: impl FnMut(&Axis, Outside, usize, f32),
+) {
+    let axis = Axis { normalized, ..*axis };
+    for (index, &coordinate) in coordinates.iter().enumerate() {
+        lane(&axis, outside, index, f32::from_bits(coordinate));
     }
 }
 
 /// The sums of one channel.
 #[inline(always)]
 fn blended(numbers: Numbers, terms: &[Row32; 4], weights: &[Row32; 4]) -> Row32 {
-    let sums = |numbers: Numbers| -> Row32 {
-        let mut out = [0; 32];
-        for lane in 0..32 {
-            let [a, b, c, d] = terms;
-            let [e, f, g, h] = weights;
-            out[lane] = blend(numbers, &[a[lane], b[lane], c[lane], d[lane]], &[e[lane], f[lane], g[lane], h[lane]]);
-        }
-        out
-    };
     // As above.
     match numbers {
-        Numbers::Unsigned8 => sums(Numbers::Unsigned8),
-        Numbers::Unsigned16 => sums(Numbers::Unsigned16),
-        Numbers::Signed8 => sums(Numbers::Signed8),
-        Numbers::Signed16 => sums(Numbers::Signed16),
-        Numbers::Half => sums(Numbers::Half),
-        Numbers::Float => sums(Numbers::Float),
+        Numbers::Unsigned8 => blended_as(Numbers::Unsigned8, terms, weights),
+        Numbers::Unsigned16 => blended_as(Numbers::Unsigned16, terms, weights),
+        Numbers::Signed8 => blended_as(Numbers::Signed8, terms, weights),
+        Numbers::Signed16 => blended_as(Numbers::Signed16, terms, weights),
+        Numbers::Half => blended_as(Numbers::Half, terms, weights),
+        Numbers::Float => blended_as(Numbers::Float, terms, weights),
     }
+}
+
+/// The sums of numbers that are known where the loop is written.
+#[inline(always)]
+fn blended_as(numbers: Numbers, terms: &[Row32; 4], weights: &[Row32; 4]) -> Row32 {
+    let ([a, b, c, d], [e, f, g, h]) = (terms, weights);
+    let mut out = [0; 32];
+    for lane in 0..32 {
+        out[lane] = blend(numbers, &[a[lane], b[lane], c[lane], d[lane]], &[e[lane], f[lane], g[lane], h[lane]]);
+    }
+    out
 }

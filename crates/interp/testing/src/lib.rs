@@ -12,6 +12,7 @@ use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options};
 use warploom_exec::observe::Observer;
 use warploom_exec::output::DeviceOutput;
 use warploom_exec::pool::{Pool, PoolOptions};
+use warploom_exec::stream::{Engine, Stream, StreamKind};
 use warploom_exec::texture::{NoObjects, Objects};
 use warploom_exec::workspace::Workspace;
 use warploom_interp::{LoadError, Processor, function_address, load, load_observed};
@@ -194,6 +195,12 @@ impl Device {
         base
     }
 
+    /// Memory of constants, of `size` bytes; its address.
+    pub fn constants(&self, size: u64) -> u64 {
+        let (kind, origin) = (MemoryKind::ModuleConst, "a test's variable");
+        self.memory.alloc(AllocSpec { size, kind, device: 0, owner: 1, tag: 0, origin }).unwrap().base
+    }
+
     /// Gives memory back.
     pub fn free(&self, base: u64) {
         self.memory.free(base).unwrap();
@@ -222,7 +229,28 @@ impl Device {
     /// Launches with 64-bit parameters and waits.
     pub fn launch(&self, kernel: &Kernel, shape: Shape, params: &[u64]) -> Result<(), Arc<Fault>> {
         let (send, receive) = channel();
-        let launch = Launch {
+        let launch = self.prepared(kernel, shape, params);
+        self.pool.launch(launch, None, false, Box::new(move |fault| send.send(fault).unwrap()));
+        match receive.recv().unwrap() {
+            None => Ok(()),
+            Some(fault) => Err(fault),
+        }
+    }
+
+    /// A stream that is ordered with no other.
+    pub fn stream(&self) -> Stream {
+        let engine = Engine::new(&self.pool, None, Box::new(|_| {}));
+        Stream::new(&engine, &Arc::default(), StreamKind::NonBlocking, false)
+    }
+
+    /// Launches in a stream, and waits for all that it holds.
+    pub fn launch_in(&self, stream: &Stream, kernel: &Kernel, shape: Shape, params: &[u64]) {
+        stream.launch(self.prepared(kernel, shape, params));
+        stream.synchronize();
+    }
+
+    fn prepared(&self, kernel: &Kernel, shape: Shape, params: &[u64]) -> Launch {
+        Launch {
             variables: kernel.variables.clone(),
             objects: self.objects.clone(),
             dynamic_shared: shape.dynamic_shared,
@@ -230,11 +258,6 @@ impl Device {
             cooperative: shape.cooperative.then(|| Workspace::new(&self.memory, 0).unwrap()),
             stack_limit: shape.stack_limit,
             ..Launch::new(kernel.loaded.clone(), shape.grid, shape.cta, &self.environment)
-        };
-        self.pool.launch(launch, None, false, Box::new(move |fault| send.send(fault).unwrap()));
-        match receive.recv().unwrap() {
-            None => Ok(()),
-            Some(fault) => Err(fault),
         }
     }
 

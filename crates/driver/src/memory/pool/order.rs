@@ -2,7 +2,8 @@
 use std::sync::Arc;
 
 use warploom_exec::memory::{AllocationInfo, Memory, MemoryKind};
-use warploom_exec::stream::Weight;
+use warploom_exec::observe::HostEvent;
+use warploom_exec::stream::{Stream, Weight};
 
 use super::pending::Ended;
 use super::sharing::Sharing;
@@ -76,12 +77,22 @@ impl Driver {
         if let Some((address, bytes)) = self.frees.take(self.memory(), &stream.stream, pool.tag(), (size, divisible)) {
             // What the stream does with it from now on comes after all that it did with it before.
             pool.was_taken_again(bytes);
+            self.tell_allocated(address, &stream.stream);
             return Ok(address);
         }
-        self.with_freed_memory(size, || match &pool.sharing {
+        let address = self.with_freed_memory(size, || match &pool.sharing {
             Sharing::Exports(_, shared) => pool.alloc_shared(self.memory(), &self.frees, shared, size),
             Sharing::No | Sharing::Imports(..) => pool.alloc(self.memory(), size),
-        })
+        })?;
+        self.tell_allocated(address, &stream.stream);
+        Ok(address)
+    }
+
+    /// Tells the observer of an allocation for what comes next in a stream.
+    fn tell_allocated(&self, address: u64, stream: &Stream) {
+        if let Some(info) = self.is_observed().then(|| self.allocated_at(address)).flatten() {
+            self.tell(|| HostEvent::Alloc { info, place: Some(stream.last()) });
+        }
     }
 
     /// Allocates `size` bytes; where there is no memory, once more after pools have given up what they keep, and after streams have got to
@@ -137,6 +148,7 @@ impl Driver {
 
     /// Frees memory that may be of a pool now.
     pub(in crate::memory) fn give_back_to_pool(&self, info: &AllocationInfo) -> DriverResult {
+        self.tell(|| HostEvent::Free { info: *info, place: None });
         if free_to_pool(self.memory(), &self.pools, &self.frees, info.base) {
             self.pools.was_freed(info);
         }
@@ -172,6 +184,7 @@ impl Driver {
         let pending = PendingFree { memory, pools, frees, number };
         // Dropped where the stream drops its work too: after a fault, and at the end of its context.
         stream.stream.run(Weight::Light, move || drop(pending));
+        self.tell(|| HostEvent::Free { info, place: Some(stream.stream.last()) });
         Ok(())
     }
 }
