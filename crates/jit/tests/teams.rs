@@ -128,7 +128,7 @@ fn updates_of_shared_memory_are_all_done() {
         for count in [1u32, 256, 511, 1024, 5000] {
             let device = Device::new();
             // Many bytes are alike, beside each other and a gang apart.
-            let numbers: Vec<u32> = (0..count).map(|at| (at / 5 % 7) * 0x0101_0001 + (at * at % 251 << 8)).collect();
+            let numbers: Vec<u32> = (0..count).map(|at| (at / 5 % 7) * 0x0101_0001 + ((at * at % 251) << 8)).collect();
             let (k, o) = (device.buffer(&numbers), device.buffer(&[0; 256]));
             let params: [&[u8]; 4] = [&k.to_le_bytes(), &k.to_le_bytes(), &o.to_le_bytes(), &count.to_le_bytes()];
             run(&device, target, &bins(), [2, 1, 1], [256, 1, 1], &params);

@@ -131,7 +131,7 @@ pub fn cos(a: f32, ftz: bool) -> f32 {
     flush(sine(quadrant.wrapping_add(1), rest), ftz)
 }
 
-/// `ex2.approx{.ftz}.f32`: 1 ulp (bound: 2 ulp), exact for whole numbers.
+/// `ex2.approx{.ftz}.f32`: 1.23 ulp (bound: 2 ulp), exact for whole numbers.
 #[inline(always)]
 pub fn ex2(a: f32, ftz: bool) -> f32 {
     // With `.ftz` 2^-127 is zero below, as is all that is less.
