@@ -1,5 +1,8 @@
 //! What is decided of a kernel before anything is written: groups of blocks that lanes come to apart, frames, sites.
 
+mod frame;
+mod groups;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,36 +12,18 @@ use super::hull::{Hull, hulls};
 use super::indexed::{Indexed, indexed};
 use super::later::kept_back;
 use super::lazy::{is_flagged, lazy};
-use super::names::{Element, Ty};
 use super::places::Places;
-use super::regions::FRAME_ALIGN;
 use super::span::{Across, Span, across, spans};
 use super::stop::Stop;
-use super::team::{Point, Teams, preferred_team, with_sources};
+use super::team::{Point, Teams, preferred_team};
 use crate::access::Access;
 use crate::barrier::{BarrierControl, Region};
 use crate::info::{KernelInfo, analyze};
-use crate::pressure::scan;
-use crate::shape::Shape;
 use crate::uniformity::block_of;
 use crate::values::{ValueId, paired};
 
-/// Blocks that run for the lanes of their masks, one behind the other.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Group {
-    pub(super) members: BTreeSet<u32>,
-    /// Where all lanes that are left are together again.
-    pub(super) converges: Option<u32>,
-}
-
-/// Where a value is kept at a barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keep {
-    /// Once for all threads of the CTA, at this offset.
-    Cta(u32),
-    /// For each gang, at this offset of its frame.
-    Gang(u32),
-}
+pub(super) use frame::{Keep, size_of};
+use groups::Group;
 
 /// What the processor has.
 #[derive(Clone, Copy, Debug)]
@@ -201,133 +186,6 @@ impl<'k> Plan<'k> {
         self.turns.as_ref()
     }
 
-    /// Blocks of branches that overlap belong together.
-    fn find_groups(&mut self) -> Result<(), String> {
-        let mut sets: Vec<BTreeSet<u32>> = Vec::new();
-        for split in self.info.divergence.splits.values().filter(|split| !split.partial.is_empty()) {
-            let mut all = split.partial.clone();
-            sets.retain(|other| {
-                let apart = other.is_disjoint(&all);
-                if !apart {
-                    all.extend(other);
-                }
-                apart
-            });
-            sets.push(all);
-        }
-        for (number, members) in sets.into_iter().enumerate() {
-            let splits = self.info.divergence.splits.iter();
-            let own = splits.filter(|(branch, split)| members.contains(branch) || !split.partial.is_disjoint(&members));
-            let ways: BTreeSet<Option<u32>> =
-                own.map(|(_, split)| split.converges).filter(|to| to.is_none_or(|to| !members.contains(&to))).collect();
-            let converges = match ways.into_iter().collect::<Vec<_>>()[..] {
-                [] => None,
-                [one] => one,
-                // Where some never meet the others have ended.
-                [None, one] => one,
-                _ => return Err("lanes that part meet in several places".to_owned()),
-            };
-            for member in &members {
-                self.group_of[*member as usize] = Some(number as u32);
-            }
-            self.groups.push(Group { members, converges });
-        }
-        for (group, number) in self.groups.iter().zip(0u32..) {
-            // Loops lie in a group as a whole, or around it.
-            for inner in &self.body.loops {
-                let inside = inner.blocks.clone().filter(|block| group.members.contains(block)).count();
-                let header = group.members.contains(&inner.blocks.start);
-                if header && inside != inner.blocks.len() {
-                    return Err(format!("lanes part in a part of the loop at block {}", inner.blocks.start));
-                }
-            }
-            for member in &group.members {
-                for to in crate::divergence::successors(self.body, *member) {
-                    let known = self.group_of[to as usize] == Some(number)
-                        || group.converges == Some(to)
-                        || crate::divergence::only_ends(self.body, to)
-                        || crate::divergence::stops(self.body, to);
-                    if !known {
-                        return Err(format!("lanes that have parted come to block {to} alone"));
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn lay_out_frame(&mut self) {
-        /// The mask of the lanes that have not ended stands first.
-        const FIRST: u32 = 64;
-        let mut all: BTreeSet<ValueId> = BTreeSet::new();
-        let mut by_region: Vec<BTreeSet<ValueId>> = vec![BTreeSet::new()];
-        for (barrier, _) in &self.info.barriers.all {
-            let mut live = BTreeSet::new();
-            scan(self.body, &self.info.values, self.block_of[*barrier as usize], |inst, now| {
-                if inst == Some(*barrier) {
-                    live = now.clone();
-                }
-            });
-            all.extend(&live);
-            by_region.push(live);
-        }
-        if self.team > 0 {
-            let ends = (0..self.body.blocks.len() as u32).map(Point::End);
-            let points = self.info.accesses.iter().map(|access| Point::Inst(access.inst)).chain(ends);
-            points.for_each(|point| all.extend(self.live_at(point)));
-        }
-        let mut homes = BTreeMap::new();
-        let (mut cta, mut gang) = (0, FIRST);
-        for (inst, _) in &self.info.barriers.all {
-            if matches!(self.body.insts[*inst as usize].op, Op::Barrier(BarrierOp::Reduce { .. })) {
-                self.reductions.insert(*inst, cta);
-                cta += 4;
-            }
-        }
-        for value in all {
-            let shape = self.info.shape(value);
-            let end = if shape.is_cta_uniform() { &mut cta } else { &mut gang };
-            let wide = !shape.is_uniform() && !self.is_lazy(value);
-            let at = end.next_multiple_of(if wide { 64 } else { 8 });
-            homes.insert(value, if shape.is_cta_uniform() { Keep::Cta(at) } else { Keep::Gang(at) });
-            let places = self.places(value, at);
-            *end = places.iter().map(|(_, ty, offset)| offset + size_of(*ty)).max().unwrap_or(at);
-        }
-        self.cta_frame = cta.next_multiple_of(FRAME_ALIGN);
-        self.frame = gang.next_multiple_of(64);
-        let homed = |live: BTreeSet<ValueId>| live.into_iter().map(|value| (value, homes[&value])).collect();
-        self.kept = by_region.into_iter().map(homed).collect();
-        self.homes = homes;
-    }
-
-    /// What must be kept for gangs to go on one by one from where a team is left.
-    pub(super) fn live_at(&self, point: Point) -> BTreeSet<ValueId> {
-        let (block, at) = match point {
-            Point::Inst(inst) => (self.block_of[inst as usize], inst),
-            Point::End(block) => (block, self.body.blocks[block as usize].insts.end),
-        };
-        let before = (at > self.body.blocks[block as usize].insts.start).then(|| at - 1);
-        let mut live = BTreeSet::new();
-        scan(self.body, &self.info.values, block, |inst, now| {
-            if inst == before {
-                live.clone_from(now);
-            }
-        });
-        // Masked code reads an address in the parts that it was computed from.
-        let later = self
-            .info
-            .accesses
-            .iter()
-            .filter(|access| (at..self.body.blocks[block as usize].insts.end).contains(&access.inst));
-        for access in later {
-            let address = self.address_of(access.inst);
-            if let Some(parts) = address.and_then(|address| self.indexed(access.inst, address)) {
-                live.extend([parts.base, parts.index]);
-            }
-        }
-        with_sources(self, live)
-    }
-
     /// Gangs of a team; 0 if there are none.
     pub(super) fn team(&self) -> u32 {
         self.team
@@ -376,16 +234,6 @@ impl<'k> Plan<'k> {
         self.team == self.info.gangs.count()
     }
 
-    /// Where a value is kept.
-    pub(super) fn home(&self, value: ValueId) -> Option<Keep> {
-        self.homes.get(&value).copied()
-    }
-
-    /// All values that are kept somewhere.
-    pub(super) fn homes(&self) -> Vec<(ValueId, Keep)> {
-        self.homes.iter().map(|(value, keep)| (*value, *keep)).collect()
-    }
-
     /// Teams are left there.
     pub(super) fn needs_point(&self, point: Point) {
         self.points.borrow_mut().insert(point);
@@ -407,86 +255,8 @@ impl<'k> Plan<'k> {
         is_flagged(self.info, value)
     }
 
-    /// Parameters of functions for what is kept once for the CTA.
-    pub(super) fn shared_parameters(&self, kept: &[(ValueId, Keep)]) -> String {
-        let shared = kept.iter().filter(|(_, keep)| matches!(keep, Keep::Cta(_))).enumerate();
-        let ty = |value: ValueId| Element::bits_of(self.info.values.get(value).ty).text();
-        shared.map(|(at, (value, _))| format!(", {} %c{at}", ty(*value))).collect()
-    }
-
-    /// What such functions are called with, and the instructions that read it.
-    pub(super) fn shared_arguments(&self, kept: &[(ValueId, Keep)]) -> (String, String) {
-        let mut loads = format!(
-            "  %at = getelementptr i8, ptr %context, i64 {}\n  %frames = load ptr, ptr %at, !invariant.load !0\n",
-            super::context::FRAMES
-        );
-        let shared = kept.iter().filter_map(|(value, keep)| match keep {
-            Keep::Cta(offset) => Some((*value, *offset)),
-            Keep::Gang(_) => None,
-        });
-        let mut arguments = String::new();
-        for (at, (value, offset)) in shared.enumerate() {
-            let ty = Element::bits_of(self.info.values.get(value).ty).text();
-            loads += &format!(
-                "  %k{at} = getelementptr i8, ptr %frames, i64 {offset}\n  %c{at} = load {ty}, ptr %k{at}, !tbaa !9\n"
-            );
-            arguments += &format!(", {ty} %c{at}");
-        }
-        (loads, arguments)
-    }
-
     pub(super) fn regions(&self) -> &'k [Region] {
         &self.info.barriers.regions
-    }
-
-    /// The blocks that a region may come to, with the groups that they are of.
-    pub(super) fn blocks_of(&self, region: &Region) -> BTreeSet<u32> {
-        let mut all = BTreeSet::new();
-        let mut pending: Vec<u32> = region.blocks.iter().copied().collect();
-        while let Some(block) = pending.pop() {
-            if !all.insert(block) {
-                continue;
-            }
-            if let Some(group) = self.group_of(block) {
-                pending.extend(&self.groups[group as usize].members);
-                pending.extend(self.groups[group as usize].converges);
-            }
-            let insts = self.body.blocks[block as usize].insts.clone();
-            if !insts.into_iter().any(|inst| self.barrier(inst).is_some()) {
-                pending.extend(crate::divergence::successors(self.body, block));
-                let meet = self.info.divergence.splits.get(&block).and_then(|split| split.converges);
-                pending.extend(meet);
-            }
-        }
-        all.retain(|block| !crate::divergence::only_ends(self.body, *block) || *block == 0);
-        all
-    }
-
-    pub(super) fn group_of(&self, block: u32) -> Option<u32> {
-        self.group_of[block as usize]
-    }
-
-    /// All blocks of groups.
-    pub(super) fn members(&self) -> impl Iterator<Item = u32> + '_ {
-        self.groups.iter().flat_map(|group| group.members.iter().copied())
-    }
-
-    pub(super) fn next_in_group(&self, block: u32) -> Option<u32> {
-        let group = &self.groups[self.group_of(block)? as usize];
-        group.members.range(block + 1..).next().copied()
-    }
-
-    /// Where lanes that part at the end of a block meet.
-    pub(super) fn converges(&self, branch: u32) -> Result<Option<u32>, String> {
-        if let Some(split) = self.info.divergence.splits.get(&branch) {
-            return Ok(split.converges);
-        }
-        // Some end, and the others go on where there is only one way.
-        match crate::divergence::successors(self.body, branch)[..] {
-            [] => Ok(None),
-            [one] => Ok(Some(one).filter(|one| !crate::divergence::only_ends(self.body, *one))),
-            _ => Err("lanes part where they should not".to_owned()),
-        }
     }
 
     /// The region that begins behind a barrier.
@@ -575,30 +345,6 @@ impl<'k> Plan<'k> {
         self.machine
     }
 
-    /// The places of a value in a function, and in a frame from an offset on.
-    pub(super) fn places(&self, value: ValueId, offset: u32) -> Vec<(String, Ty, u32)> {
-        let element = Element::bits_of(self.info.values.get(value).ty);
-        let shape = self.info.shape(value);
-        let lanes = if shape.is_uniform() { 0 } else { self.info.gangs.width };
-        let held = Ty { element, lanes };
-        let mut out = Vec::new();
-        let mut end = offset;
-        if !self.is_lazy(value) {
-            out.push((format!("%v{}", value.0), held, offset));
-            end += size_of(held);
-        }
-        if let Shape::Affine(affine) = shape
-            && affine.is_constant()
-        {
-            let base = end.next_multiple_of(8);
-            out.push((format!("%b{}", value.0), Ty::scalar(element), base));
-            if !affine.unless_wraps.is_empty() {
-                out.push((format!("%w{}", value.0), Ty::int(1, 0), base + 8));
-            }
-        }
-        out
-    }
-
     /// The access of an instruction with its site.
     pub(super) fn access(&self, inst: u32) -> Option<(u32, &'k Access)> {
         let at = self.info.accesses.binary_search_by_key(&inst, |access| access.inst).ok()?;
@@ -685,9 +431,4 @@ fn reads(info: &KernelInfo<'_>, body: &Body) -> Vec<bool> {
         info.values.of_end(block).iter().flatten().for_each(|value| read[value.0 as usize] = true);
     }
     read
-}
-
-/// Bytes that a value takes in memory.
-pub(super) fn size_of(ty: Ty) -> u32 {
-    (ty.element.bits() * ty.lanes.max(1)).div_ceil(8)
 }
