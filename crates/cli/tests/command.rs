@@ -273,12 +273,13 @@ fn help_says_what_there_is() {
     Usage: warploom <COMMAND>
 
     Commands:
-      run           Run a CUDA program on the CPU
-      entry-point   Show which function cuGetProcAddress gives for a name, a CUDA version and a default stream
-      entry-points  List the entry points that a range of CUDA versions brought, oldest first
-      info          Show the driver, its devices and the settings in force
-      ptx           Check PTX, or show how it is understood
-      help          Print this message or the help of the given subcommand(s)
+      run                Run a CUDA program on the CPU
+      compute-sanitizer  Check a CUDA program on the CPU, with the options of NVIDIA's compute-sanitizer
+      entry-point        Show which function cuGetProcAddress gives for a name, a CUDA version and a default stream
+      entry-points       List the entry points that a range of CUDA versions brought, oldest first
+      info               Show the driver, its devices and the settings in force
+      ptx                Check PTX, or show how it is understood
+      help               Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help     Print help
@@ -311,6 +312,10 @@ fn help_says_what_there_is() {
           --log <WHAT>                Print calls of the driver on standard error: all of them, or those that fail [possible values: calls, errors]
           --keep-runtime              Leave the CUDA runtime that programs bring along alone: only the driver is warploom's
           --explain                   Say on standard error which objects were led to warploom's libraries, and which could not be, and why; and what became of each kernel that was to be compiled
+          --check <CHECKS>            Check what kernels do, and report what is wrong: a list with commas of memory (accesses of what a thread may not access), race (accesses that nothing orders), init (values that nobody has written), sync (misuse of barriers), leak (what is not freed or destroyed)
+          --suppressions <FILE>       Leave out the reports that the rules of this file name, one `CHECK KERNEL FILE:LINE` a line; * is any
+          --report <FILE>             Write the reports of checks to this file: JSON, or JUnit's XML if its name ends in .xml
+          --error-exitcode <N>        Exit with this status if checks have found errors
       -h, --help                      Print help (see more with '--help')
 
     Example:
