@@ -4,6 +4,7 @@
 //! when a kernel is decoded, and costs one indirect call for each warp instruction.
 
 use warploom_exec::memory::Gather;
+use warploom_numerics::matrix::{Accumulation, Arrays, Sizes, real};
 
 use crate::frame::{Row32, Row64};
 use crate::machine::{Flow, Machine};
@@ -170,15 +171,22 @@ impl Isa {
         }
     }
 
-    /// Numbers below 2^31 as integers, towards zero. From a conversion that is defined for all numbers the compiler makes one of single lanes.
-    #[inline(always)]
-    pub(crate) fn truncate(self, row: [f32; 8]) -> [i32; 8] {
+    /// [`real::multiply`] with this host's vectors.
+    #[inline(never)]
+    pub(crate) fn multiply(
+        self,
+        how: Accumulation,
+        sizes: Sizes,
+        factors: [&[f32]; 2],
+        absent: Option<&[bool]>,
+        d: &mut [f32],
+    ) {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => pulp::cast(token.avx._mm256_cvttps_epi32(pulp::cast(row))),
+            Self::Avx512(token) => real::multiply(token, how, sizes, factors, absent, d),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => pulp::cast(token.avx._mm256_cvttps_epi32(pulp::cast(row))),
-            Self::Baseline => row.map(|value| value as i32),
+            Self::Avx2(token) => real::multiply(token, how, sizes, factors, absent, d),
+            Self::Baseline => real::multiply(Arrays, how, sizes, factors, absent, d),
         }
     }
 

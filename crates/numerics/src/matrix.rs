@@ -9,14 +9,17 @@
 //! Matrices are *panels*: plain arrays of numbers that lie where [`Sizes`] says. Where fragments keep them in registers is the executors'
 //! business.
 
+pub mod block;
 pub mod double;
 pub mod integer;
 pub mod real;
 pub mod scheme;
 mod special;
+pub mod vector;
 
 pub use real::{Accumulation, Rounded};
 pub use scheme::{Factors, Scheme};
+pub use vector::{Arrays, Vectors};
 
 /// Sizes of a product of panels: `a` has element (row, k) at `k * m + row`, `b` element (k, column) at `k * n + column`, `c` and `d`
 /// element (row, column) at `column * m + row`.

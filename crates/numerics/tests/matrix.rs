@@ -1,13 +1,9 @@
 //! Sums of products: what vectors of `f32` compute against exact arithmetic, and what becomes of numbers that have no room there.
 
 use proptest::prelude::*;
-use warploom_numerics::matrix::{Accumulation, Factors, Rounded, Scheme, Sizes, integer, real};
+use warploom_numerics::matrix::{Accumulation, Arrays, Factors, Rounded, Scheme, Sizes, integer, real};
 
 const ROWS: usize = 8;
-
-fn truncate(row: [f32; 8]) -> [i32; 8] {
-    row.map(|value| value as i32)
-}
 
 /// A significand of up to 11 bits, and an exponent.
 fn factor(exponents: std::ops::Range<i32>) -> impl Strategy<Value = f32> {
@@ -40,7 +36,7 @@ fn check(factors: Factors, pairs: &[(f32, f32)], c: f32) {
     let a: Vec<f32> = pairs.iter().flat_map(|(a, _)| [*a; ROWS]).collect();
     let b: Vec<f32> = pairs.iter().map(|(_, b)| *b).collect();
     let mut d = [c; ROWS];
-    real::multiply(truncate, scheme.accumulation, sizes, [&a, &b], None, &mut d);
+    real::multiply(Arrays, scheme.accumulation, sizes, [&a, &b], None, &mut d);
     let expected = sum(scheme.accumulation, pairs, c);
     assert_eq!(d.map(f32::to_bits), [expected.to_bits(); ROWS], "{pairs:?} and {c}: {} not {expected}", d[0]);
 }
@@ -64,7 +60,7 @@ proptest! {
             let a: Vec<f32> = pairs.iter().flat_map(|(a, _)| [*a; ROWS]).collect();
             let b: Vec<f32> = pairs.iter().map(|(_, b)| *b).collect();
             let mut d = [0.5; ROWS];
-            real::multiply(truncate, scheme.accumulation, Sizes { m: ROWS, n: 1, k: pairs.len() }, [&a, &b], None, &mut d);
+            real::multiply(Arrays, scheme.accumulation, Sizes { m: ROWS, n: 1, k: pairs.len() }, [&a, &b], None, &mut d);
             d.map(f32::to_bits)
         };
         prop_assert_eq!(result(&pairs), result(&scaled));
@@ -77,7 +73,7 @@ fn single(a: f32, b: f32, c: f32) -> f32 {
     let mut panels = ([0.0; 4 * ROWS], [0.0; 4], [c; ROWS]);
     panels.0[..ROWS].fill(a);
     panels.1[0] = b;
-    real::multiply(truncate, how, Sizes { m: ROWS, n: 1, k: 4 }, [&panels.0, &panels.1], None, &mut panels.2);
+    real::multiply(Arrays, how, Sizes { m: ROWS, n: 1, k: 4 }, [&panels.0, &panels.1], None, &mut panels.2);
     panels.2[0]
 }
 
@@ -104,7 +100,7 @@ fn what_is_absent_is_no_factor() {
     let mut absent = [false; 4 * ROWS];
     absent[..ROWS].fill(true);
     let mut d = [1.0; ROWS];
-    real::multiply(truncate, how, Sizes { m: ROWS, n: 1, k: 4 }, [&a, &b], Some(&absent), &mut d);
+    real::multiply(Arrays, how, Sizes { m: ROWS, n: 1, k: 4 }, [&a, &b], Some(&absent), &mut d);
     assert_eq!(d, [7.0; ROWS]);
 }
 

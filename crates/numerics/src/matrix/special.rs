@@ -1,5 +1,7 @@
 //! [`super::real`] for any operands, an element at a time: infinities, NaNs, and magnitudes that vectors of `f32` have no room for.
 
+use std::ops::Range;
+
 use super::Sizes;
 use super::real::{Accumulation, Rounded, round};
 use crate::format::{F32, Format};
@@ -45,7 +47,7 @@ impl Scaled {
     }
 }
 
-/// One group of products; see [`super::real::multiply`].
+/// One group of products in some rows and columns; see [`super::real::multiply`].
 #[cold]
 #[inline(never)]
 pub(super) fn multiply(
@@ -54,9 +56,10 @@ pub(super) fn multiply(
     [a, b]: [&[f32]; 2],
     absent: Option<&[bool]>,
     d: &mut [f32],
+    [rows, columns]: [Range<usize>; 2],
 ) {
-    for column in 0..n {
-        for row in 0..m {
+    for column in columns {
+        for row in rows.clone() {
             let factors = (0..k)
                 .filter(|k| absent.is_none_or(|absent| !absent[k * m + row]))
                 .map(|k| (a[k * m + row], b[k * n + column]));

@@ -2,12 +2,13 @@
 
 use warploom_numerics::Rounding;
 use warploom_numerics::matrix::integer::Bits;
-use warploom_numerics::matrix::{Scheme, Sizes, double, integer, real};
+use warploom_numerics::matrix::{Arrays, Scheme, Sizes, double, integer, real};
 use warploom_ptx::ir::ScalarType;
 
+use super::fragments;
 use super::panel::Panel;
 use crate::frame::{Row32, Row64};
-use crate::isa::LaneOp;
+use crate::isa::{Isa, LaneOp};
 use crate::machine::{Flow, Machine};
 use crate::program::Inst;
 
@@ -98,6 +99,9 @@ impl LaneOp for Product {
         }
         let function = machine.function;
         let site = &function.products[inst.imm as usize];
+        if machine.product_of_fragments(site) {
+            return Flow::Next;
+        }
         let mut panels = machine.cta.panels.take().unwrap_or_default();
         match site.sums {
             Sums::Double(rounding) => machine.product_of_doubles(site, rounding, &mut panels),
@@ -140,6 +144,19 @@ impl ProductSite {
 }
 
 impl Machine<'_> {
+    /// Computes a product of fragments, if it can.
+    #[inline(always)]
+    fn product_of_fragments(&mut self, site: &ProductSite) -> bool {
+        let registers = &mut self.frame.r32;
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512(token) => fragments::multiply(token, site, registers),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(token) => fragments::multiply(token, site, registers),
+            Isa::Baseline => fragments::multiply(Arrays, site, registers),
+        }
+    }
+
     /// Panels `a` and `b` as numbers; of a sparse product all elements of `a`, and which of them there are not.
     #[inline(always)]
     fn product_factors(&self, site: &ProductSite, panels: &mut Panels) {
@@ -177,7 +194,7 @@ impl Machine<'_> {
             let sums = of(sums, d.len());
             sums.fill(0.0);
             let target = if scheme.summand_last { &mut *sums } else { &mut *d };
-            real::multiply(|row| isa.truncate(row), scheme.accumulation, site.sizes, factors, absent, target);
+            isa.multiply(scheme.accumulation, site.sizes, factors, absent, target);
             if scheme.summand_last {
                 for (d, sum) in d.iter_mut().zip(sums) {
                     *d = real::add(*sum, *d, half);

@@ -7,7 +7,7 @@
 use warploom_exec::fault::FaultKind;
 use warploom_numerics::format::{self, Bf16, E4m3, E5m2, F16};
 use warploom_numerics::matrix::integer::{self, Bits};
-use warploom_numerics::matrix::{Scheme, Sizes, real};
+use warploom_numerics::matrix::{Scheme, Sizes};
 use warploom_ptx::ir::ScalarType;
 
 use super::descriptor::{Descriptor, UNIT};
@@ -299,7 +299,7 @@ impl Machine<'_> {
         }
         let absent = site.sparse.is_some().then(|| &absent[..k * m]);
         let factors = [&a[..k * m], &b[..k * n]];
-        real::multiply(|row| isa.truncate(row), scheme.accumulation, site.sizes, factors, absent, d);
+        isa.multiply(scheme.accumulation, site.sizes, factors, absent, d);
         site.d.write_numbers(site.d_ty, &mut self.frame.r32, d);
     }
 

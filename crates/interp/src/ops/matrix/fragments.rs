@@ -1,0 +1,142 @@
+//! Products of fragments whose rows come in sixteens, from registers to registers without panels between: what most programs' products are.
+//!
+//! Registers come in pairs, of rows 0 to 7 and 8 to 15, and their words in fours, of a quad of lanes. Exchanging words between the four vectors of a pair and the four
+//! lanes of quads (which the same exchange undoes) gives columns, with rows in an order that does not matter, as summands and results have the same. The order of `k` does not matter either.
+
+use warploom_numerics::matrix::block::{self, COLUMNS, Columns, ROWS, Rows, Sums as Block};
+use warploom_numerics::matrix::{Accumulation, Vectors};
+use warploom_ptx::ir::ScalarType;
+
+use super::product::{ProductSite, Sums};
+use crate::frame::Row32;
+
+/// Blocks of a product, at most: of 16 by 16, or 32 by 8 elements.
+const BLOCKS: usize = 2;
+/// Elements of `k` in fours, at most.
+const QUADS: usize = 4;
+
+/// How the sums of a site are made, if this is for it.
+fn accumulation(site: &ProductSite) -> Option<Accumulation> {
+    let Sums::Real(scheme) = site.sums else { return None };
+    let wide = matches!(site.a_ty, ScalarType::F16 | ScalarType::Bf16 | ScalarType::Tf32);
+    let whole = scheme.accumulation.group == site.sizes.k && !scheme.summand_last && site.products == 1;
+    let blocks = site.sizes.m % ROWS == 0
+        && site.sizes.k <= 4 * QUADS
+        && site.sizes.m / ROWS * (site.sizes.n / COLUMNS) <= BLOCKS;
+    (wide && whole && blocks && site.sparse.is_none() && !site.satfinite).then_some(scheme.accumulation)
+}
+
+/// Computes the product of a site; `false` if it is none for this, or its operands are not: then nothing has changed.
+#[inline(always)]
+pub(super) fn multiply<V: Vectors>(v: V, site: &ProductSite, registers: &mut [Row32]) -> bool {
+    let Some(how) = accumulation(site) else { return false };
+    let ty = site.a_ty;
+    let per_register = if ty == ScalarType::Tf32 { 1 } else { 2 };
+    let quads = site.sizes.k / 4;
+    let deep = quads / per_register;
+    let [high, across] = [site.sizes.m / ROWS, site.sizes.n / COLUMNS];
+    let mut results = [[[0; ROWS]; COLUMNS]; BLOCKS];
+    let mut a: [Rows; QUADS] = [[[0; ROWS]; 4]; QUADS];
+    let mut b: [Columns; QUADS] = [[0; 4 * COLUMNS]; QUADS];
+    for row in 0..high {
+        for (pair, place) in
+            site.a.rows[2 * deep * row..][..2 * deep].chunks_exact(2).zip(a.chunks_exact_mut(per_register))
+        {
+            let columns = exchanged(v, [&registers[pair[0] as usize], &registers[pair[1] as usize]]);
+            for k in 0..4 {
+                let elements = numbers(v, ty, columns[k]);
+                for (quad, elements) in place.iter_mut().zip(elements) {
+                    quad[k] = v.store(elements);
+                }
+            }
+        }
+        for column in 0..across {
+            for (register, place) in site.b.rows[deep * column..][..deep].iter().zip(b.chunks_exact_mut(per_register)) {
+                let [lower, upper] = halves(&registers[*register as usize]);
+                let (lower, upper) = (numbers(v, ty, v.load(lower)), numbers(v, ty, v.load(upper)));
+                for (at, quad) in place.iter_mut().enumerate() {
+                    *quad = pulp::cast([v.store(lower[at]), v.store(upper[at])]);
+                }
+            }
+            let number = row * across + column;
+            let sums = &mut results[number];
+            read(v, site.c_ty, of_block(site.c_ty, &site.c.rows, number), registers, sums);
+            if !block::multiply(v, how, ty != ScalarType::F16, &a[..quads], &b[..quads], sums) {
+                return false;
+            }
+        }
+    }
+    for (number, sums) in results.iter().enumerate().take(high * across) {
+        write(v, site.d_ty, of_block(site.d_ty, &site.d.rows, number), registers, sums);
+    }
+    true
+}
+
+/// The registers that hold a block of summands or results.
+#[inline(always)]
+fn of_block(ty: ScalarType, rows: &[u32], number: usize) -> &[u32] {
+    let count = if ty == ScalarType::F16 { 2 } else { 4 };
+    &rows[count * number..][..count]
+}
+
+#[inline(always)]
+fn halves(row: &Row32) -> [&[u32; 16]; 2] {
+    let (lower, upper) = row.split_at(16);
+    // Of a row half is half.
+    [lower.first_chunk().unwrap_or(&[0; 16]), upper.first_chunk().unwrap_or(&[0; 16])]
+}
+
+/// The four columns, or pairs of columns, of a pair of registers.
+#[inline(always)]
+fn exchanged<V: Vectors>(v: V, pair: [&Row32; 2]) -> [V::Words; 4] {
+    let ([a, b], [c, d]) = (halves(pair[0]), halves(pair[1]));
+    v.transpose([v.load(a), v.load(b), v.load(c), v.load(d)])
+}
+
+/// The elements of words of factors, the low ones first; of one to a word, twice the same.
+#[inline(always)]
+fn numbers<V: Vectors>(v: V, ty: ScalarType, words: V::Words) -> [V::Words; 2] {
+    match ty {
+        ScalarType::F16 => v.widen(words),
+        ScalarType::Bf16 => [v.shl::<16>(words), v.and(words, v.splat(0xffff_0000))],
+        // The bits that .tf32 lacks have no say.
+        _ => [v.and(words, v.splat(0xffff_e000)); 2],
+    }
+}
+
+/// Summands.
+#[inline(always)]
+fn read<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32], sums: &mut Block) {
+    if ty == ScalarType::F16 {
+        let pairs = exchanged(v, [&registers[rows[0] as usize], &registers[rows[1] as usize]]);
+        for quad in 0..4 {
+            let [even, odd] = v.widen(pairs[quad]);
+            sums[2 * quad] = v.store(even);
+            sums[2 * quad + 1] = v.store(odd);
+        }
+        return;
+    }
+    for odd in 0..2 {
+        let columns = exchanged(v, [&registers[rows[odd] as usize], &registers[rows[2 + odd] as usize]]);
+        for quad in 0..4 {
+            sums[2 * quad + odd] = v.store(columns[quad]);
+        }
+    }
+}
+
+/// Results.
+#[inline(always)]
+fn write<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &mut [Row32], sums: &Block) {
+    let half = ty == ScalarType::F16;
+    for odd in 0..if half { 1 } else { 2 } {
+        let mut columns = [v.splat(0); 4];
+        for quad in 0..4 {
+            let first = v.load(&sums[2 * quad + odd]);
+            columns[quad] = if half { v.narrow(first, v.load(&sums[2 * quad + 1])) } else { first };
+        }
+        let [a, b, c, d] = v.transpose(columns);
+        let upper = if half { 1 } else { 2 + odd };
+        registers[rows[odd] as usize] = pulp::cast([v.store(a), v.store(b)]);
+        registers[rows[upper] as usize] = pulp::cast([v.store(c), v.store(d)]);
+    }
+}

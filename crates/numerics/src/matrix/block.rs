@@ -1,0 +1,242 @@
+//! Sixteen rows by eight columns of a product at once, as [`super::real`] defines them, in vectors of `.f32` and `.s32`.
+//!
+//! The largest exponent is looked for among bytes: those of four products lie in one word, moved so that the sum of two is above 127, and with a zero below.
+//! Where factors are too far from 1 for that, words hold them.
+
+use super::real::{Accumulation, Rounded};
+use super::vector::Vectors;
+
+/// Rows of a block.
+pub const ROWS: usize = 16;
+/// Columns of a block.
+pub const COLUMNS: usize = 8;
+
+/// Sixteen rows of `a` in each of four `k`: `.f32`.
+pub type Rows = [[u32; ROWS]; 4];
+/// Eight columns of `b`, of each the same four `k`: `.f32`.
+pub type Columns = [u32; 4 * COLUMNS];
+/// Eight columns of `d`: `.f32`.
+pub type Sums = [[u32; ROWS]; COLUMNS];
+
+/// The most products of an element, in fours.
+pub const QUADS: usize = 16;
+
+/// The least and the largest exponent, as `.f32` has it, of factors whose sums of exponents fit into bytes, and of those whose products and scales stay normal numbers.
+const NEAR: [u8; 2] = [127 - 31, 127 + 31];
+const FAR: [u8; 2] = [127 - 50, 127 + 50];
+/// What is taken from near exponents, of which 64 is the least then.
+const OFF: u32 = NEAR[0] as u32 - 64;
+/// The exponent of a zero, where words hold them.
+const NONE: u32 = -1000i32 as u32;
+
+/// `d = a * b + d`, of all products and the summand at once: of as many fours as there are in both, at most [`QUADS`]. `subnormal` says whether factors can be subnormal as `.f32`. What vectors cannot tell is not done: then it is `false`, and
+/// `d` what it was.
+#[inline(always)]
+pub fn multiply<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Columns], d: &mut Sums) -> bool {
+    near(v, how, subnormal, a, b, d) || far_away(v, how, subnormal, a, b, d)
+}
+
+/// What is the matter with operands or sums, in any place.
+struct Odd<V: Vectors> {
+    v: V,
+    /// The largest exponents, and how far the least are below 255, by byte; both 0 for zeros.
+    largest: V::Words,
+    least: V::Words,
+    /// Words with the top bit set.
+    signs: V::Words,
+}
+
+impl<V: Vectors> Odd<V> {
+    #[inline(always)]
+    fn new(v: V) -> Self {
+        Self { v, largest: v.splat(0), least: v.splat(0), signs: v.splat(0) }
+    }
+
+    /// Looks at exponents, one in each byte.
+    #[inline(always)]
+    fn meet_exponents(&mut self, exponents: V::Words) {
+        let v = self.v;
+        let below = v.xor(v.add_bytes(exponents, v.splat(u32::MAX)), v.splat(u32::MAX));
+        self.largest = v.max_bytes(self.largest, exponents);
+        self.least = v.max_bytes(self.least, below);
+    }
+
+    /// Looks for subnormal factors.
+    #[inline(always)]
+    fn meet_factors(&mut self, factors: V::Words) {
+        let v = self.v;
+        let magnitude = v.and(factors, v.splat(u32::MAX >> 1));
+        let field = v.shr::<23>(v.sub(magnitude, v.splat(1)));
+        self.signs = v.or(self.signs, v.sub(field, v.splat(1)));
+    }
+
+    /// The exponents of factors that may be far from 1.
+    #[inline(always)]
+    fn far_exponents(&mut self, subnormal: bool, factors: V::Words) -> V::Words {
+        let v = self.v;
+        let exponents = v.and(v.shr::<23>(factors), v.splat(0xff));
+        self.meet_exponents(exponents);
+        if subnormal {
+            self.meet_factors(factors);
+        }
+        v.if_greater(exponents, v.splat(0), exponents, v.splat(NONE))
+    }
+
+    /// Whether there was nothing, with exponents in a range.
+    #[inline(always)]
+    fn is_nothing(self, [least, largest]: [u8; 2]) -> bool {
+        let v = self.v;
+        let beyond = v.or(beyond(v, self.largest, largest), beyond(v, self.least, u8::MAX - (least - 1)));
+        let odd = v.store(v.or(beyond, v.shr::<31>(self.signs)));
+        odd.iter().fold(0, |any, word| any | word) == 0
+    }
+}
+
+/// Not zero where bytes are above a limit.
+#[inline(always)]
+fn beyond<V: Vectors>(v: V, bytes: V::Words, limit: u8) -> V::Words {
+    let limit = v.splat(u32::from_le_bytes([limit; 4]));
+    v.xor(v.max_bytes(bytes, limit), limit)
+}
+
+/// With exponents in bytes.
+#[inline(always)]
+fn near<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Columns], d: &mut Sums) -> bool {
+    let quads = a.len().min(b.len()).min(QUADS);
+    let mut odd = Odd::new(v);
+    let off = v.splat(u32::from_le_bytes([OFF as u8; 4]));
+    let mut of_a = [v.splat(0); QUADS];
+    let mut of_b = [[0; 16]; QUADS];
+    for quad in 0..quads {
+        let [first, second, third, fourth] =
+            [v.load(&a[quad][0]), v.load(&a[quad][1]), v.load(&a[quad][2]), v.load(&a[quad][3])];
+        let low = v.or(v.and(v.shr::<23>(first), v.splat(0xff)), v.and(v.shr::<15>(second), v.splat(0xff00)));
+        let high = v.or(v.and(v.shr::<7>(third), v.splat(0xff_0000)), v.and(v.shl::<1>(fourth), v.splat(0xff00_0000)));
+        let exponents = v.or(low, high);
+        odd.meet_exponents(exponents);
+        of_a[quad] = v.sub(v.max_bytes(exponents, off), off);
+
+        let halves: [[u32; 16]; 2] = pulp::cast(b[quad]);
+        let [lower, upper] = [v.load(&halves[0]), v.load(&halves[1])];
+        let (low, high) = (v.pack_bytes(v.shr::<23>(lower)), v.pack_bytes(v.shr::<23>(upper)));
+        let exponents = v.load(&pulp::cast([low, high, low, high]));
+        odd.meet_exponents(exponents);
+        of_b[quad] = v.store(v.sub(v.max_bytes(exponents, off), off));
+        if subnormal {
+            for factors in [first, second, third, fourth, lower, upper] {
+                odd.meet_factors(factors);
+            }
+        }
+    }
+    let mut sums = *d;
+    for column in 0..COLUMNS {
+        let mut largest = v.splat(0);
+        for quad in 0..quads {
+            largest = v.max_bytes(largest, v.add_bytes(of_a[quad], v.splat(of_b[quad][column])));
+        }
+        let largest = v.max_bytes(largest, v.shr::<16>(largest));
+        let largest = v.and(v.max_bytes(largest, v.shr::<8>(largest)), v.splat(0xff));
+        // As `.f32` has it, of the product of the largest powers of two in the factors; 0 if all are zero.
+        let largest = v.if_greater(largest, v.splat(127), v.sub(largest, v.splat(127 - 2 * OFF)), v.splat(0));
+        sums[column] = v.store(column_sums(v, how, a, b, column, largest, v.load(&d[column]), &mut odd));
+    }
+    let done = odd.is_nothing(NEAR);
+    if done {
+        *d = sums;
+    }
+    done
+}
+
+/// [`far`], once in a program.
+#[cold]
+#[inline(never)]
+fn far_away<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Columns], d: &mut Sums) -> bool {
+    v.run(
+        #[inline(always)]
+        || far(v, how, subnormal, a, b, d),
+    )
+}
+
+/// With exponents in words.
+#[inline(always)]
+fn far<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Columns], d: &mut Sums) -> bool {
+    let quads = a.len().min(b.len()).min(QUADS);
+    let mut odd = Odd::new(v);
+    let mut of_a = [[v.splat(0); 4]; QUADS];
+    let mut of_b = [[0; 4 * COLUMNS]; QUADS];
+    for quad in 0..quads {
+        for k in 0..4 {
+            of_a[quad][k] = odd.far_exponents(subnormal, v.load(&a[quad][k]));
+        }
+        let halves: [[u32; 16]; 2] = pulp::cast(b[quad]);
+        let lower = v.store(odd.far_exponents(subnormal, v.load(&halves[0])));
+        let upper = v.store(odd.far_exponents(subnormal, v.load(&halves[1])));
+        of_b[quad] = pulp::cast([lower, upper]);
+    }
+    let mut sums = *d;
+    for column in 0..COLUMNS {
+        let mut largest = v.splat(0);
+        for quad in 0..quads {
+            for k in 0..4 {
+                let sum = v.add(of_a[quad][k], v.splat(of_b[quad][4 * column + k]));
+                largest = v.max(largest, v.sub(sum, v.splat(127)));
+            }
+        }
+        sums[column] = v.store(column_sums(v, how, a, b, column, largest, v.load(&d[column]), &mut odd));
+    }
+    let done = odd.is_nothing(FAR);
+    if done {
+        *d = sums;
+    }
+    done
+}
+
+/// One column of sums, of whose products `largest` are the largest exponents.
+#[inline(always)]
+fn column_sums<V: Vectors>(
+    v: V,
+    how: Accumulation,
+    a: &[Rows],
+    b: &[Columns],
+    column: usize,
+    largest: V::Words,
+    summand: V::Words,
+    odd: &mut Odd<V>,
+) -> V::Words {
+    let of_summand = v.and(v.shr::<23>(summand), v.splat(0xff));
+    let exponent = v.max(largest, of_summand);
+    // An infinity or a NaN.
+    odd.signs = v.or(odd.signs, v.shl::<23>(v.add(of_summand, v.splat(1))));
+    // The power of two that brings the last place that is kept to 1, and its reciprocal.
+    let scale = v.shl::<23>(v.sub(v.splat(254 + how.fraction), exponent));
+    let unit = v.shl::<23>(v.sub(exponent, v.splat(how.fraction)));
+    // Each is below 2^27, of at most 16 that are not zero.
+    let mut total = v.splat(0);
+    for (a, b) in a.iter().zip(b) {
+        for k in 0..4 {
+            // Exact: factors have 11 bits at most.
+            let product = v.mul(v.load(&a[k]), v.splat(b[4 * column + k]));
+            total = v.add(total, v.truncate(v.mul(product, scale)));
+        }
+    }
+    let kept = v.truncate(v.mul(summand, scale));
+    let sum = v.add(total, kept);
+    odd.signs = v.or(odd.signs, v.and(v.xor(sum, total), v.xor(sum, kept)));
+    let rounded = v.towards_zero(sum);
+    let rounded = match how.rounded {
+        Rounded::Truncated(23) => v.mul(rounded, unit),
+        Rounded::Truncated(fraction) => v.and(v.mul(rounded, unit), v.splat(u32::MAX << (23 - fraction))),
+        Rounded::Half => {
+            // An odd last place tells what is cut off.
+            let cut = v.xor(sum, v.truncate(rounded));
+            let rounded = v.if_greater(cut, v.splat(0), v.or(rounded, v.splat(1)), rounded);
+            v.round_to_half(v.mul(rounded, unit))
+        }
+    };
+    // Without products, the summand, of which a zero is positive.
+    let alone = match how.rounded {
+        Rounded::Truncated(fraction) => v.and(summand, v.splat(u32::MAX << (23 - fraction))),
+        Rounded::Half => summand,
+    };
+    v.if_greater(largest, v.splat(0), rounded, v.add_floats(alone, v.splat(0)))
+}
