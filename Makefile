@@ -82,7 +82,7 @@ sweep-compiled: release
 	SWEEP_LIBCUDA=$(abspath $(RELEASE))/libcuda.so.1 CUDA_CACHE_DISABLE=1 /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
 	  --jobs 2 --compiled tests/ptx_sweep/declined.txt --filter '$(COMPILED_FAMILIES)'
 # Comparisons and texture instructions, which are many or left to the interpreter anyway, would take as long again.
-COMPILED_FAMILIES = ^(int|int-cc|float|half|logic|cvt|mov|warp|atomic|memory|control|special)$$
+COMPILED_FAMILIES = ^(int|int-cc|float|half|logic|cvt|mov|warp|atomic|memory|control|special|mma|mma-sp|wmma|ldmatrix)$$
 
 # Every benchmark kernel at full size, results compared with native code.
 suite: release $(BUILD)/suite/bench

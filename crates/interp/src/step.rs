@@ -1,14 +1,15 @@
 //! Single instructions of a kernel, for an executor that has no code of its own for them: operands in, results out, for the lanes of a warp.
 //!
 //! Each becomes a device function of its own, with what it reads as parameters and what it writes as results, so that it means exactly what it does in a
-//! kernel. Instructions that compute, and those on textures and surfaces, can be had so; those that access memory, wait, call or branch cannot.
+//! kernel. Instructions that compute, those on textures and surfaces, on matrices and mbarriers, and asynchronous copies can be had so: the CTA's shared memory lies here for them. Those that access
+//! local memory, wait, call or branch cannot.
 
 use std::collections::HashMap;
 
 use warploom_exec::fault::FaultKind;
 use warploom_exec::grid::Grid;
 use warploom_ptx::ir::{
-    Block, Body, Directives, Function, FunctionId, FunctionKind, Inst, Linkage, Module, Param, Reg, Space, Step,
+    Block, Body, Directives, Function, FunctionId, FunctionKind, Inst, Linkage, Module, Op, Param, Reg, Space, Step,
     Storage, Terminator, TerminatorKind,
 };
 
@@ -47,6 +48,19 @@ pub struct StepState {
     warp: Option<Box<Warp>>,
 }
 
+impl StepState {
+    /// The CTA's shared memory.
+    pub fn shared_memory(&mut self) -> &mut [u8] {
+        &mut self.shared.shared
+    }
+
+    /// Shared memory for a new CTA: so many zeros. It stays where it is until the next time.
+    pub fn start(&mut self, bytes: usize) -> &mut [u8] {
+        self.shared.start(&[], bytes);
+        &mut self.shared.shared
+    }
+}
+
 impl Steps {
     /// Decodes some instructions of a kernel.
     ///
@@ -74,9 +88,10 @@ impl Steps {
             Context { module: &alone, isa, functions: &by_id, is_placed: &|_| true, shared: &shared, observed: None };
         let functions = ids.iter().map(|id| decode(&context, *id)).collect::<Result<Vec<_>, _>>()?;
         for (function, step) in functions.iter().zip(steps) {
-            // One stretch of code, and the return behind it.
-            if function.ends.first() != Some(&End::control(function.code.len() as u32 - 1)) {
-                let inst = &body.insts[step.inst as usize];
+            let inst = &body.insts[step.inst as usize];
+            // One stretch of code, and the return behind it; or what may end a stretch, but goes on where it has not failed.
+            let goes_on = matches!(inst.op, Op::Matrix(_) | Op::Async(_) | Op::Mbarrier(_));
+            if !goes_on && function.ends.first() != Some(&End::control(function.code.len() as u32 - 1)) {
                 let instruction = module.mnemonic(inst.mnemonic).to_owned();
                 return Err(LoadError::Unsupported { function: source.name.clone(), instruction, line: inst.line });
             }
@@ -105,7 +120,8 @@ impl Steps {
         state.shared.worker = worker;
         let function = &self.program.functions[step];
         let frame = state.shared.frames.take(&self.program, step as u32, 0, &grid.launch.variables);
-        let warp = state.warp.take().unwrap_or_default();
+        let mut warp = state.warp.take().unwrap_or_default();
+        warp.lanes = mask;
         let shared = &mut state.shared;
         let mut machine =
             Machine { active: mask, ..Machine::new(&self.program, function, self.isa, grid, shared, frame, warp) };
@@ -165,16 +181,24 @@ fn function(body: &Body, step: &Step) -> Function {
             regs: body.regs.clone(),
             insts: vec![Inst { guard: None, loc: None, ..inst.clone() }],
             blocks: vec![Block { label: None, insts: 0..1, terminator: end }],
+            globals: body.globals.clone(),
             ..Body::default()
         }),
     }
 }
+
+/// Lanes of a whole warp, whose words are copied at once: compiled code runs where the low one of two comes first.
+const LANES: usize = 32;
 
 /// An operand into its row.
 fn take(machine: &mut Machine<'_>, place: ValuePlace, width: usize, slot: &[u64]) {
     match place {
         ValuePlace::Word(row) => {
             let row = &mut machine.frame.r32[row as usize];
+            if let (LANES, Some(words)) = (width, slot.first_chunk::<{ LANES / 2 }>()) {
+                *row = pulp::cast(*words);
+                return;
+            }
             for (lane, word) in row.iter_mut().enumerate().take(width) {
                 *word = (slot[lane / 2] >> (32 * (lane % 2))) as u32;
             }
@@ -190,6 +214,10 @@ fn give(machine: &Machine<'_>, place: ValuePlace, width: usize, slot: &mut [u64]
     match place {
         ValuePlace::Word(row) => {
             let row = &machine.frame.r32[row as usize];
+            if let (LANES, Some(words)) = (width, slot.first_chunk_mut::<{ LANES / 2 }>()) {
+                *words = pulp::cast(*row);
+                return;
+            }
             for (pair, word) in row.chunks_exact(2).zip(slot).take(width.div_ceil(2)) {
                 *word = u64::from(pair[0]) | u64::from(pair[1]) << 32;
             }

@@ -56,7 +56,6 @@ pub(crate) struct State {
     /// The one for which the table holds.
     epoch: Option<u64>,
     frames: Vec<Line>,
-    shared: Vec<Line>,
     local: Vec<Line>,
     steps: StepState,
     sums: Sums,
@@ -142,7 +141,7 @@ impl CompiledKernel {
             variables: grid.launch.variables.as_ptr(),
             check,
             extents: state.extents.as_mut_ptr(),
-            shared: state.shared.as_mut_ptr().cast(),
+            shared: state.steps.shared_memory().as_mut_ptr(),
             shared_size: u64::from(shared),
             ctaid: id,
             nctaid: grid.launch.grid,
@@ -249,7 +248,6 @@ impl State {
                 memory.resize(lines(bytes), NONE);
             }
         }
-        self.shared.resize(lines(u64::from(shared)), NONE);
         shared
     }
 
@@ -270,9 +268,7 @@ impl State {
     /// What each CTA begins with.
     fn clear(&mut self, kernel: &CompiledKernel, shared: u32) {
         const NONE: Line = Line([0; FRAME_ALIGN as usize]);
-        if shared > 0 {
-            self.shared.fill(NONE);
-        }
+        self.steps.start(shared as usize);
         if kernel.ways.is_some() {
             self.frames[..lines(u64::from(kernel.frames))].fill(NONE);
         }

@@ -236,6 +236,7 @@ pub(crate) fn split_exchanges(body: &Body, uniformity: &Uniformity) -> Vec<u32> 
                 | Op::Match { .. }
                 | Op::Redux { .. }
                 | Op::Elect { .. }
+                | Op::Matrix(_)
                 | Op::Barrier(BarrierOp::Warp { .. })
         )
     };

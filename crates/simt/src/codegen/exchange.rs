@@ -10,7 +10,7 @@ use super::function::{Val, Writer};
 use super::names::{Element, Ty};
 
 /// Lanes of a warp.
-const WARP: u32 = 32;
+pub(super) const WARP: u32 = 32;
 
 /// Whether an instruction is about the lanes of a warp.
 pub(super) fn is_exchange(op: &Op) -> bool {

@@ -3,8 +3,8 @@
 //! What else decides (where threads part, which threads come to a barrier, how an access's addresses lie) is not of the operation, and not here.
 
 use warploom_ptx::ir::{
-    AtomicOp, BarrierOp, Base, FenceOp, IntBinaryOp, IntUnaryOp, MulMode, Op, Operand, ReduxOp, Rounding, ScalarType,
-    Space, SpecialReg,
+    AsyncOp, AtomicOp, BarrierOp, Base, FenceOp, IntBinaryOp, IntUnaryOp, MatrixOp, MulMode, Op, Operand, ReduxOp,
+    Rounding, ScalarType, Space, SpecialReg,
 };
 
 use super::atomic_half::halves;
@@ -127,7 +127,16 @@ pub fn how(op: &Op) -> How {
         Op::CvtPack { .. } => How::Vector,
         Op::CvtRandom { .. } | Op::CvtScaled { .. } => How::Step,
         Op::Isspacep { .. } | Op::CreatePolicy { .. } => How::Step,
-        Op::Mapa { .. } | Op::GetCtaRank { .. } | Op::Async(_) => How::Declined,
+        Op::Mapa { .. } | Op::GetCtaRank { .. } => How::Declined,
+        Op::Async(op) => match **op {
+            // Copies are done when they are issued.
+            AsyncOp::CommitGroup
+            | AsyncOp::WaitGroup(_)
+            | AsyncOp::BulkCommitGroup
+            | AsyncOp::BulkWaitGroup { .. }
+            | AsyncOp::BulkPrefetch { .. } => How::Nothing,
+            _ => How::Step,
+        },
 
         // 9.7.10, 9.7.11
         Op::Texture(_) => How::Step,
@@ -142,7 +151,9 @@ pub fn how(op: &Op) -> How {
             How::Region
         }
         Op::Barrier(BarrierOp::Sync { .. } | BarrierOp::Reduce { .. } | BarrierOp::Arrive { .. }) => How::Turns,
-        Op::Barrier(_) | Op::Fence(FenceOp::MbarrierInit) | Op::Mbarrier(_) => How::Declined,
+        Op::Barrier(_) => How::Declined,
+        Op::Mbarrier(_) => How::Step,
+        Op::Fence(FenceOp::MbarrierInit) => How::Nothing,
         Op::Fence(FenceOp::Thread { .. }) => How::Vector,
         Op::Fence(FenceOp::Proxy(proxy)) => {
             if proxy.tensormap.is_some() {
@@ -158,7 +169,16 @@ pub fn how(op: &Op) -> How {
         Op::Match { .. } => How::Lanes,
 
         // 9.7.14 on
-        Op::Matrix(_) | Op::StackSave { .. } | Op::StackRestore { .. } | Op::Alloca { .. } => How::Declined,
+        Op::Matrix(op) => match &**op {
+            MatrixOp::LdMatrix { shape, .. } | MatrixOp::StMatrix { shape, .. } if *shape != (8, 8) => How::Declined,
+            // Warps of a warpgroup wait for each other.
+            MatrixOp::WarpgroupMma(_)
+            | MatrixOp::WarpgroupFence
+            | MatrixOp::WarpgroupCommit
+            | MatrixOp::WarpgroupWait { .. } => How::Declined,
+            _ => How::Step,
+        },
+        Op::StackSave { .. } | Op::StackRestore { .. } | Op::Alloca { .. } => How::Declined,
         Op::Video(_) => How::Step,
         Op::Brkpt => How::Vector,
         Op::Nanosleep { .. } | Op::Hint(_) => How::Nothing,

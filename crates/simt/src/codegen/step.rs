@@ -2,24 +2,49 @@
 //!
 //! Operands and results are handed over through memory, as [`Step`] says.
 
-use warploom_ptx::ir::{Inst, Reg, ScalarType, Step};
+use warploom_ptx::ir::{Inst, MatrixOp, Op, Reg, ScalarType, Space, Step};
 
 use super::context;
+use super::exchange::WARP;
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
 
 /// Bytes of a register's place.
 const PLACE: u32 = 8 * Step::PLACE_WORDS as u32;
 
+/// Registers that an instruction may name: a product of fragments of eight registers each has the most.
+const MOST: u32 = 32;
+
 impl Writer<'_> {
+    /// Matrices are a warp's, and the executor does not reach the threads' local memory.
+    fn allow_matrices(&self, inst: &Inst, op: &MatrixOp) -> Result<(), String> {
+        if self.lanes() != WARP {
+            return Err(format!("{} in gangs of {} lanes", self.lacks(inst), self.lanes()));
+        }
+        if self.plan.turns().is_some() {
+            return Err(format!("{} where lanes go their own ways", self.lacks(inst)));
+        }
+        let generic = matches!(
+            op,
+            MatrixOp::WmmaLoad { space: Space::Generic, .. } | MatrixOp::WmmaStore { space: Space::Generic, .. }
+        );
+        if generic && self.body().local_size > 0 {
+            return Err(format!("{}, in local memory perhaps", self.lacks(inst)));
+        }
+        Ok(())
+    }
+
     /// Has the executor run an instruction.
     pub(super) fn stepped(&mut self, inst: &Inst) -> Result<(), String> {
         let step = Step::of(self.inst, inst);
         let body = self.body();
         let ty_of = |reg: &Reg| body.regs[reg.0 as usize].ty;
         let places = (step.reads.len() + step.writes.len()) as u32;
-        if step.reads.iter().chain(&step.writes).any(|reg| ty_of(reg).bits() > 64) || places > 12 {
+        if step.reads.iter().chain(&step.writes).any(|reg| ty_of(reg).bits() > 64) || places > MOST {
             return Err(self.lacks(inst));
+        }
+        if let Op::Matrix(op) = &inst.op {
+            self.allow_matrices(inst, op)?;
         }
         self.steps = self.steps.max(places);
         let types: Vec<ScalarType> = step.reads.iter().chain(&step.writes).map(ty_of).collect();

@@ -10,7 +10,7 @@ use crate::pressure::VectorUnits;
 /// they run together; else as wide as the registers allow, and rows of the CTA.
 pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits) -> u32 {
     let body = info.module.functions[info.kernel.0 as usize].body.as_ref();
-    let warps = |op: &Op| is_exchange(op) || matches!(op, Op::Barrier(BarrierOp::Warp { .. }));
+    let warps = |op: &Op| is_exchange(op) || matches!(op, Op::Matrix(_) | Op::Barrier(BarrierOp::Warp { .. }));
     if info.lockstep || body.is_some_and(|body| body.insts.iter().any(|inst| warps(&inst.op))) {
         return 32;
     }
