@@ -57,7 +57,14 @@ struct Kernel {
 fn kernel(name: &'static str, body: &str, operations: u64) -> Kernel {
     let module = Arc::new(load(text(body).as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads"));
     let report = Arc::new(|made: &Made<'_>| assert_eq!(made.code, Ok(Origin::Compiler), "{}", made.kernel));
-    let jit = Jit { mode: Mode::Always, target: Target::Host, cache: None, dump: None, style: warploom_jit::Style::Chosen, report };
+    let jit = Jit {
+        mode: Mode::Always,
+        target: Target::Host,
+        cache: None,
+        dump: None,
+        style: warploom_jit::Style::Chosen,
+        report,
+    };
     let loaded = tiered(jit, &module, FunctionId(0), Arc::new(Nobody));
     Kernel { name, work: (u64::from(TRIPS) * operations) as f64, module: module.clone(), loaded, best: Duration::MAX }
 }

@@ -84,7 +84,7 @@ impl<V: Vectors> Odd<V> {
 
     /// Whether there was nothing, with exponents in a range.
     #[inline(always)]
-    fn is_nothing(self, [least, largest]: [u8; 2]) -> bool {
+    fn is_nothing(&self, [least, largest]: [u8; 2]) -> bool {
         let v = self.v;
         let beyond = v.or(beyond(v, self.largest, largest), beyond(v, self.least, u8::MAX - (least - 1)));
         let odd = v.store(v.or(beyond, v.shr::<31>(self.signs)));
@@ -138,7 +138,7 @@ fn near<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[C
         let largest = v.and(v.max_bytes(largest, v.shr::<8>(largest)), v.splat(0xff));
         // As `.f32` has it, of the product of the largest powers of two in the factors; 0 if all are zero.
         let largest = v.if_greater(largest, v.splat(127), v.sub(largest, v.splat(127 - 2 * OFF)), v.splat(0));
-        sums[column] = v.store(column_sums(v, how, a, b, column, largest, v.load(&d[column]), &mut odd));
+        sums[column] = v.store(column_sums(how, a, b, column, largest, v.load(&d[column]), &mut odd));
     }
     let done = odd.is_nothing(NEAR);
     if done {
@@ -182,7 +182,7 @@ fn far<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Co
                 largest = v.max(largest, v.sub(sum, v.splat(127)));
             }
         }
-        sums[column] = v.store(column_sums(v, how, a, b, column, largest, v.load(&d[column]), &mut odd));
+        sums[column] = v.store(column_sums(how, a, b, column, largest, v.load(&d[column]), &mut odd));
     }
     let done = odd.is_nothing(FAR);
     if done {
@@ -194,7 +194,6 @@ fn far<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Co
 /// One column of sums, of whose products `largest` are the largest exponents.
 #[inline(always)]
 fn column_sums<V: Vectors>(
-    v: V,
     how: Accumulation,
     a: &[Rows],
     b: &[Columns],
@@ -203,6 +202,7 @@ fn column_sums<V: Vectors>(
     summand: V::Words,
     odd: &mut Odd<V>,
 ) -> V::Words {
+    let v = odd.v;
     let of_summand = v.and(v.shr::<23>(summand), v.splat(0xff));
     let exponent = v.max(largest, of_summand);
     // An infinity or a NaN.

@@ -4,7 +4,7 @@
 //! them (of a product the sum of its factors' exponents), and the sum of the rest is exact. The model is that of published measurements
 //! (docs/decisions/0021); with the parameters here it gives every recorded bit.
 //!
-//! The module [`block`](super::block) does so in vectors of `f32` and `i32`, as long as no factor is an infinity, a NaN, or far from 1; the module `special` does the same for a single element
+//! The module [`block`] does so in vectors of `f32` and `i32`, as long as no factor is an infinity, a NaN, or far from 1; the module `special` does the same for a single element
 //! of any operands.
 
 use super::Sizes;
@@ -53,7 +53,7 @@ pub fn multiply<V: Vectors>(
         let part = Sizes { k: how.group, ..sizes };
         let panels = [&a[first * m..][..how.group * m], &b[first * n..][..how.group * n]];
         let absent = absent.map(|absent| &absent[first * m..][..how.group * m]);
-        if how.group % 4 == 0 && how.group <= 4 * QUADS {
+        if how.group.is_multiple_of(4) && how.group <= 4 * QUADS {
             v.run(
                 #[inline(always)]
                 || group(v, how, part, panels, absent, d),

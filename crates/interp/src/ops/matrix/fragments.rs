@@ -20,7 +20,7 @@ fn accumulation(site: &ProductSite) -> Option<Accumulation> {
     let Sums::Real(scheme) = site.sums else { return None };
     let wide = matches!(site.a_ty, ScalarType::F16 | ScalarType::Bf16 | ScalarType::Tf32);
     let whole = scheme.accumulation.group == site.sizes.k && !scheme.summand_last && site.products == 1;
-    let blocks = site.sizes.m % ROWS == 0
+    let blocks = site.sizes.m.is_multiple_of(ROWS)
         && site.sizes.k <= 4 * QUADS
         && site.sizes.m / ROWS * (site.sizes.n / COLUMNS) <= BLOCKS;
     (wide && whole && blocks && site.sparse.is_none() && !site.satfinite).then_some(scheme.accumulation)
