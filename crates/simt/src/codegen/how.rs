@@ -135,6 +135,7 @@ pub fn how(op: &Op) -> How {
             | AsyncOp::BulkCommitGroup
             | AsyncOp::BulkWaitGroup { .. }
             | AsyncOp::BulkPrefetch { .. } => How::Nothing,
+            AsyncOp::TryCancel { .. } => How::Declined,
             _ => How::Step,
         },
 
