@@ -13,8 +13,8 @@ use device::{Device, Nobody};
 use warploom_exec::kernel::LoadedKernel;
 use warploom_exec::pool::PoolOptions;
 use warploom_jit::{Made, Mode, Options as Jit, Origin, Target, tiered};
-use warploom_ptx::ir::{FunctionId, Module};
-use warploom_ptx::{Options, load};
+use warploom_ptx::ir::FunctionId;
+use warploom_ptx::{Options, VerifiedModule, load};
 
 /// Trips of a loop, and rounds.
 const TRIPS: u32 = 2000;
@@ -49,7 +49,7 @@ struct Kernel {
     name: &'static str,
     /// Floating-point operations of a launch.
     work: f64,
-    module: Arc<Module>,
+    module: Arc<VerifiedModule>,
     loaded: Arc<dyn LoadedKernel>,
     best: Duration,
 }
@@ -66,7 +66,7 @@ fn kernel(name: &'static str, body: &str, operations: u64) -> Kernel {
         report,
     };
     let loaded = tiered(jit, &module, FunctionId(0), Arc::new(Nobody));
-    Kernel { name, work: (u64::from(TRIPS) * operations) as f64, module: module.clone(), loaded, best: Duration::MAX }
+    Kernel { name, work: (u64::from(TRIPS) * operations) as f64, module, loaded, best: Duration::MAX }
 }
 
 /// Eight products, each with sums of its own.
