@@ -139,7 +139,10 @@ impl Writer<'_> {
         let product = self.binary("fmul", a, &guess);
         let negative = self.set(product.ty, format!("fneg {} {}", product.ty.text(), product.text));
         let one = self.single(a.ty, ONE);
+        let rest = self.intrinsic("fma", &[a, &guess, &negative]);
+        let negative_rest = self.set(rest.ty, format!("fneg {} {}", rest.ty.text(), rest.text));
         let error = self.intrinsic("fma", &[&negative, &guess, &one]);
+        let error = self.intrinsic("fma", &[&negative_rest, &guess, &error]);
         let polynomial = self.horner(&error, approx::RSQRT);
         let step = self.binary("fmul", &guess, &error);
         let value = self.intrinsic("fma", &[&step, &polynomial, &guess]);
