@@ -79,6 +79,7 @@ impl GridRace {
                     let (rank, offset) = split_shared(address as u32);
                     let Some(cta) = cluster.ctas.get_mut(rank as usize) else { continue };
                     for (word, bytes) in words(offset.into(), told.bytes.into()) {
+                        memo.enter((u64::from(rank), word / REGION));
                         let region = cta.region((word / REGION) as usize).get_or_insert_default();
                         let place = ((word % REGION / 4) as usize, word);
                         region.access(place, (lanes, bytes), &access, &actor, &mut memo, conflicts);
@@ -90,6 +91,7 @@ impl GridRace {
                 for (address, lanes) in pieces {
                     for (word, bytes) in words(address, told.bytes.into()) {
                         let number = word / REGION;
+                        memo.enter((0, number));
                         if held.as_ref().is_none_or(|&(shard, _)| shard != Memory::shard_of(number)) {
                             // Two are never held at once.
                             drop(held.take());

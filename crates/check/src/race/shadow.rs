@@ -146,10 +146,20 @@ pub(crate) struct Region {
     limit: usize,
 }
 
-/// What the last word with some state came to, within one instruction.
+/// What the last word with some state came to, within one instruction and one region: numbers of notes are those of their region.
 #[derive(Default)]
 pub(crate) struct Memo {
+    region: (u64, u64),
     known: Option<(Cell, u32, u8, Cell)>,
+}
+
+impl Memo {
+    /// The words that follow are in this region.
+    pub(crate) fn enter(&mut self, region: (u64, u64)) {
+        if self.region != region {
+            *self = Memo { region, known: None };
+        }
+    }
 }
 
 type Chain = SmallVec<[Note; 6]>;
