@@ -3,6 +3,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 
 use crate::run::Run;
@@ -45,13 +46,9 @@ pub(crate) struct ComputeSanitizer {
     #[arg(long, value_name = "BYTES")]
     padding: Option<u64>,
 
-    /// The program.
-    #[arg(value_name = "PROGRAM")]
-    program: OsString,
-
-    /// Its arguments.
-    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
-    arguments: Vec<OsString>,
+    /// The program and its arguments, which are its own even if they look like options.
+    #[arg(value_name = "PROGRAM", required = true, num_args = 1.., trailing_var_arg = true)]
+    program: Vec<OsString>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -87,7 +84,9 @@ impl ComputeSanitizer {
     pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
         let checks = self.checks();
         let status = (self.error_exitcode != 0).then_some(self.error_exitcode);
-        Run::checked(checks, (self.report, self.suppressions), status, (self.program, self.arguments)).execute()
+        let mut words = self.program.into_iter();
+        let program = words.next().context("a program is expected")?;
+        Run::checked(checks, (self.report, self.suppressions), status, (program, words.collect())).execute()
     }
 }
 
@@ -114,6 +113,7 @@ mod tests {
         ] {
             let line = Line::try_parse_from(line.split(' ')).expect("accepted");
             assert_eq!(line.tool.checks(), checks);
+            assert_eq!(line.tool.program[0], "./p");
             assert!(warploom_check::Settings::parse_checks(checks).is_ok());
         }
         assert!(Line::try_parse_from(["x", "--tool", "othercheck", "./p"]).is_err());

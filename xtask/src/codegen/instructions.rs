@@ -25,6 +25,8 @@ const WHY: &[(&str, &str)] = &[
         "it works on addresses of multicast objects, of which there are none: `CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED` is 0",
     ),
     (".im2col::w", "`cuTensorMapEncodeIm2colWide`, which makes the tensor maps, is refused"),
+    ("txq.", "not yet: what a texture is beyond its extents"),
+    ("suq.", "not yet: what a surface is beyond its extents"),
     (".kind::", "not yet: products of sm_120's narrow formats"),
 ];
 

@@ -90,7 +90,6 @@ impl Decoder<'_> {
                     Query::Width => Extent::Width,
                     Query::Height => Extent::Height,
                     Query::Depth => Extent::Depth,
-                    _ => return Err(Refused::Unsupported),
                 };
                 let object = self.object(*object)?;
                 let level = level.map(|level| self.word(level));

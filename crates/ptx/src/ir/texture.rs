@@ -122,11 +122,6 @@ text! {
 }
 
 keywords! {
-    /// What `txq` and `suq` ask for.
-    Query {
-        Width = "width", Height = "height", Depth = "depth", ChannelDataType = "channel_data_type",
-        ChannelOrder = "channel_order", NormalizedCoords = "normalized_coords", ForceUnnormalizedCoords = "force_unnormalized_coords",
-        FilterMode = "filter_mode", AddrMode0 = "addr_mode_0", AddrMode1 = "addr_mode_1", AddrMode2 = "addr_mode_2",
-        ArraySize = "array_size", NumMipmapLevels = "num_mipmap_levels", NumSamples = "num_samples", MemoryLayout = "memory_layout",
-    }
+    /// What `txq` and `suq` ask for: of extents. Their other questions have no operation.
+    Query { Width = "width", Height = "height", Depth = "depth", }
 }

@@ -238,7 +238,7 @@ impl BodyLowering<'_, '_> {
             Clusterlaunchcontrol => return self.launch_control(modifiers, args).map(Some),
             Tensormap => return self.tensormap(modifiers, args, span),
             Tex | Tld4 | Txq | Istypep | Suld | Sust | Sured | Suq => {
-                return self.texture(opcode, modifiers, args, span).map(Some);
+                return self.texture(opcode, modifiers, args, span);
             }
             Vadd | Vsub | Vabsdiff | Vmin | Vmax | Vshl | Vshr | Vmad | Vset | Vadd2 | Vsub2 | Vavrg2 | Vabsdiff2
             | Vmin2 | Vmax2 | Vset2 | Vadd4 | Vsub4 | Vavrg4 | Vabsdiff4 | Vmin4 | Vmax4 | Vset4 => {

@@ -23,16 +23,14 @@ const fn coordinates(geometry: Geometry) -> (usize, usize) {
 }
 
 impl BodyLowering<'_, '_> {
-    pub(super) fn texture(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Op> {
+    pub(super) fn texture(&mut self, opcode: Opcode, m: &Modifiers, args: Args<'_>, span: Span) -> Lower<Option<Op>> {
         let geometry = m.find(Geometry::from_text).unwrap_or(Geometry::D1);
         let clamp = m.find(SurfaceClamp::from_text).unwrap_or(SurfaceClamp::Trap);
         let op = match opcode {
             Opcode::Tex | Opcode::Tld4 => self.sample(geometry, m, args, span)?,
             Opcode::Txq | Opcode::Suq => {
                 let place = *args.place(1);
-                let Some(query) = m.find(Query::from_text) else {
-                    return self.refuse(Code::Modifier, span, "Query expected");
-                };
+                let Some(query) = m.find(Query::from_text) else { return Ok(None) };
                 let object = self.opaque(&place)?;
                 TextureOp::Query { query, dst: args.dst(0), object, level: args.optional(2) }
             }
@@ -60,7 +58,7 @@ impl BodyLowering<'_, '_> {
                 TextureOp::IsType { ty: ty(m), dst: args.dst(0), a }
             }
         };
-        Ok(Op::Texture(Box::new(op)))
+        Ok(Some(Op::Texture(Box::new(op))))
     }
 
     /// The texture, surface or sampler in an address: a handle in a register, or a variable or parameter of an opaque type.
