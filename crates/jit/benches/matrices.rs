@@ -17,7 +17,7 @@ use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, VerifiedModule, load};
 
 /// Trips of a loop, and rounds.
-const TRIPS: u32 = 2000;
+const TRIPS: u32 = 40_000;
 const ROUNDS: u32 = 15;
 
 /// A loop around some text, whose registers `%f0` to `%f31` begin with the lane's number, and `%r0` to `%r7` with pairs of halves from a quarter to two.
