@@ -125,6 +125,17 @@ const NEG_14_7: f64 = 3.757_154_5e-5;
 const NEG_9_9: f64 = 1.046_653_7e-3;
 const NEG_10_987: f64 = 4.927_009e-4;
 
+/// The bounds of `sin.approx` and `cos.approx`, in whose sections the same is said.
+const fn of_angles(section: &'static str) -> [Bound; 3] {
+    let turn = |x: f64| x.abs() <= 2.0 * PI;
+    let turns = |x: f64| x.abs() <= 100.0 * PI;
+    [
+        bound(section, "-2 pi to 2 pi", turn, Measure::Absolute, NEG_20_5, "absolute 2^-20.5"),
+        bound(section, "-100 pi to 100 pi", turns, Measure::Absolute, NEG_14_7, "absolute 2^-14.7"),
+        bound(section, "up to 2^15", |x| x.abs() <= 32_768.0, Measure::Absolute, f64::INFINITY, "none"),
+    ]
+}
+
 const FUNCTIONS: &[Function] = &[
     Function {
         name: "rcp.approx.f32",
@@ -160,25 +171,7 @@ const FUNCTIONS: &[Function] = &[
         exact: |x| if x.abs() < NEAR { x - x * x * x / 6.0 } else { x.sin() },
         input: Input::Single,
         course: Course::Neither,
-        bounds: &[
-            bound(
-                "9.7.3.18",
-                "-2 pi to 2 pi",
-                |x| x.abs() <= 2.0 * PI,
-                Measure::Absolute,
-                NEG_20_5,
-                "absolute 2^-20.5",
-            ),
-            bound(
-                "9.7.3.18",
-                "-100 pi to 100 pi",
-                |x| x.abs() <= 100.0 * PI,
-                Measure::Absolute,
-                NEG_14_7,
-                "absolute 2^-14.7",
-            ),
-            bound("9.7.3.18", "up to 2^15", |x| x.abs() <= 32_768.0, Measure::Absolute, f64::INFINITY, "none"),
-        ],
+        bounds: &of_angles("9.7.3.18"),
     },
     Function {
         name: "cos.approx.f32",
@@ -187,25 +180,7 @@ const FUNCTIONS: &[Function] = &[
         exact: |x| if x.abs() < NEAR { 1.0 - x * x / 2.0 } else { x.cos() },
         input: Input::Single,
         course: Course::Neither,
-        bounds: &[
-            bound(
-                "9.7.3.19",
-                "-2 pi to 2 pi",
-                |x| x.abs() <= 2.0 * PI,
-                Measure::Absolute,
-                NEG_20_5,
-                "absolute 2^-20.5",
-            ),
-            bound(
-                "9.7.3.19",
-                "-100 pi to 100 pi",
-                |x| x.abs() <= 100.0 * PI,
-                Measure::Absolute,
-                NEG_14_7,
-                "absolute 2^-14.7",
-            ),
-            bound("9.7.3.19", "up to 2^15", |x| x.abs() <= 32_768.0, Measure::Absolute, f64::INFINITY, "none"),
-        ],
+        bounds: &of_angles("9.7.3.19"),
     },
     Function {
         name: "lg2.approx.f32",

@@ -352,32 +352,37 @@ impl Transfer<'_> {
     }
 }
 
+/// Whether a special register says which thread this is, of which CTA and grid: it does not change while the CTA runs.
+pub(crate) fn is_of_the_thread(reg: SpecialReg) -> bool {
+    use SpecialReg::*;
+    matches!(
+        reg,
+        TidX | TidY
+            | TidZ
+            | NtidX
+            | NtidY
+            | NtidZ
+            | CtaidX
+            | CtaidY
+            | CtaidZ
+            | NctaidX
+            | NctaidY
+            | NctaidZ
+            | Laneid
+            | Warpid
+            | LanemaskEq
+            | LanemaskLe
+            | LanemaskLt
+            | LanemaskGe
+            | LanemaskGt
+    )
+}
+
 /// Whether what an instruction gives depends on its operands only, or on what does not change while the CTA runs.
 fn is_timeless(op: &Op) -> bool {
-    use SpecialReg::*;
     match op {
         Op::Ld { space, semantics: Semantics::Weak, .. } => matches!(space, Space::Param | Space::Const),
-        Op::ReadSpecial { reg, .. } => matches!(
-            reg,
-            TidX | TidY
-                | TidZ
-                | NtidX
-                | NtidY
-                | NtidZ
-                | CtaidX
-                | CtaidY
-                | CtaidZ
-                | NctaidX
-                | NctaidY
-                | NctaidZ
-                | Laneid
-                | Warpid
-                | LanemaskEq
-                | LanemaskLe
-                | LanemaskLt
-                | LanemaskGe
-                | LanemaskGt
-        ),
+        Op::ReadSpecial { reg, .. } => is_of_the_thread(*reg),
         _ => matches!(
             op,
             Op::IntBinary { .. }

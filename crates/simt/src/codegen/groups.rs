@@ -34,24 +34,13 @@ impl Writer<'_> {
         for value in self.used.clone() {
             match plan.home(value) {
                 Some(keep) => own.push((value, keep)),
-                None => {
-                    for (place, ty, _) in plan.places(value, 0) {
-                        self.line(format!("{place} = alloca {}", ty.text()));
-                        // Nobody reads what was never written, but for kernels that do.
-                        let zero = self.constant(ty, 0);
-                        self.store(&zero, &place);
-                    }
-                }
+                None => self.places_on_stack(value),
             }
         }
         for (place, ty) in std::mem::take(&mut self.places) {
             self.line(format!("{place} = alloca {}", ty.text()));
         }
-        self.line(format!("%addresses = alloca [{lanes} x i64], align 64"));
-        self.line(format!("%scratch = alloca [{} x i64], align 64", 6 * lanes));
-        if self.steps > 0 {
-            self.line(format!("%steps = alloca [{} x i64], align 64", 32 * self.steps));
-        }
+        self.rooms();
         let frames = self.pointer(context::FRAMES);
         self.line("%warp64 = zext i32 %warp to i64");
         self.line(format!("%at = mul i64 %warp64, {}", plan.frame_size()));

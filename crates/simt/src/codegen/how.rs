@@ -9,6 +9,7 @@ use warploom_ptx::ir::{
 
 use super::atomic_half::halves;
 use crate::range::is_integer;
+use crate::transfer::is_of_the_thread;
 
 /// What an operation becomes, what takes least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -189,30 +190,7 @@ pub fn how(op: &Op) -> How {
 
 /// Whether compiled code knows a special register itself.
 fn is_in_registers(reg: SpecialReg) -> bool {
-    use SpecialReg::*;
-    matches!(
-        reg,
-        TidX | TidY
-            | TidZ
-            | NtidX
-            | NtidY
-            | NtidZ
-            | CtaidX
-            | CtaidY
-            | CtaidZ
-            | NctaidX
-            | NctaidY
-            | NctaidZ
-            | Laneid
-            | Warpid
-            | LanemaskEq
-            | LanemaskLe
-            | LanemaskLt
-            | LanemaskGe
-            | LanemaskGt
-            | TotalSmemSize
-            | AggrSmemSize
-    )
+    is_of_the_thread(reg) || matches!(reg, SpecialReg::TotalSmemSize | SpecialReg::AggrSmemSize)
 }
 
 /// `cvt`

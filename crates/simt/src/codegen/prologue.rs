@@ -7,6 +7,26 @@ use super::plan::Keep;
 use crate::values::ValueId;
 
 impl Writer<'_> {
+    /// Places of a value that nothing keeps, with zero in them.
+    pub(super) fn places_on_stack(&mut self, value: ValueId) {
+        for (place, ty, _) in self.plan.places(value, 0) {
+            self.line(format!("{place} = alloca {}", ty.text()));
+            // Nobody reads what was never written, but for kernels that do.
+            let zero = self.constant(ty, 0);
+            self.store(&zero, &place);
+        }
+    }
+
+    /// Room for addresses of lanes, for what goes from lane to lane, and for registers of single steps.
+    pub(super) fn rooms(&mut self) {
+        let lanes = self.lanes();
+        self.line(format!("%addresses = alloca [{lanes} x i64], align 64"));
+        self.line(format!("%scratch = alloca [{} x i64], align 64", 6 * lanes));
+        if self.steps > 0 {
+            self.line(format!("%steps = alloca [{} x i64], align 64", 32 * self.steps));
+        }
+    }
+
     /// Places of values and masks, and what they hold at the beginning: what was kept, if it is not the kernel's entry.
     pub(super) fn prologue(&mut self, name: &str, kept: Option<&[(ValueId, Keep)]>, parameters: &str) -> String {
         let lanes = self.lanes();
@@ -14,12 +34,7 @@ impl Writer<'_> {
         let plan = self.plan;
         self.used.extend(kept.iter().flat_map(|kept| kept.iter()).map(|(value, _)| *value));
         for value in self.used.clone() {
-            for (place, ty, _) in plan.places(value, 0) {
-                self.line(format!("{place} = alloca {}", ty.text()));
-                // Nobody reads what was never written, but for kernels that do.
-                let zero = self.constant(ty, 0);
-                self.store(&zero, &place);
-            }
+            self.places_on_stack(value);
         }
         for (place, ty) in std::mem::take(&mut self.places) {
             self.line(format!("{place} = alloca {}", ty.text()));
@@ -29,11 +44,7 @@ impl Writer<'_> {
                 self.store(&zero, &place);
             }
         }
-        self.line(format!("%addresses = alloca [{lanes} x i64], align 64"));
-        self.line(format!("%scratch = alloca [{} x i64], align 64", 6 * lanes));
-        if self.steps > 0 {
-            self.line(format!("%steps = alloca [{} x i64], align 64", 32 * self.steps));
-        }
+        self.rooms();
         for block in plan.members() {
             self.line(format!("%m{block} = alloca <{lanes} x i1>"));
             self.line(format!("store <{lanes} x i1> zeroinitializer, ptr %m{block}"));
