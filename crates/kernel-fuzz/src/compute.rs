@@ -178,8 +178,13 @@ fn single(g: &mut Generator) -> String {
         0..=2 => format!("{}.{rnd}{ftz}{sat}.f32 {x}, {a}, {b};", g.pick(&["add", "sub", "mul"])),
         3..=4 => format!("fma.{rnd}{ftz}{sat}.f32 {x}, {a}, {b}, {c};"),
         5 => {
-            let how = g.pick(&["", "", ".NaN", ".xorsign.abs", ".NaN.xorsign.abs"]);
-            format!("{}{ftz}{how}.f32 {x}, {a}, {b};", g.pick(&["min", "max"]))
+            let (which, nan) = (g.pick(&["min", "max"]), g.pick(&["", ".NaN"]));
+            if g.rng.u32(..3) > 0 {
+                return format!("{which}{ftz}{nan}.f32 {x}, {a}, {b};");
+            }
+            // The sign of the result is that of operands, and open for one that is no number.
+            let other = g.pick(&["0fC0000000", "0f3F000000"]);
+            format!("min.f32 {x}, {a}, 0f7F7FFFFF;\n{which}{ftz}{nan}.xorsign.abs.f32 {x}, {x}, {other};")
         }
         6 => format!("div.{}{ftz}.f32 {x}, {a}, {b};", g.pick(&["rn", "rz", "approx", "full", "rp"])),
         7 => format!(
