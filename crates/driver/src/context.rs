@@ -193,6 +193,7 @@ impl Context {
         let mut limits = self.limits.lock();
         limits.set(limit, value)?;
         self.environment.heap.set_limit(limits.get(Limit::MallocHeapSize));
+        self.environment.pending.set_limit(limits.get(Limit::DevRuntimePendingLaunchCount));
         Ok(())
     }
 

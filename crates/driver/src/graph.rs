@@ -102,6 +102,11 @@ fn next_id() -> u32 {
 }
 
 impl Graph {
+    /// Whether it was made for a node, and goes with it.
+    pub(crate) fn is_made_for_node(&self) -> bool {
+        self.made_for_node
+    }
+
     /// Whether `other` is this graph, or belongs to a node in it, however deep.
     fn reaches(self: &Arc<Graph>, other: &Arc<Graph>) -> bool {
         if Arc::ptr_eq(self, other) {

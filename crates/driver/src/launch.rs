@@ -1,12 +1,16 @@
 //! Launches: which sizes are allowed, and how parameters get to the kernel.
+mod device_runtime;
 mod legacy;
 mod occupancy;
 
+pub use device_runtime::RuntimeErrorTexts;
 pub use legacy::LegacyLaunch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use device_runtime::ModuleRuntime;
+use warploom_exec::device_runtime::DeviceRuntime;
 use warploom_exec::grid::{Launch, WorkerSet};
 use warploom_exec::memory::Reservation;
 use warploom_exec::workspace::Workspace;
@@ -108,8 +112,17 @@ impl Driver {
             objects: self.objects_of(function.module()),
             local: self.local_memory(function, shape)?,
             workers: WorkerSet::default(),
+            runtime: self.runtime_of(function),
+            behind: None,
+            graph: None,
             environment: Arc::clone(context.environment()),
         })
+    }
+
+    /// Whom the threads of a kernel ask that can call the device's runtime library.
+    fn runtime_of(&self, function: &Function) -> Option<Arc<dyn DeviceRuntime>> {
+        let asks = function.resources().device_runtime;
+        asks.then(|| Arc::new(ModuleRuntime::new(self.this(), function.module())) as Arc<dyn DeviceRuntime>)
     }
 
     /// Counts the local memory of the threads that can be resident at once, for as long as the launch lives. Launches of a context share

@@ -10,7 +10,7 @@ use warploom_ptx::image::{Container, ElfKind, Fatbin, read_container, write_cont
 
 use crate::driver::Driver;
 use crate::handle::Handle;
-use crate::module::{Image, JitLogs, JitOptions, damaged, no_binary, none_for, refused, unlinkable};
+use crate::module::{Best, Image, JitLogs, JitOptions, damaged, no_binary, none_for, refused, unlinkable};
 use crate::stack::with_room;
 use crate::{DriverError, DriverResult, ErrorCode};
 
@@ -117,11 +117,13 @@ impl Driver {
             (LinkInput::Ptx, Image::Text(text)) => Ok(one(&text)),
             (LinkInput::FatBinary, Image::FatBinary(bytes)) => {
                 let binary = Fatbin::parse(&bytes).map_err(|error| damaged(&error))?;
-                let device = self.ptx_options(options).sm;
-                let best = self.best_entry(&binary, options).ok_or_else(|| none_for(&binary, device, logs))?;
-                Ok(one(&best.content().map_err(|error| damaged(&error))?))
+                match self.best_entry(&binary, options)? {
+                    Some(Best::Text(text)) => Ok(one(&text)),
+                    Some(Best::Container(container)) => Ok(container.texts),
+                    None => Err(none_for(&binary, self.ptx_options(options).sm, logs)),
+                }
             }
-            (LinkInput::Cubin, Image::Elf(bytes)) => match bytes.first_chunk().map_or(ElfKind::Other, ElfKind::of) {
+            (LinkInput::Cubin, Image::Elf(bytes)) => match ElfKind::of_file(&bytes) {
                 ElfKind::Container(_) => {
                     read_container(&bytes).map(|container| container.texts).map_err(|error| damaged(&error))
                 }
@@ -185,9 +187,17 @@ impl Driver {
                 return Err(error);
             }
         };
+        if let Some(name) = device_runtime::without_device(&module, self.ptx_options(&linker.options).sm) {
+            let reason = format!("'{name}' in kernels is not there on devices of compute capability 9.0 and later");
+            state.logs.complain(&format!("error   : {reason}"));
+            let error = DriverError::new(ErrorCode::InvalidSource, reason);
+            state.failed = Some(error.clone());
+            return Err(error);
+        }
         self.note_kernels(&module, &linker.options, &mut state.logs);
         let most_registers = linker.options.most_registers;
-        let container = Container { texts: std::mem::take(&mut state.texts), most_registers };
+        let sm = self.ptx_options(&linker.options).sm;
+        let container = Container { texts: std::mem::take(&mut state.texts), most_registers, sm };
         let image: Arc<[u8]> = write_container(&container).map_err(|error| damaged(&error))?.into();
         state.image = Some(Arc::clone(&image));
         Ok(image)

@@ -72,7 +72,8 @@ fn device(c: &mut Criterion) {
     let stream = Stream::new(&engine, &group, StreamKind::Legacy, false);
     let heap = DeviceHeap::new(memory.clone(), 0, 1);
     let output = Arc::new(Buffered::new(1 << 20, CStdout));
-    let environment = Arc::new(Environment { memory: memory.clone(), heap, output, clock_khz: 1_000_000 });
+    let environment =
+        Arc::new(Environment { memory: memory.clone(), heap, output, clock_khz: 1_000_000, pending: Arc::default() });
     let kernel = Arc::new(Empty);
     let launch = |ctas: u32| Launch::new(kernel.clone(), [ctas, 1, 1], [32, 1, 1], &environment);
     for ctas in [1, 10_000] {

@@ -7,6 +7,9 @@ use crate::bulk::Bulk;
 use crate::fault::{AccessFault, AccessKind};
 use crate::memory::{HostRange, Memory};
 
+/// Bytes that [`Memory::digest`] has a number for.
+pub const PART: u64 = 4096;
+
 /// One side of a copy.
 #[derive(Clone, Copy, Debug)]
 pub enum Side {
@@ -45,6 +48,29 @@ impl Memory {
         // SAFETY: checked: mapped and writable for `len` bytes.
         unsafe { self.in_bulk(Bulk::Fill { to: address, bytes }, len) };
         Ok(())
+    }
+
+    /// A number for every [`PART`] bytes of memory, which differs where the bytes do.
+    ///
+    /// # Errors
+    /// As for copies.
+    pub fn digest(&self, side: Side, len: u64) -> Result<Vec<u64>, Box<AccessFault>> {
+        let _still = self.keep_still();
+        let from = self.resolve(side, len, AccessKind::Load)?;
+        let mut buffer = [0u8; PART as usize];
+        let mut parts = Vec::new();
+        let mut at = 0;
+        while at < len {
+            let bytes = PART.min(len - at) as usize;
+            let source = std::ptr::with_exposed_provenance::<u8>((from + at) as usize);
+            // SAFETY: the range is mapped for `len` bytes: checked, or vouched for; the buffer has room for a part.
+            unsafe { std::ptr::copy_nonoverlapping(source, buffer.as_mut_ptr(), bytes) };
+            let mut hasher = std::hash::DefaultHasher::new();
+            std::hash::Hasher::write(&mut hasher, &buffer[..bytes]);
+            parts.push(std::hash::Hasher::finish(&hasher));
+            at += bytes as u64;
+        }
+        Ok(parts)
     }
 
     fn resolve(&self, side: Side, len: u64, kind: AccessKind) -> Result<u64, Box<AccessFault>> {

@@ -5,6 +5,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::attention::Watch;
+use crate::device_runtime::{DeviceRuntime, GraphRun};
+use crate::family::Family;
 use crate::heap::DeviceHeap;
 use crate::kernel::{LoadedKernel, Worker};
 use crate::memory::{Memory, Reservation};
@@ -18,6 +20,9 @@ use crate::workspace::Workspace;
 /// Bytes of local memory that call frames of a thread may use in a new context (`CU_LIMIT_STACK_SIZE`), as recorded.
 pub const DEFAULT_STACK: u64 = 1024;
 
+/// Launches by kernels that may be pending in a new context (`CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT`), as recorded.
+pub const DEFAULT_PENDING_LAUNCHES: u64 = 2048;
+
 /// What all kernels of a context share.
 pub struct Environment {
     /// Device memory.
@@ -28,6 +33,49 @@ pub struct Environment {
     pub output: Arc<dyn DeviceOutput>,
     /// How fast `%clock64` counts, in kHz: the device's clock rate.
     pub clock_khz: u32,
+    /// What kernels have launched.
+    pub pending: Arc<PendingLaunches>,
+}
+
+/// Launches of kernels by kernels that have not ended, of a context.
+pub struct PendingLaunches {
+    count: AtomicU64,
+    limit: AtomicU64,
+}
+
+impl Default for PendingLaunches {
+    /// None, with the limit of a new context.
+    fn default() -> Self {
+        PendingLaunches { count: AtomicU64::new(0), limit: AtomicU64::new(DEFAULT_PENDING_LAUNCHES) }
+    }
+}
+
+/// One of the launches that a context allows kernels, until it is dropped.
+pub struct PendingLaunch(Arc<PendingLaunches>);
+
+impl PendingLaunches {
+    /// How many there may be.
+    pub fn limit(&self) -> u64 {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Sets how many there may be (`CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT`).
+    pub fn set_limit(&self, count: u64) {
+        self.limit.store(count, Ordering::Relaxed);
+    }
+
+    /// One more, if it is allowed.
+    pub fn enter(self: &Arc<Self>) -> Option<PendingLaunch> {
+        let more = |count: u64| (count < self.limit()).then_some(count + 1);
+        self.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        Some(PendingLaunch(Arc::clone(self)))
+    }
+}
+
+impl Drop for PendingLaunch {
+    fn drop(&mut self) {
+        self.0.count.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A kernel with all that its start needs.
@@ -60,6 +108,12 @@ pub struct Launch {
     pub local: Option<Arc<Reservation>>,
     /// Who may run it.
     pub workers: WorkerSet,
+    /// Whom its threads ask that launch kernels themselves; None for a kernel that cannot.
+    pub runtime: Option<Arc<dyn DeviceRuntime>>,
+    /// What it comes behind, if a grid has launched it so.
+    pub behind: Option<Arc<Family>>,
+    /// The launch of a graph that it belongs to, if it may launch graphs, or ask which it is in.
+    pub graph: Option<Arc<GraphRun>>,
     /// What the context lends.
     pub environment: Arc<Environment>,
 }
@@ -81,6 +135,9 @@ impl Launch {
             objects: Arc::new(NoObjects),
             local: None,
             workers: WorkerSet::default(),
+            runtime: None,
+            behind: None,
+            graph: None,
             environment: Arc::clone(environment),
         }
     }
@@ -141,6 +198,8 @@ pub struct Grid {
     pub parts: u32,
     /// Who is told of what it does, if anybody is.
     pub observer: Option<Box<dyn GridObserver>>,
+    /// What it puts into streams itself, if it can.
+    pub family: Option<Arc<Family>>,
     /// Work of this grid waits in the pool's queue.
     pub(crate) queued: AtomicBool,
     /// Its stream is urgent.
@@ -192,6 +251,7 @@ impl Grid {
             sm_count,
             parts: 1,
             observer: None,
+            family: None,
             queued,
             urgent,
             cancelled,

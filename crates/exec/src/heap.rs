@@ -60,6 +60,20 @@ impl DeviceHeap {
         }
     }
 
+    /// Room for the parameters of a launch by a kernel: none of what `malloc` gives.
+    pub fn buffer(&self, size: u64) -> Option<u64> {
+        let (device, kind, owner) = (self.device, MemoryKind::DeviceHeap, self.owner);
+        let spec =
+            AllocSpec { size: size.max(1), kind, device, owner, tag: 0, origin: "parameters of a launch by a kernel" };
+        self.memory.alloc(spec).ok().map(|info| info.base)
+    }
+
+    /// Gives such room back.
+    pub fn free_buffer(&self, address: u64) {
+        // It is there: it is freed here only.
+        let _ = self.memory.free(address);
+    }
+
     /// `free` of an address that is not NULL. Error: it is not a live allocation of this heap; the text says what it is.
     pub fn free(&self, address: u64) -> Result<(), String> {
         if let Some(info) = self.memory.lookup(address)

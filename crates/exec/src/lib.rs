@@ -5,6 +5,7 @@
 //! - [`fault`]: what ends a kernel early, and the report of it.
 //! - [`kernel`]: the seam between executors and grids.
 //! - [`grid`]: launches, as executors see them.
+//! - [`family`], [`device_runtime`]: what grids launch themselves, and whom they ask.
 //! - [`pool`]: worker threads.
 //! - [`stream`]: work in order.
 //! - [`copy`]: copies and fills.
@@ -22,6 +23,8 @@ mod attention;
 mod bulk;
 mod callback;
 pub mod copy;
+pub mod device_runtime;
+pub mod family;
 pub mod fault;
 mod float;
 pub mod grid;

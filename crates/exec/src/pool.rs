@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockRea
 use std::time::Duration;
 
 use crate::attention::Watch;
+use crate::family::Family;
 use crate::fault::Fault;
 use crate::float::DefaultMode;
 use crate::grid::{Grid, Launch};
@@ -170,16 +171,17 @@ impl Pool {
 
     /// Starts a grid, in a stream of this device. `done` is called once, on any thread, with the first fault if there was one.
     pub fn launch(&self, launch: Launch, device: Option<u32>, urgent: bool, done: Done) -> RunningGrid {
-        self.launch_at(launch, device, urgent, None, done)
+        self.launch_at(launch, device, urgent, None, None, done)
     }
 
-    /// [`Pool::launch`] of what stands at a place in a stream.
+    /// [`Pool::launch`] of what stands at a place in a stream, and may put work into streams itself.
     pub(crate) fn launch_at(
         &self,
         mut launch: Launch,
         device: Option<u32>,
         urgent: bool,
         place: Option<StreamPlace>,
+        family: Option<Arc<Family>>,
         done: Done,
     ) -> RunningGrid {
         let shared = &self.shared;
@@ -191,6 +193,7 @@ impl Pool {
         assert!(launch.workers.count(threads) != 0, "a grid has workers");
         let run = Arc::new_cyclic(|run| {
             let mut grid = Grid::new(launch, threads, urgent, shared.watch.clone(), overdue, run.clone());
+            grid.family = family;
             grid.observer = self.observer().map(|observer| {
                 observer.begin_grid(&GridFacts {
                     id: grid.id,

@@ -9,6 +9,7 @@
 //!
 //! No lock of a stream is held while a kernel, a task or a callback runs, and never the locks of two streams at once.
 
+mod drive;
 mod ending;
 mod engine;
 mod group;
@@ -19,9 +20,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::family::Family;
 use crate::fault::Fault;
 use crate::grid::Launch;
-use crate::observe::{HostEvent, StreamPlace};
+use crate::observe::{HostEvent, Observer, StreamPlace};
 use crate::pool::{RunningGrid, is_worker};
 use crate::signal::{Signal, spin_until};
 
@@ -29,6 +31,7 @@ pub use engine::Engine;
 pub use group::Group;
 pub use marker::Marker;
 
+use drive::{drive, finish_of_family};
 use ending::{Held, Looks};
 use marker::{Mark, Where};
 
@@ -87,6 +90,8 @@ struct Shared {
     listed: AtomicBool,
     /// No other stream of the process has it.
     id: u64,
+    /// The place in another stream that it does the work of: observers know that only.
+    within: Option<StreamPlace>,
     submitted: AtomicU64,
     completed: AtomicU64,
     state: Mutex<State>,
@@ -107,7 +112,8 @@ struct State {
 
 enum Operation {
     Launch(Launch),
-    Task(Weight, Box<dyn FnOnce() + Send>),
+    Task(Weight, Box<dyn FnOnce(StreamPlace) + Send>),
+    Join(Arc<Family>),
     Callback(Callback),
     Mark(Arc<Mark>),
     Wait(Arc<Shared>, u64),
@@ -124,6 +130,16 @@ enum Step {
 impl Stream {
     /// A new, idle stream. `urgent` ones get workers before others.
     pub fn new(engine: &Arc<Engine>, group: &Arc<Group>, kind: StreamKind, urgent: bool) -> Stream {
+        Stream::with_place(engine, group, kind, urgent, None)
+    }
+
+    fn with_place(
+        engine: &Arc<Engine>,
+        group: &Arc<Group>,
+        kind: StreamKind,
+        urgent: bool,
+        within: Option<StreamPlace>,
+    ) -> Stream {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let shared = Arc::new(Shared {
             engine: engine.clone(),
@@ -132,6 +148,7 @@ impl Stream {
             urgent,
             listed: AtomicBool::new(false),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            within,
             submitted: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             state: Mutex::default(),
@@ -152,6 +169,14 @@ impl Stream {
     pub fn new_beside(&self) -> Stream {
         let group = Group::beside(&self.shared.group);
         Stream::new(&self.shared.engine, &group, StreamKind::NonBlocking, false)
+    }
+
+    /// As [`Stream::new_beside`], for the work of what is put into this one next, which lasts until that has ended.
+    pub fn new_within(&self) -> Stream {
+        let group = Group::beside(&self.shared.group);
+        let next = || StreamPlace { number: self.last().number + 1, ..self.last() };
+        let place = self.shared.within.unwrap_or_else(next);
+        Stream::with_place(&self.shared.engine, &group, StreamKind::NonBlocking, false, Some(place))
     }
 
     /// Whether both are of the same device and end with the same context.
@@ -200,6 +225,11 @@ impl Stream {
         ended
     }
 
+    /// Ends all work of the stream's device as a fault of a kernel does.
+    pub fn fail(&self, fault: Arc<Fault>) {
+        self.shared.engine.fail(fault);
+    }
+
     /// Starts a kernel.
     pub fn launch(&self, launch: Launch) {
         self.submit(Operation::Launch(launch));
@@ -207,7 +237,22 @@ impl Stream {
 
     /// Runs a task that does not block, such as a copy. Dropped without running after a fault.
     pub fn run(&self, weight: Weight, task: impl FnOnce() + Send + 'static) {
+        self.run_at(weight, |_| task());
+    }
+
+    /// As [`Stream::run`], of a task that is told its place in the stream.
+    pub fn run_at(&self, weight: Weight, task: impl FnOnce(StreamPlace) + Send + 'static) {
         self.submit(Operation::Task(weight, Box::new(task)));
+    }
+
+    /// Who is told of what the stream does.
+    pub fn observer(&self) -> Option<&Arc<dyn Observer>> {
+        self.shared.engine.pool.observer()
+    }
+
+    /// Goes on when all that belongs to a family has ended, which has no grid of its own.
+    pub fn join(&self, family: Arc<Family>) {
+        self.submit(Operation::Join(family));
     }
 
     /// Calls a function of the program on a thread of its own, where it may block as it likes. It is called in any case.
@@ -319,13 +364,19 @@ impl Shared {
     /// Tells the observer, if there is one.
     #[inline]
     fn tell(&self, event: impl FnOnce() -> HostEvent) {
-        if let Some(observer) = self.engine.pool.observer() {
+        if let Some(observer) = self.engine.pool.observer().filter(|_| self.within.is_none()) {
             observer.host(&event());
         }
     }
 
     fn last(&self) -> StreamPlace {
         StreamPlace { stream: self.id, number: self.submitted.load(Ordering::Acquire) }
+    }
+
+    /// The place of the operation that is in flight.
+    fn present(&self) -> StreamPlace {
+        let own = || StreamPlace { stream: self.id, number: self.completed.load(Ordering::Relaxed) + 1 };
+        self.within.unwrap_or_else(own)
     }
 
     fn is_idle(&self) -> bool {
@@ -384,6 +435,7 @@ impl Shared {
                         None => Outcome::Done,
                     };
                     stream.engine.guard("a callback", || callback(outcome));
+                    stream.tell(|| HostEvent::Turn);
                     drive(Step::Finish(stream));
                 }));
                 false
@@ -391,21 +443,33 @@ impl Shared {
             _ if failed.is_some() || self.group.ending.is_given_up() => true,
             Operation::Launch(mut launch) => {
                 let stream = self.clone();
-                let place = Some(StreamPlace { stream: self.id, number: self.completed.load(Ordering::Relaxed) + 1 });
+                let place = Some(self.present());
                 // Given back before anybody hears of the end; a worker may hold the launch for a moment longer.
                 let local = launch.local.take();
+                let behind = launch.behind.take();
+                let family = launch.runtime.is_some().then(|| Family::of(&Stream { shared: Arc::clone(self) }, behind));
+                let own = family.clone();
                 let done = Box::new(move |fault: Option<Arc<Fault>>| {
                     if let Some(fault) = fault {
                         stream.engine.fail(fault);
                     }
                     drop(local);
-                    drive(Step::Finish(stream));
+                    match own {
+                        Some(family) => family.end(Box::new(move || finish_of_family(stream))),
+                        None => drive(Step::Finish(stream)),
+                    }
                 });
                 let late = {
                     // Under the lock, so that the end of the grid finds it entered.
                     let mut state = self.state();
-                    let grid =
-                        state.grid.insert(engine.pool.launch_at(launch, engine.device, self.urgent, place, done));
+                    let grid = state.grid.insert(engine.pool.launch_at(
+                        launch,
+                        engine.device,
+                        self.urgent,
+                        place,
+                        family,
+                        done,
+                    ));
                     // Either may have come after the look above, and not have seen this grid.
                     (engine.fault.get().is_some() || engine.pool.is_closed()).then(|| grid.clone())
                 };
@@ -414,17 +478,23 @@ impl Shared {
                 }
                 false
             }
+            Operation::Join(family) => {
+                let stream = self.clone();
+                family.end(Box::new(move || finish_of_family(stream)));
+                false
+            }
             Operation::Task(weight, task) => {
                 // A worker goes on with it if nothing waits for a worker; threads of the program should get back soon.
+                let place = self.present();
                 if weight == Weight::Light || (alone && is_worker() && engine.pool.has_no_queue()) {
-                    engine.guard("a stream's task", task);
+                    engine.guard("a stream's task", || task(place));
                     return true;
                 }
                 let stream = self.clone();
                 engine.pool.spawn(
                     self.urgent,
                     Box::new(move || {
-                        stream.engine.guard("a stream's task", task);
+                        stream.engine.guard("a stream's task", || task(place));
                         drive(Step::Finish(stream));
                     }),
                 );
@@ -444,6 +514,7 @@ impl Shared {
                 let stream = self.clone();
                 engine.callbacks.run(Box::new(move || {
                     stream.engine.guard("a stream's wait", || wait(&|| stream.gives_up()));
+                    stream.tell(|| HostEvent::Turn);
                     drive(Step::Finish(stream));
                 }));
                 false
@@ -457,9 +528,14 @@ impl Shared {
                     watched.engine.guard("a stream's condition", &mut condition) == Some(true) || watched.gives_up()
                 };
                 if met() {
+                    self.tell(|| HostEvent::Turn);
                     return true;
                 }
-                engine.pool.when(Box::new(met), Box::new(move || drive(Step::Finish(stream))));
+                let go_on = move || {
+                    stream.tell(|| HostEvent::Turn);
+                    drive(Step::Finish(stream));
+                };
+                engine.pool.when(Box::new(met), Box::new(go_on));
                 false
             }
         }
@@ -520,23 +596,5 @@ impl Shared {
             }
             self.changed.sleep(epoch, look);
         }
-    }
-}
-
-/// Starts and finishes operations until nothing can be started any more, in the order in which they became ready: those who wait for
-/// a stream start before what follows in it.
-fn drive(first: Step) {
-    let mut steps = VecDeque::new();
-    let mut step = Some(first);
-    while let Some(present) = step {
-        match present {
-            Step::Start(stream, operation) => {
-                if stream.start(operation, steps.is_empty()) {
-                    stream.finish(&mut steps);
-                }
-            }
-            Step::Finish(stream) => stream.finish(&mut steps),
-        }
-        step = steps.pop_front();
     }
 }

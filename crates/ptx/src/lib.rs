@@ -7,6 +7,7 @@ pub mod ir;
 pub mod isa;
 pub mod lower;
 pub mod passes;
+pub mod resources;
 pub mod syntax;
 pub mod verify;
 

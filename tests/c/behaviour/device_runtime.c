@@ -1,4 +1,4 @@
-/* The device's runtime library as an input of a link: what cooperative groups call is built in, the rest is missed and said to be. */
+/* The device's runtime library as an input of a link: what cooperative groups call, and launches of kernels by kernels. */
 #include "check.h"
 
 #include <stdint.h>
@@ -19,10 +19,50 @@ static const char WANTS_SIZE[] =
     "   st.param.b64 [a], p; st.param.b64 [b], q; st.param.b64 [c], g;\n"
     "   call (e), cudaCGGetSize, (a, b, c); ld.param.b32 r, [e]; }\n st.global.u32 [p+8], r; ret;\n}\n";
 
+/* A parent whose threads add to a sum, which each has two children do, in both versions' functions; one child comes behind all. */
 static const char LAUNCHES[] =
     ".version 7.0\n.target sm_75\n.address_size 64\n"
-    ".extern .func (.param .b64 r) cudaGetParameterBufferV2(.param .b64 f);\n"
-    ".visible .entry launches() {\n { .param .b64 f; .param .b64 b; st.param.b64 [f], 0; call (b), cudaGetParameterBufferV2, (f); }\n ret;\n}\n";
+    ".extern .func (.param .b64 r) cudaGetParameterBufferV2(.param .b64 f, .param .align 4 .b8 g[12], .param .align 4 .b8 b[12], .param .b32 s);\n"
+    ".extern .func (.param .b32 r) cudaLaunchDeviceV2(.param .b64 p, .param .b64 t);\n"
+    ".extern .func (.param .b64 r) cudaGetParameterBuffer(.param .b64 a, .param .b64 n);\n"
+    ".extern .func (.param .b32 r) cudaLaunchDevice(.param .b64 f, .param .b64 p, .param .align 4 .b8 g[12], .param .align 4 .b8 b[12], .param .b32 s, .param .b64 t);\n"
+    ".extern .func (.param .b32 r) __cudaCDP2MemsetAsync(.param .b64 p, .param .b32 v, .param .b64 n, .param .b64 t);\n"
+    ".visible .entry child(.param .u64 sum, .param .u32 value) {\n .reg .b64 p; .reg .b32 v;\n ld.param.u64 p, [sum]; ld.param.u32 v, [value]; red.add.u32 [p], v; ret;\n}\n"
+    ".visible .entry times(.param .u64 sum, .param .u32 value) {\n .reg .b64 p; .reg .b32 v, w;\n"
+    " ld.param.u64 p, [sum]; ld.param.u32 v, [value]; ld.u32 w, [p]; mul.lo.u32 w, w, v; st.u32 [p], w; ret;\n}\n"
+    ".visible .entry launches(.param .u64 sum) {\n .reg .b64 p, b, f; .reg .b32 e, t; .reg .pred q;\n ld.param.u64 p, [sum];\n"
+    " mov.u64 f, child;\n"
+    " { .param .b64 x; .param .align 4 .b8 g[12]; .param .align 4 .b8 c[12]; .param .b32 s; .param .b64 r;\n"
+    "   st.param.b64 [x], f; st.param.b32 [g], 2; st.param.b32 [g+4], 3; st.param.b32 [g+8], 1;\n"
+    "   st.param.b32 [c], 4; st.param.b32 [c+4], 1; st.param.b32 [c+8], 1; st.param.b32 [s], 0;\n"
+    "   call (r), cudaGetParameterBufferV2, (x, g, c, s); ld.param.b64 b, [r]; }\n"
+    " st.u64 [b], p; st.u32 [b+8], 10;\n"
+    " { .param .b64 x; .param .b64 y; .param .b32 r; st.param.b64 [x], b; st.param.b64 [y], 0; call (r), cudaLaunchDeviceV2, (x, y); ld.param.b32 e, [r]; }\n"
+    " red.add.u32 [p+4], e;\n"
+    " { .param .b64 x; .param .b64 y; .param .b64 r; st.param.b64 [x], 8; st.param.b64 [y], 12; call (r), cudaGetParameterBuffer, (x, y); ld.param.b64 b, [r]; }\n"
+    " st.u64 [b], p; st.u32 [b+8], 1;\n"
+    " { .param .b64 x; .param .b64 y; .param .align 4 .b8 g[12]; .param .align 4 .b8 c[12]; .param .b32 s; .param .b64 t; .param .b32 r;\n"
+    "   st.param.b64 [x], f; st.param.b64 [y], b; st.param.b32 [g], 1; st.param.b32 [g+4], 1; st.param.b32 [g+8], 1;\n"
+    "   st.param.b32 [c], 5; st.param.b32 [c+4], 1; st.param.b32 [c+8], 1; st.param.b32 [s], 0; st.param.b64 [t], 4;\n"
+    "   call (r), cudaLaunchDevice, (x, y, g, c, s, t); ld.param.b32 e, [r]; }\n"
+    " red.add.u32 [p+4], e;\n"
+    " add.u64 b, p, 8;\n"
+    " { .param .b64 x; .param .b32 v; .param .b64 n; .param .b64 t; .param .b32 r; st.param.b64 [x], b; st.param.b32 [v], 5; st.param.b64 [n], 3; st.param.b64 [t], 0;\n"
+    "   call (r), __cudaCDP2MemsetAsync, (x, v, n, t); ld.param.b32 e, [r]; }\n red.add.u32 [p+4], e;\n"
+    " mov.u32 t, %tid.x; setp.ne.u32 q, t, 0; @q bra END;\n mov.u64 f, times;\n"
+    " { .param .b64 x; .param .align 4 .b8 g[12]; .param .align 4 .b8 c[12]; .param .b32 s; .param .b64 r;\n"
+    "   st.param.b64 [x], f; st.param.b32 [g], 1; st.param.b32 [g+4], 1; st.param.b32 [g+8], 1;\n"
+    "   st.param.b32 [c], 1; st.param.b32 [c+4], 1; st.param.b32 [c+8], 1; st.param.b32 [s], 0;\n"
+    "   call (r), cudaGetParameterBufferV2, (x, g, c, s); ld.param.b64 b, [r]; }\n"
+    " st.u64 [b], p; st.u32 [b+8], 1000;\n"
+    " { .param .b64 x; .param .b64 y; .param .b32 r; st.param.b64 [x], b; st.param.b64 [y], 3; call (r), cudaLaunchDeviceV2, (x, y); ld.param.b32 e, [r]; }\n"
+    "END:\n ret;\n}\n";
+
+/* What kernels of newer devices do not have. */
+static const char WAITS[] =
+    ".version 7.0\n.target sm_75\n.address_size 64\n"
+    ".extern .func (.param .b32 r) cudaDeviceSynchronize();\n"
+    ".visible .entry waits() {\n { .param .b32 r; call (r), cudaDeviceSynchronize, (); }\n ret;\n}\n";
 
 /* Links a text with the library; what the log says about errors goes to `log`. */
 static CUresult linked(const char *text, CUlinkState *link, void **image, char *log, size_t size) {
@@ -60,9 +100,24 @@ int main(void) {
         const unsigned int threads = cooperative ? 128 : 0, grids = cooperative ? 1 : 0, answer = cooperative ? 0 : 999;
         if (told[0] != threads || told[1] != grids || told[2] != answer) return printf("%u %u %u\n", told[0], told[1], told[2]), 1;
     }
-    const CUresult refused = linked(LAUNCHES, &link, &image, log, sizeof log);
+    CHECK(linked(LAUNCHES, &link, &image, log, sizeof log));
+    CHECK(cuModuleLoadData(&module, image));
+    CHECK(cuLinkDestroy(link));
+    CHECK(cuModuleGetFunction(&kernel, module, "launches"));
+    CHECK(cuMemsetD32(place, 0, 3));
+    void *parameters[] = {&place};
+    CHECK(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL));
+    /* Comes behind the children. */
+    CHECK(cuMemcpyDtoH(told, place, sizeof told));
+    if (told[0] != 32 * (24 * 10 + 5) * 1000 || told[1] != 0 || told[2] != 0x050505)
+        return printf("children: %u %u %#x\n", told[0], told[1], told[2]), 1;
+    /* As recorded, the library is there only where it is linked. */
+    const CUresult alone = cuModuleLoadData(&module, LAUNCHES);
+    if (alone != CUDA_ERROR_INVALID_PTX) return printf("alone: %d\n", (int)alone), 1;
+    const CUresult refused = linked(WAITS, &link, &image, log, sizeof log);
     if (refused == CUDA_SUCCESS) return printf("linked\n"), 1;
-    if (strstr(log, "'cudaGetParameterBufferV2' is a function of the device's runtime library") == NULL) return printf("%s\n", log), 1;
+    if (strstr(log, "'cudaDeviceSynchronize' in kernels is not there on devices of compute capability 9.0 and later") == NULL)
+        return printf("%s\n", log), 1;
     CHECK(cuLinkDestroy(link));
     printf("done\n");
     return 0;

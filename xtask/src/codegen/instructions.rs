@@ -180,7 +180,9 @@ fn described(ways: &BTreeMap<How, BTreeSet<String>>) -> String {
 fn explained(way: How) -> &'static str {
     match way {
         How::Nothing => "it advises, or orders what is in order here",
-        How::Inlined => "the function stands in the place of its call",
+        How::Inlined => {
+            "the function stands in the place of its call: of an indirect one each that it can mean, behind a look at the address"
+        }
         How::Region => "gangs of threads run up to it one after the other",
         How::Vector => "instructions for all lanes of a gang at once",
         How::Lanes => "instructions for one lane after the other, in compiled code",

@@ -49,6 +49,7 @@ impl Driver {
                 heap: DeviceHeap::new(Arc::clone(self.memory()), device.ordinal(), id),
                 output: Arc::clone(self.output()),
                 clock_khz: device.limit(attribute::CLOCK_RATE),
+                pending: Arc::default(),
             }),
             local_memory: Mutex::default(),
             cache_config: AtomicU32::new(0),

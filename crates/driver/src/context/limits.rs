@@ -1,7 +1,7 @@
 //! Limits of a context (`CUlimit`).
 use crate::driver::OUTPUT_BUFFER;
 use crate::{DriverError, DriverResult, ErrorCode};
-use warploom_exec::grid::DEFAULT_STACK;
+use warploom_exec::grid::{DEFAULT_PENDING_LAUNCHES, DEFAULT_STACK};
 use warploom_exec::heap::DEFAULT_LIMIT;
 
 /// What can be limited, by its number in `CUlimit`.
@@ -78,7 +78,7 @@ impl Limits {
             stack_size: DEFAULT_STACK,
             printf_fifo_size: OUTPUT_BUFFER as u64,
             malloc_heap_size: DEFAULT_LIMIT,
-            pending_launches: 2048,
+            pending_launches: DEFAULT_PENDING_LAUNCHES,
             l2_fetch_granularity: 64,
             persisting_l2: PERSISTING_L2,
             shared_size,

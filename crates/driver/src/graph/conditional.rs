@@ -126,7 +126,7 @@ impl Choice {
     /// Puts the node into a stream, which goes on when the last graph has ended. `sticky` is that of the stream's device.
     pub(super) fn put(self: &Arc<Self>, stream: &Stream, sticky: &Arc<Sticky>) {
         let (choice, sticky) = (Arc::clone(self), Arc::clone(sticky));
-        let inner = stream.new_beside();
+        let inner = stream.new_within();
         let mut running: Option<Marker> = None;
         stream.work_until(move || choice.go_on(&inner, &sticky, &mut running));
     }

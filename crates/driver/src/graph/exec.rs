@@ -3,6 +3,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
+use warploom_exec::device_runtime::GraphRun;
+use warploom_exec::family::{ChildWork, Family};
+use warploom_exec::fault::{Fault, FaultKind};
 use warploom_exec::stream::{Marker, Stream, Weight};
 
 use super::conditional::{Condition, conditions};
@@ -58,6 +61,10 @@ pub struct GraphExec {
     handle: Handle,
     id: u32,
     flags: u64,
+    /// Whether its kernels may launch graphs, or ask which they are in.
+    launches: bool,
+    /// A kernel has launched it, and it has not started yet.
+    pending: AtomicBool,
     pub(super) state: Mutex<ExecState>,
     /// Gone when the instance is: a graph with memory nodes has one at a time.
     _alive: Arc<()>,
@@ -84,6 +91,16 @@ impl GraphExec {
     pub fn id(&self) -> u32 {
         self.id
     }
+}
+
+/// Who launches an instance, where that matters to its kernels.
+struct Launcher<'l> {
+    /// What is launched beside it.
+    beside: &'l Arc<Family>,
+    /// What it comes behind.
+    behind: Option<Arc<Family>>,
+    /// The program, and no kernel.
+    host: bool,
 }
 
 impl Driver {
@@ -128,7 +145,16 @@ impl Driver {
         let conditions = conditions(&plan);
         let state =
             ExecState { plan, conditions, lanes: Vec::new(), last: None, objects, destroyed: AtomicBool::new(false) };
-        let make = |handle| GraphExec { handle, id: next_id(), flags, state: Mutex::new(state), _alive: alive };
+        let launches = flags & known::DEVICE_LAUNCH != 0 || state.plan.calls_runtime();
+        let make = |handle| GraphExec {
+            handle,
+            id: next_id(),
+            flags,
+            launches,
+            pending: AtomicBool::new(false),
+            state: Mutex::new(state),
+            _alive: alive,
+        };
         Ok(self.graph_execs.insert(make)?.handle)
     }
 
@@ -211,6 +237,43 @@ impl Driver {
         let stream = self.stream(stream)?;
         // As recorded: a launch does not become a node.
         self.refuse_capture(&stream)?;
+        let stream = &stream.stream;
+        let beside = exec.launches.then(|| Family::of(stream, None));
+        self.put_graph(&exec, stream, beside.as_ref().map(|beside| Launcher { beside, behind: None, host: true }))?;
+        if let Some(beside) = beside {
+            stream.join(beside);
+            // The next launch, in whatever stream, comes behind what this one has launched.
+            exec.state.lock().last = Some(stream.record());
+        }
+        Ok(())
+    }
+
+    /// A launch of an instance by a kernel, to be put into a stream. What its kernels launch beside it goes to `beside`.
+    ///
+    /// # Errors
+    /// `InvalidValue` for what is no instance that a device may launch, and for one that waits to start, as recorded.
+    pub(crate) fn graph_for_kernel(&self, exec: Handle, beside: &Arc<Family>) -> DriverResult<ChildWork> {
+        let exec = self.graph_execs.lookup(exec)?;
+        if exec.flags & instantiate_flags::DEVICE_LAUNCH == 0 {
+            return Err(DriverError::invalid_value("the instance was not made for launches by a device"));
+        }
+        if exec.pending.swap(true, Ordering::AcqRel) {
+            return Err(DriverError::invalid_value("a kernel has launched the instance, which has not started yet"));
+        }
+        let (driver, beside) = (self.this(), Arc::clone(beside));
+        Ok(Box::new(move |stream: &Stream, behind| {
+            exec.pending.store(false, Ordering::Release);
+            let Some(driver) = driver.upgrade() else { return };
+            let launcher = Launcher { beside: &beside, behind, host: false };
+            if let Err(error) = driver.put_graph(&exec, stream, Some(launcher)) {
+                let kind = FaultKind::IllegalInstruction(format!("a graph that a kernel launched: {error}"));
+                stream.fail(Arc::new(Fault::new(kind, "cudaGraphLaunch")));
+            }
+        }))
+    }
+
+    /// Puts all steps of a launch into a stream and those beside it.
+    fn put_graph(&self, exec: &GraphExec, stream: &Stream, launcher: Option<Launcher<'_>>) -> DriverResult {
         let mut state = exec.state.lock();
         if state.destroyed.load(Ordering::Acquire) {
             return Err(self.graph_execs.unknown(exec.handle));
@@ -219,14 +282,20 @@ impl Driver {
         effects.check(self, exec.flags & instantiate_flags::AUTO_FREE_ON_LAUNCH != 0)?;
         self.make_ready(&mut state.plan)?;
         // From here on nothing fails: a launch is put in as a whole.
-        let stream = &stream.stream;
+        let by_host = launcher.as_ref().is_none_or(|launcher| launcher.host);
+        let run = launcher.map(|Launcher { beside, behind, .. }| {
+            let is_for_device = exec.flags & instantiate_flags::DEVICE_LAUNCH != 0;
+            let number = if is_for_device { exec.handle.raw() as u64 } else { 0 };
+            Arc::new(GraphRun { exec: number, family: Family::of(stream, behind), beside: Arc::clone(beside) })
+        });
         let ExecState { plan, conditions, lanes, last, .. } = &mut *state;
         // A fault ends what else the launch does, and so does the end of the context: all of it is in streams of one.
         lanes.retain(|lane| lane.is_beside(stream));
         while lanes.len() + 1 < plan.lanes {
             lanes.push(stream.new_beside());
         }
-        if let Some(last) = last {
+        // One that is launched by a kernel may be launched behind itself: there the order is that of its streams.
+        if let Some(last) = last.as_ref().filter(|_| by_host) {
             stream.wait_for(last);
         }
         self.put_defaults(conditions, stream);
@@ -245,7 +314,7 @@ impl Driver {
                 }
             }
             if let Some(ready) = step.ready.as_ref().filter(|_| step.enabled) {
-                self.put_ready(ready, lane);
+                self.put_ready(ready, lane, run.as_ref());
             }
             if step.marked {
                 markers[index] = Some(lane.record());
@@ -259,7 +328,14 @@ impl Driver {
             // Graph and instance may be destroyed meanwhile: the memory stays until the launch has ended.
             stream.run(Weight::Light, move || drop(effects));
         }
-        *last = Some(stream.record());
+        if by_host {
+            *last = Some(stream.record());
+        }
+        drop(state);
+        if let Some(run) = run {
+            // What has ended already lets go on what comes behind: perhaps this instance, on this thread.
+            stream.join(Arc::clone(&run.family));
+        }
         Ok(())
     }
 
@@ -311,6 +387,11 @@ fn check_for_device(plan: &Plan) -> Result<(), InstantiateError> {
                 if *context.get_or_insert(own) != own {
                     let reason = "the kernels of a graph that the device launches are of one context".to_owned();
                     return refuse(step, InstantiateResult::MultipleContextsNotSupported, reason);
+                }
+                if kernel.function.launches_kernels() {
+                    let reason =
+                        "the kernels of a graph that the device launches launch graphs, but no kernels".to_owned();
+                    return refuse(step, InstantiateResult::NodeOperationNotSupported, reason);
                 }
             }
             Work::Copy(copy) if copy.is_between_arrays_or_pageable() => {

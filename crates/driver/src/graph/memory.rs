@@ -242,6 +242,7 @@ impl Driver {
                 .alloc(spec)
                 .map_err(|_| DriverError::new(ErrorCode::OutOfMemory, format!("{size} bytes for a graph are not free")))
         })?;
+        self.fill_fresh(&info);
         let allocation = Arc::new(GraphAllocation {
             memory: Arc::clone(self.memory()),
             registry: Arc::clone(&self.graph_memory),

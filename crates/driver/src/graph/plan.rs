@@ -75,6 +75,14 @@ impl Plan {
         if step.node == node { Some(step) } else { step.bodies.iter_mut().find_map(|body| body.step_mut(node)) }
     }
 
+    /// Whether a kernel of it can call the device's runtime library.
+    pub(super) fn calls_runtime(&self) -> bool {
+        self.steps.iter().any(|step| {
+            let calls = matches!(&step.work, Work::Kernel(kernel) if kernel.function.resources().device_runtime);
+            calls || step.bodies.iter().any(Plan::calls_runtime)
+        })
+    }
+
     /// The place of a node among the steps.
     pub(super) fn step_of(&self, node: Handle) -> Option<usize> {
         self.index.get(&node).copied()

@@ -2,6 +2,7 @@
 //! all.
 use std::sync::Arc;
 
+use warploom_exec::device_runtime::GraphRun;
 use warploom_exec::grid::Launch;
 use warploom_exec::stream::Stream;
 
@@ -65,8 +66,8 @@ impl Driver {
         })
     }
 
-    /// Puts what is ready into a stream.
-    pub(super) fn put_ready(&self, ready: &Ready, stream: &Stream) {
+    /// Puts what is ready into a stream. Kernels are told which launch of a graph they belong to, if that is said.
+    pub(super) fn put_ready(&self, ready: &Ready, stream: &Stream, run: Option<&Arc<GraphRun>>) {
         match ready {
             Ready::Nothing => {}
             Ready::Launch(kernel, launch) => {
@@ -74,7 +75,8 @@ impl Driver {
                 // ready is loaded.
                 let module = kernel.function.module();
                 let stack_limit = module.context().limit(Limit::StackSize);
-                let mut launch = Launch { stack_limit, objects: self.objects_of(module), ..Launch::clone(launch) };
+                let objects = self.objects_of(module);
+                let mut launch = Launch { stack_limit, objects, graph: run.cloned(), ..Launch::clone(launch) };
                 if let Ok(loaded) = kernel.function.loaded(self) {
                     launch.kernel = loaded;
                 }

@@ -30,6 +30,9 @@ struct Unused {
     fresh: u32,
 }
 
+/// Who is told of objects that are made and ended, and of which: those that the program is to end.
+type Told<T> = (Arc<dyn Observer>, fn(&T) -> bool);
+
 /// All live objects of one kind.
 ///
 /// A lookup takes one read lock of the slot itself, nothing that other objects share.
@@ -38,7 +41,7 @@ pub struct HandleTable<T> {
     chunks: [OnceLock<Box<[Slot<T>]>>; CHUNKS],
     unused: Mutex<Unused>,
     owners: Option<Owners<T>>,
-    observer: OnceLock<Arc<dyn Observer>>,
+    observer: OnceLock<Told<T>>,
 }
 
 /// Which objects end with whom.
@@ -80,9 +83,9 @@ impl<T> HandleTable<T> {
         HandleTable { owners: Some(Owners { owner_of, owned: Mutex::default() }), ..HandleTable::new(kind) }
     }
 
-    /// Has an observer told of objects that are made and ended. Only the first one is.
-    pub(crate) fn tell(&self, observer: &Arc<dyn Observer>) {
-        let _ = self.observer.set(Arc::clone(observer));
+    /// Has an observer told of objects that are made and ended, as far as they are `of_program`. Only the first one is.
+    pub(crate) fn tell(&self, observer: &Arc<dyn Observer>, of_program: fn(&T) -> bool) {
+        let _ = self.observer.set((Arc::clone(observer), of_program));
     }
 
     #[cold]
@@ -92,7 +95,7 @@ impl<T> HandleTable<T> {
     }
 
     fn tell_ended(&self, handle: Handle) {
-        if let Some(observer) = self.observer.get() {
+        if let Some((observer, _)) = self.observer.get() {
             observer.host(&HostEvent::Ended { what: self.kind.noun(), handle: handle.raw() as u64 });
         }
     }
@@ -105,7 +108,9 @@ impl<T> HandleTable<T> {
         let handle = self.reserve()?;
         let value = Arc::new(make(handle));
         self.restore(handle, Arc::clone(&value));
-        if let Some(observer) = self.observer.get() {
+        if let Some((observer, of_program)) = self.observer.get()
+            && of_program(&value)
+        {
             self.tell_made(observer, handle, &value);
         }
         Ok(value)

@@ -1,5 +1,7 @@
-//! What NVIDIA's `libcudadevrt.a` has for device code that is linked: synchronization of grids is built in, launches from device code are not
-//! there.
+//! What NVIDIA's `libcudadevrt.a` has for device code that is linked: synchronization of grids is PTX, launches and what belongs to them are
+//! functions that executors provide.
+use warploom_ptx::ir::{Builtin, Module, RuntimeCall, RuntimeFunction};
+
 use crate::module::JitLogs;
 
 /// The functions of cooperative groups: the name of the input, and its PTX.
@@ -31,7 +33,23 @@ pub(super) fn explain(linker: &warploom_ptx::Linker, logs: &mut JitLogs) {
     let other = |name: &str| OTHERS.iter().any(|start| name.starts_with(start));
     if let Some(name) = linker.undefined_functions().find(|name| other(name)) {
         logs.complain(&format!(
-            "error   : '{name}' is a function of the device's runtime library; launches and calls of the API from device code are not supported"
+            "error   : '{name}' has the name of a function of the device's runtime library, which has no such function here"
         ));
     }
+}
+
+/// The first compute capability that has no `cudaDeviceSynchronize` in kernels (CUDA programming guide, dynamic parallelism).
+const WITHOUT_SYNCHRONIZE: u32 = 90;
+
+/// The function by which kernels wait for their children, if a module uses it and devices of this compute capability do not have it.
+pub(super) fn without_device(module: &Module, sm: u32) -> Option<&str> {
+    let waits = |builtin: Option<Builtin>| {
+        matches!(builtin, Some(Builtin::Runtime(RuntimeFunction { call: RuntimeCall::DeviceSynchronize, .. })))
+    };
+    let used = |id: usize| {
+        let mut bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
+        bodies.any(|body| body.callees.iter().any(|callee| callee.0 as usize == id))
+    };
+    let mut functions = module.functions.iter().enumerate().filter(|_| sm >= WITHOUT_SYNCHRONIZE);
+    functions.find(|(id, function)| waits(function.builtin) && used(*id)).map(|(_, function)| function.name.as_str())
 }

@@ -51,7 +51,13 @@ pub(crate) fn memory(capacity: u64) -> Arc<Memory> {
 pub(crate) fn environment() -> Arc<Environment> {
     let memory = memory(1 << 30);
     let heap = DeviceHeap::new(memory.clone(), 0, 1);
-    Arc::new(Environment { memory, heap, output: Arc::new(Buffered::new(1 << 20, CStdout)), clock_khz: 1_000_000 })
+    Arc::new(Environment {
+        memory,
+        heap,
+        output: Arc::new(Buffered::new(1 << 20, CStdout)),
+        clock_khz: 1_000_000,
+        pending: Arc::default(),
+    })
 }
 
 pub(crate) fn launch(kernel: Arc<dyn LoadedKernel>, ctas: u32, environment: &Arc<Environment>) -> Launch {

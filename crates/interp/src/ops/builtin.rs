@@ -2,20 +2,11 @@
 //! programming guide, device-side formatted output, dynamic global memory allocation, assertion, conditional graph nodes).
 
 use warploom_exec::fault::FaultKind;
+use warploom_ptx::ir::Builtin;
 
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::StateSpace;
 use crate::printf::{self, Arguments};
-
-/// Which function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Builtin {
-    Vprintf,
-    Malloc,
-    Free,
-    GraphSetConditional,
-    AssertFail,
-}
 
 /// Longest string that is read from a kernel's memory.
 const LONGEST: usize = 1 << 20;
@@ -23,6 +14,7 @@ const LONGEST: usize = 1 << 20;
 /// Calls `builtin` from call site `site`.
 pub(crate) fn run(machine: &mut Machine<'_>, builtin: Builtin, site: u32, mask: u32) -> Flow {
     let function = machine.function;
+    let number = site;
     let site = &function.calls[site as usize];
     let argument = |machine: &Machine<'_>, index: usize| {
         site.arguments.get(index).map_or([0; 32], |&place| machine.argument(place, mask))
@@ -46,17 +38,13 @@ pub(crate) fn run(machine: &mut Machine<'_>, builtin: Builtin, site: u32, mask: 
             let sizes = argument(machine, 0);
             for lane in lanes(mask) {
                 result[lane] = machine.grid.launch.environment.heap.malloc(sizes[lane]).unwrap_or(0);
-                if let Some((observer, at)) = machine.told_at_call(1 << lane) {
-                    observer.malloc(&at, result[lane], sizes[lane]);
-                }
+                machine.tell_call(1 << lane, |observer, at| observer.malloc(at, result[lane], sizes[lane]));
             }
         }
         Builtin::Free => {
             let addresses = argument(machine, 0);
             for lane in lanes(mask).filter(|&lane| addresses[lane] != 0) {
-                if let Some((observer, at)) = machine.told_at_call(1 << lane) {
-                    observer.free(&at, addresses[lane]);
-                }
+                machine.tell_call(1 << lane, |observer, at| observer.free(at, addresses[lane]));
                 if let Err(text) = machine.grid.launch.environment.heap.free(addresses[lane]) {
                     return machine.fail(1 << lane, FaultKind::IllegalInstruction(text));
                 }
@@ -71,6 +59,7 @@ pub(crate) fn run(machine: &mut Machine<'_>, builtin: Builtin, site: u32, mask: 
                 }
             }
         }
+        Builtin::Runtime(called) => return super::device_runtime::run(machine, called, number, mask),
         Builtin::AssertFail => return assert_fail(machine, [0, 1, 2, 3].map(|index| argument(machine, index)), mask),
     }
     if let Some(&place) = site.results.first() {

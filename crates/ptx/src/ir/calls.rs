@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{
-    AddressTarget, CallTarget, Function, FunctionId, Module, Op, Param, Prototype, PrototypeId, RelocationTarget,
+    AddressTarget, CallTarget, Function, FunctionId, FunctionKind, Module, Op, Param, Prototype, PrototypeId,
+    RelocationTarget,
 };
 
 impl Module {
@@ -25,7 +26,8 @@ impl Module {
                 RelocationTarget::Global(_) => None,
             });
             let unknown = indirect.targets(self, function);
-            for callee in body.callees.iter().copied().chain(addressed).chain(unknown) {
+            let called = body.callees.iter().copied().chain(addressed).chain(unknown).filter(|id| self.is_called(*id));
+            for callee in called {
                 if !std::mem::replace(&mut seen[callee.0 as usize], true) {
                     order.push(callee);
                 }
@@ -86,6 +88,7 @@ impl Module {
                 }
                 *at += 1;
                 match callee.map(|id| id.0 as usize) {
+                    Some(callee) if !self.is_called(FunctionId(callee as u32)) => {}
                     Some(callee) if number[callee] == u32::MAX => way.push((callee, 0)),
                     Some(callee) if pending[callee] => lowest[function] = lowest[function].min(number[callee]),
                     Some(_) => {}
@@ -110,9 +113,14 @@ impl Module {
     /// Whether a function of a group calls into the group.
     pub fn is_recursive(&self, group: &[FunctionId]) -> bool {
         match group {
-            [alone] => self.callees(alone.0 as usize).contains(alone),
+            [alone] => self.is_called(*alone) && self.callees(alone.0 as usize).contains(alone),
             _ => true,
         }
+    }
+
+    /// Whether a function that others refer to is called by them: the address of a kernel is taken to launch it, which is no call.
+    pub fn is_called(&self, id: FunctionId) -> bool {
+        self.functions.get(id.0 as usize).is_some_and(|function| function.kind == FunctionKind::Device)
     }
 
     fn callees(&self, function: usize) -> &[FunctionId] {
@@ -139,7 +147,7 @@ impl Indirect {
             if candidates.is_empty() && !self.by_shape.contains_key(prototype) {
                 let shape = &module.prototypes[prototype.0 as usize];
                 let addressed = self.addressed.get_or_insert_with(|| module.addressed_functions());
-                let alike = |id: &FunctionId| fits(&module.functions[id.0 as usize], shape);
+                let alike = |id: &FunctionId| module.is_called(*id) && fits(&module.functions[id.0 as usize], shape);
                 let targets: Vec<FunctionId> = addressed.iter().copied().filter(alike).collect();
                 found.extend(&targets);
                 self.by_shape.insert(*prototype, targets);

@@ -6,6 +6,7 @@
 //! What an instruction reads and writes is in one typed list ([`Inst::operands`]), where registers are
 //! alive and how many a thread needs in [`Liveness`]. Facts that only one executor asks for (uniformity, strides, decoded code) live there, not here.
 
+mod builtin;
 mod calls;
 mod cfg;
 mod check;
@@ -26,6 +27,7 @@ mod texture;
 mod types;
 mod video;
 
+pub use builtin::{Builtin, RuntimeCall, RuntimeFunction};
 pub use cfg::Cfg;
 pub use check::{assert_sound, check, check_module};
 pub use fragment::{Element, FragmentLayout};
@@ -34,9 +36,9 @@ pub use loops::{Arrangement, Loop, arrange};
 pub use matrix::{BitOp, Fragment, Layout, MatrixOp, Product, Shape, WarpgroupFactor, WarpgroupProduct};
 pub use mnemonic::MnemonicId;
 pub use module::{
-    Block, Body, Builtin, Directives, Formal, Function, FunctionKind, Global, Inst, Linkage, LocId, Module, Param,
-    Prototype, PrototypeId, RegDecl, Relocation, RelocationTarget, SharedLayout, SourceLoc, Storage, Target,
-    Terminator, TerminatorKind, UnsupportedUse,
+    Block, Body, Directives, Formal, Function, FunctionKind, Global, Inst, Linkage, LocId, Module, Param, Prototype,
+    PrototypeId, RegDecl, Relocation, RelocationTarget, SharedLayout, SourceLoc, Storage, Target, Terminator,
+    TerminatorKind, UnsupportedUse,
 };
 pub use op::{
     CacheHint, FloatBinaryOp, FloatUnaryOp, HintOp, IntBinaryOp, IntUnaryOp, LogicOp, Op, PolicySource, ShiftDirection,

@@ -1,6 +1,8 @@
 //! Modules, functions, variables.
 
-use super::{AddressTarget, BlockId, FunctionId, GlobalId, Loop, MnemonicId, Op, Predicate, Reg, ScalarType, Space};
+use super::{
+    AddressTarget, BlockId, Builtin, FunctionId, GlobalId, Loop, MnemonicId, Op, Predicate, Reg, ScalarType, Space,
+};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -174,22 +176,6 @@ pub struct Directives {
     pub blocksareclusters: bool,
     pub noreturn: bool,
     pub pragmas: Vec<String>,
-}
-
-/// Functions that the system provides to device code (CUDA programming guide, device-side `printf`, `malloc`, `assert`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Builtin {
-    /// `.func (.param .b32 r) vprintf(.param .b64 format, .param .b64 args)`
-    Vprintf,
-    /// `.func (.param .b64 r) malloc(.param .b64 size)`
-    Malloc,
-    /// `.func free(.param .b64 p)`
-    Free,
-    /// `.func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)`
-    GraphSetConditional,
-    /// `.func __assertfail(.param .b64 message, .b64 file, .b32 line, .b64 function, .b64 char_size)`
-    AssertFail,
 }
 
 /// A kernel or a device function.

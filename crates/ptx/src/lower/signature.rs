@@ -48,7 +48,7 @@ impl Lowering<'_> {
             param_buffer_size: if kind == FunctionKind::Kernel { end } else { 0 },
             directives,
             line: self.lines.line(written.span.start),
-            builtin: if written.body.is_none() { builtin(name) } else { None },
+            builtin: if written.body.is_none() { Builtin::named(name) } else { None },
             body: None,
         };
         let definition = written.body.is_some().then_some(id);
@@ -188,17 +188,5 @@ pub(super) fn linkage(written: Option<ast::Linkage>) -> Linkage {
         Some(ast::Linkage::Visible) => Linkage::Visible,
         Some(ast::Linkage::Weak) => Linkage::Weak,
         Some(ast::Linkage::Common) => Linkage::Common,
-    }
-}
-
-/// The system function of that name.
-fn builtin(name: &str) -> Option<Builtin> {
-    match name {
-        "vprintf" => Some(Builtin::Vprintf),
-        "malloc" => Some(Builtin::Malloc),
-        "free" => Some(Builtin::Free),
-        "cudaGraphSetConditional" => Some(Builtin::GraphSetConditional),
-        "__assertfail" => Some(Builtin::AssertFail),
-        _ => None,
     }
 }

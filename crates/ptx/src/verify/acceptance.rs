@@ -31,7 +31,8 @@ pub const fn newest_version(driver_version: u32) -> (u32, u32) {
 /// The last minor version of each major one (PTX ISA, "PTX Release History").
 const LAST_MINORS: [u32; 9] = [5, 3, 2, 3, 1, 5, 8, 8, u32::MAX];
 
-fn exists((major, minor): (u32, u32)) -> bool {
+/// Whether there has been such a version.
+pub fn exists((major, minor): (u32, u32)) -> bool {
     let last = (major as usize).checked_sub(1).and_then(|index| LAST_MINORS.get(index));
     last.is_some_and(|last| minor <= *last)
 }

@@ -4,7 +4,7 @@ mod acceptance;
 mod link;
 mod resources;
 
-pub use acceptance::{Options, newest_version};
+pub use acceptance::{Options, exists, newest_version};
 pub use link::Linker;
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -86,6 +86,13 @@ pub struct Input {
     source: Arc<str>,
 }
 
+impl Input {
+    /// Problems that did not keep the text from being an input.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.lowered.diagnostics
+    }
+}
+
 /// Parses, lowers and checks one text by itself.
 pub fn compile(text: &[u8], options: &Options) -> Result<Input, Failure> {
     let text = &text[..text.iter().position(|byte| *byte == 0).unwrap_or(text.len())];
@@ -151,7 +158,8 @@ fn unresolved_calls(lowered: &Lowered) -> Vec<Diagnostic> {
         used[callee.0 as usize] = true;
     }
     let missing = |(index, function): (usize, &ir::Function)| {
-        let unresolved = used[index] && function.body.is_none() && function.builtin.is_none();
+        let there = function.builtin.is_some_and(|builtin| !builtin.is_linked());
+        let unresolved = used[index] && function.body.is_none() && !there;
         unresolved.then(|| {
             let message = format!("Unresolved extern function '{}'", function.name);
             Diagnostic::error(Code::Unresolved, lowered.function_spans[index], message)

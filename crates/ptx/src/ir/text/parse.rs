@@ -228,7 +228,10 @@ impl<'t> Parser<'t> {
         let mut builtin = None;
         if self.input.keyword("builtin") {
             let word = self.input.word("a system function")?;
-            builtin = value::variant(&BUILTINS, word.text);
+            builtin = match word.text {
+                "Runtime" => Builtin::named(&name),
+                _ => value::variant(&BUILTINS, word.text),
+            };
             if builtin.is_none() {
                 return Err(word.unknown("system function", &[]));
             }

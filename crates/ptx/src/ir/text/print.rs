@@ -3,8 +3,8 @@
 use super::reader::Name;
 use super::{Text, Writer};
 use crate::ir::{
-    Body, Directives, Function, FunctionId, FunctionKind, Global, Inst, LocId, Module, Op, Param, RelocationTarget,
-    SourceLoc, Storage, Terminator, TerminatorKind,
+    Body, Builtin, Directives, Function, FunctionId, FunctionKind, Global, Inst, LocId, Module, Op, Param,
+    RelocationTarget, SourceLoc, Storage, Terminator, TerminatorKind,
 };
 use std::fmt::{Display, Formatter, Result, Write};
 
@@ -200,8 +200,11 @@ fn write_function(f: &mut Formatter<'_>, function: &Function, module: &Module) -
     }
     number(f, "buffer", function.param_buffer_size)?;
     number(f, "line", function.line)?;
-    if let Some(builtin) = function.builtin {
-        write!(f, " builtin {builtin:?}")?;
+    match function.builtin {
+        // Which one, its name says.
+        Some(Builtin::Runtime(_)) => f.write_str(" builtin Runtime")?,
+        Some(builtin) => write!(f, " builtin {builtin:?}")?,
+        None => {}
     }
     write_directives(f, &function.directives)?;
     match &function.body {

@@ -1,0 +1,69 @@
+//! What starts and finishes operations, on whatever thread something has ended.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{Shared, Step};
+
+thread_local! {
+    /// The streams whose operation is to be finished by the call of [`drive`] that the thread is in, if it is in one.
+    static LATER: RefCell<Option<Vec<Arc<Shared>>>> = const { RefCell::new(None) };
+}
+
+/// Finishes the operation of a stream. Where grids have launched others in a long row, each finishes the one before: not inside of each
+/// other's calls.
+pub(super) fn finish_of_family(stream: Arc<Shared>) {
+    let left = LATER.with_borrow_mut(|later| match later {
+        Some(later) => {
+            later.push(stream);
+            None
+        }
+        None => Some(stream),
+    });
+    if let Some(stream) = left {
+        drive(Step::Finish(stream));
+    }
+}
+
+/// The outermost call of [`drive`] of a thread.
+struct Outermost;
+
+impl Outermost {
+    fn enter() -> Option<Outermost> {
+        LATER.with_borrow_mut(|later| {
+            let first = later.is_none();
+            first.then(|| *later = Some(Vec::new()))
+        })?;
+        Some(Outermost)
+    }
+
+    fn next(&self) -> Option<Step> {
+        LATER.with_borrow_mut(|later| later.as_mut()?.pop()).map(Step::Finish)
+    }
+}
+
+impl Drop for Outermost {
+    fn drop(&mut self) {
+        LATER.set(None);
+    }
+}
+
+/// Starts and finishes operations until nothing can be started any more, in the order in which they became ready: those who wait for
+/// a stream start before what follows in it.
+pub(super) fn drive(first: Step) {
+    let outermost = Outermost::enter();
+    let mut steps = VecDeque::new();
+    let mut step = Some(first);
+    while let Some(present) = step {
+        match present {
+            Step::Start(stream, operation) => {
+                if stream.start(operation, steps.is_empty()) {
+                    stream.finish(&mut steps);
+                }
+            }
+            Step::Finish(stream) => stream.finish(&mut steps),
+        }
+        step = steps.pop_front().or_else(|| outermost.as_ref()?.next());
+    }
+}
