@@ -7,7 +7,7 @@ use warploom_ptx::image::{Fatbin, identify, read_container};
 fuzz_target!(|bytes: &[u8]| {
     identify(bytes);
     if let Ok(fatbin) = Fatbin::parse(bytes) {
-        fatbin.ptx_for(90);
+        fatbin.entries_for(90);
         for entry in &fatbin.entries {
             drop(entry.content());
         }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use warploom_entrypoint::Driver;
 
+use crate::ptxas;
+
 /// The name that programs ask the dynamic linker for.
 const SONAME: &str = "libcuda.so.1";
 /// What cargo calls our libraries, and what the dynamic linker does.
@@ -23,7 +25,7 @@ pub(crate) fn folder() -> anyhow::Result<PathBuf> {
     }
     for (built, name) in BUILT {
         if beside.join(built).exists() {
-            link(built, &beside.join(name))?;
+            link(Path::new(built), &beside.join(name))?;
         }
     }
     if beside.join(SONAME).exists() {
@@ -48,8 +50,20 @@ pub(crate) fn auditor() -> anyhow::Result<PathBuf> {
     Ok(auditor)
 }
 
+/// The folder with this command under the names of tools of NVIDIA's, for `PATH`: part of what is installed, in a build tree made when it is wanted.
+pub(crate) fn tools() -> anyhow::Result<PathBuf> {
+    let tools = folder()?.join("bin");
+    let ptxas = tools.join(ptxas::NAME);
+    if !ptxas.exists() {
+        let command = std::env::current_exe().context("cannot tell where this command is")?;
+        std::fs::create_dir_all(&tools).with_context(|| format!("cannot create {}", tools.display()))?;
+        link(&command, &ptxas)?;
+    }
+    Ok(tools)
+}
+
 /// Cargo builds libraries without the number that the dynamic linker asks for.
-fn link(built: &str, name: &Path) -> anyhow::Result<()> {
+fn link(built: &Path, name: &Path) -> anyhow::Result<()> {
     match std::os::unix::fs::symlink(built, name) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             Err(error).with_context(|| format!("cannot create {}", name.display()))

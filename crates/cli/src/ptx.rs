@@ -116,8 +116,9 @@ impl Check {
         match load(text, options) {
             Ok(module) => {
                 self.problems(name, &String::from_utf8_lossy(text), module.warnings());
-                for refusal in refusals(&module) {
-                    writeln!(out, "{name}:{refusal}")?;
+                for Refusal { line, kernel, reason } in refusals(&module) {
+                    let line = line.map_or(String::new(), |line| format!("{line}:"));
+                    writeln!(out, "{name}:{line} kernel {kernel} does not launch: {reason}")?;
                 }
                 let kernels = kernels(&module).count();
                 writeln!(out, "{name}: loads, {kernels} kernel{}", if kernels == 1 { "" } else { "s" })?;
@@ -149,24 +150,34 @@ fn kernels(module: &VerifiedModule) -> impl Iterator<Item = FunctionId> {
     functions.filter(|(_, function)| function.kind == FunctionKind::Kernel).map(|(at, _)| FunctionId(at as u32))
 }
 
-/// What keeps kernels from launching: the line, the kernel, and why. Instructions without a meaning are all named, of those that only
-/// cannot be executed the first.
-fn refusals(module: &VerifiedModule) -> impl Iterator<Item = String> {
-    kernels(module).flat_map(move |kernel| {
-        let name = &module.functions[kernel.0 as usize].name;
+/// What keeps a kernel from launching.
+pub(crate) struct Refusal<'a> {
+    /// Where, if it is at one place.
+    pub(crate) line: Option<u32>,
+    /// The kernel's name.
+    pub(crate) kernel: &'a str,
+    /// Why.
+    pub(crate) reason: String,
+}
+
+/// What keeps kernels from launching. Instructions without a meaning are all named, of those that only cannot be executed the first.
+pub(crate) fn refusals(module: &VerifiedModule) -> impl Iterator<Item = Refusal<'_>> {
+    kernels(module).flat_map(move |id| {
+        let kernel = module.functions[id.0 as usize].name.as_str();
         let refusal = |line: u32, instruction: &str| {
-            format!("{line}: kernel {name} does not launch: `{instruction}` is not supported")
+            let reason = format!("`{instruction}` is not supported");
+            Refusal { line: Some(line), kernel, reason }
         };
-        let unknown = module.unsupported(kernel);
+        let unknown = module.unsupported(id);
         if !unknown.is_empty() {
             let all = unknown.into_iter().map(|(_, found)| refusal(found.line, module.mnemonic(found.mnemonic)));
             return all.collect::<Vec<_>>();
         }
         // Nothing is executed, so that no variable need be anywhere.
-        match warploom_interp::load(module, kernel, &|_| true, Processor::default()) {
+        match warploom_interp::load(module, id, &|_| true, Processor::default()) {
             Ok(_) => Vec::new(),
             Err(LoadError::Unsupported { instruction, line, .. }) => vec![refusal(line, &instruction)],
-            Err(error) => vec![format!(" kernel {name} does not launch: {error}")],
+            Err(error) => vec![Refusal { line: None, kernel, reason: error.to_string() }],
         }
     })
 }

@@ -1,6 +1,8 @@
 //! The built command, run as a user runs it.
 #[path = "command/ptx.rs"]
 mod ptx;
+#[path = "command/ptxas.rs"]
+mod ptxas;
 mod support;
 
 use std::path::{Path, PathBuf};
@@ -238,6 +240,13 @@ fn run_reports_kernels_that_do_not_end_and_ends_them() {
     let (printed, report) = run(&["--launch-timeout", "0.3"], "0");
     assert_eq!(printed, "CUDA_ERROR_LAUNCH_TIMEOUT\n", "{report}");
     assert!(report.contains("CUDA_ERROR_LAUNCH_TIMEOUT"), "{report}");
+    // In compiled code too, which takes a moment to be made.
+    let mut command = warploom();
+    let command = command.env("WARPLOOM_JIT", "always").args(["run", "--explain", "--launch-timeout", "3", "--"]);
+    let ended = output(command.arg(&program).arg("0"));
+    let report = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(String::from_utf8_lossy(&ended.stdout), "CUDA_ERROR_LAUNCH_TIMEOUT\n", "{report}");
+    assert!(ended.status.success() && report.contains("compiled in") && report.contains("looking again"), "{report}");
 }
 
 #[test]
@@ -279,6 +288,8 @@ fn help_says_what_there_is() {
       entry-points       List the entry points that a range of CUDA versions brought, oldest first
       info               Show the driver, its devices and the settings in force
       ptx                Check PTX, or show how it is understood
+      ptxas              Stand in for NVIDIA's ptxas: check PTX, and write an image that warploom's driver loads
+      toolkit            Make a folder with a CUDA toolkit whose ptxas is warploom's
       help               Print this message or the help of the given subcommand(s)
 
     Options:
@@ -294,11 +305,10 @@ fn help_says_what_there_is() {
     insta::assert_snapshot!(answer(warploom().args(["run", "-h"])), @r"
     Run a CUDA program on the CPU
 
-    Usage: warploom run [OPTIONS] <PROGRAM> [ARGS]...
+    Usage: warploom run [OPTIONS] <PROGRAM>...
 
     Arguments:
-      <PROGRAM>  The program
-      [ARGS]...  Its arguments
+      <PROGRAM>...  The program and its arguments, which are its own even if they look like options
 
     Options:
           --cuda <X.Y>                Behave as the driver of this CUDA version [default: the newest that warploom knows]
@@ -312,10 +322,14 @@ fn help_says_what_there_is() {
           --log <WHAT>                Print calls of the driver on standard error: all of them, or those that fail [possible values: calls, errors]
           --keep-runtime              Leave the CUDA runtime that programs bring along alone: only the driver is warploom's
           --explain                   Say on standard error which objects were led to warploom's libraries, and which could not be, and why; and what became of each kernel that was to be compiled
-          --check <CHECKS>            Check what kernels do, and report what is wrong: a list with commas of memory (accesses of what a thread may not access), race (accesses that nothing orders), init (values that nobody has written), sync (misuse of barriers), leak (what is not freed or destroyed)
+          --check <CHECKS>            Check what kernels do, and report what is wrong: a list with commas of memory (accesses of what a thread may not access), race (accesses that nothing orders), init (values that nobody has written), sync (misuse of barriers), leak (what is not freed or destroyed), host (what the host does wrong beside its kernels)
           --suppressions <FILE>       Leave out the reports that the rules of this file name, one `CHECK KERNEL FILE:LINE` a line; * is any
           --report <FILE>             Write the reports of checks to this file: JSON, or JUnit's XML if its name ends in .xml
           --error-exitcode <N>        Exit with this status if checks have found errors
+          --check-log <FILE>          Write what checks say to the end of this file, and not on standard error
+          --check-kernels <WORD>      Report on kernels of this name alone: kernel_name=NAME, kernel_substring=TEXT or kernel_regex=TEXT, with a ! before it on all others. May be given several times
+          --print-limit <N>           Print so many reports at most; files have all
+          --fresh-memory <BYTE>       Fill device memory that is allocated with this byte, as 0xa5, so that what relies on zeros goes wrong [default: 0]
       -h, --help                      Print help (see more with '--help')
 
     Example:

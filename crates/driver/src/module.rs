@@ -3,17 +3,14 @@ mod code;
 mod function;
 mod image;
 mod jit;
-mod resources;
 mod variables;
-mod verbose;
 
 pub use code::Code;
 pub use function::{Function, FunctionAttribute, ParameterPlace};
 pub use image::{ELF_MAGIC, FAT_BINARY_MAGIC, FAT_BINARY_WRAPPER_MAGIC, Image};
 pub use jit::{JitLogs, JitOptions};
-pub use resources::KernelResources;
 
-pub(crate) use jit::{damaged, no_binary, none_for, refused, unlinkable};
+pub(crate) use jit::{Best, damaged, no_binary, none_for, refused, unlinkable};
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -71,6 +68,11 @@ impl Module {
     /// These, if one was ever asked for: launches of the many modules that have none take no lock.
     pub(crate) fn known_references(&self) -> Option<&Mutex<HashMap<GlobalId, Handle>>> {
         self.references.get()
+    }
+
+    /// Whether it is what a library is in its context, and ends with the library.
+    pub(crate) fn is_of_library(&self) -> bool {
+        self.of_library
     }
 
     /// The address of each variable, by its id.

@@ -19,8 +19,9 @@ const LAYERS: [&[&str]; 6] = [
 ];
 
 /// Uses of a higher layer, and why.
-const UPWARDS: [(&str, &str, &str); 4] = [
+const UPWARDS: [(&str, &str, &str); 5] = [
     ("stream", "graph", "a stream that is captured puts its work into a graph"),
+    ("stream", "memory", "checkers are told of values that a stream writes as they are told of fills"),
     ("event", "graph", "an event that is recorded in a capture is a place in a graph"),
     ("memory", "graph", "a copy in a captured stream becomes a node, and graphs own memory"),
     ("module", "launch", "a function keeps what the first ABI sets up for its next launch"),

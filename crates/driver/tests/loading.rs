@@ -36,7 +36,7 @@ impl Executor for Counter {
 }
 
 /// A driver with a module of [`KERNELS`] kernels, and who counts.
-fn driver(eager_loading: bool) -> (Driver, Arc<Counter>, Arc<warploom_driver::module::Module>) {
+fn driver(eager_loading: bool) -> (Arc<Driver>, Arc<Counter>, Arc<warploom_driver::module::Module>) {
     let counter = Arc::new(Counter::default());
     let options = DriverOptions {
         cuda_version: 13_000,
@@ -46,9 +46,11 @@ fn driver(eager_loading: bool) -> (Driver, Arc<Counter>, Arc<warploom_driver::mo
         threads: Some(1),
         multiprocessors: None,
         memory: None,
+        fresh_memory: None,
         report_stalled: None,
         launch_timeout: None,
         eager_loading,
+        runtime_error_texts: |_| (c"", c""),
     };
     let driver = Driver::new(options, Arc::clone(&counter) as Arc<dyn Executor>).expect("a driver");
     driver.create_context(0, 0).expect("a context");
@@ -138,9 +140,11 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
         threads: Some(1),
         multiprocessors: None,
         memory: None,
+        fresh_memory: None,
         report_stalled: None,
         launch_timeout: None,
         eager_loading: false,
+        runtime_error_texts: |_| (c"", c""),
     };
     let executor = Arc::new(Says(Arc::clone(&said), 1));
     let driver = Driver::new(options, executor).expect("a driver");

@@ -209,7 +209,7 @@ fn standard_input_is_read_and_other_files_go_on_after_one_that_is_missing() {
 fn kernels_are_compiled_for_people_to_read() {
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n\
         .visible .entry k(.param .u64 p)\n{\n.reg .f32 %f<2>; .reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\n\
-        ld.global.f32 %f1, [%rd1]; st.global.f32 [%rd1+4], %f1; ret;\n}\n.visible .entry t()\n{\n.reg .b64 %rd<2>;\nstacksave.u64 %rd1; ret;\n}\n";
+        ld.global.f32 %f1, [%rd1]; st.global.f32 [%rd1+4], %f1; ret;\n}\n.func f()\n{\ncall f; ret;\n}\n.visible .entry t()\n{\ncall f; ret;\n}\n";
     let llvm = ptx(&["compile", "--kernel", "k"], text.as_bytes());
     assert!(llvm.contains("define i32 @cta(") && llvm.ends_with("exit 0\n"), "{llvm}");
     let assembly = ptx(&["compile", "--kernel", "k", "--emit", "asm", "--cpu", "x86-64-v3"], text.as_bytes());

@@ -220,3 +220,39 @@ fn two_major_versions_share_a_process() {
         }
     }
 }
+
+/// What nvcc compiles for a device with our assembler in its toolkit runs, and says which device it needs.
+#[test]
+fn a_toolkit_with_our_assembler_makes_code_that_runs() {
+    for toolkit in toolkits() {
+        let version = toolkit.version();
+        let folder = toolkit.folder().join("with-our-assembler");
+        let make = || run(warploom().args(["toolkit", "--from"]).arg(toolkit.folder()).arg(&folder));
+        let (_, errors, made) = make();
+        assert!(made, "{version}: {errors}");
+        assert!(make().2, "{version}: a second time");
+        let program = folder.with_file_name("by-our-assembler");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvcc/vector_add.cu");
+        for (arch, device) in [("sm_80", "sm_90"), ("sm_120", "sm_121")] {
+            let mut nvcc = Command::new(folder.join("bin/nvcc"));
+            nvcc.args(["-gencode", &format!("arch={},code={arch}", arch.replace("sm", "compute"))])
+                .arg(&source)
+                .arg("-o")
+                .arg(&program);
+            must_succeed(nvcc.arg("-L").arg(toolkit.folder().join("lib")));
+            let (printed, errors, success) = run(warploom().args(["run", "--device", device, "--"]).arg(&program));
+            assert_eq!(
+                (printed.as_str(), errors.as_str(), success),
+                ("100000 sums are right\n", "", true),
+                "{arch}, CUDA {version}"
+            );
+        }
+        let (_, errors, success) = run(warploom().args(["run", "--"]).arg(&program));
+        assert!(
+            !success && errors.contains("= hint: a device sm_120 loads it: --device sm_120, or"),
+            "{version}: {errors}"
+        );
+    }
+    let (_, errors, made) = run(warploom().args(["toolkit", "--from", "/nonexistent", "/nonexistent/too"]));
+    assert!(!made && errors.contains("cannot find /nonexistent"), "{errors}");
+}

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use warploom_exec::kernel::LoadedKernel;
 use warploom_ptx::VerifiedModule;
 use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, Module};
+use warploom_ptx::resources::KernelResources;
 
-use super::KernelResources;
 use super::variables::is_placed;
 use crate::executor::{Executor, LoadError};
 use crate::stack::with_room;

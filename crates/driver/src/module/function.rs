@@ -7,8 +7,9 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::{Mutex, RwLock};
 use warploom_exec::kernel::LoadedKernel;
 use warploom_ptx::ir::{FunctionId, Storage};
+use warploom_ptx::resources::KernelResources;
 
-use super::{KernelResources, Module};
+use super::Module;
 use crate::device::{MOST_SHARED, MOST_THREADS, attribute};
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -158,6 +159,11 @@ impl Function {
     /// What it needs of a device, whoever runs it.
     pub(crate) fn resources(&self) -> KernelResources {
         *self.resources.get_or_init(|| self.module.code().resources(self.id))
+    }
+
+    /// Whether it can call functions of the device's runtime library that are there only where that is linked.
+    pub(crate) fn launches_kernels(&self) -> bool {
+        self.resources().linked_runtime
     }
 
     /// Most bytes of dynamic shared memory that a launch may ask for.

@@ -1,13 +1,15 @@
 //! Translation of images to code: options, and the logs that come back.
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use warploom_ptx::diagnostic::{self, APPLICATION_INPUT, error_log, info_log};
-use warploom_ptx::image::{ElfKind, Entry, EntryKind, Fatbin, ImageError, read_container};
+use warploom_ptx::image::{Container, ElfKind, EntryKind, Fatbin, ImageError, read_container};
+use warploom_ptx::resources::{Shape, notes};
 use warploom_ptx::{Failure, FailureClass, Linker, Options, VerifiedModule};
 
-use super::{Code, Image, verbose};
+use super::{Code, Image};
 use crate::driver::Driver;
 use crate::stack::with_room;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -116,7 +118,7 @@ pub(crate) fn no_binary(logs: &mut JitLogs) -> DriverError {
 
 /// Where a fat binary has PTX for devices newer than this one only, of compute capability `device` (times ten): why, and what helps.
 fn newer_only(binary: &Fatbin<'_>, device: u32) -> Option<(String, String)> {
-    let newer = binary.entries.iter().filter(|entry| entry.kind == EntryKind::Ptx).map(|entry| entry.architecture.sm);
+    let newer = binary.entries.iter().filter(|entry| entry.holds_ptx()).map(|entry| entry.architecture.sm);
     let sm = newer.filter(|sm| *sm > device).min()?;
     Some((
         format!("the image holds PTX for sm_{sm} and newer devices only, and this one is sm_{device}"),
@@ -151,12 +153,12 @@ impl Driver {
         let result = with_room(|| match image {
             Image::Text(text) => self.translate_text(text, options, logs),
             Image::Elf(bytes) => self.translate_elf(bytes, options, &mut most_registers, logs),
-            Image::FatBinary(bytes) => self.translate_fat_binary(bytes, options, logs),
+            Image::FatBinary(bytes) => self.translate_fat_binary(bytes, options, &mut most_registers, logs),
             // A wrapper around nothing is no image, as recorded.
             Image::WrappedFatBinary(bytes) if Fatbin::parse(bytes).is_ok_and(|binary| binary.entries.is_empty()) => {
                 Err(DriverError::new(ErrorCode::InvalidImage, "the fat binary is empty"))
             }
-            Image::WrappedFatBinary(bytes) => self.translate_fat_binary(bytes, options, logs),
+            Image::WrappedFatBinary(bytes) => self.translate_fat_binary(bytes, options, &mut most_registers, logs),
         });
         logs.time += start.elapsed();
         Ok(Code::new(result?, most_registers))
@@ -165,7 +167,8 @@ impl Driver {
     /// Notes what each kernel of a link needs, if the program wants to know. Loading has nothing to say, as recorded.
     pub(crate) fn note_kernels(&self, module: &VerifiedModule, options: &JitOptions, logs: &mut JitLogs) {
         if options.verbose {
-            logs.note(&verbose::notes(module, self.ptx_options(options).sm, options.most_registers));
+            let sm = self.ptx_options(options).sm;
+            logs.note(&notes(module, sm, options.most_registers, Shape::Log, |_| true));
         }
     }
 
@@ -193,18 +196,10 @@ impl Driver {
         most_registers: &mut Option<u32>,
         logs: &mut JitLogs,
     ) -> DriverResult<VerifiedModule> {
-        let kind = bytes.first_chunk().map_or(ElfKind::Other, ElfKind::of);
-        match kind {
+        match ElfKind::of_file(bytes) {
             ElfKind::Container(_) => {
                 let container = read_container(bytes).map_err(|error| damaged(&error))?;
-                *most_registers = most_registers.or(container.most_registers);
-                let mut linker = Linker::new();
-                for (name, text) in &container.texts {
-                    let input = warploom_ptx::compile(text.as_bytes(), &self.ptx_options(options))
-                        .map_err(|failure| refused(&failure, name, logs))?;
-                    linker.add(name, input).map_err(|messages| unlinkable(&messages, logs))?;
-                }
-                linker.complete().map_err(|messages| unlinkable(&messages, logs))
+                self.translate_container(&container, options, most_registers, logs)
             }
             // A file for GPUs without any content is not understood by the real driver either, as recorded.
             ElfKind::MachineCode if bytes.len() <= EMPTY_ELF => {
@@ -220,24 +215,68 @@ impl Driver {
         }
     }
 
+    fn translate_container(
+        &self,
+        container: &Container,
+        options: &JitOptions,
+        most_registers: &mut Option<u32>,
+        logs: &mut JitLogs,
+    ) -> DriverResult<VerifiedModule> {
+        *most_registers = most_registers.or(container.most_registers);
+        let mut linker = Linker::new();
+        for (name, text) in &container.texts {
+            let input = warploom_ptx::compile(text.as_bytes(), &self.ptx_options(options))
+                .map_err(|failure| refused(&failure, name, logs))?;
+            linker.add(name, input).map_err(|messages| unlinkable(&messages, logs))?;
+        }
+        linker.complete().map_err(|messages| unlinkable(&messages, logs))
+    }
+
     fn translate_fat_binary(
         &self,
         bytes: &[u8],
         options: &JitOptions,
+        most_registers: &mut Option<u32>,
         logs: &mut JitLogs,
     ) -> DriverResult<VerifiedModule> {
         let binary = Fatbin::parse(bytes).map_err(|error| damaged(&error))?;
-        let device = self.ptx_options(options).sm;
-        let best = self.best_entry(&binary, options).ok_or_else(|| {
-            say_what_is_missing(Some(&binary), device);
-            none_for(&binary, device, logs)
-        })?;
-        let text = best.content().map_err(|error| damaged(&error))?;
-        self.translate_text(&text, options, logs)
+        match self.best_entry(&binary, options)? {
+            Some(Best::Text(text)) => self.translate_text(&text, options, logs),
+            Some(Best::Container(container)) => self.translate_container(&container, options, most_registers, logs),
+            None => {
+                let device = self.ptx_options(options).sm;
+                say_what_is_missing(Some(&binary), device);
+                Err(none_for(&binary, device, logs))
+            }
+        }
     }
 
-    /// The entry of a fat binary that is loaded: the best PTX that the device runs.
-    pub(crate) fn best_entry<'a, 'b>(&self, binary: &'a Fatbin<'b>, options: &JitOptions) -> Option<&'a Entry<'b>> {
-        binary.ptx_for(self.ptx_options(options).sm).into_iter().next()
+    /// What of a fat binary is loaded: the best of its entries that the device runs and that is no machine code.
+    ///
+    /// # Errors
+    /// `InvalidImage` for a damaged text.
+    pub(crate) fn best_entry<'a>(&self, binary: &Fatbin<'a>, options: &JitOptions) -> DriverResult<Option<Best<'a>>> {
+        for entry in binary.entries_for(self.ptx_options(options).sm) {
+            match (entry.kind, entry.content()) {
+                (EntryKind::Ptx, text) => {
+                    return text.map(|text| Some(Best::Text(text))).map_err(|error| damaged(&error));
+                }
+                (_, Ok(file)) if matches!(ElfKind::of_file(&file), ElfKind::Container(_)) => {
+                    let container = read_container(&file).map_err(|error| damaged(&error))?;
+                    return Ok(Some(Best::Container(container)));
+                }
+                // Machine code, whole or damaged.
+                _ => {}
+            }
+        }
+        Ok(None)
     }
+}
+
+/// What of a fat binary is loaded.
+pub(crate) enum Best<'a> {
+    /// A PTX text.
+    Text(Cow<'a, [u8]>),
+    /// What a link or our assembler made.
+    Container(Container),
 }

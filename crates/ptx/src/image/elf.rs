@@ -1,7 +1,7 @@
 //! ELF files: NVIDIA's hold machine code, which is told apart and not read. Ours, the result of linking, hold the PTX
 //! texts that were linked, a section each, so that another process can load them.
 
-use object::elf::{ELFOSABI_NONE, ET_EXEC, SHT_PROGBITS};
+use object::elf::{ET_EXEC, SHT_PROGBITS};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::read::{Object, ObjectSection};
 use object::write::elf::{FileHeader as NewHeader, SectionHeader, Writer};
@@ -11,8 +11,14 @@ use super::ImageError;
 
 /// Machine number of NVIDIA's GPUs.
 const EM_CUDA: u16 = 190;
-/// Flags that mark a file of ours.
-const FLAGS: u32 = u32::from_le_bytes(*b"wrpl");
+/// What such files of CUDA 13 say in `EI_OSABI` and `EI_ABIVERSION`. Tools such as `fatbinary` go by it, as recorded.
+const ABI: (u8, u8) = (0x41, 8);
+/// Marks a file of ours, in the padding of `e_ident`, which others leave 0.
+const MARK: [u8; 4] = *b"wrpl";
+/// Where the padding begins.
+const MARK_AT: usize = 9;
+/// In the flags, what all files have, and from which bit on the compute capability stands, as recorded.
+const FLAGS: (u32, u32) = (0x0600_0000, 8);
 /// Name of the sections that hold PTX: its name, a NUL, its text.
 const SECTION: &str = ".warploom.ptx";
 /// Name of the section that holds [`Container::most_registers`] as a 32-bit number.
@@ -32,9 +38,14 @@ pub enum ElfKind {
 }
 
 impl ElfKind {
+    /// Tells what a file holds; one that ends within its header is [`ElfKind::Other`].
+    pub fn of_file(bytes: &[u8]) -> Self {
+        bytes.first_chunk().map_or(Self::Other, Self::of)
+    }
+
     /// Tells by the file's header what it holds.
-    pub fn of(header: &[u8; ELF_HEADER_SIZE]) -> Self {
-        let Ok(header) = object::elf::FileHeader64::<Endianness>::parse(&header[..]) else {
+    pub fn of(identification: &[u8; ELF_HEADER_SIZE]) -> Self {
+        let Ok(header) = object::elf::FileHeader64::<Endianness>::parse(&identification[..]) else {
             return Self::Other;
         };
         let (Ok(endian), true) = (header.endian(), header.is_class_64()) else {
@@ -43,7 +54,7 @@ impl ElfKind {
         if endian != Endianness::Little || header.e_machine(endian) != EM_CUDA {
             return Self::Other;
         }
-        if header.e_flags(endian) != FLAGS {
+        if identification[MARK_AT..MARK_AT + MARK.len()] != MARK {
             return Self::MachineCode;
         }
         // Our files end with their section headers.
@@ -59,6 +70,8 @@ pub struct Container {
     pub texts: Vec<(String, String)>,
     /// The most registers that a thread of a kernel is to have, where the link was told so.
     pub most_registers: Option<u32>,
+    /// The compute capability (times ten) that it was linked for. The texts say themselves which devices run them; this is for tools.
+    pub sm: u32,
 }
 
 /// Packs named PTX texts into an ELF file.
@@ -86,12 +99,12 @@ pub fn write_container(container: &Container) -> Result<Vec<u8>, ImageError> {
     writer.reserve_section_headers();
     writer
         .write_file_header(&NewHeader {
-            os_abi: ELFOSABI_NONE,
-            abi_version: 0,
+            os_abi: ABI.0,
+            abi_version: ABI.1,
             e_type: ET_EXEC,
             e_machine: EM_CUDA,
             e_entry: 0,
-            e_flags: FLAGS,
+            e_flags: FLAGS.0 | container.sm << FLAGS.1,
         })
         .map_err(failed)?;
     for (_, content) in &contents {
@@ -115,6 +128,7 @@ pub fn write_container(container: &Container) -> Result<Vec<u8>, ImageError> {
         });
     }
     writer.write_shstrtab_section_header();
+    file[MARK_AT..MARK_AT + MARK.len()].copy_from_slice(&MARK);
     Ok(file)
 }
 
@@ -125,7 +139,8 @@ pub fn write_container(container: &Container) -> Result<Vec<u8>, ImageError> {
 pub fn read_container(file: &[u8]) -> Result<Container, ImageError> {
     let failed = |error: object::read::Error| ImageError::Elf(error.to_string());
     let elf = ElfFile64::<LittleEndian>::parse(file).map_err(failed)?;
-    let mut container = Container::default();
+    let flags = elf.elf_header().e_flags(LittleEndian);
+    let mut container = Container { sm: flags >> FLAGS.1 & 0xff, ..Container::default() };
     for section in elf.sections() {
         let name = section.name_bytes().map_err(failed)?;
         let data = section.data().map_err(failed)?;
@@ -157,7 +172,7 @@ mod tests {
     fn containers_give_back_what_was_packed() {
         let texts = [("a.ptx", ".version 8.0"), ("", "b")].map(|(name, text)| (name.to_owned(), text.to_owned()));
         for most_registers in [None, Some(38)] {
-            let container = Container { texts: texts.to_vec(), most_registers };
+            let container = Container { texts: texts.to_vec(), most_registers, sm: 120 };
             let file = write_container(&container).expect("small texts fit");
             assert_eq!(ElfKind::of(header(&file)), ElfKind::Container(file.len() as u64));
             assert_eq!(read_container(&file).expect("the file is whole"), container);
@@ -168,7 +183,7 @@ mod tests {
 
     #[test]
     fn damaged_files_are_refused_or_read_but_never_more() {
-        let container = Container { texts: vec![("a".to_owned(), "text".to_owned())], most_registers: Some(7) };
+        let container = Container { texts: vec![("a".to_owned(), "text".to_owned())], most_registers: Some(7), sm: 90 };
         let file = write_container(&container).expect("small texts fit");
         for end in 0..file.len() {
             assert!(read_container(&file[..end]).is_err(), "{end}");

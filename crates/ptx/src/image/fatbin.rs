@@ -23,7 +23,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::payload::{Method, Stored};
-use super::{Architecture, ImageError, Variant};
+use super::{Architecture, ElfKind, ImageError, Variant};
 
 /// Begins a fat binary.
 pub(super) const MAGIC: u32 = 0xba55_ed50;
@@ -97,7 +97,7 @@ pub fn total_size(header: &[u8; HEADER_SIZE]) -> Result<u64, ImageError> {
 pub enum EntryKind {
     /// PTX text.
     Ptx,
-    /// Machine code.
+    /// An ELF file: machine code, or texts that were packed by `write_container`.
     Elf,
     /// Anything else, such as intermediate code for link-time optimisation.
     Other(u16),
@@ -122,6 +122,12 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
+    /// Whether it is PTX, or a file that PTX was packed into. Damaged data is not.
+    pub fn holds_ptx(&self) -> bool {
+        let is_container = || self.content().is_ok_and(|file| matches!(ElfKind::of_file(&file), ElfKind::Container(_)));
+        self.kind == EntryKind::Ptx || self.kind == EntryKind::Elf && is_container()
+    }
+
     /// The PTX text or ELF file.
     ///
     /// # Errors
@@ -163,10 +169,11 @@ impl<'a> Fatbin<'a> {
         Ok(Self { entries })
     }
 
-    /// The PTX entries that run on a device of compute capability `device` (times ten), the best first: the newest
-    /// target, and among equals the one that is for this device only.
-    pub fn ptx_for(&self, device: u32) -> Vec<&Entry<'a>> {
-        let fits = |entry: &&Entry<'_>| entry.kind == EntryKind::Ptx && entry.architecture.runs_on(device);
+    /// The entries for a device of compute capability `device` (times ten), the best first: the newest target, and of several equally new
+    /// ones that for the fewest devices; PTX before ELF files, most of which hold machine code.
+    pub fn entries_for(&self, device: u32) -> Vec<&Entry<'a>> {
+        let loadable = |kind| matches!(kind, EntryKind::Ptx | EntryKind::Elf);
+        let fits = |entry: &&Entry<'_>| loadable(entry.kind) && entry.architecture.runs_on(device);
         let mut entries: Vec<_> = self.entries.iter().filter(fits).collect();
         let specific = |entry: &Entry<'_>| match entry.architecture.variant {
             Variant::Portable => 0,
@@ -174,13 +181,10 @@ impl<'a> Fatbin<'a> {
             Variant::Specific => 2,
         };
         // The sort keeps the order of entries that are equally good.
-        entries.sort_by_key(|entry| std::cmp::Reverse((entry.architecture.sm, specific(entry))));
+        entries.sort_by_key(|entry| {
+            std::cmp::Reverse((entry.architecture.sm, specific(entry), entry.kind == EntryKind::Ptx))
+        });
         entries
-    }
-
-    /// Whether there is machine code, which this driver does not run.
-    pub fn has_machine_code(&self) -> bool {
-        self.entries.iter().any(|entry| entry.kind == EntryKind::Elf)
     }
 }
 

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::image::{Container, read_container, write_container};
 
 const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
 
@@ -84,7 +85,7 @@ fn groups_give_each_of_their_entries() {
     for flags in [0x2000, 0x8000] {
         let bytes = fatbin_bytes(&[group_bytes(flags, &[(80, TEXT), (90, ".version 9.0")])]);
         let fatbin = Fatbin::parse(&bytes).expect("a valid fat binary");
-        let texts = fatbin.ptx_for(90).into_iter().map(|entry| entry.content().expect("whole data"));
+        let texts = fatbin.entries_for(90).into_iter().map(|entry| entry.content().expect("whole data"));
         assert_eq!(texts.collect::<Vec<_>>(), [b".version 9.0", TEXT.as_bytes()]);
         assert_eq!(fatbin.entries[1].name.as_deref(), Some("group.cu"));
         let mut wrong = bytes.clone();
@@ -118,12 +119,11 @@ fn the_best_text_for_a_device_comes_first() {
     let bytes = sample();
     let fatbin = Fatbin::parse(&bytes).expect("a valid fat binary");
     let targets =
-        |device| fatbin.ptx_for(device).iter().map(|entry| entry.architecture.to_string()).collect::<Vec<_>>();
-    assert_eq!(targets(90), ["sm_90a", "sm_90", "sm_80", "sm_52", "sm_30"]);
-    assert_eq!(targets(103), ["sm_100f", "sm_90", "sm_80", "sm_52", "sm_30"]);
+        |device| fatbin.entries_for(device).iter().map(|entry| entry.architecture.to_string()).collect::<Vec<_>>();
+    assert_eq!(targets(90), ["sm_90a", "sm_90", "sm_90", "sm_80", "sm_52", "sm_30"]);
+    assert_eq!(targets(103), ["sm_100f", "sm_90", "sm_90", "sm_80", "sm_52", "sm_30"]);
     assert_eq!(targets(75), ["sm_52", "sm_30"]);
     assert!(targets(29).is_empty());
-    assert!(fatbin.has_machine_code());
 }
 
 #[test]
@@ -177,4 +177,24 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn files_of_ours_hold_ptx_and_come_behind_texts_as_new() {
+    let container = Container { texts: vec![("a".to_owned(), TEXT.to_owned())], most_registers: None, sm: 90 };
+    let ours = write_container(&container).expect("small texts fit");
+    let bytes = fatbin_bytes(&[
+        entry_bytes(2, 90, 0, "", b"\x7fELF", 0),
+        entry_bytes(2, 90, 0, "", &ours, 0),
+        entry_bytes(1, 80, 0, "", TEXT.as_bytes(), 0),
+    ]);
+    let fatbin = Fatbin::parse(&bytes).expect("a valid fat binary");
+    let held: Vec<_> = fatbin
+        .entries_for(90)
+        .into_iter()
+        .map(|entry| (entry.kind, entry.architecture.sm, entry.holds_ptx()))
+        .collect();
+    assert_eq!(held, [(EntryKind::Elf, 90, false), (EntryKind::Elf, 90, true), (EntryKind::Ptx, 80, true)]);
+    let content = fatbin.entries[1].content().expect("whole data");
+    assert_eq!(read_container(&content).expect("the file is whole"), container);
 }

@@ -1,8 +1,13 @@
 //! What a kernel needs of a device, counted from its PTX alone: occupancy, the size of cooperative grids and the attributes of functions are
-//! the same whoever executes it.
+//! the same whoever executes it. `notes` says it in the assembler's lines.
+
+mod notes;
+
+pub use notes::{Shape, notes};
+
 use std::collections::{HashMap, HashSet};
 
-use warploom_ptx::ir::{Function, FunctionId, Liveness, Module, Space};
+use crate::ir::{Builtin, Function, FunctionId, Liveness, Module, Space};
 
 /// Registers that a compiler keeps for itself: of the stack, and of what an instruction needs in between.
 const OWN_REGISTERS: u32 = 2;
@@ -28,11 +33,15 @@ pub struct KernelResources {
     pub constant: u64,
     /// Bytes of shared memory of a CTA that the source declares.
     pub shared: u32,
+    /// Whether it can call the device's runtime library.
+    pub device_runtime: bool,
+    /// Whether it can call what of that library has to be linked: all but the launch of graphs.
+    pub linked_runtime: bool,
 }
 
 impl KernelResources {
-    /// Counts them. `most_registers` is `CU_JIT_MAX_REGISTERS`.
-    pub(super) fn of(module: &Module, kernel: FunctionId, most_registers: Option<u32>) -> KernelResources {
+    /// Counts them. `most_registers` is `CU_JIT_MAX_REGISTERS`, or the assembler's `-maxrregcount`.
+    pub fn of(module: &Module, kernel: FunctionId, most_registers: Option<u32>) -> KernelResources {
         let reachable = module.reachable(kernel);
         let bodies = || {
             let functions = reachable.iter().filter_map(|id| module.functions.get(id.0 as usize));
@@ -40,6 +49,7 @@ impl KernelResources {
                 .filter(|function| function.builtin.is_none())
                 .filter_map(|function| Some((function, function.body.as_ref()?)))
         };
+        let builtins = || reachable.iter().filter_map(|id| module.functions.get(id.0 as usize)?.builtin);
         let pressure =
             bodies().map(|(function, body)| Liveness::new(function, body).pressure(function, body).registers);
         let wanted = pressure.max().unwrap_or(0).saturating_add(OWN_REGISTERS);
@@ -50,6 +60,8 @@ impl KernelResources {
             local: deepest_chain(module, kernel),
             constant: constants.map(|global| global.size).sum(),
             shared: module.shared_layout(kernel).size,
+            device_runtime: builtins().any(|builtin| matches!(builtin, Builtin::Runtime(_))),
+            linked_runtime: builtins().any(Builtin::is_linked),
         }
     }
 }
@@ -57,7 +69,10 @@ impl KernelResources {
 /// Bytes of variables of a kernel and of the functions in the deepest chain of calls that starts in it.
 fn deepest_chain(module: &Module, kernel: FunctionId) -> u64 {
     let body = |id: FunctionId| module.functions.get(id.0 as usize).and_then(|function| function.body.as_ref());
-    let callees = |id: FunctionId| body(id).into_iter().flat_map(|body| body.callees.iter().copied());
+    let callees = |id: FunctionId| {
+        let named = body(id).into_iter().flat_map(|body| body.callees.iter().copied());
+        named.filter(|callee| module.is_called(*callee))
+    };
     let mut chains: HashMap<FunctionId, u64> = HashMap::new();
     let mut entered = HashSet::new();
     // Functions to visit; the second time all that they call has been.

@@ -1,16 +1,31 @@
-//! The notes that a program gets with `CU_JIT_LOG_VERBOSE`: for each kernel what it needs, in lines as programs read them off the
-//! assembler's.
+//! What each kernel needs, in lines as programs read them off NVIDIA's assembler: with its option `-v`, and with `CU_JIT_LOG_VERBOSE` in the
+//! driver's log.
 use std::fmt::Write as _;
 
-use warploom_ptx::ir::{BarrierOp, FunctionId, FunctionKind, Module, Op, Operand, Space};
-
 use super::KernelResources;
+use crate::ir::{BarrierOp, FunctionId, FunctionKind, Module, Op, Operand, Space};
+
+/// Who says it: the lines differ a little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// The driver, in a JIT log.
+    Log,
+    /// The assembler, on standard error.
+    Assembler,
+}
 
 /// Barriers of a CTA (PTX ISA 9.7.13.1).
 const BARRIERS: u32 = 16;
 
-/// A line for the module's memory, and some for each kernel. `capability` is what the code is for, `10 * major + minor`.
-pub(super) fn notes(module: &Module, capability: u32, most_registers: Option<u32>) -> String {
+/// A line for the module's memory, and some for each kernel that is `wanted` by its name. `capability` is what the code is for,
+/// `10 * major + minor`.
+pub fn notes(
+    module: &Module,
+    capability: u32,
+    most_registers: Option<u32>,
+    shape: Shape,
+    wanted: impl Fn(&str) -> bool,
+) -> String {
     let bytes = |space: Space| -> u64 {
         module.globals.iter().filter(|global| global.space == space).map(|global| global.size).sum()
     };
@@ -19,8 +34,12 @@ pub(super) fn notes(module: &Module, capability: u32, most_registers: Option<u32
         // Writing to a string cannot fail, here and below.
         let _ = write!(text, ", {} bytes cmem[3]", bytes(Space::Const));
     }
+    let indent = match shape {
+        Shape::Log => "ptxas         .     ",
+        Shape::Assembler => "    ",
+    };
     for (id, function) in (0..).map(FunctionId).zip(&module.functions) {
-        if function.kind != FunctionKind::Kernel {
+        if function.kind != FunctionKind::Kernel || !wanted(&function.name) {
             continue;
         }
         let KernelResources { registers, local, shared, .. } = KernelResources::of(module, id, most_registers);
@@ -29,7 +48,7 @@ pub(super) fn notes(module: &Module, capability: u32, most_registers: Option<u32
             text,
             "\nptxas info    : Compiling entry function '{name}' for 'sm_{capability}'\n\
              ptxas info    : Function properties for {name}\n\
-             ptxas         .     {local} bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
+             {indent}{local} bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
              ptxas info    : Used {registers} registers, used {barriers} barriers"
         );
         if shared > 0 {

@@ -1,0 +1,106 @@
+//! `warploom toolkit`: NVIDIA's toolkit with our assembler in it, for nvcc and what starts nvcc. nvcc looks for its tools in its own folder first,
+//! whatever PATH says.
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+
+use crate::ptxas;
+
+/// What of a toolkit's `bin` must lie there itself: nvcc takes the folder where it is, past links, for its own.
+const COPIED: [&str; 2] = ["nvcc", "nvcc.profile"];
+/// Variables that name a toolkit, as CMake and Python packages look at them.
+const VARIABLES: [&str; 3] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"];
+/// Where NVIDIA's packages put the toolkit.
+const INSTALLED: &str = "/usr/local/cuda";
+
+/// Make a folder with a CUDA toolkit whose ptxas is warploom's.
+///
+/// It holds nvcc, and links to everything else of the toolkit. What its nvcc compiles for a device (`-arch=sm_80`, `--cubin`), warploom loads.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  warploom toolkit ~/cuda-on-cpu && ~/cuda-on-cpu/bin/nvcc -arch=sm_80 saxpy.cu -o saxpy"
+)]
+pub(crate) struct Toolkit {
+    /// The toolkit to take [default: CUDA_HOME, CUDA_PATH, CUDA_ROOT, the folder of nvcc on PATH, or /usr/local/cuda].
+    #[arg(long, value_name = "FOLDER")]
+    from: Option<PathBuf>,
+
+    /// The folder to make; one that is there must be empty, or made by this command.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+impl Toolkit {
+    pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
+        let from = match self.from {
+            Some(from) => from,
+            None => find().context("no CUDA toolkit is found; name one with --from")?,
+        };
+        let from = from.canonicalize().with_context(|| format!("cannot find {}", from.display()))?;
+        if !from.join("bin/nvcc").exists() {
+            bail!("{} is no CUDA toolkit: it has no bin/nvcc", from.display());
+        }
+        let command = std::env::current_exe().context("cannot tell where this command is")?;
+        make(&from, &self.folder, &command).with_context(|| format!("cannot make {}", self.folder.display()))?;
+        println!("{}: the toolkit of {} with warploom's ptxas", self.folder.display(), from.display());
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The toolkit that a build would take.
+fn find() -> Option<PathBuf> {
+    let named = VARIABLES.iter().filter_map(std::env::var_os).map(PathBuf::from);
+    let on_path =
+        std::env::var_os("PATH").into_iter().flat_map(|list| std::env::split_paths(&list).collect::<Vec<_>>());
+    // A link to nvcc alone has no toolkit around it.
+    let on_path =
+        on_path.filter_map(|folder| folder.join("nvcc").canonicalize().ok()?.ancestors().nth(2).map(PathBuf::from));
+    named.chain(on_path).chain([PathBuf::from(INSTALLED)]).find(|folder| folder.join("bin/nvcc").exists())
+}
+
+fn make(from: &Path, folder: &Path, command: &Path) -> anyhow::Result<()> {
+    let bin = folder.join("bin");
+    let ours = bin.join(ptxas::NAME);
+    let made_before = ours.read_link().is_ok_and(|target| target.file_name() == command.file_name());
+    if !made_before && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        bail!("it is not empty, and no toolkit that this command made");
+    }
+    fs::create_dir_all(&bin)?;
+    for entry in fs::read_dir(from)? {
+        let name = entry?.file_name();
+        if name != "bin" {
+            link(&from.join(&name), &folder.join(&name))?;
+        }
+    }
+    for entry in fs::read_dir(from.join("bin"))? {
+        let name = entry?.file_name();
+        let (there, here) = (from.join("bin").join(&name), bin.join(&name));
+        if COPIED.iter().any(|copied| name == *copied) {
+            // A link from before would be written through.
+            remove(&here)?;
+            fs::copy(&there, &here)?;
+        } else if name != ptxas::NAME {
+            link(&there, &here)?;
+        }
+    }
+    link(command, &ours)?;
+    Ok(())
+}
+
+/// A link in the place of what is there.
+fn link(target: &Path, name: &Path) -> io::Result<()> {
+    remove(name)?;
+    symlink(target, name)
+}
+
+fn remove(name: &Path) -> io::Result<()> {
+    match fs::remove_file(name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
