@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use warploom_exec::address::{Space as Window, classify, split_shared};
 use warploom_exec::fault::{AccessKind, Cause, FaultKind, Site};
 use warploom_exec::memory::{MachineExtent, Memory, find_extent};
-use warploom_interp::Gang;
+use warploom_interp::{Gang, Local};
 use warploom_ptx::ir::{Space, Step};
 use warploom_simt::AccessKind as Kind;
 use warploom_simt::codegen::{SiteKind, StopKind};
@@ -77,8 +77,23 @@ pub(crate) unsafe extern "C" fn step(
     };
     // SAFETY: the worker lives while the code runs.
     let worker = unsafe { &*context.worker }.index;
-    let gang = Gang { cta: context.ctaid, worker, width: width as usize, mask: lanes };
-    let run = || kernel.steps.run(state, grid, number as usize, &gang, words);
+    let [size, stride] = kernel.local.map(|bytes| bytes as usize);
+    let (width, first) = (width as usize, thread as usize);
+    // SAFETY: local memory and ends of stacks are there for whole warps, if the kernel has any; no code runs that writes there meanwhile.
+    let (bytes, tops) = unsafe {
+        let bytes = match size {
+            0 => &[],
+            _ => std::slice::from_raw_parts(context.local.add(first * stride), width * stride),
+        };
+        let tops = match kernel.stack {
+            None => &mut [],
+            Some(_) => std::slice::from_raw_parts_mut(context.tops.add(first), width),
+        };
+        (bytes, tops)
+    };
+    let local = Local { bytes, size, stride };
+    let mut gang = Gang { cta: context.ctaid, worker, width, mask: lanes, thread, local, tops };
+    let run = || kernel.steps.run(state, grid, number as usize, &mut gang, words);
     // Compiled code cannot be unwound.
     let broken =
         |_| Err((FaultKind::Internal("an instruction on its own has panicked".to_owned()), lanes.trailing_zeros()));
@@ -123,6 +138,7 @@ fn place(context: &mut Context, kernel: &CompiledKernel, site: u32, address: u64
     let window = match kind.space {
         Space::Shared => Window::Shared(u32::try_from(address).unwrap_or(u32::MAX)),
         Space::Local => Window::Local(u32::try_from(address).unwrap_or(u32::MAX)),
+        Space::Param => Window::Param(u32::try_from(address).unwrap_or(u32::MAX)),
         Space::Generic => classify(address),
         _ => Window::Global,
     };
@@ -138,9 +154,24 @@ fn place(context: &mut Context, kernel: &CompiledKernel, site: u32, address: u64
             let there = context.local.expose_provenance() as u64 + start + address;
             in_space(kind, ".local", address, u64::from(kernel.local[0])).map(|()| there)
         }
-        Window::Global | Window::Param(_) => return global(context, kind, site, address),
+        Window::Param(offset) => {
+            let address = if kind.space == Space::Generic { u64::from(offset) } else { address };
+            return parameter(context, kind, address).map_err(Cause::Known);
+        }
+        Window::Global => return global(context, kind, site, address),
     };
     inside.map_err(Cause::Known)
+}
+
+/// Where a place among the kernel's parameters is.
+fn parameter(context: &Context, site: &SiteKind, address: u64) -> Result<u64, FaultKind> {
+    if site.kind != Kind::Load {
+        return Err(FaultKind::InvalidAddressSpace("store to kernel parameters".to_owned()));
+    }
+    // SAFETY: the grid lives while the code runs.
+    let params = &unsafe { &*context.grid }.launch.params;
+    in_space(site, ".param", address, params.len() as u64)?;
+    Ok(params.as_ptr().expose_provenance() as u64 + address)
 }
 
 fn global(context: &mut Context, site: &SiteKind, number: u32, address: u64) -> Result<u64, Cause> {
@@ -220,7 +251,7 @@ pub(crate) unsafe extern "C" fn find(context: *mut Context, address: u64, site: 
     // SAFETY: as above.
     let kernel = unsafe { &*context.kernel };
     let kind = &kernel.sites[site as usize];
-    if kind.space == Space::Shared || global(context, kind, site, address).is_err() {
+    if matches!(kind.space, Space::Shared | Space::Param) || global(context, kind, site, address).is_err() {
         return 0;
     }
     // SAFETY: there is an entry for each site.

@@ -9,7 +9,7 @@ use warploom_exec::fault::Place;
 use warploom_interp::{Processor, Steps};
 use warploom_ptx::ir::{FunctionId, LocId, Module};
 use warploom_simt::codegen::{Compiled, Style, compile_as, preferred_width};
-use warploom_simt::{Gangs, VectorUnits, analyze};
+use warploom_simt::{Gangs, VectorUnits, analyze, stack_bottom};
 
 use crate::cache::Cache;
 use crate::cache::entry::{Entry, Parts};
@@ -210,6 +210,7 @@ impl Task<'_> {
             stops: parts.stops,
             frames: parts.frames,
             local: parts.local,
+            stack: stack_bottom(body),
             shared: self.module.shared_layout(self.kernel).size,
             cta: self.cta,
             steps,

@@ -1,6 +1,6 @@
 //! What compiled code gets: its context, and the table of what its accesses are allowed.
 
-use warploom_exec::address::{LOCAL_WINDOW, SHARED_WINDOW};
+use warploom_exec::address::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use warploom_exec::fault::{Cause, Site, Trap};
 use warploom_exec::grid::Grid;
 use warploom_exec::kernel::Worker;
@@ -37,11 +37,14 @@ pub(crate) struct Context {
     pub(crate) epochs: *mut u64,
     pub(crate) steps: *mut StepState,
     pub(crate) kept: *mut Sums,
+    /// By thread: the end of its stack.
+    pub(crate) tops: *mut u32,
     pub(crate) fault: Option<Box<Trap>>,
 }
 
 const _: () = {
     assert!(window::SHARED as u64 == SHARED_WINDOW && window::LOCAL as u64 == LOCAL_WINDOW);
+    assert!(window::PARAM as u64 == PARAM_WINDOW);
     assert!(std::mem::offset_of!(Context, params) == context::PARAMS as usize);
     assert!(std::mem::offset_of!(Context, variables) == context::VARIABLES as usize);
     assert!(std::mem::offset_of!(Context, check) == context::CHECK as usize);

@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use warploom_exec::fault::{FaultKind, Place, Site, SiteInfo, Trap};
-use warploom_exec::grid::Grid;
+use warploom_exec::grid::{Grid, Launch};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_with_state};
 use warploom_interp::{StepState, Steps};
 use warploom_ptx::ir::Space;
@@ -30,6 +30,8 @@ pub(crate) struct CompiledKernel {
     pub(crate) frames: u32,
     /// Bytes of local memory of a thread, and from one thread to the next.
     pub(crate) local: [u32; 2],
+    /// Where its threads' stacks begin in local memory, of a kernel that asks for more of it while it runs.
+    pub(crate) stack: Option<u32>,
     /// Bytes of static shared memory.
     pub(crate) shared: u32,
     pub(crate) cta: [u32; 3],
@@ -60,6 +62,8 @@ pub(crate) struct State {
     steps: StepState,
     sums: Sums,
     warps: Warps,
+    /// By thread: the end of its stack.
+    tops: Vec<u32>,
 }
 
 fn lines(bytes: u64) -> usize {
@@ -128,6 +132,11 @@ impl LoadedKernel for CompiledKernel {
 }
 
 impl CompiledKernel {
+    /// Whether it runs launches like this one: their threads' stacks may not get larger than there is room for.
+    pub(crate) fn covers(&self, launch: &Launch) -> bool {
+        self.stack.is_none() || launch.stack_limit <= u64::from(self.local[0])
+    }
+
     /// Bytes of shared memory of the CTAs of a launch.
     fn shared_size(&self, grid: &Grid) -> u32 {
         (self.shared + grid.launch.dynamic_shared).next_multiple_of(SHARED_GRANULE)
@@ -160,6 +169,7 @@ impl CompiledKernel {
             epochs: state.epochs.as_mut_ptr(),
             steps: &mut state.steps,
             kept: &mut state.sums,
+            tops: state.tops.as_mut_ptr(),
             fault: None,
         };
         if let Some(ways) = &self.ways {
@@ -236,6 +246,7 @@ impl State {
             match site.space {
                 Space::Shared => *allowed = Allowed::new(site, 0, u64::from(shared)),
                 Space::Local => *allowed = Allowed::new(site, 0, u64::from(kernel.local[0])),
+                Space::Param => *allowed = Allowed::new(site, 0, grid.launch.params.len() as u64),
                 _ => {}
             }
         }
@@ -258,7 +269,7 @@ impl State {
         if self.epoch != Some(epoch) {
             self.epoch = Some(epoch);
             for ((allowed, found), site) in self.extents.iter_mut().zip(&self.epochs).zip(&kernel.sites) {
-                if *found != epoch && !matches!(site.space, Space::Shared | Space::Local) {
+                if *found != epoch && !matches!(site.space, Space::Shared | Space::Local | Space::Param) {
                     *allowed = Allowed::default();
                 }
             }
@@ -268,7 +279,11 @@ impl State {
     /// What each CTA begins with.
     fn clear(&mut self, kernel: &CompiledKernel, shared: u32) {
         const NONE: Line = Line([0; FRAME_ALIGN as usize]);
-        self.steps.start(shared as usize);
+        self.steps.start(kernel.cta.iter().product(), shared as usize);
+        if let Some(bottom) = kernel.stack {
+            self.tops.clear();
+            self.tops.resize(kernel.cta.iter().product::<u32>().next_multiple_of(32) as usize, bottom);
+        }
         if kernel.ways.is_some() {
             self.frames[..lines(u64::from(kernel.frames))].fill(NONE);
         }

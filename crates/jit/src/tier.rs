@@ -148,8 +148,8 @@ impl LoadedKernel for Tiered {
         }
         let shape = self.shapes.of(&self.source, launch.cta);
         match shape.code.get() {
-            Some(Some(code)) => Some(code.clone()),
-            Some(None) => Some(self.source.interpreted.clone()),
+            Some(Some(code)) if code.covers(launch) => Some(code.clone()),
+            Some(_) => Some(self.source.interpreted.clone()),
             None => Some(shape.clone()),
         }
     }
@@ -358,7 +358,9 @@ impl LoadedKernel for Shape {
 
     fn run_ctas(&self, grid: &Grid, units: Range<u64>, worker: &mut Worker) -> Batch {
         match self.code.get() {
-            Some(Some(code)) if grid.parts == 1 => return mark(code.run_ctas(grid, units, worker)),
+            Some(Some(code)) if grid.parts == 1 && code.covers(&grid.launch) => {
+                return mark(code.run_ctas(grid, units, worker));
+            }
             Some(_) => return self.source.interpreted.run_ctas(grid, units, worker),
             None => {}
         }

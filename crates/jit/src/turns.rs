@@ -1,16 +1,17 @@
-//! Warps whose lanes go their own ways: which group of lanes runs next, and what meetings come to.
+//! Warps whose lanes go their own ways: which group of lanes runs next, what meetings come to ([`meet`]), and what is said of them ([`report`]).
 //!
 //! The order is the interpreter's: of the groups of a warp that can run, the one at the lowest place does, so that lanes meet again as early as they can; one
 //! that looks again and again at what it may wait for gives way to the others, then to other warps, and to other CTAs.
 
-use std::fmt::Write;
+mod meet;
+mod report;
 
 use warploom_exec::fault::{Cause, FaultKind, Place, Site, Trap};
 use warploom_exec::grid::{Grid, Poll};
 use warploom_exec::kernel::{CtaExit, Worker};
 use warploom_interp::exchange::{ExchangeKind, Operands, compute};
-use warploom_interp::{Arrival, BARRIERS, Barriers};
-use warploom_ptx::ir::{BarrierOp, BarrierReduction, Body, Op};
+use warploom_interp::{Barriers, Cluster};
+use warploom_ptx::ir::{BarrierOp, BarrierReduction, Body, MatrixOp, Op};
 use warploom_simt::codegen::{Turns, outcome, turn};
 
 /// Trips of loops that wait after which a warp gives way to others, if nothing in it has changed.
@@ -20,14 +21,21 @@ const LINGERS: u32 = 8;
 /// Times in a row that a group of lanes is found in a loop when the clock asks, after which another group of the warp gets its turn: only code that waits
 /// for another lane by plain accesses needs it.
 const TIRED: u32 = 8;
-/// Places of one CTA that a report names.
-const SHOWN: usize = 8;
+/// Warps of a warpgroup.
+const WARPGROUP: usize = 4;
 
 /// What a meeting is.
 #[derive(Clone, Copy, Debug)]
 enum Meeting {
     Exchange(ExchangeKind),
-    Barrier { waits: bool, reduces: Option<BarrierReduction> },
+    Barrier {
+        waits: bool,
+        reduces: Option<BarrierReduction>,
+    },
+    /// Of a cluster of one CTA.
+    ClusterArrive,
+    ClusterWait,
+    WarpgroupWait,
 }
 
 /// What is known of a kernel whose lanes go their own ways.
@@ -57,6 +65,11 @@ impl Ways {
                 Op::Barrier(BarrierOp::Sync { .. }) => barrier(true, None),
                 Op::Barrier(BarrierOp::Arrive { .. }) => barrier(false, None),
                 Op::Barrier(BarrierOp::Reduce { op, .. }) => barrier(true, Some(*op)),
+                Op::Barrier(BarrierOp::ClusterArrive { .. }) => Ok(Meeting::ClusterArrive),
+                Op::Barrier(BarrierOp::ClusterWait { .. }) => Ok(Meeting::ClusterWait),
+                Op::Matrix(op) if matches!(**op, MatrixOp::WarpgroupWait { .. }) => Ok(Meeting::WarpgroupWait),
+                // Lanes wait for the others of their warp; what they do then is in the code.
+                Op::Matrix(_) => Ok(Meeting::Exchange(ExchangeKind::Barrier)),
                 op => ExchangeKind::of(op).map(Meeting::Exchange).ok_or("a meeting at another instruction".to_owned()),
             }
         };
@@ -111,6 +124,14 @@ enum Wait {
         ticket: u64,
         reduces: Option<BarrierReduction>,
     },
+    /// At the barrier of the cluster, for the end of this phase.
+    Cluster {
+        phase: u64,
+    },
+    /// For the other warps of the warpgroup to have waited as often.
+    Warpgroup {
+        times: u64,
+    },
 }
 
 /// Lanes at one place.
@@ -134,6 +155,8 @@ struct Warp {
     tired: u32,
     /// What its registers and places came to when it last gave way for its looks.
     seen: Option<u64>,
+    /// How often it has come to a `wgmma.wait_group`, and the lanes that have come to the next one.
+    waits: (u64, u32),
 }
 
 /// The warps of a CTA.
@@ -141,6 +164,8 @@ struct Warp {
 pub(crate) struct Warps {
     all: Vec<Warp>,
     barriers: Barriers,
+    /// The CTA by itself.
+    cluster: Cluster,
 }
 
 /// What a time slice of a warp came to; later ones hide earlier ones.
@@ -197,11 +222,13 @@ impl Warps {
         };
         let masks: Vec<u32> = (0..threads.div_ceil(32)).map(lanes).collect();
         self.barriers.start(&masks);
+        self.cluster.start(1, &masks);
         self.all.resize_with(masks.len(), Warp::default);
         for (number, (warp, mask)) in (0..).zip(self.all.iter_mut().zip(masks)) {
             warp.groups.clear();
             warp.groups.push(Group { place: 0, mask, wait: Wait::Ready, age: 0 });
             (warp.alive, warp.rotate, warp.stamp, warp.tired, warp.seen) = (mask, false, 0, 0, None);
+            warp.waits = (0, 0);
             run.head(number).alive = mask;
         }
     }
@@ -244,8 +271,16 @@ impl Warps {
         self.all[warp as usize].groups.iter().any(|group| match group.wait {
             Wait::Ready => true,
             Wait::Barrier { id, ticket, .. } => self.barriers.passed(id, ticket),
+            Wait::Cluster { phase } => self.cluster.phases() > phase,
+            Wait::Warpgroup { times } => self.have_waited(warp, times),
             Wait::Exchange { .. } => false,
         })
+    }
+
+    /// Whether all warps of a warpgroup have come so often to where they wait for each other's products: the same, by PTX ISA 9.7.15.
+    fn have_waited(&self, warp: u32, times: u64) -> bool {
+        let first = warp as usize / WARPGROUP * WARPGROUP;
+        self.all[first..].iter().take(WARPGROUP).all(|other| other.alive == 0 || other.waits.0 >= times)
     }
 
     /// Runs a warp until all its groups wait or have ended, or it gives way.
@@ -317,91 +352,26 @@ impl Warps {
                 warp.alive &= !there;
                 head.alive = warp.alive;
                 self.barriers.exit(number, there);
+                self.cluster.exit(number, there);
             } else {
                 warp.park(place, there, Wait::Ready);
             }
         }
     }
 
-    /// Lanes have come to a meeting.
-    fn meet(&mut self, number: u32, came: u32, meeting: u32, run: &mut Run<'_>) -> Result<(), CtaExit> {
-        if came == 0 {
-            return Ok(());
-        }
-        match run.ways.meetings[meeting as usize] {
-            Meeting::Exchange(kind) => self.come_to_exchange(number, came, kind, run),
-            Meeting::Barrier { waits, reduces } => {
-                let site = run.ways.site + u64::from(meeting);
-                return self.come_to_barrier(number, came, (waits, reduces), site, run);
-            }
-        }
-        Ok(())
-    }
-
-    fn come_to_exchange(&mut self, number: u32, came: u32, kind: ExchangeKind, run: &mut Run<'_>) {
-        let warp = &mut self.all[number as usize];
-        let head = run.head(number);
-        let place = head.places[came.trailing_zeros() as usize];
-        // Lanes of one instruction may belong to several sets: each waits for its own.
-        let complete = lanes(came).filter(|lane| head.members[*lane] & warp.alive & !came == 0);
-        let complete = complete.fold(0, |all, lane| all | 1 << lane);
-        if complete != 0 {
-            head.exchange(kind, complete);
-            warp.park(place, complete, Wait::Ready);
-        }
-        let mut left = came & !complete;
-        while left != 0 {
-            let members = head.members[left.trailing_zeros() as usize];
-            let same = lanes(left).filter(|lane| head.members[*lane] == members).fold(0, |all, lane| all | 1 << lane);
-            left &= !same;
-            warp.park(place, same, Wait::Exchange { members, key: kind.key(), kind });
-        }
-    }
-
-    fn come_to_barrier(
-        &mut self,
-        number: u32,
-        came: u32,
-        (waits, reduces): (bool, Option<BarrierReduction>),
-        site: u64,
-        run: &mut Run<'_>,
-    ) -> Result<(), CtaExit> {
-        let warp = &mut self.all[number as usize];
-        let head = run.head(number);
-        let place = head.places[came.trailing_zeros() as usize];
-        let set = lanes(came).filter(|lane| head.given[*lane] & 1 != 0).fold(0, |all, lane| all | 1 << lane);
-        let mut left = came;
-        while left != 0 {
-            let first = left.trailing_zeros() as usize;
-            let (id, count) = (head.which[first], head.extent[first]);
-            let same = lanes(left).filter(|lane| head.which[*lane] == id).fold(0, |all, lane| all | 1 << lane);
-            left &= !same;
-            if id as usize >= BARRIERS {
-                let kind = FaultKind::IllegalInstruction(format!("barrier {id}: there are {BARRIERS}"));
-                return Err(run.fault(kind, Some(site), 32 * number + first as u32));
-            }
-            // PTX ISA 9.7.13.1: as the interpreter reads it.
-            let expected = match count {
-                0 if waits => None,
-                count if count == 0 || !count.is_multiple_of(32) => {
-                    let kind = FaultKind::IllegalInstruction(format!(
-                        "barrier {id} for {count} threads: the number must be a multiple of 32, and not 0 to arrive"
-                    ));
-                    return Err(run.fault(kind, Some(site), 32 * number + first as u32));
-                }
-                count => Some(count),
-            };
-            let arrival = Arrival { id, warp: number, mask: same, set, expected, reduces: reduces.is_some() };
-            let ticket = self.barriers.arrive(arrival);
-            let wait = if waits { Wait::Barrier { id, ticket, reduces } } else { Wait::Ready };
-            warp.park(place, same, wait);
-        }
-        Ok(())
-    }
-
     /// Lets the groups go on whose barriers have completed meanwhile.
     fn pass_barriers(&mut self, number: u32, run: &mut Run<'_>) {
-        for group in &mut self.all[number as usize].groups {
+        let phases = self.cluster.phases();
+        for at in 0..self.all[number as usize].groups.len() {
+            let over = match self.all[number as usize].groups[at].wait {
+                Wait::Cluster { phase } => phases > phase,
+                Wait::Warpgroup { times } => self.have_waited(number, times),
+                _ => false,
+            };
+            let group = &mut self.all[number as usize].groups[at];
+            if over {
+                group.wait = Wait::Ready;
+            }
             let Wait::Barrier { id, ticket, reduces } = group.wait else { continue };
             if !self.barriers.passed(id, ticket) {
                 continue;
@@ -430,55 +400,6 @@ impl Warps {
             }
             run.head(number).exchange(kind, there);
             warp.groups.iter_mut().filter(|group| group.wait == wait).for_each(|group| group.wait = Wait::Ready);
-        }
-    }
-
-    /// All threads that are left wait for each other.
-    fn stuck(&self, run: &Run<'_>) -> CtaExit {
-        let text: String = self.whereabouts(run.ways, run.shape).lines().map(|line| format!("\n  {line}")).collect();
-        CtaExit::Fault(Box::new(Trap { cta: Some(run.cta), ..Trap::new(FaultKind::Stuck(text)) }))
-    }
-
-    /// One line for all threads that do the same at the same place.
-    pub(crate) fn whereabouts(&self, ways: &Ways, shape: [u32; 3]) -> String {
-        let mut crowds: Vec<(String, u32, u32)> = Vec::new();
-        for (warp, number) in self.all.iter().zip(0..) {
-            for group in &warp.groups {
-                let does = self.activity(warp, group) + &located(&ways.places[group.place as usize]);
-                let (first, threads) = (32 * number + group.mask.trailing_zeros(), group.mask.count_ones());
-                match crowds.iter_mut().find(|(other, ..)| *other == does) {
-                    Some((_, _, count)) => *count += threads,
-                    None => crowds.push((does, first, threads)),
-                }
-            }
-        }
-        let mut text = String::new();
-        let [x, y, _] = shape;
-        for (does, first, threads) in crowds.iter().take(SHOWN) {
-            let _ = write!(text, "thread ({}, {}, {})", first % x, first / x % y, first / (x * y));
-            if *threads > 1 {
-                let _ = write!(text, " and {} more", threads - 1);
-            }
-            let _ = writeln!(text, ": {does}");
-        }
-        if crowds.len() > SHOWN {
-            let threads: u32 = crowds[SHOWN..].iter().map(|(_, _, threads)| threads).sum();
-            let _ = writeln!(text, "and {threads} threads at {} other places", crowds.len() - SHOWN);
-        }
-        text
-    }
-
-    fn activity(&self, warp: &Warp, group: &Group) -> String {
-        match group.wait {
-            Wait::Ready if warp.seen.is_some() => "looking again and again whether memory has changed".to_owned(),
-            Wait::Ready => "running".to_owned(),
-            Wait::Barrier { id, .. } => {
-                let (arrived, expected) = self.barriers.counts(id);
-                format!("waiting at barrier {id}, to which {arrived} of {expected} threads have come,")
-            }
-            Wait::Exchange { members, .. } => {
-                format!("waiting for lanes {:#x} of its warp", members & warp.alive & !group.mask)
-            }
         }
     }
 }
@@ -538,14 +459,4 @@ impl Head {
 
 fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     (0..32).filter(move |lane| mask >> lane & 1 != 0)
-}
-
-/// Where, as the rest of a sentence.
-fn located(place: &Place) -> String {
-    match (&place.source, place.ptx_line) {
-        (Some((file, line)), Some(ptx)) => format!(" at {file}:{line} (PTX line {ptx})"),
-        (Some((file, line)), None) => format!(" at {file}:{line}"),
-        (None, Some(ptx)) => format!(" at PTX line {ptx}"),
-        (None, None) => String::new(),
-    }
 }

@@ -1,6 +1,8 @@
 //! What processor instructions become of PTX instructions, so that an update of LLVM cannot silently undo it: how often a mnemonic stands in the code of a
 //! kernel with one such instruction, for AVX2 and for AVX-512, and that no function is called for it.
 
+use std::cmp::Reverse;
+
 use warploom_jit::assembly;
 use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, load};
@@ -141,8 +143,8 @@ fn loop_code((cpu, features, width): (&str, &str, u32)) -> String {
     assembly(&compiled.text).expect("LLVM takes it")
 }
 
-/// The shortest loop of the code that has a mnemonic.
-fn shortest_loop<'a>(assembly: &'a str, mnemonic: &str) -> Vec<&'a str> {
+/// The loop of the code that has a mnemonic most often, as that of all gangs does, and of several the shortest.
+fn widest_loop<'a>(assembly: &'a str, mnemonic: &str) -> Vec<&'a str> {
     let lines: Vec<&str> = assembly.lines().map(str::trim).filter(|line| !line.starts_with(['#'])).collect();
     let mut loops: Vec<Vec<&str>> = Vec::new();
     for (end, line) in lines.iter().enumerate().filter(|(_, line)| line.starts_with('j')) {
@@ -154,7 +156,8 @@ fn shortest_loop<'a>(assembly: &'a str, mnemonic: &str) -> Vec<&'a str> {
             loops.push(body);
         }
     }
-    loops.into_iter().min_by_key(Vec::len).unwrap_or_default()
+    let times = |body: &Vec<&str>| body.iter().filter(|line| line.starts_with(mnemonic)).count();
+    loops.into_iter().min_by_key(|body| (Reverse(times(body)), body.len())).unwrap_or_default()
 }
 
 fn instructions_of<'a>(lines: &[&'a str]) -> Vec<&'a str> {
@@ -165,13 +168,14 @@ fn instructions_of<'a>(lines: &[&'a str]) -> Vec<&'a str> {
 fn loops_of_full_gangs_have_no_masks_and_one_comparison_for_an_access() {
     for processor in [AVX2, AVX512] {
         let text = loop_code(processor);
-        let body = shortest_loop(&text, "vfmadd");
+        let body = widest_loop(&text, "vfmadd");
         let count = |part: &str| body.iter().filter(|line| line.contains(part)).count();
         assert!(!body.is_empty(), "{text}");
         assert_eq!([count("maskmov"), count("{%k"), count("call")], [0; 3], "{body:#?}");
         // A rotation belongs to each comparison with the table of sites.
         assert_eq!(count("ror"), 3, "{body:#?}");
-        assert!(body.len() <= 48, "{} instructions: {body:#?}", body.len());
+        // A load, a product and a store for each vector behind the first.
+        assert!(body.len() <= 48 + 3 * (count("vfmadd") - 1), "{} instructions: {body:#?}", body.len());
     }
 }
 

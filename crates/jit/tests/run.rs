@@ -4,12 +4,11 @@
 
 mod device;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use device::{Device, Nobody};
 use warploom_exec::fault::{FaultKind, Refusal};
-use warploom_exec::pool::PoolOptions;
 use warploom_jit::{Made, Mode, Options as Jit, Origin, Target, tiered};
 use warploom_ptx::ir::{FunctionId, FunctionKind};
 use warploom_ptx::{Options, load};
@@ -174,17 +173,8 @@ fn endless(body: &str) -> String {
 #[test]
 fn endless_kernels_are_reported_and_end_with_the_time_limit() {
     for (name, body) in ENDLESS {
-        let reports = Arc::new(Mutex::new(Vec::new()));
-        let said = reports.clone();
-        let options = PoolOptions {
-            threads: 2,
-            // Longer than it takes to make the code.
-            report_stalled: Duration::from_millis(1200),
-            launch_timeout: Some(Duration::from_millis(2600)),
-            report: Arc::new(move |text| said.lock().expect("no panic").push(text.to_owned())),
-            ..PoolOptions::default()
-        };
-        let device = Device::with_pool(options);
+        // Longer than it takes to make the code.
+        let (device, reports) = Device::watched(Duration::from_millis(1200), Some(Duration::from_millis(2600)));
         let out = device.buffer(&[0; 64]);
         run_text(&device, Target::Host, &endless(body), [4, 1, 1], [64, 1, 1], &[&out.to_le_bytes()]);
         let fault = device.engine.fault().expect("a fault");

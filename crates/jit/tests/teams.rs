@@ -72,6 +72,28 @@ fn one_lane_of_one_gang_is_refused() {
     assert_eq!([77, 256 + 77, 512 + 77].map(|at| device.words(o + 4 * at, 1)[0]), [7, 7, 0]);
 }
 
+/// What a team has looked at before it is refused a place further on is not done twice, however far which of its gangs were.
+#[test]
+fn a_row_of_which_a_part_is_refused_is_added_to_once() {
+    let text = look_up().replace("@%p2 ld.global.u32 %r8, [%d8];", "");
+    for target in [Target::Host, Target::V3] {
+        let device = Device::new();
+        let before: Vec<u32> = (0..600).collect();
+        let (k, d, o) = (device.buffer(&[1u32; 4096]), device.buffer(&[7; 64]), device.buffer(&before));
+        let params: [&[u8]; 4] = [&k.to_le_bytes(), &d.to_le_bytes(), &o.to_le_bytes(), &4096u32.to_le_bytes()];
+        run(&device, target, &text, [1, 1, 1], [256, 1, 1], &params);
+        let fault = device.engine.fault().expect("a fault");
+        let FaultKind::Access(access) = &fault.kind else { panic!("{fault}") };
+        assert!(access.address >= o + 4 * 600, "{fault}");
+        let found = device.words(o, 600);
+        let added = |at: u32| found[at as usize] - before[at as usize];
+        assert!((0..600).all(|at| [0, 5].contains(&added(at))), "{found:?}");
+        let thread = fault.thread.expect("a thread's access")[0];
+        // The thread that was refused has done both of its trips before.
+        assert_eq!([thread, 256 + thread].map(added), [5, 5], "{found:?}");
+    }
+}
+
 /// Sums of a CTA: each thread adds up a grid's step apart, and halves of the threads add to the others' sums behind barriers. Then all add the CTA's sum to theirs.
 fn sums() -> String {
     HEAD.to_owned()

@@ -4,14 +4,13 @@ mod device;
 
 use std::any::TypeId;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use device::Device;
 use warploom_exec::grid::{Grid, Launch};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, Worker};
-use warploom_exec::pool::PoolOptions;
 use warploom_interp::Processor;
 use warploom_jit::{Made, Mode, Options as Jit, Origin, Target, tiered};
 use warploom_ptx::ir::{FunctionId, Module};
@@ -182,15 +181,7 @@ fn small_work_is_interpreted_until_it_adds_up() {
 
 #[test]
 fn a_grid_that_waits_for_its_compiler_says_so_and_is_not_stuck() {
-    let reports = Arc::new(Mutex::new(Vec::new()));
-    let report = {
-        let reports = reports.clone();
-        Arc::new(move |text: &str| reports.lock().expect("whole").push(text.to_owned()))
-    };
-    let patience = Duration::from_millis(20);
-    let options =
-        PoolOptions { threads: 2, report_stalled: patience, launch_timeout: None, report, ..PoolOptions::default() };
-    let device = Device::with_pool(options);
+    let (device, reports) = Device::watched(Duration::from_millis(20), None);
     // Enough for compiling to take longer than that.
     let more = "mad.lo.u32 %r6, %r6, %r5, %r4;\n".repeat(1500);
     let text = SUMS.replace("st.global", &format!("{more}st.global"));
@@ -200,7 +191,7 @@ fn a_grid_that_waits_for_its_compiler_says_so_and_is_not_stuck() {
     let kernel = tiered(Jit { mode: Mode::Always, ..auto() }, &module, FunctionId(0), slow.clone());
     device.run(&module, kernel, [1, 1, 1], [64, 1, 1], &[&out.to_le_bytes()]);
     assert_eq!(slow.ctas(), 0);
-    let reports = reports.lock().expect("whole");
+    let reports = reports.lock().expect("no panic");
     let first = reports.first().expect("a report");
     let expected =
         "kernel sums waits for its code from the compiler (WARPLOOM_JIT=off goes without): no CTA has ended for ";

@@ -104,7 +104,7 @@ impl Known<'_> {
     }
 }
 
-/// All loads, stores and atomics of a body but those of parameters.
+/// All loads, stores and atomics of a body but those of parameters by name.
 pub(crate) fn accesses(
     module: &Module,
     body: &Body,
@@ -124,7 +124,7 @@ pub(crate) fn accesses(
             }
             _ => continue,
         };
-        if address.base == Base::ParamFrame || space == Space::Param {
+        if address.base == Base::ParamFrame {
             continue;
         }
         let operands = inst.operands();

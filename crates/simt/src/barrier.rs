@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use warploom_ptx::ir::{BarrierOp, Body, Op, Operand, Predicate, TerminatorKind};
+use warploom_ptx::ir::{BarrierOp, Body, MatrixOp, Op, Operand, Predicate, TerminatorKind};
 
 use crate::divergence::successors;
 use crate::pressure::{Pressure, scan, weight};
@@ -24,8 +24,6 @@ pub enum BarrierControl {
     ByLane(u32),
     /// It is one of several barriers, for a part of the threads, or one that is arrived at without waiting.
     Counted,
-    /// It is of a cluster.
-    Cluster,
 }
 
 /// Where a region begins.
@@ -85,15 +83,23 @@ impl Barriers {
         };
         let mut all = Vec::new();
         for (number, inst) in body.insts.iter().enumerate() {
-            let Op::Barrier(op) = &inst.op else { continue };
+            let together = || control(values, uniformity, number as u32, block_of[number], inst.guard);
+            let op = match &inst.op {
+                Op::Barrier(op) => op,
+                // Of a warpgroup; more of the CTA may wait as well.
+                Op::Matrix(op) if matches!(**op, MatrixOp::WarpgroupWait { .. }) => {
+                    all.push((number as u32, together()));
+                    continue;
+                }
+                _ => continue,
+            };
             let control = match op {
-                BarrierOp::Warp { .. } => continue,
-                BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. } => BarrierControl::Cluster,
+                BarrierOp::Warp { .. } | BarrierOp::ClusterArrive { .. } => continue,
+                // Of a cluster of one CTA. All have arrived when they have come to wait.
+                BarrierOp::ClusterWait { .. } => together(),
                 BarrierOp::Arrive { .. } => BarrierControl::Counted,
                 BarrierOp::Sync { id, count, .. } | BarrierOp::Reduce { id, count, .. } => match (id, count) {
-                    (Operand::Imm(_), count) if all_threads(count) => {
-                        control(values, uniformity, number as u32, block_of[number], inst.guard)
-                    }
+                    (Operand::Imm(_), count) if all_threads(count) => together(),
                     _ => BarrierControl::Counted,
                 },
             };

@@ -49,13 +49,15 @@ impl VectorUnits {
         }
     }
 
-    /// The widest gangs whose values fit into the registers, of one or two registers or a warp; one register, if none fit.
-    pub fn width(self, pressure: Pressure) -> u32 {
+    /// The widest gangs whose values fit into the registers, of one or two registers or a warp; one register, if none fit. Without loops what is spilled is
+    /// so only once, and costs less than one more gang's checks and addresses: then there may be four times as much.
+    pub fn width(self, pressure: Pressure, loops: bool) -> u32 {
         let native = self.lanes();
         let masks = if self == VectorUnits::Avx512 { 0 } else { pressure.masks };
         let alive = pressure.varying + masks;
+        let budget = if loops { self.budget() } else { 4 * self.budget() };
         let widths = [32, 2 * native, native];
-        widths.into_iter().find(|width| alive * (width / native) <= self.budget()).unwrap_or(native)
+        widths.into_iter().find(|width| alive * (width / native) <= budget).unwrap_or(native)
     }
 }
 
@@ -122,10 +124,13 @@ mod tests {
     #[test]
     fn widths_follow_the_registers() {
         let pressure = |varying| Pressure { varying, masks: 1, uniform: 9 };
-        assert_eq!(VectorUnits::Avx2.width(pressure(2)), 32);
-        assert_eq!(VectorUnits::Avx2.width(pressure(6)), 16);
-        assert_eq!(VectorUnits::Avx2.width(pressure(40)), 8);
-        assert_eq!(VectorUnits::Avx512.width(pressure(14)), 32);
-        assert_eq!(VectorUnits::Neon.width(pressure(13)), 8);
+        assert_eq!(VectorUnits::Avx2.width(pressure(2), true), 32);
+        assert_eq!(VectorUnits::Avx2.width(pressure(6), true), 16);
+        assert_eq!(VectorUnits::Avx2.width(pressure(40), true), 8);
+        assert_eq!(VectorUnits::Avx512.width(pressure(14), true), 32);
+        assert_eq!(VectorUnits::Neon.width(pressure(13), true), 8);
+        // Without loops.
+        assert_eq!(VectorUnits::Avx2.width(pressure(13), false), 32);
+        assert_eq!(VectorUnits::Avx2.width(pressure(40), false), 8);
     }
 }

@@ -32,7 +32,12 @@ impl Display for KernelInfo<'_> {
         write!(f, "  alive at once: {varying} varying words, {masks} masks, {uniform} words in common; gangs of")?;
         for (at, units) in VectorUnits::ALL.into_iter().enumerate() {
             let name = ["AVX2", "AVX-512", "NEON"][at];
-            write!(f, "{} {} for {name}", if at == 0 { "" } else { "," }, units.width(self.pressure))?;
+            write!(
+                f,
+                "{} {} for {name}",
+                if at == 0 { "" } else { "," },
+                units.width(self.pressure, !body.loops.is_empty())
+            )?;
         }
         writeln!(f)
     }
@@ -207,7 +212,6 @@ impl View<'_> {
                     writeln!(f, "which lanes come to differently, by line {}", self.branch(*branch))?
                 }
                 BarrierControl::Counted => writeln!(f, "for some of the threads")?,
-                BarrierControl::Cluster => writeln!(f, "of the cluster")?,
             }
         }
         for region in &barriers.regions {

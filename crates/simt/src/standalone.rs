@@ -1,9 +1,9 @@
-//! A kernel and all that it calls as one body.
+//! A kernel and all that it calls as one body, for CTAs that are a cluster each.
 //!
 //! Every call is replaced by a copy of what it calls: analysis and code then need to know nothing of calls, and barriers, uniform values and masks
 //! come out of themselves. Parameters that are in memory (PTX ISA 7.1) have a place in local memory, as the local variables of the copy do; copies that
 //! are never active together share it. An indirect call becomes a chain of tests for the functions that it can mean, behind which the
-//! call itself is left: whoever comes there holds no address of them. Calls of what the system provides are left too.
+//! call itself is left: whoever comes there holds no address of them. Calls of what the system provides are left too, with registers as parameters.
 
 mod calls;
 
@@ -23,12 +23,18 @@ const MOST: usize = 60_000;
 /// Why calls cannot be replaced.
 pub fn standalone(module: &Module, kernel: FunctionId) -> Result<Module, String> {
     let own = &module.functions[kernel.0 as usize];
-    let body = match &own.body {
+    let mut body = match &own.body {
         Some(body) if body.insts.iter().any(|inst| matches!(inst.op, Op::Call { .. })) => {
             Some(Inliner::new(module, kernel).inlined(body)?)
         }
         other => other.clone(),
     };
+    if let Some(body) = &mut body {
+        body.insts.iter_mut().for_each(only_cta_of_its_cluster);
+        if body.insts.iter().any(asks_for_stack) {
+            body.local_size = body.local_size.next_multiple_of(16) + STACK_ROOM;
+        }
+    }
     let functions = module.functions.iter().enumerate().map(|(at, function)| {
         let body = if at == kernel.0 as usize { body.clone() } else { None };
         // Of the others only that they are there is of interest.
@@ -55,6 +61,27 @@ pub fn standalone(module: &Module, kernel: FunctionId) -> Result<Module, String>
         prototypes: module.prototypes.clone(),
         mnemonics: module.mnemonics.clone(),
     })
+}
+
+/// Bytes of local memory behind the variables of a kernel that asks for more while it runs.
+const STACK_ROOM: u32 = 4096;
+
+fn asks_for_stack(inst: &Inst) -> bool {
+    matches!(inst.op, Op::StackSave { .. } | Op::StackRestore { .. } | Op::Alloca { .. })
+}
+
+/// Where the threads' stacks begin in the local memory of a [`standalone`] kernel; none of one that never asks for more of it.
+pub fn stack_bottom(body: &Body) -> Option<u32> {
+    body.insts.iter().any(asks_for_stack).then(|| body.local_size.saturating_sub(STACK_ROOM))
+}
+
+/// In a cluster of one CTA all that the threads reach of its shared memory is their own: addresses with the rank of another one are refused as any others outside.
+fn only_cta_of_its_cluster(inst: &mut Inst) {
+    if let Op::Ld { space, .. } | Op::St { space, .. } | Op::Atom { space, .. } = &mut inst.op
+        && *space == Space::SharedCluster
+    {
+        *space = Space::Shared;
+    }
 }
 
 /// A block of the new body, whose targets are numbers of such blocks.

@@ -352,7 +352,7 @@ impl Transfer<'_> {
     }
 }
 
-/// Whether a special register says which thread this is, of which CTA and grid: it does not change while the CTA runs.
+/// Whether a special register says which thread this is, of which CTA, cluster and grid: it does not change while the CTA runs.
 pub(crate) fn is_of_the_thread(reg: SpecialReg) -> bool {
     use SpecialReg::*;
     matches!(
@@ -368,6 +368,20 @@ pub(crate) fn is_of_the_thread(reg: SpecialReg) -> bool {
             | NctaidX
             | NctaidY
             | NctaidZ
+            | ClusteridX
+            | ClusteridY
+            | ClusteridZ
+            | NclusteridX
+            | NclusteridY
+            | NclusteridZ
+            | ClusterCtaidX
+            | ClusterCtaidY
+            | ClusterCtaidZ
+            | ClusterNctaidX
+            | ClusterNctaidY
+            | ClusterNctaidZ
+            | ClusterCtarank
+            | ClusterNctarank
             | Laneid
             | Warpid
             | LanemaskEq
@@ -421,6 +435,8 @@ fn is_timeless(op: &Op) -> bool {
                 | Op::AddressOf { .. }
                 | Op::Prmt { .. }
                 | Op::Cvta { .. }
+                | Op::Mapa { .. }
+                | Op::GetCtaRank { .. }
                 | Op::Isspacep { .. }
                 | Op::Cvt { .. }
                 | Op::CvtPack { .. }

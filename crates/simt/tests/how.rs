@@ -7,7 +7,7 @@ use warploom_ptx::isa::all_forms;
 use warploom_ptx::isa::instances::{DECLARATIONS, instances};
 use warploom_ptx::{Options, VerifiedModule, load};
 use warploom_simt::codegen::{How, how};
-use warploom_simt::{Gangs, analyze, codegen};
+use warploom_simt::{Gangs, analyze, codegen, standalone};
 
 /// Fills the registers that an instruction names with numbers of each thread's own.
 fn fill(instruction: &str) -> String {
@@ -51,10 +51,18 @@ fn forms_are_compiled_as_the_table_says() {
             let ways: Vec<How> = body.insts.iter().map(|inst| how(&inst.op)).collect();
             let way = [How::Declined, How::Turns, How::Step].into_iter().find(|way| ways.contains(way));
             *counts.entry(way.map_or("instructions", How::text)).or_default() += 1;
-            let info = analyze(&module, FunctionId(0), Gangs::new([64, 1, 1], 32).expect("gangs")).expect("a kernel");
+            // As kernels are compiled.
+            let alone = standalone(&module, FunctionId(0));
+            let info = alone.as_ref().ok().map(|module| {
+                analyze(module, FunctionId(0), Gangs::new([64, 1, 1], 32).expect("gangs")).expect("a kernel")
+            });
             for (cpu, features) in MACHINES {
-                let (found, why) = match codegen::compile(&info, cpu, features) {
-                    Err(declined) => (Some(How::Declined), declined.0),
+                let compiled = match &info {
+                    Some(info) => codegen::compile(info, cpu, features).map_err(|declined| declined.0),
+                    None => Err(alone.as_ref().err().cloned().unwrap_or_default()),
+                };
+                let (found, why) = match compiled {
+                    Err(why) => (Some(How::Declined), why),
                     Ok(compiled) if compiled.turns.is_some() => (Some(How::Turns), String::new()),
                     Ok(compiled) if compiled.steps.is_empty() => (None, String::new()),
                     Ok(_) => (Some(How::Step), String::new()),

@@ -1,7 +1,7 @@
 //! A device without a driver, for kernels of any executor.
 #![allow(dead_code, reason = "each test and benchmark uses a part of it")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use warploom_exec::grid::{Environment, Grid, Launch};
@@ -44,6 +44,23 @@ impl Device {
         })
     }
 
+    /// One that reports kernels after the first time, and ends them after the second; with what it reports.
+    pub(crate) fn watched(
+        report_stalled: Duration,
+        launch_timeout: Option<Duration>,
+    ) -> (Device, Arc<Mutex<Vec<String>>>) {
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let said = reports.clone();
+        let device = Device::with_pool(PoolOptions {
+            threads: 2,
+            report_stalled,
+            launch_timeout,
+            report: Arc::new(move |text| said.lock().expect("no panic").push(text.to_owned())),
+            ..PoolOptions::default()
+        });
+        (device, reports)
+    }
+
     pub(crate) fn with_pool(options: PoolOptions) -> Device {
         let memory =
             Memory::new(MemoryOptions { window: 1 << 36, capacity: 1 << 30 }).expect("the window can be reserved");
@@ -54,6 +71,7 @@ impl Device {
             heap,
             output: Arc::new(Buffered::new(1 << 20, CStdout)),
             clock_khz: 1_000_000,
+            pending: Arc::default(),
         });
         let engine = Engine::new(&Pool::new(options), Some(0), Box::new(|_| {}));
         let stream = Stream::new(&engine, &Arc::new(Group::default()), StreamKind::NonBlocking, false);

@@ -1,8 +1,8 @@
 //! Instructions that compute, in the order of the PTX manual.
 
 use warploom_ptx::ir::{
-    AddressTarget, FenceOp, Inst, IntBinaryOp, IntUnaryOp, LogicOp, MulMode, Op, Operand, ScalarType, Semantics,
-    ShiftDirection, Space,
+    AddressTarget, CallTarget, FenceOp, Inst, IntBinaryOp, IntUnaryOp, LogicOp, MulMode, Op, Operand, ScalarType,
+    Semantics, ShiftDirection, Space,
 };
 
 use super::exchange::is_exchange;
@@ -32,7 +32,12 @@ impl Writer<'_> {
                 self.breakpoint(inst);
                 return Ok(());
             }
-            Op::Call { .. } => return self.no_function(inst),
+            Op::Call { target, .. } => {
+                return match **target {
+                    CallTarget::Direct(_) => self.stepped(inst),
+                    CallTarget::Indirect { .. } => self.no_function(inst),
+                };
+            }
             Op::Setp { .. } => return self.set_predicates(inst),
             Op::AddCarry { .. } | Op::MadCarry { .. } => return self.extended(inst),
             Op::Lop3 { .. } => return self.lop3(inst),
@@ -305,8 +310,8 @@ impl Writer<'_> {
             Op::AddressOf { target: AddressTarget::Function(id), .. } => {
                 plain(self.constant(Ty::int(64, 0), window::FUNCTIONS + 16 * i64::from(id.0)))
             }
-            // A place in each thread's own memory: the same number for all of them.
-            Op::AddressOf { ty, target: AddressTarget::LocalFrame, offset, .. } => {
+            // A place in each thread's own memory, or among the launch's parameters: the same number for all of them.
+            Op::AddressOf { ty, target: AddressTarget::LocalFrame | AddressTarget::ParamFrame, offset, .. } => {
                 plain(self.constant(Ty::int(ty.bits(), 0), *offset))
             }
             Op::Cvta { space: Space::Global | Space::Const | Space::Generic, ty, a, .. } => {
@@ -316,6 +321,7 @@ impl Writer<'_> {
                 let start = match space {
                     Space::Shared | Space::SharedCluster => window::SHARED,
                     Space::Local => window::LOCAL,
+                    Space::Param => window::PARAM,
                     _ => return Err(self.lacks(inst)),
                 };
                 let a = self.operand(*a, *ty);
@@ -325,6 +331,8 @@ impl Writer<'_> {
                 let start = self.constant(a.ty, start);
                 plain(self.binary(if *to_generic { "add" } else { "sub" }, &a, &start))
             }
+            Op::Mapa { ty, a, rank, .. } => plain(self.in_cta(*ty, *a, *rank)),
+            Op::GetCtaRank { ty, a, .. } => plain(self.rank_of(*ty, *a)),
             Op::Cvt { .. } => self.converted(inst),
             Op::ReadSpecial { ty, reg, .. } => {
                 let value = self.special(inst, *reg)?;
@@ -332,6 +340,27 @@ impl Writer<'_> {
             }
             _ => Err(self.lacks(inst)),
         }
+    }
+
+    /// `mapa`: the same place in the shared memory of another CTA. Bits 24 to 31 of an address have the CTA's rank.
+    fn in_cta(&mut self, ty: ScalarType, a: Operand, rank: Operand) -> Val {
+        let (a, rank) = (self.operand(a, ty), self.operand(rank, ScalarType::U32));
+        let (a, rank) = self.alike(a, rank);
+        let own = if ty.bits() > 32 { !0xff00_0000 } else { 0x00ff_ffff };
+        let offset = self.constant(a.ty, own);
+        let offset = self.binary("and", &a, &offset);
+        let by = self.constant(rank.ty, 24);
+        let rank = self.binary("shl", &rank, &by);
+        let rank = self.resize(&rank, ty.bits(), false);
+        self.binary("or", &offset, &rank)
+    }
+
+    /// `getctarank`
+    fn rank_of(&mut self, ty: ScalarType, a: Operand) -> Val {
+        let a = self.operand(a, ty);
+        let low = self.resize(&a, 32, false);
+        let by = self.constant(low.ty, 24);
+        self.binary("lshr", &low, &by)
     }
 
     pub(super) fn product(&mut self, mode: MulMode, ty: ScalarType, a: &Val, b: &Val) -> Val {

@@ -239,11 +239,11 @@ impl Writer<'_> {
     fn keep_pointers(&mut self, target: &Target, all: &Val) {
         let i64 = Ty::int(64, 0);
         let pointers = match target.space {
-            Space::Shared => {
-                let shared = self.pointer(context::SHARED);
-                let shared = self.set(i64, format!("ptrtoint ptr {shared} to i64"));
-                let shared = self.splat(&shared);
-                self.binary("add", all, &shared)
+            Space::Shared | Space::Param => {
+                let start = self.pointer(if target.space == Space::Shared { context::SHARED } else { context::PARAMS });
+                let start = self.set(i64, format!("ptrtoint ptr {start} to i64"));
+                let start = self.splat(&start);
+                self.binary("add", all, &start)
             }
             Space::Local => {
                 let stride = i64::from(self.plan.local_stride());

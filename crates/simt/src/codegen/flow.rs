@@ -139,10 +139,12 @@ impl Writer<'_> {
                 }
                 // Nobody comes here but who goes on from behind it.
                 self.label(&format!("A{number}"));
-                self.mask = self.constant(self.mask_type(), 1).text;
+                self.mask = self.load(self.mask_type(), "%alive").text;
                 continue;
             }
-            self.guarded(inst)?;
+            if !self.defers(number) {
+                self.guarded(inst)?;
+            }
             self.note_sides(inst);
         }
         Ok(Some(()))

@@ -43,6 +43,7 @@ impl Writer<'_> {
         self.together = true;
         self.mask = self.constant(self.mask_type(), 1).text;
         self.sides.clear();
+        self.deferred.clear();
     }
 
     /// Goes to full code if all lanes run, else to a label. What masks hold is written down, so that it is known on that way.
@@ -86,7 +87,7 @@ impl Writer<'_> {
             let (on, leave) = (self.fresh(), self.fresh());
             self.line(format!("br i1 {}, label %L{on}, label %L{leave}, !prof !2", holds.text));
             self.label(&format!("L{leave}"));
-            if let Err(reason) = self.leave_team(Point::Inst(self.inst)) {
+            if let Err(reason) = self.leave_team(Point::Inst(self.leaves_at.unwrap_or(self.inst))) {
                 self.refused.get_or_insert(reason);
             }
             self.label(&format!("L{on}"));
@@ -95,6 +96,9 @@ impl Writer<'_> {
         let (on, leave) = (self.fresh(), self.fresh());
         self.line(format!("br i1 {}, label %L{on}, label %L{leave}, !prof !2", holds.text));
         self.label(&format!("L{leave}"));
+        if let Err(reason) = self.write_deferred() {
+            self.refused.get_or_insert(reason);
+        }
         let all = self.constant(self.mask_type(), 1);
         let place = self.mask_place(self.plan.block_of[self.inst as usize]);
         self.store(&all, &place);
@@ -163,10 +167,12 @@ impl Writer<'_> {
             TerminatorKind::Bra { target, .. } => Some(target.0),
             TerminatorKind::Next | TerminatorKind::Ret { .. } | TerminatorKind::Exit => None,
             TerminatorKind::BrxIdx { index, targets, .. } => {
+                self.write_deferred()?;
                 let guard = self.guard_of(end)?;
                 return self.switch(block, guard, *index, targets, end.next.map(|next| next.0));
             }
             TerminatorKind::Trap => {
+                self.write_deferred()?;
                 let guard = self.guard_of(end)?;
                 self.trap(guard, end)?;
                 if end.guard.is_some()
@@ -178,7 +184,7 @@ impl Writer<'_> {
             }
         };
         let next = end.next.map(|next| next.0);
-        let (Some(guard), Some(condition)) = (end.guard, self.guard_of(end)?) else {
+        let Some(guard) = end.guard else {
             match taken.or(next) {
                 Some(to) if !ends => self.go_in_full(block, to),
                 _ => self.line("br label %end"),
@@ -187,10 +193,17 @@ impl Writer<'_> {
         };
         let id = self.values.first().copied().flatten().ok_or("a guard without a value")?;
         let (yes, no) = (self.fresh(), self.fresh());
+        if !self.is_scalar(id) {
+            if let Some(Sides { all, none }) = self.known_sides(id) {
+                self.branch_two_ways(guard.negated, all, none, yes, no);
+            }
+            self.write_deferred()?;
+        }
+        let condition = self.guard_of(end)?.ok_or("a guard without a value")?;
         if condition.ty.lanes == 0 {
             self.line(format!("br i1 {}, label %L{yes}, label %L{no}", condition.text));
         } else {
-            self.three_ways(id, guard.negated, &condition, yes, no);
+            self.three_ways(&condition, yes, no);
             self.part(block, &condition, taken, next)?;
         }
         self.label(&format!("L{yes}"));
@@ -207,10 +220,7 @@ impl Writer<'_> {
     }
 
     /// To one label if all lanes have a condition, to another if none has, and on if they part.
-    fn three_ways(&mut self, id: ValueId, negated: bool, condition: &Val, yes: u32, no: u32) {
-        if let Some(Sides { all, none }) = self.known_sides(id) {
-            self.branch_two_ways(negated, all, none, yes, no);
-        }
+    fn three_ways(&mut self, condition: &Val, yes: u32, no: u32) {
         let bits = self.bits_of(&condition.text);
         for (number, to) in [(-1, yes), (0, no)] {
             let on = self.fresh();
@@ -370,6 +380,17 @@ impl Writer<'_> {
             }
             _ => return None,
         };
+        if matches!(cmp, Compare::Eq | Compare::Ne) {
+            // In none if the limit is not among the first lane's number and those that follow, around the end of numbers too.
+            let base = self.read_base(id)?;
+            let limit = self.operand(limit, ty);
+            let distance = self.binary("sub", &limit, &base);
+            let high = self.constant(distance.ty, high);
+            let apart = self.compare("ugt", &distance, &high);
+            let never = self.constant(apart.ty, 0);
+            let equal = cmp == Compare::Eq;
+            return Some(if equal { Sides { all: never, none: apart } } else { Sides { all: apart, none: never } });
+        }
         // Less than the limit in all lanes, or not more than it.
         let (name, in_all) = match cmp {
             Compare::Lt => ("slt", true),

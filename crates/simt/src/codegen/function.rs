@@ -45,6 +45,10 @@ pub(super) struct Writer<'p> {
     pub(super) end_resumes: BTreeSet<u32>,
     /// Of predicates that full code has written since the block began, by gang of the team.
     pub(super) sides: BTreeMap<(u32, ValueId), Sides>,
+    /// Instructions of the block that write predicates, which full code has not written yet.
+    pub(super) deferred: Vec<u32>,
+    /// The instruction at which a team is left, if it is another one than the one that is written.
+    pub(super) leaves_at: Option<u32>,
     /// Gangs that run together in what is written; 0 if it is one by itself.
     pub(super) team: u32,
     /// The one of them that is written for.
@@ -77,6 +81,8 @@ impl<'p> Writer<'p> {
             resumes: BTreeSet::new(),
             end_resumes: BTreeSet::new(),
             sides: BTreeMap::new(),
+            deferred: Vec::new(),
+            leaves_at: None,
             team: 0,
             member: 0,
             whole: false,

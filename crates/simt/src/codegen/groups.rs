@@ -333,7 +333,10 @@ impl Writer<'_> {
                 let value = self.operand(*a, *ty);
                 given(self, value);
             }
-            Op::Elect { .. } | Op::Barrier(BarrierOp::Warp { .. }) => {}
+            Op::Elect { .. }
+            | Op::Matrix(_)
+            | Op::Barrier(BarrierOp::Warp { .. } | BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. }) => {
+            }
             Op::Barrier(
                 op @ (BarrierOp::Sync { id, .. } | BarrierOp::Arrive { id, .. } | BarrierOp::Reduce { id, .. }),
             ) => {
@@ -378,6 +381,8 @@ impl Writer<'_> {
                 taken(self, 0)?;
                 holds(self, 1)
             }
+            // They only wait for each other there.
+            Op::Matrix(_) if how(&inst.op) == How::Step => self.instruction(inst),
             Op::Barrier(BarrierOp::Reduce { .. }) => {
                 let predicate = self.written(inst, 0).is_some_and(|value| self.element_of(value) == Element::Int(1));
                 if predicate { holds(self, 0) } else { taken(self, 0) }

@@ -104,31 +104,17 @@ pub fn how(op: &Op) -> How {
 
         // 9.7.9
         Op::Mov { .. } | Op::Pack { .. } | Op::Unpack { .. } | Op::AddressOf { .. } | Op::Prmt { .. } => How::Vector,
-        // Parameters at addresses that are computed.
-        Op::Ld { space: Space::Param, addr, .. } | Op::St { space: Space::Param, addr, .. }
-            if matches!(addr.base, Base::Reg(_)) =>
-        {
-            How::Declined
-        }
-        // Of other CTAs' shared memory nothing is known.
-        Op::Ld { space: Space::SharedCluster, .. }
-        | Op::St { space: Space::SharedCluster, .. }
-        | Op::Atom { space: Space::SharedCluster, .. } => How::Declined,
+        // Parameters of a call at addresses that are computed.
+        Op::St { space: Space::Param, addr, .. } if matches!(addr.base, Base::Reg(_)) => How::Declined,
         Op::Ld { .. } | Op::St { .. } => How::Vector,
         Op::ReadSpecial { reg, .. } => vector_if(is_in_registers(*reg)),
         Op::CacheHint { .. } => How::Nothing,
-        Op::Cvta { space, .. } => {
-            if *space == Space::Param {
-                How::Declined
-            } else {
-                How::Vector
-            }
-        }
+        Op::Cvta { .. } => How::Vector,
         Op::Cvt { dst_ty, src_ty, rnd, .. } => conversion(*dst_ty, *src_ty, *rnd),
         Op::CvtPack { .. } => How::Vector,
         Op::CvtRandom { .. } | Op::CvtScaled { .. } => How::Step,
         Op::Isspacep { .. } | Op::CreatePolicy { .. } => How::Step,
-        Op::Mapa { .. } | Op::GetCtaRank { .. } => How::Declined,
+        Op::Mapa { .. } | Op::GetCtaRank { .. } => How::Vector,
         Op::Async(op) => match **op {
             // Copies are done when they are issued.
             AsyncOp::CommitGroup
@@ -143,7 +129,7 @@ pub fn how(op: &Op) -> How {
         // 9.7.10, 9.7.11
         Op::Texture(_) => How::Step,
 
-        // 9.7.12. What the system provides has no code to stand in its place: such a call is refused where it is left.
+        // 9.7.12. What the system provides has no code to stand in its place: such a call is a step where it is left.
         Op::Call { .. } => How::Inlined,
 
         // 9.7.13
@@ -153,7 +139,9 @@ pub fn how(op: &Op) -> How {
             How::Region
         }
         Op::Barrier(BarrierOp::Sync { .. } | BarrierOp::Reduce { .. } | BarrierOp::Arrive { .. }) => How::Turns,
-        Op::Barrier(_) => How::Declined,
+        // Of one CTA: who waits waits for all others to have come as far.
+        Op::Barrier(BarrierOp::ClusterArrive { .. }) => How::Nothing,
+        Op::Barrier(BarrierOp::ClusterWait { .. }) => How::Region,
         Op::Mbarrier(_) => How::Step,
         Op::Fence(FenceOp::MbarrierInit) => How::Nothing,
         Op::Fence(FenceOp::Thread { .. }) => How::Vector,
@@ -172,15 +160,13 @@ pub fn how(op: &Op) -> How {
 
         // 9.7.14 on
         Op::Matrix(op) => match &**op {
-            MatrixOp::LdMatrix { shape, .. } | MatrixOp::StMatrix { shape, .. } if *shape != (8, 8) => How::Declined,
-            // Warps of a warpgroup wait for each other.
-            MatrixOp::WarpgroupMma(_)
-            | MatrixOp::WarpgroupFence
-            | MatrixOp::WarpgroupCommit
-            | MatrixOp::WarpgroupWait { .. } => How::Declined,
+            // Products are done when they are issued.
+            MatrixOp::WarpgroupFence | MatrixOp::WarpgroupCommit => How::Nothing,
+            // What they have read may be written when all warps of the warpgroup have done theirs.
+            MatrixOp::WarpgroupWait { .. } => How::Region,
             _ => How::Step,
         },
-        Op::StackSave { .. } | Op::StackRestore { .. } | Op::Alloca { .. } => How::Declined,
+        Op::StackSave { .. } | Op::StackRestore { .. } | Op::Alloca { .. } => How::Step,
         Op::Video(_) => How::Step,
         Op::Brkpt => How::Vector,
         Op::Nanosleep { .. } | Op::Hint(_) => How::Nothing,

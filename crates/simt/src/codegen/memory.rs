@@ -279,7 +279,8 @@ impl Writer<'_> {
         let plan = self.plan;
         let Some((site, access)) = plan.access(self.inst) else { return Err(self.lacks(inst)) };
         let Access { bytes, pattern, proven, .. } = access;
-        if !matches!(space, Space::Global | Space::Const | Space::Shared | Space::Local | Space::Generic) {
+        if !matches!(space, Space::Global | Space::Const | Space::Param | Space::Shared | Space::Local | Space::Generic)
+        {
             return Err(format!("line {}: {space} memory", inst.line));
         }
         if !bytes.is_power_of_two() || *bytes > 32 {
@@ -321,6 +322,9 @@ impl Writer<'_> {
                 }
             }
             Base::ParamFrame => return Err(format!("line {}: {space} memory", inst.line)),
+        }
+        if let Some(first) = self.first_in_arm() {
+            (target.first, target.flag, target.proven) = (Some(first), self.constant(Ty::int(1, 0), 1), true);
         }
         Ok(target)
     }
@@ -380,9 +384,9 @@ impl Writer<'_> {
         let i64 = Ty::int(64, 0);
         let Some(first) = target.first.clone() else { return "null".to_owned() };
         match target.space {
-            Space::Shared => {
-                let shared = self.pointer(context::SHARED);
-                self.set(i64, format!("getelementptr i8, ptr {shared}, i64 {}", first.text)).text
+            Space::Shared | Space::Param => {
+                let start = self.pointer(if target.space == Space::Shared { context::SHARED } else { context::PARAMS });
+                self.set(i64, format!("getelementptr i8, ptr {start}, i64 {}", first.text)).text
             }
             _ => self.set(i64, format!("inttoptr i64 {} to ptr", first.text)).text,
         }
@@ -397,12 +401,13 @@ impl Writer<'_> {
                 let apart = apart.iter().map(|apart| apart + i64::from(bytes));
                 (Some(self.place_of(target)), Val { ty, text: ty.lanes(apart) })
             }
-            None if target.space == Space::Shared => {
+            None if matches!(target.space, Space::Shared | Space::Param) => {
                 // What is allowed has less than 31 bits.
+                let start = self.pointer(if target.space == Space::Shared { context::SHARED } else { context::PARAMS });
                 let all = self.short_addresses(inst, target)?;
                 let by = self.constant(all.ty, i64::from(bytes));
                 let all = if bytes == 0 { all } else { self.binary("add", &all, &by) };
-                (Some(self.pointer(context::SHARED)), self.resize(&all, 64, true))
+                (Some(start), self.resize(&all, 64, true))
             }
             None if let Some(parts) = self.parts(target) => {
                 let base = self.read(parts.base);

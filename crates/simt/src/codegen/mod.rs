@@ -8,12 +8,14 @@
 
 mod approx;
 mod arithmetic;
+mod arms;
 mod atomic;
 mod atomic_half;
 mod barrier;
 mod check;
 mod compare;
 mod convert;
+mod deferred;
 mod directed;
 mod exchange;
 mod float;
@@ -43,8 +45,10 @@ mod span;
 mod special;
 mod step;
 mod stop;
+mod streamed;
 mod switch;
 mod team;
+mod threads;
 mod width;
 
 pub use how::{How, how};
@@ -119,6 +123,8 @@ pub mod window {
     pub const SHARED: i64 = 0x1080_0000_0000;
     /// Local memory.
     pub const LOCAL: i64 = 0x1081_0000_0000;
+    /// Parameters of the launch.
+    pub const PARAM: i64 = 0x1082_0000_0000;
     /// Functions: each has 16 bytes by its number.
     pub const FUNCTIONS: i64 = 0x2003_0000_0000;
 }

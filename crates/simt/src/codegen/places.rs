@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warploom_ptx::ir::{BarrierOp, Body, Op, Operand};
+use warploom_ptx::ir::{BarrierOp, Body, MatrixOp, Op, Operand};
 
+use super::how::{How, how};
 use super::plan::{Keep, Plan};
 use crate::pressure::scan;
 use crate::values::ValueId;
@@ -158,10 +159,9 @@ impl Places {
 
 /// Whether lanes wait for others at an instruction.
 fn is_meeting(body: &Body, inst: u32) -> bool {
-    match &body.insts[inst as usize].op {
-        Op::Barrier(BarrierOp::ClusterArrive { .. } | BarrierOp::ClusterWait { .. }) => false,
-        op => matches!(op, Op::Barrier(_)) || members(op).is_some(),
-    }
+    let op = &body.insts[inst as usize].op;
+    let group = |op: &MatrixOp| matches!(op, MatrixOp::WarpgroupWait { .. });
+    matches!(op, Op::Barrier(_)) || members(op).is_some() || matches!(op, Op::Matrix(op) if group(op))
 }
 
 /// The operand that says which lanes take part, of what waits for them.
@@ -173,6 +173,8 @@ pub(super) fn members(op: &Op) -> Option<Operand> {
         | Op::Redux { membermask, .. }
         | Op::Elect { membermask, .. }
         | Op::Barrier(BarrierOp::Warp { membermask }) => Some(*membermask),
+        // All of the warp (9.7.14.4.3).
+        Op::Matrix(_) if how(op) == How::Step => Some(Operand::Imm(u64::from(u32::MAX))),
         _ => None,
     }
 }

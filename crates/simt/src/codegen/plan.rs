@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warploom_ptx::ir::{BarrierOp, Base, Body, GlobalId, Op, SharedLayout, Step};
 
+use super::arms::{Arm, Arms};
+use super::deferred::deferrable;
 use super::hull::{Hull, hulls};
 use super::indexed::{Indexed, indexed};
 use super::later::kept_back;
@@ -15,7 +17,7 @@ use super::lazy::{is_flagged, lazy};
 use super::places::Places;
 use super::span::{Across, Span, across, spans};
 use super::stop::Stop;
-use super::team::{Point, Teams, preferred_team};
+use super::team::{Point, Teams, comes_apart, preferred_team};
 use crate::access::Access;
 use crate::barrier::{BarrierControl, Region};
 use crate::info::{KernelInfo, analyze};
@@ -66,6 +68,8 @@ pub(super) struct Plan<'k> {
     /// By value: only its first lane is kept.
     lazy: Vec<bool>,
     hulls: Vec<Hull>,
+    /// Instructions that full code writes where their results are read.
+    deferrable: BTreeSet<u32>,
     /// By value: whether anything reads it.
     read: Vec<bool>,
     /// Updates whose sums may be kept back.
@@ -80,6 +84,10 @@ pub(super) struct Plan<'k> {
     spans: Vec<Span>,
     /// Where each value is kept that is alive at a barrier, or where a team may be left.
     homes: BTreeMap<ValueId, Keep>,
+    /// Branches of which it is known what each thread does.
+    arms: Arms,
+    /// Teams come apart at the end of a grid at most: what follows then is written once, with masks.
+    seldom: bool,
     /// Where teams are left.
     points: RefCell<BTreeSet<Point>>,
     turns: Option<Places>,
@@ -100,9 +108,7 @@ impl<'k> Plan<'k> {
         }
         for (inst, _) in &info.barriers.all {
             let inst = &body.insts[*inst as usize];
-            if inst.guard.is_some()
-                || !matches!(inst.op, Op::Barrier(BarrierOp::Sync { .. } | BarrierOp::Reduce { .. }))
-            {
+            if inst.guard.is_some() || matches!(inst.op, Op::Barrier(BarrierOp::Arrive { .. })) {
                 return Err(format!("line {}: {}", inst.line, info.module.mnemonic(inst.mnemonic)));
             }
         }
@@ -119,11 +125,13 @@ impl<'k> Plan<'k> {
         let mut plan = Plan {
             lazy: lazy(info, body, &block_of),
             hulls: hulls(info, body, &block_of),
+            deferrable: deferrable(info, body),
             kept_back: kept_back(info, body, &reads(info, body)),
             ..Plan::plain(info, body, machine)
         };
         plan.find_groups()?;
         if teams != Teams::Never {
+            plan.arms = Arms::new(&plan, &plan.shared);
             plan.team = preferred_team(&plan, teams == Teams::Always);
             let together = info.gangs.together(plan.team);
             if plan.team > 0
@@ -133,6 +141,8 @@ impl<'k> Plan<'k> {
                 plan.spans = spans(&plan, &wide);
                 plan.wide = Some(wide);
             }
+            let blocks = 0..body.blocks.len() as u32;
+            plan.seldom = plan.team > 0 && !blocks.into_iter().any(|block| comes_apart(&plan, block));
         }
         plan.lay_out_frame();
         Ok(plan)
@@ -156,6 +166,7 @@ impl<'k> Plan<'k> {
             body,
             lazy: vec![false; info.values.len()],
             hulls: Vec::new(),
+            deferrable: BTreeSet::new(),
             kept_back: BTreeSet::new(),
             read: reads(info, body),
             turns: None,
@@ -177,6 +188,8 @@ impl<'k> Plan<'k> {
             across: Vec::new(),
             spans: Vec::new(),
             homes: BTreeMap::new(),
+            arms: Arms::default(),
+            seldom: false,
             points: RefCell::default(),
         }
     }
@@ -234,6 +247,31 @@ impl<'k> Plan<'k> {
         self.team == self.info.gangs.count()
     }
 
+    /// Whether a branch does what is known for each thread.
+    pub(super) fn has_arm(&self, branch: u32) -> bool {
+        self.arms.all.contains_key(&branch)
+    }
+
+    /// Whether threads of each CTA part at the end of a block, other than to an arm.
+    pub(super) fn always_parts(&self, branch: u32) -> bool {
+        self.arms.parting.contains(&branch)
+    }
+
+    /// Whether teams come apart at the end of a grid at most.
+    pub(super) fn seldom_apart(&self) -> bool {
+        self.seldom
+    }
+
+    /// What some threads do behind a branch, if a team of all gangs does it for them.
+    pub(super) fn arm(&self, branch: u32) -> Option<&Arm> {
+        self.arms.all.get(&branch).filter(|_| self.is_one_team())
+    }
+
+    /// The same, by the block that they come to.
+    pub(super) fn arm_of(&self, block: u32) -> Option<&Arm> {
+        self.arms.all.values().find(|arm| arm.block == block).filter(|_| self.is_one_team())
+    }
+
     /// Teams are left there.
     pub(super) fn needs_point(&self, point: Point) {
         self.points.borrow_mut().insert(point);
@@ -287,6 +325,11 @@ impl<'k> Plan<'k> {
         self.lazy[value.0 as usize]
     }
 
+    /// Whether full code writes an instruction only where its result is read.
+    pub(super) fn is_deferrable(&self, inst: u32) -> bool {
+        self.deferrable.contains(&inst)
+    }
+
     /// Whether anything reads a value.
     pub(super) fn is_read(&self, value: ValueId) -> bool {
         self.read[value.0 as usize]
@@ -323,7 +366,7 @@ impl<'k> Plan<'k> {
     /// Blocks are written once more for gangs all of whose lanes run. Not in kernels so long that compiling them counts more.
     pub(super) fn has_full(&self) -> bool {
         const LONG: usize = 4000;
-        self.body.insts.len() < LONG
+        self.body.insts.len() < LONG && !self.seldom
     }
 
     /// The processor gathers lanes of so many bits by itself.

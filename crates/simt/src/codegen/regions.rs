@@ -9,8 +9,9 @@ use super::outcome;
 use super::places::Turns;
 use super::plan::{Machine, Plan};
 use super::stop::Stop;
-use super::team::Teams;
+use super::team::{Point, Teams};
 use crate::access::AccessKind;
+use crate::barrier::Region;
 use crate::gang::Gangs;
 use crate::info::{KernelInfo, analyze_apart};
 
@@ -184,6 +185,12 @@ fn functions(plan: &Plan<'_>) -> Result<String, String> {
     }
     let by_gang = match plan.team() {
         0 => 0,
+        _ if plan.is_one_team() && plan.seldom_apart() => {
+            for region in plan.regions() {
+                out += &through_resumed(plan, region);
+            }
+            plan.regions().len()
+        }
         // Gangs that have left their team come to all regions but the first.
         _ if plan.is_one_team() => 1,
         _ => plan.regions().len(),
@@ -193,6 +200,18 @@ fn functions(plan: &Plan<'_>) -> Result<String, String> {
         out += &through(plan, number, "region", plan.info.gangs.count());
     }
     Ok(out)
+}
+
+/// The region behind a barrier, of all gangs that have left their team before: by the function that they have gone on with.
+fn through_resumed(plan: &Plan<'_>, region: &Region) -> String {
+    let Some((barrier, number)) = region.start.barrier().and_then(|inst| Some((inst, plan.barrier(inst)?))) else {
+        return String::new();
+    };
+    let place = Point::Behind(barrier).number(plan);
+    format!(
+        "define internal i32 @through{number}(ptr noalias %context) #0 {{\n  \
+         %result = call i32 @apart(ptr %context, i32 0, i32 {place})\n  ret i32 %result\n}}\n\n"
+    )
 }
 
 /// One region, of all gangs or teams. What all threads of the CTA have in common is read once.

@@ -27,6 +27,15 @@ impl Writer<'_> {
             NctaidX => self.word(context::NCTAID),
             NctaidY => self.word(context::NCTAID + 4),
             NctaidZ => self.word(context::NCTAID + 8),
+            // A cluster is one CTA.
+            ClusteridX => self.special(inst, CtaidX)?,
+            ClusteridY => self.special(inst, CtaidY)?,
+            ClusteridZ => self.special(inst, CtaidZ)?,
+            NclusteridX => self.special(inst, NctaidX)?,
+            NclusteridY => self.special(inst, NctaidY)?,
+            NclusteridZ => self.special(inst, NctaidZ)?,
+            ClusterCtaidX | ClusterCtaidY | ClusterCtaidZ | ClusterCtarank => self.constant(i32, 0),
+            ClusterNctaidX | ClusterNctaidY | ClusterNctaidZ | ClusterNctarank => self.constant(i32, 1),
             Laneid => {
                 let thread = Val { ty: i32, text: self.thread() };
                 let low = self.constant(i32, 31);

@@ -12,8 +12,8 @@ use super::names::{Element, Ty};
 /// Bytes of a register's place.
 const PLACE: u32 = 8 * Step::PLACE_WORDS as u32;
 
-/// Registers that an instruction may name: a product of fragments of eight registers each has the most.
-const MOST: u32 = 32;
+/// Registers that an instruction may name: a product of a warpgroup has the most, 128 for its sums before and behind.
+const MOST: u32 = 272;
 
 impl Writer<'_> {
     /// Matrices are a warp's, and the executor does not reach the threads' local memory.
@@ -21,8 +21,8 @@ impl Writer<'_> {
         if self.lanes() != WARP {
             return Err(format!("{} in gangs of {} lanes", self.lacks(inst), self.lanes()));
         }
-        if self.plan.turns().is_some() {
-            return Err(format!("{} where lanes go their own ways", self.lacks(inst)));
+        if self.plan.turns().is_some() && inst.guard.is_some() {
+            return Err(format!("{} of some lanes, where they go their own ways", self.lacks(inst)));
         }
         let generic = matches!(
             op,
@@ -68,8 +68,9 @@ impl Writer<'_> {
         let answer = self.set(
             Ty::int(32, 0),
             format!(
-                "call i32 {function}(ptr %context, ptr %steps, i32 {}, i32 {number}, i32 {count}, i32 {width}, i32 %thread)",
-                bits.text
+                "call i32 {function}(ptr %context, ptr %steps, i32 {}, i32 {number}, i32 {count}, i32 {width}, i32 {})",
+                bits.text,
+                self.thread()
             ),
         );
         let zero = self.constant(answer.ty, 0);

@@ -8,9 +8,11 @@
 //! frames, and each of them goes on by itself from that point to the next barrier. Nothing of the instruction has been done by then: all accesses
 //! of it are looked at before the first.
 
+mod choice;
+
 use std::collections::BTreeSet;
 
-use warploom_ptx::ir::{Address, BarrierOp, Base, Inst, Loop, Op, Space, TerminatorKind};
+use warploom_ptx::ir::{Address, Base, Inst, Op, Space, TerminatorKind};
 
 use super::full::Sides;
 use super::function::{Val, Writer};
@@ -18,12 +20,11 @@ use super::names::Ty;
 use super::plan::{Keep, Plan};
 use super::span::Across;
 use super::{context, outcome};
-use crate::access::Pattern;
 use crate::barrier::RegionStart;
 use crate::divergence::only_ends;
-use crate::pressure::weight;
-use crate::shape::Shape;
 use crate::values::{ValueId, paired};
+
+pub(super) use choice::{Teams, comes_apart, preferred_team};
 
 /// Where a team is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,20 +33,22 @@ pub(super) enum Point {
     Inst(u32),
     /// Before the branch at the end of a block.
     End(u32),
+    /// Behind a barrier, where nothing is left but what is kept there.
+    Behind(u32),
 }
 
 impl Point {
-    fn block(self, plan: &Plan<'_>) -> u32 {
+    pub(super) fn block(self, plan: &Plan<'_>) -> u32 {
         match self {
-            Point::Inst(inst) => plan.block_of[inst as usize],
+            Point::Inst(inst) | Point::Behind(inst) => plan.block_of[inst as usize],
             Point::End(block) => block,
         }
     }
 
     /// A number of its own.
-    fn number(self, plan: &Plan<'_>) -> u32 {
+    pub(super) fn number(self, plan: &Plan<'_>) -> u32 {
         match self {
-            Point::Inst(inst) => inst,
+            Point::Inst(inst) | Point::Behind(inst) => inst,
             Point::End(block) => plan.body.insts.len() as u32 + block,
         }
     }
@@ -55,6 +58,7 @@ impl Point {
         match self {
             Point::Inst(inst) => format!("K{inst}"),
             Point::End(block) => format!("E{block}"),
+            Point::Behind(inst) => format!("A{inst}"),
         }
     }
 }
@@ -66,7 +70,8 @@ impl Writer<'_> {
         self.team = self.plan.team();
         let blocks = if self.plan.is_one_team() {
             let all = 0..self.body().blocks.len() as u32;
-            all.filter(|block| *block == 0 || !only_ends(self.body(), *block)).collect()
+            let own = all.filter(|block| self.plan.arm_of(*block).is_none());
+            own.filter(|block| *block == 0 || !only_ends(self.body(), *block)).collect()
         } else {
             self.plan.blocks_of(region)
         };
@@ -173,7 +178,13 @@ impl Writer<'_> {
 
     /// Writes instructions; false if a barrier ends them.
     fn team_insts(&mut self, range: std::ops::Range<u32>) -> Result<bool, String> {
-        for number in range {
+        let mut rest = range;
+        while let Some(number) = rest.next() {
+            if let Some(stream) = self.stream(number..rest.end) {
+                rest = stream.end()..rest.end;
+                self.write_stream(&stream)?;
+                continue;
+            }
             self.inst = number;
             self.values = self.plan.info.values.of_inst(number);
             let inst = &self.body().insts[number as usize];
@@ -184,7 +195,11 @@ impl Writer<'_> {
                 self.leave_at(number)?;
                 return Ok(false);
             }
-            let members = if self.is_once(inst) { 1 } else { self.team };
+            if self.defers(number) {
+                self.note_for_all(inst);
+                continue;
+            }
+            let members = if self.is_once(number) { 1 } else { self.team };
             self.look_at_all(inst, members)?;
             self.checked = true;
             if !self.update_as_team(inst)? {
@@ -195,17 +210,24 @@ impl Writer<'_> {
             }
             self.checked = false;
             self.member = 0;
-            self.whole = true;
-            self.note_sides(inst);
-            self.whole = false;
+            self.note_for_all(inst);
         }
         Ok(true)
     }
 
+    /// Notes what is known of a predicate for all gangs.
+    fn note_for_all(&mut self, inst: &Inst) {
+        self.whole = true;
+        self.note_sides(inst);
+        self.whole = false;
+    }
+
     /// Whether an instruction does the same for all gangs.
-    fn is_once(&self, inst: &Inst) -> bool {
+    pub(super) fn is_once(&self, number: u32) -> bool {
+        let inst = &self.body().insts[number as usize];
         let operands = inst.operands();
-        let mut written = operands.iter().zip(self.values).filter(|(operand, _)| operand.def().is_some()).peekable();
+        let values = self.plan.info.values.of_inst(number);
+        let mut written = operands.iter().zip(values).filter(|(operand, _)| operand.def().is_some()).peekable();
         match &inst.op {
             Op::Fence(_) => true,
             Op::St { .. } | Op::Atom { .. } => false,
@@ -254,7 +276,7 @@ impl Writer<'_> {
     }
 
     /// Leaves the team unless the accesses of an instruction are allowed for all gangs.
-    fn look_at_all(&mut self, inst: &Inst, members: u32) -> Result<(), String> {
+    pub(super) fn look_at_all(&mut self, inst: &Inst, members: u32) -> Result<(), String> {
         let (space, address) = match &inst.op {
             Op::Ld { space, addr, .. } | Op::St { space, addr, .. } | Op::Atom { space, addr, .. } => (*space, *addr),
             _ => return Ok(()),
@@ -301,6 +323,10 @@ impl Writer<'_> {
     }
 
     fn team_end(&mut self, block: u32) -> Result<(), String> {
+        let plan = self.plan;
+        if let Some(arm) = plan.arm(block) {
+            return self.team_arm(block, arm);
+        }
         let end = &self.body().blocks[block as usize].terminator;
         self.values = self.plan.info.values.of_end(block);
         let ends = matches!(end.kind, TerminatorKind::Ret { .. } | TerminatorKind::Exit);
@@ -325,8 +351,7 @@ impl Writer<'_> {
             let condition = self.guard_of(end)?.ok_or("a guard without a value")?;
             self.line(format!("br i1 {}, label %L{yes}, label %L{no}", condition.text));
         } else {
-            self.team_parts(id, guard.negated, yes, no);
-            self.leave_team(Point::End(block))?;
+            self.team_parts(block, id, guard.negated, yes, no)?;
         }
         for (label, to) in [(yes, taken), (no, next)] {
             self.label(&format!("L{label}"));
@@ -338,14 +363,17 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// To one label if all lanes of all gangs have a condition, to another if none has, and on if they differ.
-    fn team_parts(&mut self, id: ValueId, negated: bool, yes: u32, no: u32) {
+    /// To one label if all lanes of all gangs have a condition, to another if none has; the team is left if they differ.
+    fn team_parts(&mut self, block: u32, id: ValueId, negated: bool, yes: u32, no: u32) -> Result<(), String> {
         self.whole = true;
         let known = self.known_sides(id);
         self.whole = false;
         if let Some(Sides { all, none }) = known {
             self.branch_two_ways(negated, all, none, yes, no);
         }
+        self.write_deferred()?;
+        // It is written once only on this way, and on the others not at all.
+        let deferred = std::mem::take(&mut self.deferred);
         let looked_at = self.of_members(|this| {
             let held = this.read(id);
             Some(if held.ty.lanes == 0 {
@@ -364,6 +392,9 @@ impl Writer<'_> {
         if let Some(Sides { all, none }) = looked_at {
             self.branch_two_ways(negated, all, none, yes, no);
         }
+        self.leave_team(Point::End(block))?;
+        self.deferred = deferred;
+        Ok(())
     }
 
     /// What holds for all gangs of the team.
@@ -385,7 +416,7 @@ impl Writer<'_> {
     }
 
     /// All gangs go on to a block.
-    fn go_as_team(&mut self, from: u32, to: u32) -> Result<(), String> {
+    pub(super) fn go_as_team(&mut self, from: u32, to: u32) -> Result<(), String> {
         if only_ends(self.body(), to) {
             self.line("br label %end");
         } else if to > from {
@@ -402,8 +433,15 @@ impl Writer<'_> {
 
     /// Keeps what is alive, and has each gang go on by itself from a point.
     pub(super) fn leave_team(&mut self, point: Point) -> Result<(), String> {
+        self.write_deferred()?;
         let plan = self.plan;
-        for value in plan.live_at(point) {
+        let mut live = plan.live_at(point);
+        if let Some(arm) = plan.arm_of(point.block(plan)) {
+            // Lanes that do not run it have what the others may have written meanwhile.
+            live.extend(arm.meets.iter().flat_map(|to| plan.info.values.live_in(*to)));
+            self.keep_lanes_of_arm(arm);
+        }
+        for value in with_sources(plan, live) {
             let keep = plan.home(value).ok_or("a value without a home")?;
             self.keep(value, keep);
         }
@@ -425,20 +463,43 @@ impl Writer<'_> {
         let plan = self.plan;
         let lanes = self.lanes();
         self.resumed = true;
-        let points = plan.points();
+        let mut points = plan.points();
+        if plan.seldom_apart() && plan.is_one_team() {
+            points.extend(plan.info.barriers.all.iter().map(|(barrier, _)| Point::Behind(*barrier)));
+        }
         let mut targets = String::new();
         for point in &points {
             match *point {
                 Point::Inst(inst) => _ = self.resumes.insert(inst),
                 Point::End(block) => _ = self.end_resumes.insert(block),
+                Point::Behind(_) => {}
             }
             targets += &format!(" i32 {0}, label %S{0}", point.number(plan));
         }
         self.line(format!("switch i32 %where, label %end [{targets} ]"));
         for point in &points {
             self.label(&format!("S{}", point.number(plan)));
+            if let Point::Behind(_) = point {
+                let alive = self.load(self.mask_type(), "%alive");
+                let any = self.any(&alive.text);
+                self.line(format!("br i1 {}, label %{}, label %end", any.text, point.label()));
+                continue;
+            }
             let all = self.constant(self.mask_type(), 1);
             let place = self.mask_place(point.block(plan));
+            let block = point.block(plan);
+            if let Some(arm) = plan.arm_of(block) {
+                let at = self.offset("%frame", Plan::ARM);
+                let runs = self.set(all.ty, format!("load {}, ptr {at}, align 4, !tbaa !9", all.ty.text()));
+                self.store(&runs, &place);
+                if arm.ends {
+                    self.store(&runs, "%alive");
+                }
+                let any = self.any(&runs.text);
+                let behind = if arm.ends { "end".to_owned() } else { format!("N{block}") };
+                self.line(format!("br i1 {}, label %{}, label %{behind}", any.text, point.label()));
+                continue;
+            }
             let alive = self.load(all.ty, "%alive");
             self.store(&alive, &place);
             self.line(format!("br label %{}", point.label()));
@@ -448,8 +509,10 @@ impl Writer<'_> {
         }
         let all = 0..self.body().blocks.len() as u32;
         let blocks: Vec<u32> = all.filter(|block| *block == 0 || !only_ends(self.body(), *block)).collect();
-        for block in &blocks {
-            self.full_block(*block)?;
+        if plan.has_full() {
+            for block in &blocks {
+                self.full_block(*block)?;
+            }
         }
         self.full = false;
         for block in blocks {
@@ -500,78 +563,4 @@ pub(super) fn with_sources(plan: &Plan<'_>, live: BTreeSet<ValueId>) -> BTreeSet
         }
     }
     out
-}
-
-/// Whether gangs run together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Teams {
-    Never,
-    WherePaid,
-    /// Wherever they can, for tests.
-    Always,
-}
-
-/// How many gangs run together: as many as make loops better, and registers and the length of the code allow, or as there can be with `always`. 0 if none do.
-pub(super) fn preferred_team(plan: &Plan<'_>, always: bool) -> u32 {
-    /// Instructions of all gangs, with which compiling takes as long as it may.
-    const LONG: u32 = 1800;
-    /// Fewer gain too little.
-    const FEW: u32 = 4;
-    let (info, body) = (plan.info, plan.body);
-    let gangs = &info.gangs;
-    let count = gangs.count();
-    let apart = |inst: &Inst| matches!(inst.op, Op::Barrier(BarrierOp::Reduce { .. }) | Op::Call { .. } | Op::Brkpt);
-    if !gangs.are_full() || count < 2 || body.insts.iter().any(apart) || !plan.has_full() {
-        return 0;
-    }
-    let alike = |team: u32| team == count || plan.all_go_on() || info.barriers.all.is_empty();
-    if always {
-        return (2..=count).rev().find(|team| count.is_multiple_of(*team) && alike(*team)).unwrap_or(0);
-    }
-    if body.loops.is_empty() {
-        return 0;
-    }
-    // Lanes that leave a loop in different trips leave the team as well.
-    if info.divergence.splits.iter().any(|(branch, split)| !split.loops.is_empty() && !is_by_bound(plan, *branch)) {
-        return 0;
-    }
-    let row = gangs.cta[0] == gangs.threads();
-    if row && !body.loops.iter().any(|inner| goes_through_memory(plan, inner)) {
-        return 0;
-    }
-    let vector = if plan.has_wide_vectors() { 16 } else { 8 };
-    let carried = body
-        .loops
-        .iter()
-        .map(|inner| weight(&info.values, &info.shapes, info.values.live_in(inner.blocks.start)).varying);
-    let carried = carried.max().unwrap_or(0) * (gangs.width / vector).max(1);
-    let registers = if plan.has_wide_vectors() { 26 } else { 12 };
-    // What is spilled is no loss where memory is what takes the time.
-    let fits = |team: u32| team * body.insts.len() as u32 <= LONG && (row || team * carried <= registers);
-    let mut team = count;
-    while team > 1 && !(count.is_multiple_of(team) && fits(team) && alike(team)) {
-        team /= 2;
-    }
-    if team < FEW { 0 } else { team }
-}
-
-/// Whether the trips of a loop go through memory, all lanes side by side, and nobody waits in it.
-fn goes_through_memory(plan: &Plan<'_>, inner: &Loop) -> bool {
-    let inside = |inst: u32| inner.blocks.contains(&plan.block_of[inst as usize]);
-    let mut accesses = plan.info.accesses.iter().filter(|access| inside(access.inst));
-    let rows = accesses.any(|access| {
-        matches!(access.space, Space::Global | Space::Generic) && matches!(access.pattern, Pattern::Contiguous)
-    });
-    rows && !plan.info.barriers.all.iter().any(|(barrier, _)| inside(*barrier))
-}
-
-/// Whether lanes take a branch apart only because of a bound that patterns run into: all do the same but near the end.
-fn is_by_bound(plan: &Plan<'_>, branch: u32) -> bool {
-    let values = &plan.info.values;
-    let guard = values.of_end(branch).first().copied().flatten();
-    let Some(&[def]) = guard.map(|guard| &values.get(guard).defs[..]) else { return false };
-    let operands = plan.body.insts[def as usize].operands();
-    let mut read = paired(&operands, values.of_inst(def)).filter(|(operand, _)| operand.read().is_some());
-    let known = |value: ValueId| !matches!(plan.info.shape(value), Shape::Varying(_));
-    matches!(plan.body.insts[def as usize].op, Op::Setp { .. }) && read.all(|(_, value)| value.is_none_or(known))
 }

@@ -1,21 +1,50 @@
 //! How many threads run as one gang.
 
-use warploom_ptx::ir::{BarrierOp, Op};
+use warploom_ptx::ir::{BarrierOp, Body, Loop, Op};
 
 use super::exchange::is_exchange;
+use crate::access::{AccessKind, Pattern};
 use crate::info::KernelInfo;
 use crate::pressure::VectorUnits;
+use crate::uniformity::block_of;
 
 /// The width for a kernel, from what is known of it with gangs of one register: a warp, if its lanes tell each other something or take for granted that
-/// they run together; else as wide as the registers allow, and rows of the CTA.
+/// they run together; one thread, if vectors gain nothing; else as wide as the registers allow, and rows of the CTA.
 pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits) -> u32 {
     let body = info.module.functions[info.kernel.0 as usize].body.as_ref();
-    let warps = |op: &Op| is_exchange(op) || matches!(op, Op::Matrix(_) | Op::Barrier(BarrierOp::Warp { .. }));
+    let warps = |op: &Op| {
+        // A warp's lines of output stand together.
+        is_exchange(op) || matches!(op, Op::Matrix(_) | Op::Call { .. } | Op::Barrier(BarrierOp::Warp { .. }))
+    };
     if info.lockstep || body.is_some_and(|body| body.insts.iter().any(|inst| warps(&inst.op))) {
         return 32;
     }
+    if units == VectorUnits::Avx2 && body.is_some_and(|body| runs_lane_by_lane(info, body)) {
+        return 1;
+    }
     // Beyond a row of the CTA lanes differ in more than one coordinate, and what was the same for all is no more.
     let row = 1 << info.gangs.cta[0].trailing_zeros();
-    let wide = units.width(info.pressure);
+    let wide = units.width(info.pressure, body.is_some_and(|body| !body.loops.is_empty()));
     if info.gangs.cta[0] == info.gangs.threads() { wide } else { wide.min(row).max(units.lanes()) }
+}
+
+/// Whether the kernel is loops that lanes leave in different trips and whose loads go anywhere. AVX2 takes a gather apart into loads, and spreads masks and
+/// checks of addresses over several registers: threads run faster one by one then, each with its own number of trips.
+fn runs_lane_by_lane(info: &KernelInfo<'_>, body: &Body) -> bool {
+    /// A load that goes anywhere among so many instructions is one too many.
+    const FEW: usize = 5;
+    if !info.barriers.all.is_empty() {
+        return false;
+    }
+    let block_of = block_of(body);
+    let gathers = |inner: &Loop| {
+        let inside = |inst: u32| inner.blocks.contains(&block_of[inst as usize]);
+        let loads = info.accesses.iter().filter(|access| {
+            inside(access.inst) && access.kind == AccessKind::Load && matches!(access.pattern, Pattern::Anywhere(_))
+        });
+        let count = block_of.iter().filter(|block| inner.blocks.contains(block)).count();
+        FEW * loads.count() >= count
+    };
+    let left_apart = |index: u32| info.divergence.splits.values().any(|split| split.loops.contains(&index));
+    !body.loops.is_empty() && (0u32..).zip(&body.loops).all(|(index, inner)| left_apart(index) && gathers(inner))
 }

@@ -1,9 +1,9 @@
 //! What stands for a call: the way into a copy of what it calls, a chain of tests for an indirect one, and parameters that are handed over.
 
 use warploom_ptx::ir::{
-    Address, AddressTarget, BlockId, CallArg, CallTarget, Compare, FunctionId, FunctionKind, Inst, Op, Operand, Param,
-    Predicate, Prototype, Reg, RelocationTarget, ScalarType, Scope, Semantics, Space, Storage, Terminator,
-    TerminatorKind,
+    Address, AddressTarget, BlockId, Builtin, CallArg, CallTarget, Compare, FunctionId, FunctionKind, Inst, Op,
+    Operand, Param, Predicate, Prototype, Reg, RelocationTarget, ScalarType, Scope, Semantics, Space, Storage,
+    Terminator, TerminatorKind,
 };
 
 use super::{Copy, Inliner, nowhere};
@@ -20,9 +20,14 @@ impl Inliner<'_> {
         args: &[CallArg],
     ) -> Result<u32, String> {
         if let CallTarget::Direct(id) = target
-            && self.module.functions[id.0 as usize].builtin.is_some()
+            && let Some(builtin) = self.module.functions[id.0 as usize].builtin
         {
-            self.drafts[at as usize].insts.push(inst.clone());
+            // Launches are not many, and one of these waits: that is for the interpreter.
+            if matches!(builtin, Builtin::Runtime(_)) {
+                let name = &self.module.functions[id.0 as usize].name;
+                return Err(format!("line {}: {name} is a function of the device's runtime library", inst.line));
+            }
+            self.provided(copy, at, inst, target, returns, args)?;
             return Ok(at);
         }
         let (line, loc) = (inst.line, inst.loc);
@@ -78,6 +83,58 @@ impl Inliner<'_> {
             }
         }
         Ok(behind)
+    }
+
+    /// A call of what the system provides: with registers in place of parameters.
+    fn provided(
+        &mut self,
+        copy: &Copy,
+        at: u32,
+        inst: &Inst,
+        target: &CallTarget,
+        returns: &[CallArg],
+        args: &[CallArg],
+    ) -> Result<(), String> {
+        let refused = || format!("line {}: {}", inst.line, self.module.mnemonic(inst.mnemonic));
+        let in_memory = |arg: &CallArg| match *arg {
+            CallArg::Value { .. } => Ok(None),
+            CallArg::Param { offset, size } => {
+                let place = copy.param(i64::from(offset)).ok_or_else(refused)?;
+                let ty = match size {
+                    1 => ScalarType::B8,
+                    2 => ScalarType::B16,
+                    4 => ScalarType::B32,
+                    8 => ScalarType::B64,
+                    _ => return Err(refused()),
+                };
+                Ok(Some((place, ty)))
+            }
+        };
+        let places = |all: &[CallArg]| all.iter().map(in_memory).collect::<Result<Vec<_>, String>>();
+        let (into, out) = (places(args)?, places(returns)?);
+        let (mut args, mut returns) = (args.to_vec(), returns.to_vec());
+        let passed = |ty, reg| CallArg::Value { ty, value: Operand::Reg(reg) };
+        for (arg, (place, ty)) in args.iter_mut().zip(into).filter_map(|(arg, place)| Some((arg, place?))) {
+            let held = self.register(ty);
+            self.load(at, inst, ty, held, place);
+            *arg = passed(ty, held);
+        }
+        let mut results = Vec::new();
+        for (result, (place, ty)) in returns.iter_mut().zip(out).filter_map(|(result, place)| Some((result, place?))) {
+            let held = self.register(ty);
+            *result = passed(ty, held);
+            results.push((ty, held, place));
+        }
+        let op = Op::Call { target: Box::new(target.clone()), uniform: false, returns, args };
+        self.drafts[at as usize].insts.push(Inst { op, ..inst.clone() });
+        for (ty, held, place) in results {
+            self.store(at, inst, ty, Operand::Reg(held), place);
+            // Where it is not called nothing comes of it.
+            if let Some(stored) = self.drafts[at as usize].insts.last_mut() {
+                stored.guard = inst.guard;
+            }
+        }
+        Ok(())
     }
 
     /// The functions that the code can have an address of, of one shape.

@@ -23,8 +23,11 @@ pub(in crate::codegen) enum Keep {
 }
 
 impl Plan<'_> {
+    /// Where a gang's frame has the mask of those lanes that run the block at which its team is left, if they are not all.
+    pub(in crate::codegen) const ARM: u32 = 32;
+
     pub(super) fn lay_out_frame(&mut self) {
-        /// The mask of the lanes that have not ended stands first.
+        /// The mask of the lanes that have not ended stands first, then the one at [`Self::ARM`].
         const FIRST: u32 = 64;
         let mut all: BTreeSet<ValueId> = BTreeSet::new();
         let mut by_region: Vec<BTreeSet<ValueId>> = vec![BTreeSet::new()];
@@ -70,7 +73,7 @@ impl Plan<'_> {
     /// What must be kept for gangs to go on one by one from where a team is left.
     pub(in crate::codegen) fn live_at(&self, point: Point) -> BTreeSet<ValueId> {
         let (block, at) = match point {
-            Point::Inst(inst) => (self.block_of[inst as usize], inst),
+            Point::Inst(inst) | Point::Behind(inst) => (self.block_of[inst as usize], inst),
             Point::End(block) => (block, self.body.blocks[block as usize].insts.end),
         };
         let before = (at > self.body.blocks[block as usize].insts.start).then(|| at - 1);

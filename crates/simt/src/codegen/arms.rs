@@ -1,0 +1,313 @@
+//! Branches of which it is known for each thread of a CTA what it does: steps of scans and reductions, what the first or the last thread does for all.
+//!
+//! A team of all gangs runs the block that only some threads come to (an *arm*) for those gangs that come there, with a mask where a gang comes in part, and goes
+//! on where all meet. In shared memory the addresses of such threads are known too, and looked at when the code is made.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warploom_ptx::ir::{Base, Inst, Op, Semantics, SharedLayout, Space, TerminatorKind};
+
+use super::function::{Val, Writer};
+use super::plan::Plan;
+use super::threads::Threads;
+use crate::access::{Access, Pattern};
+use crate::divergence::{only_ends, successors};
+use crate::shape::Shape;
+use crate::values::paired;
+
+/// A block that only some threads of the CTA come to.
+pub(super) struct Arm {
+    pub(super) block: u32,
+    /// Where they meet the others, if they go on at all.
+    pub(super) meets: Option<u32>,
+    /// The others have ended.
+    pub(super) ends: bool,
+    /// By thread, whether it runs the block.
+    pub(super) runs: Vec<bool>,
+    /// By access to shared memory, and by gang: the address of the first lane, as if it ran.
+    firsts: BTreeMap<u32, Vec<i64>>,
+}
+
+/// What is known of branches.
+#[derive(Default)]
+pub(super) struct Arms {
+    /// By the block that branches: what some threads do behind it.
+    pub(super) all: BTreeMap<u32, Arm>,
+    /// Blocks at whose end threads of each CTA part otherwise.
+    pub(super) parting: BTreeSet<u32>,
+}
+
+impl Arms {
+    /// Looks at all branches.
+    pub(super) fn new(plan: &Plan<'_>, layout: &SharedLayout) -> Arms {
+        let (info, body) = (plan.info, plan.body);
+        let mut arms = Arms::default();
+        if !info.gangs.are_full() {
+            return arms;
+        }
+        let threads = Threads::new(info, body, layout);
+        for branch in 0..body.blocks.len() as u32 {
+            let guard = info.values.of_end(branch).first().copied().flatten();
+            let guard = guard.filter(|_| body.blocks[branch as usize].terminator.guard.is_some());
+            let Some(condition) = guard.and_then(|guard| threads.of(guard)) else { continue };
+            if let Some(arm) = arm(plan, &threads, layout, branch, condition) {
+                arms.all.insert(branch, arm);
+            } else if condition.iter().any(|holds| *holds != condition[0]) {
+                arms.parting.insert(branch);
+            }
+        }
+        arms
+    }
+}
+
+fn arm(plan: &Plan<'_>, threads: &Threads, layout: &SharedLayout, branch: u32, condition: &[u64]) -> Option<Arm> {
+    let (info, body) = (plan.info, plan.body);
+    let split = info.divergence.splits.get(&branch)?;
+    let end = &body.blocks[branch as usize].terminator;
+    let TerminatorKind::Bra { target, .. } = &end.kind else { return None };
+    let (guard, next) = (end.guard?, end.next?.0);
+    let (block, ends) = match &split.partial.iter().copied().collect::<Vec<_>>()[..] {
+        &[block] => (block, false),
+        // The others end there, and are not waited for.
+        [] if only_ends(body, target.0) => (next, true),
+        [] if only_ends(body, next) => (target.0, true),
+        _ => return None,
+    };
+    let alone = match plan.group_of(block) {
+        Some(group) => plan.groups[group as usize].members.len() == 1,
+        None => ends,
+    };
+    let meets = split.converges.filter(|_| !ends);
+    let behind = |to: u32| if meets.is_some() { Some(to) == meets } else { only_ends(body, to) };
+    let taken = target.0 == block;
+    let other = if taken { next } else { target.0 };
+    if !alone || !split.loops.is_empty() || (!taken && next != block) || block <= branch || !behind(other) {
+        return None;
+    }
+    let out = &body.blocks[block as usize].terminator;
+    let goes_on = match &out.kind {
+        TerminatorKind::Bra { .. } | TerminatorKind::Next => true,
+        TerminatorKind::Ret { .. } | TerminatorKind::Exit => false,
+        TerminatorKind::BrxIdx { .. } | TerminatorKind::Trap => return None,
+    };
+    let leads = match &successors(body, block)[..] {
+        &[to] => goes_on && behind(to) && to > block,
+        [] => !goes_on && meets.is_none(),
+        _ => false,
+    };
+    let entered = (0..body.blocks.len() as u32).filter(|from| successors(body, *from).contains(&block)).count();
+    if out.guard.is_some() || !leads || entered != 1 {
+        return None;
+    }
+    let runs: Vec<bool> = condition.iter().map(|holds| ((*holds != 0) != guard.negated) == taken).collect();
+    let mut firsts = BTreeMap::new();
+    for number in body.blocks[block as usize].insts.clone() {
+        let inst = &body.insts[number as usize];
+        if inst.guard.is_some() || !is_plain(inst) || !writes_its_own(plan, number, inst) {
+            return None;
+        }
+        if let Some((_, access)) = plan.access(number) {
+            let proven = access.proven && access.unless_wraps.is_empty();
+            if access.space == Space::Shared && !proven {
+                firsts.insert(number, first_lanes(plan, threads, layout, access, &runs)?);
+            }
+        }
+    }
+    Some(Arm { block, meets, ends, runs, firsts })
+}
+
+/// What can be done for some of the gangs: nothing that lanes tell each other, and nothing that the executor does.
+fn is_plain(inst: &Inst) -> bool {
+    match &inst.op {
+        Op::Ld { space, semantics, addr, .. } => {
+            addr.base == Base::ParamFrame
+                || (*semantics == Semantics::Weak && matches!(space, Space::Global | Space::Const | Space::Shared))
+        }
+        Op::St { space, semantics, .. } => {
+            *semantics == Semantics::Weak && matches!(space, Space::Global | Space::Shared)
+        }
+        Op::IntBinary { .. }
+        | Op::IntUnary { .. }
+        | Op::Mul { .. }
+        | Op::Mad { .. }
+        | Op::FloatUnary { .. }
+        | Op::FloatBinary { .. }
+        | Op::Fma { .. }
+        | Op::FloatMinMax { .. }
+        | Op::Setp { .. }
+        | Op::Selp { .. }
+        | Op::Logic { .. }
+        | Op::Lop3 { .. }
+        | Op::Shift { .. }
+        | Op::Mov { .. }
+        | Op::Cvt { .. }
+        | Op::Cvta { .. }
+        | Op::AddressOf { .. }
+        | Op::ReadSpecial { .. } => true,
+        _ => false,
+    }
+}
+
+/// What lanes have in common, or a pattern of them, is of this instruction alone.
+fn writes_its_own(plan: &Plan<'_>, number: u32, inst: &Inst) -> bool {
+    let operands = inst.operands();
+    let mut written =
+        paired(&operands, plan.info.values.of_inst(number)).filter(|(operand, _)| operand.def().is_some());
+    written.all(|(_, value)| {
+        value.is_none_or(|value| {
+            let known = plan.info.values.get(value);
+            let one = known.defs.len() == 1 && !known.undefined;
+            one || matches!(plan.info.shape(value), Shape::Varying(_))
+        })
+    })
+}
+
+/// By gang, the address of the first lane, if those threads that run are where the pattern says, and in the CTA's shared memory.
+fn first_lanes(
+    plan: &Plan<'_>,
+    threads: &Threads,
+    layout: &SharedLayout,
+    access: &Access,
+    runs: &[bool],
+) -> Option<Vec<i64>> {
+    let width = plan.info.gangs.width as usize;
+    let addresses = threads.of(plan.address_of(access.inst)?)?;
+    let offset = plan.offset_of(access.inst);
+    let bytes = i64::from(access.bytes);
+    let apart = |lane: usize| match &access.pattern {
+        Pattern::Same(_) => Some(0),
+        Pattern::Contiguous => Some(lane as i64 * bytes),
+        Pattern::Strided(step) => Some(lane as i64 * step),
+        Pattern::Known(lanes) => Some(lanes.get()[lane]),
+        Pattern::Scaled { .. } | Pattern::Anywhere(_) => None,
+    };
+    let gangs = addresses.chunks(width).zip(runs.chunks(width));
+    gangs
+        .map(|(addresses, runs)| {
+            let mut first = None;
+            for (lane, (address, _)) in addresses.iter().zip(runs).enumerate().filter(|(_, (_, runs))| **runs) {
+                let address = i64::try_from(*address).ok()?.checked_add(offset)?;
+                let inside = address >= 0 && address + bytes <= i64::from(layout.size) && address % bytes == 0;
+                let own = address - apart(lane)?;
+                if !inside || *first.get_or_insert(own) != own {
+                    return None;
+                }
+            }
+            Some(first.unwrap_or(0))
+        })
+        .collect()
+}
+
+impl Arm {
+    /// The lanes of a gang that run it.
+    fn lanes(&self, member: u32, width: u32) -> &[bool] {
+        &self.runs[(member * width) as usize..][..width as usize]
+    }
+}
+
+impl Writer<'_> {
+    /// Where the first lane of a gang goes in an arm, if that is known.
+    pub(super) fn first_in_arm(&self) -> Option<Val> {
+        if self.team == 0 {
+            return None;
+        }
+        let arm = self.plan.arm_of(self.plan.block_of[self.inst as usize])?;
+        let first = *arm.firsts.get(&self.inst)?.get(self.member as usize)?;
+        Some(self.constant(super::names::Ty::int(64, 0), first))
+    }
+
+    /// The mask of a gang in an arm.
+    fn mask_in_arm(&self, arm: &Arm, member: u32) -> String {
+        let ty = self.mask_type();
+        ty.lanes(arm.lanes(member, self.lanes()).iter().map(|runs| i64::from(*runs)))
+    }
+
+    /// What some threads do behind a branch, for all gangs that have such.
+    pub(super) fn team_arm(&mut self, branch: u32, arm: &Arm) -> Result<(), String> {
+        let lanes = self.lanes();
+        if arm.runs.contains(&true) {
+            for number in self.body().blocks[arm.block as usize].insts.clone() {
+                self.inst = number;
+                self.values = self.plan.info.values.of_inst(number);
+                let inst = &self.body().insts[number as usize];
+                let once = self.is_once(number);
+                let comes: Vec<u32> = (0..self.team)
+                    .filter(|member| {
+                        // What other gangs have a known step more than is the first one's to say.
+                        let leads = *member == 0 && (once || self.leads(inst));
+                        leads || (!once && arm.lanes(*member, lanes).contains(&true))
+                    })
+                    .collect();
+                let all = self.constant(self.mask_type(), 1).text;
+                let masks: Vec<String> = comes
+                    .iter()
+                    .map(|member| {
+                        let runs = arm.lanes(*member, lanes);
+                        let idle = once || !runs.contains(&true);
+                        if idle || !runs.contains(&false) { all.clone() } else { self.mask_in_arm(arm, *member) }
+                    })
+                    .collect();
+                let mut fine: Option<Val> = None;
+                for (member, mask) in comes.iter().zip(&masks) {
+                    (self.member, self.mask) = (*member, mask.clone());
+                    if let Some(holds) = self.allowed_in_arm(inst)? {
+                        fine = Some(match fine {
+                            Some(fine) => self.joined("and", &fine, &holds),
+                            None => holds,
+                        });
+                    }
+                }
+                self.member = 0;
+                if let Some(fine) = fine {
+                    self.or_leave(&fine);
+                }
+                self.checked = true;
+                for (member, mask) in comes.iter().zip(masks) {
+                    self.together = mask == all;
+                    (self.member, self.mask) = (*member, mask);
+                    self.instruction(inst)?;
+                }
+                self.checked = false;
+                self.together = true;
+                (self.member, self.mask) = (0, all);
+            }
+        }
+        match arm.meets {
+            Some(to) => self.go_as_team(branch, to),
+            None => {
+                self.line("br label %end");
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether what an instruction writes of the first gang says what others have.
+    fn leads(&self, inst: &Inst) -> bool {
+        let operands = inst.operands();
+        let mut written = operands.iter().zip(self.values).filter(|(operand, _)| operand.def().is_some());
+        written.any(|(_, value)| value.is_some_and(|value| self.plan.step_of(value, 0).is_some()))
+    }
+
+    /// What is to be looked at for an access of a gang in an arm, if there is anything.
+    fn allowed_in_arm(&mut self, inst: &Inst) -> Result<Option<Val>, String> {
+        let (space, address) = match &inst.op {
+            Op::Ld { space, addr, .. } | Op::St { space, addr, .. } => (*space, *addr),
+            _ => return Ok(None),
+        };
+        if address.base == Base::ParamFrame {
+            return Ok(None);
+        }
+        let target = self.target(inst, space, address)?;
+        self.fits_in_full(inst, &target)
+    }
+
+    /// Where a team is left in an arm: which lanes of each gang run it, in the gangs' frames.
+    pub(super) fn keep_lanes_of_arm(&mut self, arm: &Arm) {
+        let ty = self.mask_type();
+        for member in 0..self.team {
+            let mask = self.mask_in_arm(arm, member);
+            let at = self.offset(&format!("%frame{member}"), Plan::ARM);
+            self.line(format!("store {} {mask}, ptr {at}, align 4, !tbaa !9", ty.text()));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Which gangs run as a team, and whether they stay together.
+
+use warploom_ptx::ir::{BarrierOp, Inst, Loop, Op, Space, TerminatorKind};
+
+use super::super::plan::Plan;
+use crate::access::Pattern;
+use crate::pressure::weight;
+use crate::shape::Shape;
+use crate::values::{ValueId, paired};
+
+/// Whether gangs run together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::codegen) enum Teams {
+    Never,
+    WherePaid,
+    /// Wherever they can, for tests.
+    Always,
+}
+
+/// How many gangs run together: as many as make loops better, and registers and the length of the code allow, or as there can be with `always`. 0 if none do.
+pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> u32 {
+    /// Instructions of all gangs, with which compiling takes as long as it may.
+    const LONG: u32 = 1800;
+    /// Fewer gain too little.
+    const FEW: u32 = 4;
+    let (info, body) = (plan.info, plan.body);
+    let gangs = &info.gangs;
+    let count = gangs.count();
+    let apart = |inst: &Inst| matches!(inst.op, Op::Barrier(BarrierOp::Reduce { .. }) | Op::Call { .. } | Op::Brkpt);
+    if !gangs.are_full() || count < 2 || body.insts.iter().any(apart) || !plan.has_full() {
+        return 0;
+    }
+    let alike = |team: u32| team == count || plan.all_go_on() || info.barriers.all.is_empty();
+    if always {
+        return (2..=count).rev().find(|team| count.is_multiple_of(*team) && alike(*team)).unwrap_or(0);
+    }
+    if count >= FEW && goes_by_steps(plan) && count * body.insts.len() as u32 <= LONG {
+        return count;
+    }
+    if body.loops.is_empty() {
+        return 0;
+    }
+    // Lanes that leave a loop in different trips leave the team as well.
+    if info.divergence.splits.iter().any(|(branch, split)| !split.loops.is_empty() && !is_by_bound(plan, *branch)) {
+        return 0;
+    }
+    let row = gangs.cta[0] == gangs.threads();
+    if row && !body.loops.iter().any(|inner| goes_through_memory(plan, inner)) {
+        return 0;
+    }
+    let vector = if plan.has_wide_vectors() { 16 } else { 8 };
+    let carried = body
+        .loops
+        .iter()
+        .map(|inner| weight(&info.values, &info.shapes, info.values.live_in(inner.blocks.start)).varying);
+    let carried = carried.max().unwrap_or(0) * (gangs.width / vector).max(1);
+    let registers = if plan.has_wide_vectors() { 26 } else { 12 };
+    // What is spilled is no loss where memory is what takes the time.
+    let fits = |team: u32| team * body.insts.len() as u32 <= LONG && (row || team * carried <= registers);
+    let mut team = count;
+    while team > 1 && !(count.is_multiple_of(team) && fits(team) && alike(team)) {
+        team /= 2;
+    }
+    if team < FEW { 0 } else { team }
+}
+
+/// Whether a kernel goes on from barrier to barrier, all that threads do apart being known, or at the end only.
+fn goes_by_steps(plan: &Plan<'_>) -> bool {
+    /// Fewer barriers cost nothing.
+    const MANY: usize = 3;
+    let mut blocks = 0..plan.body.blocks.len() as u32;
+    plan.info.barriers.all.len() >= MANY && !blocks.any(|block| comes_apart(plan, block))
+}
+
+/// Whether gangs part at the end of a block more often than at the end of a grid, for all that is known.
+pub(in crate::codegen) fn comes_apart(plan: &Plan<'_>, block: u32) -> bool {
+    let end = &plan.body.blocks[block as usize].terminator;
+    let by_table = matches!(end.kind, TerminatorKind::BrxIdx { .. });
+    let guard = end.guard.and(plan.info.values.of_end(block).first().copied().flatten());
+    let parts = guard.is_some_and(|guard| {
+        let alike = plan.info.shape(guard).is_cta_uniform() || plan.has_arm(block);
+        !alike && (plan.always_parts(block) || !is_by_bound(plan, block))
+    });
+    by_table || parts
+}
+
+/// Whether the trips of a loop go through memory, all lanes side by side, and nobody waits in it.
+fn goes_through_memory(plan: &Plan<'_>, inner: &Loop) -> bool {
+    let inside = |inst: u32| inner.blocks.contains(&plan.block_of[inst as usize]);
+    let mut accesses = plan.info.accesses.iter().filter(|access| inside(access.inst));
+    let rows = accesses.any(|access| {
+        matches!(access.space, Space::Global | Space::Generic) && matches!(access.pattern, Pattern::Contiguous)
+    });
+    rows && !plan.info.barriers.all.iter().any(|(barrier, _)| inside(*barrier))
+}
+
+/// Whether lanes take a branch apart only because of a bound that patterns run into: all do the same but near the end.
+fn is_by_bound(plan: &Plan<'_>, branch: u32) -> bool {
+    let values = &plan.info.values;
+    let guard = values.of_end(branch).first().copied().flatten();
+    let Some(&[def]) = guard.map(|guard| &values.get(guard).defs[..]) else { return false };
+    let operands = plan.body.insts[def as usize].operands();
+    let mut read = paired(&operands, values.of_inst(def)).filter(|(operand, _)| operand.read().is_some());
+    let known = |value: ValueId| !matches!(plan.info.shape(value), Shape::Varying(_));
+    matches!(plan.body.insts[def as usize].op, Op::Setp { .. }) && read.all(|(_, value)| value.is_none_or(known))
+}

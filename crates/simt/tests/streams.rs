@@ -1,0 +1,137 @@
+//! What kernels that go through memory become: how wide their gangs are, in which order gangs of a team load and store, and what stands
+//! behind the branches that decide without looking at each lane.
+
+use warploom_ptx::ir::FunctionId;
+use warploom_ptx::{Options, VerifiedModule, load};
+use warploom_simt::codegen::{self, preferred_width};
+use warploom_simt::{Gangs, VectorUnits, analyze};
+
+/// `y[i] += x[i]`, with a grid's step.
+const STREAM: &str = "
+    mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x; mad.lo.s32 %r5, %r2, %r3, %r4;
+    mov.u32 %r6, %nctaid.x; mul.lo.s32 %r7, %r6, %r3;
+    setp.ge.s32 %p1, %r5, %r1;
+    @%p1 bra DONE;
+LOOP:
+    mul.wide.s32 %rd5, %r5, 4;
+    add.s64 %rd6, %rd1, %rd5;
+    ld.global.f32 %f2, [%rd6];
+    add.s64 %rd7, %rd2, %rd5;
+    ld.global.f32 %f3, [%rd7];
+    add.f32 %f4, %f2, %f3;
+    st.global.f32 [%rd7], %f4;
+    add.s32 %r5, %r5, %r7;
+    setp.lt.s32 %p2, %r5, %r1;
+    @%p2 bra LOOP;
+DONE:
+    ret;";
+
+/// `y[i] = i == 0 || i == n ? x[i] : x[i] + x[i]`
+const BORDER: &str = "
+    mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x; mad.lo.s32 %r5, %r2, %r3, %r4;
+    mul.wide.u32 %rd5, %r5, 4;
+    add.s64 %rd6, %rd1, %rd5;
+    add.s64 %rd7, %rd2, %rd5;
+    setp.eq.s32 %p1, %r5, 0;
+    setp.eq.s32 %p2, %r5, %r1;
+    or.pred %p3, %p1, %p2;
+    ld.global.f32 %f2, [%rd6];
+    @%p3 bra STORE;
+    add.f32 %f2, %f2, %f2;
+STORE:
+    st.global.f32 [%rd7], %f2;
+    ret;";
+
+/// A sum of `x[column]` for as many columns as each thread has.
+const ROWS: &str = "
+    mov.u32 %r4, %tid.x; mul.wide.u32 %rd5, %r4, 4;
+    add.s64 %rd6, %rd1, %rd5;
+    ld.global.u32 %r2, [%rd6]; ld.global.u32 %r3, [%rd6+4];
+    mov.f32 %f4, 0f00000000;
+    setp.ge.s32 %p1, %r2, %r3;
+    @%p1 bra DONE;
+LOOP:
+    mul.wide.s32 %rd7, %r2, 4;
+    add.s64 %rd8, %rd1, %rd7;
+    ld.global.u32 %r5, [%rd8];
+    mul.wide.s32 %rd9, %r5, 4;
+    add.s64 %rd3, %rd1, %rd9;
+    ld.global.f32 %f2, [%rd3];
+    add.f32 %f4, %f4, %f2;
+    add.s32 %r2, %r2, 1;
+    setp.lt.s32 %p2, %r2, %r3;
+    @%p2 bra LOOP;
+DONE:
+    add.s64 %rd4, %rd2, %rd5;
+    st.global.f32 [%rd4], %f4;
+    ret;";
+
+fn module(body: &str) -> VerifiedModule {
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u32 n, .param .u64 x, .param .u64 y)\n{{\n\
+         .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<10>; .reg .pred %p<9>;\n\
+         ld.param.u32 %r1, [n]; ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y];\n{body}\n}}\n"
+    );
+    load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads")
+}
+
+fn width(body: &str, units: VectorUnits) -> u32 {
+    let module = module(body);
+    let gangs = Gangs::new([256, 1, 1], units.lanes()).expect("gangs");
+    preferred_width(&analyze(&module, FunctionId(0), gangs).expect("a kernel"), units)
+}
+
+fn compile(body: &str) -> String {
+    let module = module(body);
+    let info = analyze(&module, FunctionId(0), Gangs::new([256, 1, 1], 32).expect("gangs")).expect("a kernel");
+    codegen::compile(&info, "x86-64-v3", "+avx2,+fma").expect("covered").text
+}
+
+/// From a part of a text on, up to another.
+fn between<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
+    let rest = &text[text.find(from).unwrap_or_else(|| panic!("no {from} in {text}"))..];
+    &rest[..rest[from.len()..].find(to).map_or(rest.len(), |at| at + from.len())]
+}
+
+#[test]
+fn gangs_are_one_thread_where_vectors_gain_nothing() {
+    assert_eq!(width(ROWS, VectorUnits::Avx2), 1);
+    assert_eq!(width(ROWS, VectorUnits::Avx512), 32);
+    // All lanes leave that loop together but at the end.
+    assert_eq!(width(STREAM, VectorUnits::Avx2), 32);
+    // Lanes leave it in different trips, but it does not go to memory.
+    let waits = ROWS.replace("ld.global.f32 %f2, [%rd3]", "mov.b32 %f2, %r5");
+    let waits = waits.replace("ld.global.u32 %r5, [%rd8]", "add.s32 %r5, %r5, %r2");
+    assert!(width(&waits, VectorUnits::Avx2) >= 8);
+}
+
+#[test]
+fn gangs_of_a_team_go_through_memory_one_after_the_other() {
+    let text = compile(STREAM);
+    let team = between(&text, "define internal i32 @team0", "\n}");
+    let calls = team.lines().filter_map(|line| match line {
+        line if line.contains("call <32 x i32> @llvm.masked.load") => Some('L'),
+        line if line.contains("call void @llvm.masked.store") => Some('S'),
+        _ => None,
+    });
+    assert_eq!(calls.collect::<String>(), "LLS".repeat(8));
+    // All is looked at before the first of them.
+    let first = team.find("@llvm.masked.load").expect("loads");
+    assert_eq!(team[..first].matches("lshr").count() + team[..first].matches("@llvm.fshr.i64(").count(), 3);
+}
+
+#[test]
+fn lanes_are_compared_where_the_first_and_the_last_do_not_tell() {
+    let text = compile(STREAM);
+    let team = between(&text, "define internal i32 @team0", "\n}");
+    let behind = &team[team.rfind("@llvm.masked.store").expect("stores")..];
+    let branch = between(behind, "@llvm.masked.store", "br i1");
+    assert!(!branch.contains("icmp slt <32 x i32>"), "{branch}");
+    assert!(behind.contains("icmp slt <32 x i32>"));
+    // A border is where the first lane's number up to the last one's reaches it.
+    let text = compile(BORDER);
+    let branch = between(&text, "\nF0:", "br i1");
+    assert_eq!(branch.matches("icmp ugt i32").count(), 2, "{branch}");
+    assert!(!branch.contains("icmp eq <32 x i32>"), "{branch}");
+    assert!(text.contains("icmp eq <32 x i32>"));
+}
