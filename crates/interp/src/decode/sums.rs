@@ -15,10 +15,12 @@ use super::simplify::Counts;
 use super::{Decoder, Home};
 use crate::isa::Op;
 use crate::memory::Base;
-use crate::ops::sums::{Factor, MOST_WINDOWS, Memory, Sum, Sums, SumsOfProducts};
+use crate::ops::sums::{Factor, MOST_WINDOWS, Memory, Sum, Sums, SumsOfProducts, Together};
 
 /// Fewest products that are worth an instruction of their own.
 const FEWEST: usize = 3;
+/// Bytes of a factor.
+const SIZE: u32 = 4;
 /// Most instructions that are looked at together.
 const LONGEST: usize = 512;
 
@@ -287,9 +289,16 @@ impl Decoder<'_> {
                 *place = place.wrapping_sub(windows[*window as usize].first as u32);
             }
         }
+        let together = if self.context.observed.is_some_and(|wants| wants.accesses) {
+            let places = places.values().map(|&(window, offset)| (window, offset.wrapping_sub(windows[window].first)));
+            together(places.collect())
+        } else {
+            Vec::new()
+        };
         let site = self.function.sums.len();
-        self.function.sums.push(SumsOfProducts { windows, sums, after: 0 });
-        self.emit(Op::lanes_control::<Sums>(), 0, [0; 3], site as u32);
+        self.function.sums.push(SumsOfProducts { windows, together, sums, after: 0 });
+        let number = self.function.code.len() as u32;
+        self.emit(Op::lanes_control::<Sums>(), number, [self.number, 0, 0], site as u32);
         Some(site)
     }
 }
@@ -301,6 +310,22 @@ impl Decoder<'_> {
         // Whoever has come by the short way has not seen how addresses lie.
         self.spreads.forget_all();
     }
+}
+
+/// The factors at these places of windows, in pieces without gaps.
+fn together(mut places: Vec<(usize, i64)>) -> Vec<Together> {
+    places.sort_unstable();
+    let mut pieces: Vec<Together> = Vec::new();
+    for (window, place) in places {
+        let (window, place) = (window as u32, place as u32);
+        match pieces.last_mut() {
+            Some(last) if last.window == window && place <= last.place + last.bytes => {
+                last.bytes = place - last.place + SIZE;
+            }
+            _ => pieces.push(Together { window, place, bytes: SIZE }),
+        }
+    }
+    pieces
 }
 
 /// Whether the sums can be computed one after the other: none writes a row that a later one reads or writes. Registers share rows, so that

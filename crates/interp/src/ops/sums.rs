@@ -1,10 +1,12 @@
 //! Sums of products whose factors come from memory, several instructions in one (see `decode::sums`).
 
-use warploom_exec::fault::FaultKind;
+use warploom_exec::address::split_shared;
+use warploom_exec::fault::{AccessKind, FaultKind, Site};
 use warploom_exec::memory::{Run, Spread, View, spread};
+use warploom_exec::observe::{Access, At, CtaObserver, Proxy, Scope, Semantics, Space};
 use warploom_numerics::float;
 
-use crate::frame::{FULL, Frame, Row32, Word};
+use crate::frame::{FULL, Frame, Row32, Row64, Word};
 use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine};
 use crate::memory::Base;
@@ -20,6 +22,8 @@ const SIZE: i64 = 4;
 /// Sums that one instruction computes.
 pub(crate) struct SumsOfProducts {
     pub(crate) windows: Vec<Memory>,
+    /// What an observer is asked, if there is one, before they are computed.
+    pub(crate) together: Vec<Together>,
     pub(crate) sums: Vec<Sum>,
     /// The instruction behind the plain form of the sums.
     pub(crate) after: u32,
@@ -42,6 +46,15 @@ impl Memory {
     }
 }
 
+/// Factors of a window that lie one behind the other: what a lane reads of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Together {
+    pub(crate) window: u32,
+    /// Bytes behind the lowest offset of the window.
+    pub(crate) place: u32,
+    pub(crate) bytes: u32,
+}
+
 /// `d = c + sum of factors[i][0] * factors[i][1]`, one rounding for each product.
 pub(crate) struct Sum {
     pub(crate) c: u32,
@@ -61,6 +74,8 @@ pub(crate) enum Factor {
 /// Memory that has been checked, for each half of the warp.
 #[derive(Clone, Copy)]
 struct Window<'m> {
+    /// Where the first lanes of the halves read, at the lowest offset.
+    starts: [u64; 2],
     /// All lanes of a half read the same place; otherwise consecutive ones.
     same: bool,
     halves: [Run<'m>; 2],
@@ -78,11 +93,25 @@ impl LaneOp for Sums {
             return Flow::Next;
         }
         let shared = (Run::of(&machine.cta.shared), u64::from(machine.cta.base));
-        let mut windows = [Window { same: true, halves: [Run::of(&[]); 2] }; MOST_WINDOWS];
+        let mut windows = [Window { starts: [0; 2], same: true, halves: [Run::of(&[]); 2] }; MOST_WINDOWS];
         for ((index, memory), window) in site.windows.iter().enumerate().zip(&mut windows) {
             match open(memory, &machine.frame, &mut machine.view, shared, inst.imm.wrapping_add(index as u32)) {
                 Some(found) => *window = found,
                 None => return Flow::Next,
+            }
+        }
+        if let Some(observer) = &mut machine.cta.observer {
+            let at = At {
+                cta: machine.cta.id,
+                rank: split_shared(machine.cta.base).0,
+                warp: machine.warp.index,
+                mask,
+                site: Site(u64::from(inst.a) << 32 | u64::from(inst.d)),
+                activation: machine.activation,
+            };
+            let limit = u64::from(machine.program.static_shared) + u64::from(machine.grid.launch.dynamic_shared);
+            if !site.told(&mut **observer, &at, &windows, limit) {
+                return Flow::Next;
             }
         }
         let mut inside = true;
@@ -103,6 +132,38 @@ impl LaneOp for Sums {
         }
         machine.pc = site.after;
         Flow::Jump
+    }
+}
+
+impl SumsOfProducts {
+    /// Tells an observer of all loads; false if it wants them one by one.
+    #[inline(never)]
+    fn told(&self, observer: &mut dyn CtaObserver, at: &At, windows: &[Window<'_>], limit: u64) -> bool {
+        self.together.iter().all(|&Together { window, place, bytes }| {
+            let (memory, window) = (&self.windows[window as usize], &windows[window as usize]);
+            let starts = window.starts.map(|start| start.wrapping_add(place.into()));
+            let (apart, spread) = if window.same { (0, Spread::Same) } else { (SIZE as u64, Spread::Consecutive) };
+            let addresses: Row64 =
+                std::array::from_fn(|lane| starts[lane / HALF].wrapping_add((lane % HALF) as u64 * apart));
+            let last = (HALF as u64 - 1) * apart;
+            let access = Access {
+                kind: AccessKind::Load,
+                space: if memory.shared { Space::Shared } else { Space::Global },
+                bytes,
+                align: SIZE as u32,
+                addresses: &addresses,
+                spread,
+                apart: SIZE as u32,
+                reach: [starts[0].min(starts[1]), starts[0].max(starts[1]).wrapping_add(last)],
+                aligned: true,
+                limit: if memory.shared { limit } else { 0 },
+                semantics: Semantics::Weak,
+                scope: Scope::Cta,
+                proxy: Proxy::Generic,
+                registers: &[],
+            };
+            observer.reads(at, &access)
+        })
     }
 }
 
@@ -133,7 +194,7 @@ fn open<'m, 'v: 'm>(
         view.runs(site, starts, len)?
     };
     let aligned = (starts[0] | starts[1]) % SIZE as u64 == 0;
-    aligned.then_some(Window { same, halves })
+    aligned.then_some(Window { starts, same, halves })
 }
 
 /// How the addresses in row `row` lie, and the first ones of the halves, `offset` added.

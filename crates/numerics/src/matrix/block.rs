@@ -29,11 +29,105 @@ const OFF: u32 = NEAR[0] as u32 - 64;
 /// The exponent of a zero, where words hold them.
 const NONE: u32 = -1000i32 as u32;
 
-/// `d = a * b + d`, of all products and the summand at once: of as many fours as there are in both, at most [`QUADS`]. `subnormal` says whether factors can be subnormal as `.f32`. What vectors cannot tell is not done: then it is `false`, and
-/// `d` what it was.
+/// Rows of `a` with what each of their products needs to know of them. It can be kept for as long as the elements stay what they are.
+#[derive(Clone, Debug)]
+pub struct Left<const N: usize> {
+    /// In fours of `k`.
+    pub elements: [Rows; N],
+    /// The exponents of a four in the bytes of words, where they are near.
+    exponents: [[u32; ROWS]; N],
+    near: bool,
+}
+
+/// The same of columns of `b`.
+#[derive(Clone, Debug)]
+pub struct Right<const N: usize> {
+    /// In fours of `k`.
+    pub elements: [Columns; N],
+    /// The columns' twice.
+    exponents: [[u32; 2 * COLUMNS]; N],
+    near: bool,
+}
+
+impl<const N: usize> Default for Left<N> {
+    fn default() -> Self {
+        Self { elements: [[[0; ROWS]; 4]; N], exponents: [[0; ROWS]; N], near: false }
+    }
+}
+
+impl<const N: usize> Default for Right<N> {
+    fn default() -> Self {
+        Self { elements: [[0; 4 * COLUMNS]; N], exponents: [[0; 2 * COLUMNS]; N], near: false }
+    }
+}
+
+/// What is taken from the exponents in bytes.
 #[inline(always)]
-pub fn multiply<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Columns], d: &mut Sums) -> bool {
-    near(v, how, subnormal, a, b, d) || far_away(v, how, subnormal, a, b, d)
+fn off<V: Vectors>(v: V) -> V::Words {
+    v.splat(u32::from_le_bytes([OFF as u8; 4]))
+}
+
+impl<const N: usize> Left<N> {
+    /// To be called when the elements of the first `quads` fours have changed, and before they are multiplied. `subnormal` says whether they can be so, as `.f32`.
+    #[inline(always)]
+    pub fn ready<V: Vectors>(&mut self, v: V, subnormal: bool, quads: usize) {
+        let (mut odd, off) = (Odd::new(v), off(v));
+        for (elements, place) in self.elements.iter().zip(&mut self.exponents).take(quads) {
+            let all @ [first, second, third, fourth] =
+                [v.load(&elements[0]), v.load(&elements[1]), v.load(&elements[2]), v.load(&elements[3])];
+            let low = v.or(v.and(v.shr::<23>(first), v.splat(0xff)), v.and(v.shr::<15>(second), v.splat(0xff00)));
+            let high =
+                v.or(v.and(v.shr::<7>(third), v.splat(0xff_0000)), v.and(v.shl::<1>(fourth), v.splat(0xff00_0000)));
+            let exponents = v.or(low, high);
+            odd.meet_exponents(exponents);
+            *place = v.store(v.sub(v.max_bytes(exponents, off), off));
+            if subnormal {
+                all.into_iter().for_each(
+                    #[inline(always)]
+                    |factors| odd.meet_factors(factors),
+                );
+            }
+        }
+        self.near = odd.is_nothing(NEAR);
+    }
+}
+
+impl<const N: usize> Right<N> {
+    /// As [`Left::ready`].
+    #[inline(always)]
+    pub fn ready<V: Vectors>(&mut self, v: V, subnormal: bool, quads: usize) {
+        let (mut odd, off) = (Odd::new(v), off(v));
+        for (elements, place) in self.elements.iter().zip(&mut self.exponents).take(quads) {
+            let halves: [[u32; 16]; 2] = pulp::cast(*elements);
+            let [lower, upper] = [v.load(&halves[0]), v.load(&halves[1])];
+            let (low, high) = (v.pack_bytes(v.shr::<23>(lower)), v.pack_bytes(v.shr::<23>(upper)));
+            let exponents = v.load(&pulp::cast([low, high, low, high]));
+            odd.meet_exponents(exponents);
+            *place = v.store(v.sub(v.max_bytes(exponents, off), off));
+            if subnormal {
+                odd.meet_factors(lower);
+                odd.meet_factors(upper);
+            }
+        }
+        self.near = odd.is_nothing(NEAR);
+    }
+}
+
+/// `d = a * b + d`, of all products of the first `quads` fours of `k` and the summand at once. `subnormal` says whether factors can be subnormal as `.f32`. What vectors cannot
+/// tell is not done: then it is `false`, and `d` what it was.
+#[inline(always)]
+pub fn multiply<V: Vectors, const N: usize>(
+    v: V,
+    how: Accumulation,
+    subnormal: bool,
+    quads: usize,
+    a: &Left<N>,
+    b: &Right<N>,
+    d: &mut Sums,
+) -> bool {
+    let quads = quads.min(N);
+    (a.near && b.near && near(v, how, quads, a, b, d))
+        || far_away(v, how, subnormal, &a.elements[..quads], &b.elements[..quads], d)
 }
 
 /// What is the matter with operands or sums, in any place.
@@ -87,8 +181,7 @@ impl<V: Vectors> Odd<V> {
     fn is_nothing(&self, [least, largest]: [u8; 2]) -> bool {
         let v = self.v;
         let beyond = v.or(beyond(v, self.largest, largest), beyond(v, self.least, u8::MAX - (least - 1)));
-        let odd = v.store(v.or(beyond, v.shr::<31>(self.signs)));
-        odd.iter().fold(0, |any, word| any | word) == 0
+        !v.any(v.or(beyond, v.shr::<31>(self.signs)))
     }
 }
 
@@ -101,46 +194,29 @@ fn beyond<V: Vectors>(v: V, bytes: V::Words, limit: u8) -> V::Words {
 
 /// With exponents in bytes.
 #[inline(always)]
-fn near<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Columns], d: &mut Sums) -> bool {
-    let quads = a.len().min(b.len()).min(QUADS);
+fn near<V: Vectors, const N: usize>(
+    v: V,
+    how: Accumulation,
+    quads: usize,
+    a: &Left<N>,
+    b: &Right<N>,
+    d: &mut Sums,
+) -> bool {
     let mut odd = Odd::new(v);
-    let off = v.splat(u32::from_le_bytes([OFF as u8; 4]));
-    let mut of_a = [v.splat(0); QUADS];
-    let mut of_b = [[0; 16]; QUADS];
-    for quad in 0..quads {
-        let [first, second, third, fourth] =
-            [v.load(&a[quad][0]), v.load(&a[quad][1]), v.load(&a[quad][2]), v.load(&a[quad][3])];
-        let low = v.or(v.and(v.shr::<23>(first), v.splat(0xff)), v.and(v.shr::<15>(second), v.splat(0xff00)));
-        let high = v.or(v.and(v.shr::<7>(third), v.splat(0xff_0000)), v.and(v.shl::<1>(fourth), v.splat(0xff00_0000)));
-        let exponents = v.or(low, high);
-        odd.meet_exponents(exponents);
-        of_a[quad] = v.sub(v.max_bytes(exponents, off), off);
-
-        let halves: [[u32; 16]; 2] = pulp::cast(b[quad]);
-        let [lower, upper] = [v.load(&halves[0]), v.load(&halves[1])];
-        let (low, high) = (v.pack_bytes(v.shr::<23>(lower)), v.pack_bytes(v.shr::<23>(upper)));
-        let exponents = v.load(&pulp::cast([low, high, low, high]));
-        odd.meet_exponents(exponents);
-        of_b[quad] = v.store(v.sub(v.max_bytes(exponents, off), off));
-        if subnormal {
-            for factors in [first, second, third, fourth, lower, upper] {
-                odd.meet_factors(factors);
-            }
-        }
-    }
     let mut sums = *d;
     for column in 0..COLUMNS {
         let mut largest = v.splat(0);
-        for quad in 0..quads {
-            largest = v.max_bytes(largest, v.add_bytes(of_a[quad], v.splat(of_b[quad][column])));
+        for (of_a, of_b) in a.exponents[..quads].iter().zip(&b.exponents[..quads]) {
+            largest = v.max_bytes(largest, v.add_bytes(v.load(of_a), v.splat(of_b[column])));
         }
         let largest = v.max_bytes(largest, v.shr::<16>(largest));
         let largest = v.and(v.max_bytes(largest, v.shr::<8>(largest)), v.splat(0xff));
         // As `.f32` has it, of the product of the largest powers of two in the factors; 0 if all are zero.
         let largest = v.if_greater(largest, v.splat(127), v.sub(largest, v.splat(127 - 2 * OFF)), v.splat(0));
-        sums[column] = v.store(column_sums(how, a, b, column, largest, v.load(&d[column]), &mut odd));
+        let (left, right) = (&a.elements[..quads], &b.elements[..quads]);
+        sums[column] = v.store(column_sums(how, left, right, column, largest, v.load(&d[column]), &mut odd));
     }
-    let done = odd.is_nothing(NEAR);
+    let done = !v.any(v.shr::<31>(odd.signs));
     if done {
         *d = sums;
     }

@@ -8,7 +8,7 @@
 //! of any operands.
 
 use super::Sizes;
-use super::block::{self, COLUMNS, QUADS, ROWS};
+use super::block::{self, COLUMNS, Left, QUADS, ROWS, Right};
 use super::special;
 use super::vector::Vectors;
 use crate::Rounding;
@@ -76,32 +76,33 @@ fn group<V: Vectors>(
 ) {
     let Sizes { m, n, k } = sizes;
     let quads = k / 4;
-    let mut of_a = [[[0; ROWS]; 4]; QUADS];
-    let mut of_b = [[0; 4 * COLUMNS]; QUADS];
+    let (mut of_a, mut of_b) = (Left::<QUADS>::default(), Right::<QUADS>::default());
     for row in (0..m).step_by(ROWS) {
         // What a block has beyond the panels is zeros.
         let rows = ROWS.min(m - row);
-        for (k, place) in of_a[..quads].as_flattened_mut().iter_mut().enumerate() {
+        for (k, place) in of_a.elements[..quads].as_flattened_mut().iter_mut().enumerate() {
             for (place, value) in place.iter_mut().zip(&a[k * m + row..][..rows]) {
                 *place = value.to_bits();
             }
         }
+        of_a.ready(v, true, quads);
         for column in (0..n).step_by(COLUMNS) {
             let columns = COLUMNS.min(n - column);
-            for (quad, place) in of_b[..quads].iter_mut().enumerate() {
+            for (quad, place) in of_b.elements[..quads].iter_mut().enumerate() {
                 for k in 0..4 {
                     for (at, value) in b[(4 * quad + k) * n + column..][..columns].iter().enumerate() {
                         place[4 * at + k] = value.to_bits();
                     }
                 }
             }
+            of_b.ready(v, true, quads);
             let mut sums = [[0; ROWS]; COLUMNS];
             for (at, sums) in sums.iter_mut().enumerate().take(columns) {
                 for (sum, value) in sums.iter_mut().zip(&d[(column + at) * m + row..][..rows]) {
                     *sum = value.to_bits();
                 }
             }
-            if !block::multiply(v, how, true, &of_a[..quads], &of_b[..quads], &mut sums) {
+            if !block::multiply(v, how, true, quads, &of_a, &of_b, &mut sums) {
                 special::multiply(how, sizes, [a, b], absent, d, [row..row + rows, column..column + columns]);
                 continue;
             }

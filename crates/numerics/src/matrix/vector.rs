@@ -36,6 +36,8 @@ pub trait Vectors: Copy {
     fn max(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// `yes` where `a` is larger than `b` as `.s32`, else `no`.
     fn if_greater(self, a: Self::Words, b: Self::Words, yes: Self::Words, no: Self::Words) -> Self::Words;
+    /// Whether any bit is set.
+    fn any(self, a: Self::Words) -> bool;
     /// Sums of the bytes, which wrap.
     fn add_bytes(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// The larger bytes, which have no sign.
@@ -159,6 +161,11 @@ impl Vectors for Arrays {
     #[inline(always)]
     fn if_greater(self, a: [u32; 16], b: [u32; 16], yes: [u32; 16], no: [u32; 16]) -> [u32; 16] {
         each!(a, b, yes, no => if a as i32 > b as i32 { yes } else { no })
+    }
+
+    #[inline(always)]
+    fn any(self, a: [u32; 16]) -> bool {
+        a.iter().fold(0, |any, word| any | word) != 0
     }
 
     #[inline(always)]
@@ -351,6 +358,11 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn any(self, a: __m512i) -> bool {
+            self.avx512f._mm512_test_epi32_mask(a, a) != 0
+        }
+
+        #[inline(always)]
         fn add_bytes(self, a: __m512i, b: __m512i) -> __m512i {
             self.avx512bw._mm512_add_epi8(a, b)
         }
@@ -506,6 +518,12 @@ mod x86 {
         #[inline(always)]
         fn if_greater(self, a: Two, b: Two, yes: Two, no: Two) -> Two {
             both!(a, b, yes, no => self.avx2._mm256_blendv_epi8(no, yes, self.avx2._mm256_cmpgt_epi32(a, b)))
+        }
+
+        #[inline(always)]
+        fn any(self, [a, b]: Two) -> bool {
+            let both = self.avx2._mm256_or_si256(a, b);
+            self.avx._mm256_testz_si256(both, both) == 0
         }
 
         #[inline(always)]

@@ -76,14 +76,15 @@ impl Recording {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/goldens/ptx_sweep");
         let read = |name: &str| std::fs::read(root.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let index: serde_json::Value = serde_json::from_slice(&read("index.json")).expect("the index is JSON");
-        let data = read("part0.bin");
+        let mut parts: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         let mut outputs = BTreeMap::new();
         for test in index["tests"].as_array().expect("tests are a list") {
             if test["family"] != family || test["status"] != "ok" {
                 continue;
             }
             let number = |key: &str| test[key].as_u64().expect("a number") as usize;
-            let (offset, length) = (number("offset"), number("length"));
+            let (part, offset, length) = (number("part"), number("offset"), number("length"));
+            let data = parts.entry(part).or_insert_with(|| read(&format!("part{part}.bin")));
             let mut bytes = Vec::new();
             ZlibDecoder::new(&data[offset..offset + length])
                 .read_to_end(&mut bytes)

@@ -3,7 +3,7 @@
 //! Registers come in pairs, of rows 0 to 7 and 8 to 15, and their words in fours, of a quad of lanes. Exchanging words between the four vectors of a pair and the four
 //! lanes of quads (which the same exchange undoes) gives columns, with rows in an order that does not matter, as summands and results have the same. The order of `k` does not matter either.
 
-use warploom_numerics::matrix::block::{self, COLUMNS, Columns, ROWS, Rows, Sums as Block};
+use warploom_numerics::matrix::block::{self, COLUMNS, ROWS, Sums as Block};
 use warploom_numerics::matrix::{Accumulation, Vectors};
 use warploom_ptx::ir::ScalarType;
 
@@ -11,12 +11,24 @@ use super::product::{ProductSite, Sums};
 use crate::frame::Row32;
 
 /// Blocks of a product, at most: of 16 by 16, or 32 by 8 elements.
-const BLOCKS: usize = 2;
+pub(super) const BLOCKS: usize = 2;
 /// Elements of `k` in fours, at most.
 const QUADS: usize = 4;
 
+/// Rows of `a` in a block, made ready.
+pub(super) type Left = block::Left<QUADS>;
+/// Columns of `b` in a block.
+pub(super) type Right = block::Right<QUADS>;
+
+/// The factors of a product.
+#[derive(Debug, Default)]
+pub(super) struct Ready {
+    left: [Left; BLOCKS],
+    right: [Right; BLOCKS],
+}
+
 /// How the sums of a site are made, if this is for it.
-fn accumulation(site: &ProductSite) -> Option<Accumulation> {
+pub(super) fn accumulation(site: &ProductSite) -> Option<Accumulation> {
     let Sums::Real(scheme) = site.sums else { return None };
     let wide = matches!(site.a_ty, ScalarType::F16 | ScalarType::Bf16 | ScalarType::Tf32);
     let whole = scheme.accumulation.group == site.sizes.k && !scheme.summand_last && site.products == 1;
@@ -26,44 +38,90 @@ fn accumulation(site: &ProductSite) -> Option<Accumulation> {
     (wide && whole && blocks && site.sparse.is_none() && !site.satfinite).then_some(scheme.accumulation)
 }
 
+/// How many blocks a product has from top to bottom, and from left to right.
+pub(super) fn blocks(site: &ProductSite) -> [usize; 2] {
+    [site.sizes.m / ROWS, site.sizes.n / COLUMNS]
+}
+
+/// How many elements a register has.
+fn per_register(site: &ProductSite) -> usize {
+    if site.a_ty == ScalarType::Tf32 { 1 } else { 2 }
+}
+
+/// The registers with a block's rows of `a`.
+pub(super) fn of_left(site: &ProductSite, block: usize) -> &[u32] {
+    let count = 2 * (site.sizes.k / 4 / per_register(site));
+    &site.a.rows[count * block..][..count]
+}
+
+/// The registers with a block's columns of `b`.
+pub(super) fn of_right(site: &ProductSite, block: usize) -> &[u32] {
+    let count = site.sizes.k / 4 / per_register(site);
+    &site.b.rows[count * block..][..count]
+}
+
 /// Computes the product of a site; `false` if it is none for this, or its operands are not: then nothing has changed.
 #[inline(always)]
-pub(super) fn multiply<V: Vectors>(v: V, site: &ProductSite, registers: &mut [Row32]) -> bool {
+pub(super) fn multiply<V: Vectors>(v: V, site: &ProductSite, registers: &mut [Row32], ready: &mut Ready) -> bool {
     let Some(how) = accumulation(site) else { return false };
+    let [high, across] = blocks(site);
+    for (row, left) in ready.left.iter_mut().enumerate().take(high) {
+        make_left(v, site, of_left(site, row), registers, left);
+    }
+    for (column, right) in ready.right.iter_mut().enumerate().take(across) {
+        make_right(v, site, of_right(site, column), registers, right);
+    }
+    multiply_ready(v, how, site, registers, ready.left.each_ref(), ready.right.each_ref())
+}
+
+/// Brings rows of `a` from registers, and makes them ready.
+#[inline(always)]
+pub(super) fn make_left<V: Vectors>(v: V, site: &ProductSite, rows: &[u32], registers: &[Row32], left: &mut Left) {
     let ty = site.a_ty;
-    let per_register = if ty == ScalarType::Tf32 { 1 } else { 2 };
-    let quads = site.sizes.k / 4;
-    let deep = quads / per_register;
-    let [high, across] = [site.sizes.m / ROWS, site.sizes.n / COLUMNS];
-    let mut results = [[[0; ROWS]; COLUMNS]; BLOCKS];
-    let mut a: [Rows; QUADS] = [[[0; ROWS]; 4]; QUADS];
-    let mut b: [Columns; QUADS] = [[0; 4 * COLUMNS]; QUADS];
-    for row in 0..high {
-        for (pair, place) in
-            site.a.rows[2 * deep * row..][..2 * deep].chunks_exact(2).zip(a.chunks_exact_mut(per_register))
-        {
-            let columns = exchanged(v, [&registers[pair[0] as usize], &registers[pair[1] as usize]]);
-            for k in 0..4 {
-                let elements = numbers(v, ty, columns[k]);
-                for (quad, elements) in place.iter_mut().zip(elements) {
-                    quad[k] = v.store(elements);
-                }
+    for (pair, place) in rows.chunks_exact(2).zip(left.elements.chunks_exact_mut(per_register(site))) {
+        let columns = exchanged(v, [&registers[pair[0] as usize], &registers[pair[1] as usize]]);
+        for k in 0..4 {
+            let elements = numbers(v, ty, columns[k]);
+            for (quad, elements) in place.iter_mut().zip(elements) {
+                quad[k] = v.store(elements);
             }
         }
-        for column in 0..across {
-            for (register, place) in site.b.rows[deep * column..][..deep].iter().zip(b.chunks_exact_mut(per_register)) {
-                let [lower, upper] = halves(&registers[*register as usize]);
-                let (lower, upper) = (numbers(v, ty, v.load(lower)), numbers(v, ty, v.load(upper)));
-                for (at, quad) in place.iter_mut().enumerate() {
-                    *quad = pulp::cast([v.store(lower[at]), v.store(upper[at])]);
-                }
-            }
-            let number = row * across + column;
-            let sums = &mut results[number];
-            read(v, site.c_ty, of_block(site.c_ty, &site.c.rows, number), registers, sums);
-            if !block::multiply(v, how, ty != ScalarType::F16, &a[..quads], &b[..quads], sums) {
-                return false;
-            }
+    }
+    left.ready(v, ty != ScalarType::F16, site.sizes.k / 4);
+}
+
+/// Columns of `b`.
+#[inline(always)]
+pub(super) fn make_right<V: Vectors>(v: V, site: &ProductSite, rows: &[u32], registers: &[Row32], right: &mut Right) {
+    let ty = site.a_ty;
+    for (register, place) in rows.iter().zip(right.elements.chunks_exact_mut(per_register(site))) {
+        let [lower, upper] = halves(&registers[*register as usize]);
+        let (lower, upper) = (numbers(v, ty, v.load(lower)), numbers(v, ty, v.load(upper)));
+        for (at, quad) in place.iter_mut().enumerate() {
+            *quad = pulp::cast([v.store(lower[at]), v.store(upper[at])]);
+        }
+    }
+    right.ready(v, ty != ScalarType::F16, site.sizes.k / 4);
+}
+
+/// Computes the product of factors that are ready; `false` if it cannot: then nothing has changed.
+#[inline(always)]
+pub(super) fn multiply_ready<V: Vectors>(
+    v: V,
+    how: Accumulation,
+    site: &ProductSite,
+    registers: &mut [Row32],
+    left: [&Left; BLOCKS],
+    right: [&Right; BLOCKS],
+) -> bool {
+    let [high, across] = blocks(site);
+    let mut results = [[[0; ROWS]; COLUMNS]; BLOCKS];
+    for (number, sums) in results.iter_mut().enumerate().take(high * across) {
+        let (row, column) = (number / across, number % across);
+        read(v, site.c_ty, of_block(site.c_ty, &site.c.rows, number), registers, sums);
+        let subnormal = site.a_ty != ScalarType::F16;
+        if !block::multiply(v, how, subnormal, site.sizes.k / 4, left[row], right[column], sums) {
+            return false;
         }
     }
     for (number, sums) in results.iter().enumerate().take(high * across) {
@@ -80,7 +138,7 @@ fn of_block(ty: ScalarType, rows: &[u32], number: usize) -> &[u32] {
 }
 
 #[inline(always)]
-fn halves(row: &Row32) -> [&[u32; 16]; 2] {
+pub(super) fn halves(row: &Row32) -> [&[u32; 16]; 2] {
     let (lower, upper) = row.split_at(16);
     // Of a row half is half.
     [lower.first_chunk().unwrap_or(&[0; 16]), upper.first_chunk().unwrap_or(&[0; 16])]

@@ -78,6 +78,8 @@ pub(crate) struct Panels {
     pub(super) wide: [Vec<f64>; 3],
     pub(super) words: [Vec<u32>; 2],
     pub(super) counts: Vec<u32>,
+    /// The factors of a product that needs no panels.
+    ready: fragments::Ready,
 }
 
 /// The first `len` elements of a panel, which have what was there before.
@@ -99,10 +101,11 @@ impl LaneOp for Product {
         }
         let function = machine.function;
         let site = &function.products[inst.imm as usize];
-        if machine.product_of_fragments(site) {
+        let mut panels = machine.cta.panels.take().unwrap_or_default();
+        if machine.product_of_fragments(site, &mut panels) {
+            machine.cta.panels = Some(panels);
             return Flow::Next;
         }
-        let mut panels = machine.cta.panels.take().unwrap_or_default();
         match site.sums {
             Sums::Double(rounding) => machine.product_of_doubles(site, rounding, &mut panels),
             Sums::Bits(op) => machine.product_of_bits(site, op, &mut panels),
@@ -146,14 +149,14 @@ impl ProductSite {
 impl Machine<'_> {
     /// Computes a product of fragments, if it can.
     #[inline(always)]
-    fn product_of_fragments(&mut self, site: &ProductSite) -> bool {
-        let registers = &mut self.frame.r32;
+    fn product_of_fragments(&mut self, site: &ProductSite, panels: &mut Panels) -> bool {
+        let (registers, ready) = (&mut self.frame.r32, &mut panels.ready);
         match self.isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512(token) => fragments::multiply(token, site, registers),
+            Isa::Avx512(token) => fragments::multiply(token, site, registers, ready),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(token) => fragments::multiply(token, site, registers),
-            Isa::Baseline => fragments::multiply(Arrays, site, registers),
+            Isa::Avx2(token) => fragments::multiply(token, site, registers, ready),
+            Isa::Baseline => fragments::multiply(Arrays, site, registers, ready),
         }
     }
 

@@ -1,0 +1,153 @@
+//! Products of fragments that another executor hands over: where they lie is where they are computed, and factors that were made ready once are kept for the products that
+//! have the same, as tiles of a warp have each of theirs in a row or a column of products.
+
+use std::collections::HashMap;
+
+use warploom_numerics::matrix::{Accumulation, Arrays, Vectors};
+use warploom_ptx::ir::{Reg, ScalarType, Step};
+
+use super::fragments::{self, BLOCKS, Left, Right, halves};
+use super::product::ProductSite;
+use crate::frame::Row32;
+use crate::isa::Isa;
+use crate::program::{Function, ValuePlace};
+
+/// Rows that a place of [`Step::PLACE_WORDS`] is.
+const ROWS_OF_A_PLACE: usize = Step::PLACE_WORDS * 8 / size_of::<Row32>();
+
+/// Registers of a factor, at most.
+const REGISTERS: usize = 4;
+
+/// A product whose registers are all handed over.
+#[derive(Debug)]
+pub(crate) struct Direct {
+    /// Its rows are those of the places.
+    site: ProductSite,
+    how: Accumulation,
+    /// Where the factors are kept.
+    left: [usize; BLOCKS],
+    right: [usize; BLOCKS],
+}
+
+/// Numbers of the factors that a kernel's products have: the same registers, read alike, are the same factor.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    left: HashMap<(Vec<Reg>, ScalarType), usize>,
+    right: HashMap<(Vec<Reg>, ScalarType), usize>,
+}
+
+/// Factors that are kept, by their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Factors {
+    left: Vec<Kept<Left>>,
+    right: Vec<Kept<Right>>,
+}
+
+/// A factor with what its registers held.
+#[derive(Debug, Default)]
+struct Kept<F> {
+    words: [Row32; REGISTERS],
+    filled: bool,
+    factor: F,
+}
+
+impl<F> Kept<F> {
+    /// Whether it is of what registers hold; from now on it is.
+    #[inline(always)]
+    fn meets<V: Vectors>(&mut self, v: V, rows: &[u32], registers: &[Row32]) -> bool {
+        let mut differs = v.splat(0);
+        for (row, words) in rows.iter().zip(&self.words) {
+            let (new, old) = (halves(&registers[*row as usize]), halves(words));
+            for (new, old) in new.into_iter().zip(old) {
+                differs = v.or(differs, v.xor(v.load(new), v.load(old)));
+            }
+        }
+        if self.filled && !v.any(differs) {
+            return true;
+        }
+        for (row, words) in rows.iter().zip(&mut self.words) {
+            *words = registers[*row as usize];
+        }
+        self.filled = true;
+        false
+    }
+}
+
+impl Direct {
+    /// Of a function that is one product and nothing else.
+    pub(crate) fn new(function: &Function, step: &Step, numbers: &mut Numbers) -> Option<Direct> {
+        let ([site], 2) = (&function.products[..], function.code.len()) else { return None };
+        let how = fragments::accumulation(site)?;
+        let mut site = site.clone();
+        let place = |places: &[ValuePlace], row: u32| places.iter().position(|place| *place == ValuePlace::Word(row));
+        for row in [&mut site.a, &mut site.b, &mut site.c].into_iter().flat_map(|panel| &mut panel.rows) {
+            *row = (ROWS_OF_A_PLACE * place(&function.parameters, *row)?) as u32;
+        }
+        for row in &mut site.d.rows {
+            *row = (ROWS_OF_A_PLACE * (function.parameters.len() + place(&function.results, *row)?)) as u32;
+        }
+        let number = |rows: &[u32], known: &mut HashMap<(Vec<Reg>, ScalarType), usize>| {
+            let registers = rows.iter().map(|row| step.reads[*row as usize / ROWS_OF_A_PLACE]).collect();
+            let next = known.len();
+            *known.entry((registers, site.a_ty)).or_insert(next)
+        };
+        let [high, across] = fragments::blocks(&site);
+        let (mut left, mut right) = ([0; BLOCKS], [0; BLOCKS]);
+        for (block, place) in left.iter_mut().enumerate().take(high) {
+            *place = number(fragments::of_left(&site, block), &mut numbers.left);
+        }
+        for (block, place) in right.iter_mut().enumerate().take(across) {
+            *place = number(fragments::of_right(&site, block), &mut numbers.right);
+        }
+        Some(Direct { how, left, right, site })
+    }
+
+    /// Computes it from what is handed over; `false` if operands are not for this: then nothing has changed.
+    pub(crate) fn run(&self, isa: Isa, words: &mut [u64], factors: &mut Factors) -> bool {
+        let rows: &mut [Row32] = pulp::bytemuck::cast_slice_mut(words);
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512(token) => self.multiply(token, rows, factors),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(token) => self.multiply(token, rows, factors),
+            Isa::Baseline => self.multiply(Arrays, rows, factors),
+        }
+    }
+
+    #[inline(always)]
+    fn multiply<V: Vectors>(&self, v: V, registers: &mut [Row32], factors: &mut Factors) -> bool {
+        let Direct { site, how, left, right } = self;
+        reach(&mut factors.left, left);
+        reach(&mut factors.right, right);
+        v.run(
+            #[inline(always)]
+            || {
+                let [high, across] = fragments::blocks(site);
+                for (block, number) in left.iter().enumerate().take(high) {
+                    let (rows, kept) = (fragments::of_left(site, block), &mut factors.left[*number]);
+                    if !kept.meets(v, rows, registers) {
+                        fragments::make_left(v, site, rows, registers, &mut kept.factor);
+                    }
+                }
+                for (block, number) in right.iter().enumerate().take(across) {
+                    let (rows, kept) = (fragments::of_right(site, block), &mut factors.right[*number]);
+                    if !kept.meets(v, rows, registers) {
+                        fragments::make_right(v, site, rows, registers, &mut kept.factor);
+                    }
+                }
+                let left = left.map(|number| &factors.left[number].factor);
+                let right = right.map(|number| &factors.right[number].factor);
+                fragments::multiply_ready(v, *how, site, registers, left, right)
+            },
+        )
+    }
+}
+
+/// As many as it takes to have some numbers.
+#[inline(always)]
+fn reach<F: Default>(kept: &mut Vec<Kept<F>>, numbers: &[usize; BLOCKS]) {
+    let count = numbers.iter().max().map_or(0, |last| last + 1);
+    if kept.len() < count {
+        kept.resize_with(count, Kept::default);
+    }
+}
