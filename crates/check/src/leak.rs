@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warploom_exec::memory::{AllocationInfo, MemoryKind};
-use warploom_exec::observe::{Access, At, GridFacts, GridObserver, HostEvent, Observer};
+use warploom_exec::observe::{Access, At, CtaObserver, GridFacts, GridObserver, HostEvent, Observer};
 
 use crate::origin::Origin;
 use crate::registry::Check;
@@ -111,5 +111,11 @@ impl Observer for LeakCheck {
 struct Unwatched;
 
 impl GridObserver for Unwatched {
-    fn access(&self, _: &At, _: &Access<'_>) {}
+    fn begin(&self, _: &[[u32; 3]]) -> Box<dyn CtaObserver> {
+        Box::new(Unwatched)
+    }
+}
+
+impl CtaObserver for Unwatched {
+    fn access(&mut self, _: &At, _: &Access<'_>) {}
 }

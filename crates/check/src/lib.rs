@@ -10,6 +10,7 @@
 
 mod files;
 mod grid;
+pub mod host;
 pub mod init;
 pub mod leak;
 pub mod memory;
@@ -18,6 +19,7 @@ pub mod race;
 mod registry;
 mod render;
 pub mod report;
+mod selection;
 pub mod sink;
 mod suppression;
 pub mod sync;

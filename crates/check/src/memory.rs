@@ -2,7 +2,6 @@
 
 mod blocks;
 
-use std::cell::Cell;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +9,7 @@ use warploom_exec::address::split_shared;
 use warploom_exec::fault::{AccessKind, Nearest, Refusal};
 use warploom_exec::grid::Environment;
 use warploom_exec::memory::{AllocationInfo, Memory, MemoryKind};
-use warploom_exec::observe::{Access, At, GridFacts, GridObserver, HostEvent, Observer, Space};
+use warploom_exec::observe::{Access, At, CtaObserver, GridFacts, GridObserver, HostEvent, Observer, Space, Wants};
 
 use crate::grid::GridNames;
 use crate::registry::Check;
@@ -36,15 +35,19 @@ impl MemoryCheck {
 }
 
 impl Observer for MemoryCheck {
+    fn wants(&self) -> Wants {
+        Wants { accesses: true, ..Wants::default() }
+    }
+
     fn begin_grid(&self, grid: &GridFacts<'_>) -> Box<dyn GridObserver> {
-        Box::new(GridMemory {
+        Box::new(Watched(Arc::new(GridMemory {
             sink: Arc::clone(&self.sink),
             names: GridNames::new(grid),
             environment: Arc::clone(&grid.launch.environment),
             cluster: grid.launch.cluster.iter().product::<u32>().max(1),
             freed: grid.place.map_or_else(Vec::new, |place| lock(&self.blocks).freed_before(place)),
             blocks: Arc::clone(&self.blocks),
-        })
+        })))
     }
 
     fn host(&self, event: &HostEvent) {
@@ -65,9 +68,34 @@ struct GridMemory {
     blocks: Arc<Mutex<Blocks>>,
 }
 
-thread_local! {
-    /// The allocation of global memory that this thread has last seen written, which is no constant: the memory, its state, and first and last byte.
-    static WRITABLE: Cell<(usize, u64, u64, u64)> = const { Cell::new((0, 0, 0, 0)) };
+/// A grid whose CTAs are watched.
+struct Watched(Arc<GridMemory>);
+
+impl GridObserver for Watched {
+    fn begin(&self, _: &[[u32; 3]]) -> Box<dyn CtaObserver> {
+        Box::new(CtaMemory { grid: self.0.clone(), recent: [Known::default(); RECENT], next: 0 })
+    }
+}
+
+/// An allocation of global memory that has been found to be there to the byte, and not freed by the stream.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// First byte and end.
+    range: [u64; 2],
+    /// The state of memory for which it holds.
+    state: u64,
+    /// It may be written, too.
+    writable: bool,
+}
+
+/// Allocations that a CTA remembers.
+const RECENT: usize = 4;
+
+/// A CTA, or those of a cluster.
+struct CtaMemory {
+    grid: Arc<GridMemory>,
+    recent: [Known; RECENT],
+    next: usize,
 }
 
 /// What is wrong with the access of a lane.
@@ -79,16 +107,26 @@ struct Wrong {
     about: Option<AllocationInfo>,
 }
 
-impl GridObserver for GridMemory {
-    fn access(&self, at: &At, access: &Access<'_>) {
-        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
-        for (lane, &address) in access.addresses.iter().enumerate() {
-            let out = u64::from(at.mask >> lane & 1).wrapping_sub(1);
-            low = low.min(address | out);
-            high = high.max(address & !out);
-            bits |= address & !out;
+impl CtaObserver for CtaMemory {
+    fn access(&mut self, at: &At, access: &Access<'_>) {
+        if !self.is_right(at, access) {
+            self.grid.look_at_lanes(at, access);
         }
-        let aligned = access.align.is_power_of_two() && bits & (u64::from(access.align) - 1) == 0;
+    }
+
+    fn reads(&mut self, at: &At, access: &Access<'_>) -> bool {
+        self.is_right(at, access)
+    }
+
+    fn free(&mut self, at: &At, address: u64) {
+        self.grid.free(at, address);
+    }
+}
+
+impl CtaMemory {
+    /// Whether nothing can be wrong with an access.
+    fn is_right(&mut self, at: &At, access: &Access<'_>) -> bool {
+        let [low, high] = access.reach;
         let len = (high - low).saturating_add(access.bytes.into());
         let inside = match access.space {
             Space::Global => self.is_allowed(low, len, access.kind),
@@ -99,11 +137,39 @@ impl GridObserver for GridMemory {
             Space::Local => low.saturating_add(len) <= access.limit,
             Space::Param => access.kind == AccessKind::Load && low.saturating_add(len) <= access.limit,
         };
-        if !(inside && aligned) {
-            self.look_at_lanes(at, access);
-        }
+        inside && access.aligned
     }
 
+    /// Whether bytes of global memory are those of one allocation, and may be accessed in this way.
+    fn is_allowed(&mut self, address: u64, len: u64, kind: AccessKind) -> bool {
+        let (state, end) = (self.grid.memory().state(), address.saturating_add(len));
+        let load = kind == AccessKind::Load;
+        let holds = |known: &Known| {
+            known.range[0] <= address && end <= known.range[1] && known.state == state && (load || known.writable)
+        };
+        self.recent.iter().any(holds) || self.learn(address, len, kind)
+    }
+
+    #[cold]
+    fn learn(&mut self, address: u64, len: u64, kind: AccessKind) -> bool {
+        let (state, grid) = (self.grid.memory().state(), &*self.grid);
+        if !grid.is_allowed(address, len, kind) {
+            return false;
+        }
+        // Of registered pages of the host nothing is known but that this access is right.
+        if let Some(info) = grid.memory().lookup(address) {
+            let whole = |kind| grid.is_allowed(info.base, info.size, kind);
+            let known = Known { range: [info.base, info.base + info.size], state, writable: whole(AccessKind::Store) };
+            if known.writable || whole(AccessKind::Load) {
+                self.recent[self.next % RECENT] = known;
+                self.next += 1;
+            }
+        }
+        true
+    }
+}
+
+impl GridMemory {
     fn free(&self, at: &At, address: u64) {
         let wrong = match self.memory().lookup(address) {
             Some(info) if info.kind != MemoryKind::DeviceHeap => {
@@ -171,7 +237,7 @@ impl GridMemory {
         if !self.freed.is_empty() && self.is_freed(address, len) {
             return false;
         }
-        kind == AccessKind::Load || self.is_no_constant(address, len)
+        kind == AccessKind::Load || self.is_no_constant(address)
     }
 
     /// Whether the grid's stream has freed some of the bytes before it.
@@ -181,22 +247,8 @@ impl GridMemory {
     }
 
     /// Whether bytes that are there are no constants.
-    fn is_no_constant(&self, address: u64, len: u64) -> bool {
-        let memory = self.memory();
-        let (place, state) = (std::ptr::from_ref(memory).addr(), memory.state());
-        let (known, then, first, last) = WRITABLE.get();
-        if known == place && then == state && first <= address && address + (len - 1) <= last {
-            return true;
-        }
-        match memory.lookup(address) {
-            Some(AllocationInfo { kind: MemoryKind::ModuleConst, .. }) => false,
-            Some(info) => {
-                WRITABLE.set((place, state, info.base, info.base + (info.size - 1)));
-                true
-            }
-            // Registered pages of the host.
-            None => true,
-        }
+    fn is_no_constant(&self, address: u64) -> bool {
+        !matches!(self.memory().lookup(address), Some(AllocationInfo { kind: MemoryKind::ModuleConst, .. }))
     }
 
     /// Reports what is wrong with the accesses of a warp.
@@ -237,7 +289,7 @@ impl GridMemory {
                     None => wrong,
                 });
             }
-            Ok(()) if access.kind == AccessKind::Load || self.is_no_constant(address, access.bytes.into()) => {
+            Ok(()) if access.kind == AccessKind::Load || self.is_no_constant(address) => {
                 return None;
             }
             Ok(()) => {

@@ -1,20 +1,24 @@
 //! Which checks there are, and those of a process as one observer.
 
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Once};
 
 use serde::Serialize;
 use warploom_exec::fault::Fault;
 use warploom_exec::observe::{
-    Access, At, Crossing, GridFacts, GridObserver, HostEvent, Observer, Step, SyncEvent, Wants,
+    Access, At, Crossing, CtaObserver, GridFacts, GridObserver, HostEvent, Observer, Step, SyncEvent, Wants,
 };
 
 use crate::files;
+use crate::host::{HostCheck, calls};
 use crate::init::InitCheck;
 use crate::leak::LeakCheck;
 use crate::memory::MemoryCheck;
 use crate::race::RaceCheck;
+use crate::selection::Selection;
 use crate::sink::{Say, Sink};
 use crate::suppression::Suppressions;
 use crate::sync::SyncCheck;
@@ -33,11 +37,13 @@ pub enum Check {
     Sync,
     /// What is not freed or destroyed.
     Leak,
+    /// What the host does wrong beside its kernels.
+    Host,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: [Check; 5] = [Check::Memory, Check::Race, Check::Init, Check::Sync, Check::Leak];
+    pub const ALL: [Check; 6] = [Check::Memory, Check::Race, Check::Init, Check::Sync, Check::Leak, Check::Host];
 
     /// As it is asked for.
     pub fn name(self) -> &'static str {
@@ -47,16 +53,18 @@ impl Check {
             Check::Init => "init",
             Check::Sync => "sync",
             Check::Leak => "leak",
+            Check::Host => "host",
         }
     }
 
-    fn observer(self, sink: &Arc<Sink>) -> Arc<dyn Observer> {
+    fn observer(self, sink: &Arc<Sink>, race: &mut Option<Arc<RaceCheck>>) -> Arc<dyn Observer> {
         match self {
             Check::Memory => Arc::new(MemoryCheck::new(sink)),
-            Check::Race => Arc::new(RaceCheck::new(sink)),
+            Check::Race => race.insert(Arc::new(RaceCheck::new(sink))).clone(),
             Check::Init => Arc::new(InitCheck::new(sink)),
             Check::Sync => Arc::new(SyncCheck::new(sink)),
             Check::Leak => Arc::new(LeakCheck::new(sink)),
+            Check::Host => Arc::new(HostCheck::new(sink)),
         }
     }
 }
@@ -83,6 +91,12 @@ pub struct Settings {
     pub report: Option<PathBuf>,
     /// The exit status of the process if there were errors.
     pub error_exit: Option<i32>,
+    /// Reports are written to the end of this file, and not said.
+    pub log: Option<PathBuf>,
+    /// Which kernels are reported on: words `kernel_name=NAME`, `kernel_substring=TEXT`, `kernel_regex=TEXT`, with a `!` for those that are left out.
+    pub kernels: Vec<String>,
+    /// How many reports are said at most; files have all.
+    pub print_limit: Option<usize>,
 }
 
 impl Settings {
@@ -104,6 +118,7 @@ pub struct Checker {
     sink: Arc<Sink>,
     say: Say,
     observers: Vec<Arc<dyn Observer>>,
+    race: Option<Arc<RaceCheck>>,
     finished: Once,
 }
 
@@ -111,7 +126,7 @@ impl Checker {
     /// Begins to check. `say` gets reports, each a text of some lines.
     ///
     /// # Errors
-    /// What is wrong with the file of suppressions.
+    /// What is wrong with the file of suppressions, that for reports, or the words for kernels.
     pub fn new(settings: Settings, say: Say) -> Result<Arc<Checker>, String> {
         let suppressions = match &settings.suppressions {
             Some(path) => {
@@ -121,14 +136,40 @@ impl Checker {
             }
             None => Suppressions::default(),
         };
-        let sink = Arc::new(Sink::new(Arc::clone(&say), suppressions));
-        let observers = settings.checks.iter().map(|check| check.observer(&sink)).collect();
-        Ok(Arc::new(Checker { settings, sink, say, observers, finished: Once::new() }))
+        let selection = Selection::parse(&settings.kernels)?;
+        let say = match &settings.log {
+            Some(path) => to_file(path)?,
+            None => say,
+        };
+        let sink = Arc::new(Sink::new(Arc::clone(&say), suppressions, selection, settings.print_limit));
+        let mut race = None;
+        let observers = settings.checks.iter().map(|check| check.observer(&sink, &mut race)).collect();
+        Ok(Arc::new(Checker { settings, sink, say, observers, race, finished: Once::new() }))
     }
 
     /// What has been found.
     pub fn sink(&self) -> &Sink {
         &self.sink
+    }
+
+    /// Bytes of the host's memory in which the check for races remembers who has accessed global memory.
+    pub fn shadow_bytes(&self) -> usize {
+        self.race.as_ref().map_or(0, |race| race.shadow_bytes())
+    }
+
+    /// Whether [`Checker::call_failed`] and [`Checker::call_succeeded`] are to be told of calls.
+    pub fn wants_calls(&self) -> bool {
+        self.settings.checks.contains(&Check::Host)
+    }
+
+    /// A call of the API by the calling thread fails; told from within it.
+    pub fn call_failed(&self, function: &'static str, error: &'static str) {
+        calls::failed(function, error);
+    }
+
+    /// A call of the API by the calling thread succeeds.
+    pub fn call_succeeded(&self, function: &'static str) {
+        calls::succeeded(function, &self.sink);
     }
 
     /// The end of the process, once: says how many errors there were, and writes the file. The exit status that the process is to have, if it is to
@@ -148,18 +189,25 @@ impl Checker {
     }
 }
 
+/// Says what is said to the end of a file.
+fn to_file(path: &Path) -> Result<Say, String> {
+    let cannot = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+    let file = OpenOptions::new().create(true).append(true).open(path).map_err(cannot)?;
+    // A full disk is no reason to end the program, which has its own report of errors.
+    Ok(Arc::new(move |text: &str| drop((&file).write_all(text.as_bytes()))))
+}
+
 impl Observer for Checker {
     fn wants(&self) -> Wants {
-        self.observers.iter().map(|observer| observer.wants()).fold(Wants::default(), |all, one| Wants {
-            steps: all.steps || one.steps,
-            serial: all.serial || one.serial,
-        })
+        self.observers.iter().fold(Wants::default(), |all, one| all.and(one.wants()))
     }
 
     fn begin_grid(&self, grid: &GridFacts<'_>) -> Box<dyn GridObserver> {
-        match self.observers.as_slice() {
-            [one] => one.begin_grid(grid),
-            several => Box::new(Together(several.iter().map(|observer| observer.begin_grid(grid)).collect())),
+        let several = self.observers.iter().filter(|observer| observer.wants().kernels());
+        let mut several: Vec<_> = several.map(|observer| (observer.wants(), observer.begin_grid(grid))).collect();
+        match several.as_slice() {
+            [_] => several.remove(0).1,
+            _ => Box::new(Together(several)),
         }
     }
 
@@ -168,47 +216,63 @@ impl Observer for Checker {
     }
 }
 
-/// The observers of one grid.
-struct Together(Vec<Box<dyn GridObserver>>);
+/// The observers of one grid, with what they want.
+struct Together(Vec<(Wants, Box<dyn GridObserver>)>);
 
 impl GridObserver for Together {
-    fn access(&self, at: &At, access: &Access<'_>) {
-        self.0.iter().for_each(|observer| observer.access(at, access));
-    }
-
-    fn accessed(&self, at: &At, access: &Access<'_>, wrote: u32) {
-        self.0.iter().for_each(|observer| observer.accessed(at, access, wrote));
-    }
-
-    fn sync(&self, at: &At, event: &SyncEvent<'_>) {
-        self.0.iter().for_each(|observer| observer.sync(at, event));
-    }
-
-    fn step(&self, at: &At, step: &Step<'_>) {
-        self.0.iter().for_each(|observer| observer.step(at, step));
-    }
-
-    fn cross(&self, at: &At, crossing: &Crossing<'_>) {
-        self.0.iter().for_each(|observer| observer.cross(at, crossing));
-    }
-
-    fn begin_cta(&self, cta: [u32; 3], rank: u32) {
-        self.0.iter().for_each(|observer| observer.begin_cta(cta, rank));
-    }
-
-    fn end_cta(&self, cta: [u32; 3]) {
-        self.0.iter().for_each(|observer| observer.end_cta(cta));
-    }
-
-    fn malloc(&self, at: &At, address: u64, bytes: u64) {
-        self.0.iter().for_each(|observer| observer.malloc(at, address, bytes));
-    }
-
-    fn free(&self, at: &At, address: u64) {
-        self.0.iter().for_each(|observer| observer.free(at, address));
+    fn begin(&self, ctas: &[[u32; 3]]) -> Box<dyn CtaObserver> {
+        Box::new(CtaTogether(self.0.iter().map(|(wants, observer)| (*wants, observer.begin(ctas))).collect()))
     }
 
     fn end(&self, fault: Option<&Fault>) {
-        self.0.iter().for_each(|observer| observer.end(fault));
+        self.0.iter().for_each(|(_, observer)| observer.end(fault));
+    }
+}
+
+/// The observers of one CTA or cluster.
+struct CtaTogether(Vec<(Wants, Box<dyn CtaObserver>)>);
+
+impl CtaTogether {
+    /// Those that want something.
+    fn who(&mut self, wants: impl Fn(&Wants) -> bool) -> impl Iterator<Item = &mut Box<dyn CtaObserver>> {
+        self.0.iter_mut().filter(move |(wanted, _)| wants(wanted)).map(|(_, observer)| observer)
+    }
+}
+
+impl CtaObserver for CtaTogether {
+    fn access(&mut self, at: &At, access: &Access<'_>) {
+        self.who(|wants| wants.accesses).for_each(|observer| observer.access(at, access));
+    }
+
+    fn reads(&mut self, at: &At, access: &Access<'_>) -> bool {
+        self.who(|wants| wants.accesses).all(|observer| observer.reads(at, access))
+    }
+
+    fn accessed(&mut self, at: &At, access: &Access<'_>, wrote: u32) {
+        self.who(|wants| wants.order).for_each(|observer| observer.accessed(at, access, wrote));
+    }
+
+    fn sync(&mut self, at: &At, event: &SyncEvent<'_>) {
+        self.who(|wants| wants.order).for_each(|observer| observer.sync(at, event));
+    }
+
+    fn step(&mut self, at: &At, step: &Step<'_>) {
+        self.who(|wants| wants.steps).for_each(|observer| observer.step(at, step));
+    }
+
+    fn cross(&mut self, at: &At, crossing: &Crossing<'_>) {
+        self.who(|wants| wants.steps).for_each(|observer| observer.cross(at, crossing));
+    }
+
+    fn malloc(&mut self, at: &At, address: u64, bytes: u64) {
+        self.who(|wants| wants.accesses).for_each(|observer| observer.malloc(at, address, bytes));
+    }
+
+    fn free(&mut self, at: &At, address: u64) {
+        self.who(|wants| wants.accesses).for_each(|observer| observer.free(at, address));
+    }
+
+    fn finished(&mut self) {
+        self.0.iter_mut().for_each(|(_, observer)| observer.finished());
     }
 }

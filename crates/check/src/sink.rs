@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::registry::Check;
 use crate::render::render;
 use crate::report::{At, Report, count};
+use crate::selection::Selection;
 use crate::suppression::Suppressions;
 
 /// Takes a text for people.
@@ -28,6 +29,9 @@ pub struct Counted {
 pub struct Sink {
     say: Say,
     suppressions: Suppressions,
+    selection: Selection,
+    /// How many are printed at most.
+    limit: Option<usize>,
     found: Mutex<Found>,
 }
 
@@ -59,8 +63,8 @@ impl Key {
 }
 
 impl Sink {
-    pub(crate) fn new(say: Say, suppressions: Suppressions) -> Sink {
-        Sink { say, suppressions, found: Mutex::default() }
+    pub(crate) fn new(say: Say, suppressions: Suppressions, selection: Selection, limit: Option<usize>) -> Sink {
+        Sink { say, suppressions, selection, limit, found: Mutex::default() }
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
@@ -69,6 +73,9 @@ impl Sink {
 
     /// Takes a report: prints it if it is the first of its kind at its place.
     pub fn report(&self, report: Report) {
+        if !self.selection.holds(&report) {
+            return;
+        }
         let mut found = self.found();
         let Found { reports, places, suppressed } = &mut *found;
         match places.entry(Key::of(&report)) {
@@ -82,10 +89,18 @@ impl Sink {
             }
             Entry::Vacant(fresh) => {
                 fresh.insert(Some(reports.len()));
-                let text = render(&report);
+                let text = match self.limit {
+                    Some(limit) if reports.len() > limit => None,
+                    Some(limit) if reports.len() == limit => {
+                        Some(format!("{} have been printed, and no more are\n", count(limit as u64, "report")))
+                    }
+                    _ => Some(render(&report)),
+                };
                 reports.push(Counted { report, count: 1 });
                 drop(found);
-                (self.say)(&text);
+                if let Some(text) = text {
+                    (self.say)(&text);
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use warploom_check::{Check, Checker, Settings};
 use warploom_exec::memory::{AllocationInfo, MemoryKind};
-use warploom_exec::observe::{HostEvent, Observer};
+use warploom_exec::observe::{Bytes, HostEvent, Observer, StreamPlace};
 use warploom_interp_testing::{Device, Shape};
 
 const PROLOGUE: &str = "
@@ -39,7 +39,6 @@ impl Checked {
             origin: "cuMemAlloc",
             id: 1,
         };
-        checker.host(&HostEvent::Touches { place: None, read: None, written: Some(0..4), call: "cuMemcpyHtoD" });
         checker.host(&HostEvent::Alloc { info, place: None });
         Checked { device, checker, said, out: base }
     }
@@ -51,10 +50,15 @@ impl Checked {
         std::mem::take(&mut *self.said.lock().unwrap())
     }
 
-    fn touches(&self, read: Option<std::ops::Range<u64>>, written: Option<std::ops::Range<u64>>) -> String {
-        self.checker.host(&HostEvent::Touches { place: None, read, written, call: "cuMemcpyDtoH" });
+    fn touches(&self, read: Option<Bytes>, written: Option<Bytes>) -> String {
+        let place = StreamPlace { stream: 1, number: 1 };
+        self.checker.host(&HostEvent::Touches { place, read, written, what: "a copy" });
         std::mem::take(&mut *self.said.lock().unwrap())
     }
+}
+
+fn bytes(range: std::ops::Range<u64>, host: bool) -> Option<Bytes> {
+    Some(Bytes { range, host })
 }
 
 #[track_caller]
@@ -176,11 +180,16 @@ fn what_the_host_is_given() {
     let checked = Checked::new();
     let out = checked.out;
     assert_eq!(checked.run("", "st.global.u32 [%d1], %r0;"), "");
-    assert_eq!(checked.touches(Some(out..out + 128), None), "");
-    let said = checked.touches(Some(out..out + 132), None);
-    let expected =
-        format!("cuMemcpyDtoH gives the host bytes that nobody has written: the first one at {:#x}", out + 128);
-    assert!(said.contains(&expected), "{said}");
-    assert_eq!(checked.touches(None, Some(out..out + 1024)), "");
-    assert_eq!(checked.touches(Some(out..out + 1024), None), "");
+    let to_host = |len| checked.touches(bytes(out..out + len, false), bytes(0..len, true));
+    assert_eq!(to_host(128), "");
+    let said = to_host(132);
+    assert!(said.contains("error[init/uninitialised-output]: a copy gives the host 4 bytes that nobody has"), "{said}");
+    assert!(said.contains("the first lies at offset 128 of 1024 bytes of device memory, by cuMemAlloc"), "{said}");
+    // A fill, and a copy on the device of what is written in part.
+    assert_eq!(checked.touches(None, bytes(out + 128..out + 512, false)), "");
+    assert_eq!(checked.touches(bytes(out + 500..out + 524, false), bytes(out + 512..out + 536, false)), "");
+    let said = to_host(600);
+    assert!(said.contains("76 bytes that nobody has written"), "{said}");
+    assert_eq!(checked.touches(bytes(0..1024, true), bytes(out..out + 1024, false)), "");
+    assert_eq!(to_host(1024), "");
 }

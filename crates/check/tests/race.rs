@@ -80,7 +80,7 @@ macro_rules! files {
     )*};
 }
 
-files! { barriers warps bytes atomics flags locks grids copies }
+files! { barriers warps bytes atomics flags locks grids copies bulk crowds }
 
 #[test]
 fn there_are_enough_kernels_of_both_kinds() {
@@ -93,6 +93,8 @@ fn there_are_enough_kernels_of_both_kinds() {
         include_str!("races/locks.txt"),
         include_str!("races/grids.txt"),
         include_str!("races/copies.txt"),
+        include_str!("races/bulk.txt"),
+        include_str!("races/crowds.txt"),
     ];
     let cases: Vec<Case> = all.into_iter().flat_map(cases).collect();
     let racy = cases.iter().filter(|case| case.racy).count();

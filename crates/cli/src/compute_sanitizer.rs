@@ -1,12 +1,15 @@
 //! `warploom compute-sanitizer`: `warploom run --check` with the options of NVIDIA's tool of that name, so that scripts need only another path.
+mod others;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 
 use crate::run::Run;
+use others::Others;
 
 /// Check a CUDA program on the CPU, with the options of NVIDIA's compute-sanitizer.
 ///
@@ -34,17 +37,44 @@ pub(crate) struct ComputeSanitizer {
     #[arg(long, value_name = "FILE")]
     suppressions: Option<PathBuf>,
 
-    /// Taken, without effect: all processes that the program starts are checked.
-    #[arg(long, value_name = "WHICH", value_parser = ["all", "application-only"])]
-    target_processes: Option<String>,
+    /// Write what is said to the end of this file, and not on standard error.
+    #[arg(long, value_name = "FILE")]
+    log_file: Option<PathBuf>,
 
-    /// Taken, without effect: backtraces of calls are shown where frames can be walked.
-    #[arg(long, value_name = "WHICH")]
-    show_backtrace: Option<String>,
+    /// Write the reports to this file, as --report does: not in the format of NVIDIA's tool, which nothing but that reads.
+    #[arg(long, value_name = "FILE", conflicts_with = "report")]
+    save: Option<PathBuf>,
 
-    /// Taken, without effect: every allocation has room that belongs to nobody behind it.
-    #[arg(long, value_name = "BYTES")]
-    padding: Option<u64>,
+    /// With --save: in JUnit's XML, to a file whose name then must end in .xml.
+    #[arg(long, value_name = "YES", value_enum, default_value = "no", requires = "save")]
+    xml: YesNo,
+
+    /// Print so many reports at most; 0 is all.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    print_limit: u32,
+
+    /// Report on these kernels alone: kernel_name=NAME (kne) or kernel_substring=TEXT (kns), with commas between several.
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    kernel_name: Vec<String>,
+
+    /// Report on all kernels but these.
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    kernel_name_exclude: Vec<String>,
+
+    /// As --kernel-name, with regular expressions for a part of the name.
+    #[arg(long, visible_alias = "filter-regex", value_name = "KEY=VALUE")]
+    kernel_regex: Vec<String>,
+
+    /// As --kernel-name-exclude, with regular expressions for a part of the name.
+    #[arg(long, value_name = "KEY=VALUE")]
+    kernel_regex_exclude: Vec<String>,
+
+    /// Calls of the API that are wrong: all adds the check of what the host does.
+    #[arg(long, value_name = "WHICH", value_enum, default_value = "explicit")]
+    report_api_errors: ApiErrors,
+
+    #[command(flatten)]
+    others: Others,
 
     /// The program and its arguments, which are its own even if they look like options.
     #[arg(value_name = "PROGRAM", required = true, num_args = 1.., trailing_var_arg = true)]
@@ -69,24 +99,72 @@ enum LeakCheck {
     No,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum YesNo {
+    Yes,
+    No,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ApiErrors {
+    All,
+    Explicit,
+    No,
+}
+
 impl ComputeSanitizer {
     /// What it is asked for as checks.
-    fn checks(&self) -> &'static str {
-        match (self.tool, self.leak_check) {
+    fn checks(&self) -> String {
+        let mut checks = match (self.tool, self.leak_check) {
             (Tool::Memcheck, LeakCheck::No) => "memory",
             (Tool::Memcheck, LeakCheck::Full) => "memory,leak",
             (Tool::Racecheck, _) => "race",
             (Tool::Initcheck, _) => "init",
             (Tool::Synccheck, _) => "sync",
         }
+        .to_owned();
+        if self.report_api_errors == ApiErrors::All {
+            checks.push_str(",host");
+        }
+        checks
+    }
+
+    /// The kernels that are reported on, in the words of `warploom run`.
+    fn kernels(&self) -> anyhow::Result<Vec<String>> {
+        let mut words = Vec::new();
+        words.extend(self.kernel_name.iter().cloned());
+        words.extend(self.kernel_name_exclude.iter().map(|word| format!("!{word}")));
+        for (sign, given) in [("", &self.kernel_regex), ("!", &self.kernel_regex_exclude)] {
+            for word in given {
+                let text =
+                    word.split_once('=').map(|(_, text)| text).with_context(|| format!("'{word}' has no '='"))?;
+                words.push(format!("{sign}kernel_regex={text}"));
+            }
+        }
+        Ok(words)
+    }
+
+    fn asked(self) -> anyhow::Result<Run> {
+        if self.xml == YesNo::Yes
+            && self.save.as_ref().is_some_and(|file| file.extension().is_none_or(|end| end != "xml"))
+        {
+            bail!("with --xml the file of --save has a name that ends in .xml");
+        }
+        Ok(Run {
+            check: Some(self.checks()),
+            check_kernels: self.kernels()?,
+            check_log: self.log_file,
+            report: self.report.or(self.save),
+            suppressions: self.suppressions,
+            print_limit: (self.print_limit != 0).then_some(self.print_limit),
+            error_exitcode: (self.error_exitcode != 0).then_some(self.error_exitcode),
+            program: self.program,
+            ..Run::default()
+        })
     }
 
     pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
-        let checks = self.checks();
-        let status = (self.error_exitcode != 0).then_some(self.error_exitcode);
-        let mut words = self.program.into_iter();
-        let program = words.next().context("a program is expected")?;
-        Run::checked(checks, (self.report, self.suppressions), status, (program, words.collect())).execute()
+        self.asked()?.execute()
     }
 }
 
@@ -117,5 +195,28 @@ mod tests {
             assert!(warploom_check::Settings::parse_checks(checks).is_ok());
         }
         assert!(Line::try_parse_from(["x", "--tool", "othercheck", "./p"]).is_err());
+    }
+
+    #[test]
+    fn options_have_their_effect_or_are_refused() {
+        let parsed = |line: &str| Line::try_parse_from(line.split(' ')).map(|line| line.tool);
+        let tool = parsed(
+            "x --kernel-name kns=a,kne=b --kernel-regex-exclude kns=^c --print-limit 7 --log-file log --save r.xml --xml yes \
+             --report-api-errors all --padding 64 --nvtx yes --target-processes all --racecheck-report all ./p --log-file mine",
+        );
+        let asked = tool.expect("accepted").asked().expect("understood");
+        assert_eq!(asked.check.as_deref(), Some("memory,host"));
+        assert_eq!(asked.check_kernels, ["kns=a", "kne=b", "!kernel_regex=^c"]);
+        assert_eq!((asked.print_limit, asked.error_exitcode), (Some(7), None));
+        assert_eq!((asked.check_log, asked.report), (Some("log".into()), Some("r.xml".into())));
+        assert_eq!(asked.program, ["./p", "--log-file", "mine"]);
+        assert!(parsed("x --save r.txt --xml yes ./p").expect("accepted").asked().is_err());
+        assert_eq!(parsed("x ./p").expect("accepted").asked().expect("understood").print_limit, Some(100));
+        for refused in
+            ["--read f", "--destroy-on-device-error kernel", "--track-unused-memory yes", "--racecheck-report some"]
+        {
+            let why = parsed(&format!("x {refused} ./p")).expect_err(refused).to_string();
+            assert!(why.contains("invalid value"), "{why}");
+        }
     }
 }

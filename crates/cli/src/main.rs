@@ -8,10 +8,14 @@ mod info;
 mod library;
 mod program;
 mod ptx;
+mod ptxas;
 mod run;
+mod toolkit;
 mod version;
 
+use std::ffi::OsStr;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -36,18 +40,32 @@ enum Command {
     Info(info::Info),
     #[command(subcommand)]
     Ptx(ptx::Ptx),
+    Ptxas(ptxas::Ptxas),
+    Toolkit(toolkit::Toolkit),
+}
+
+/// What is asked for. Under the name of a tool of NVIDIA's the command is that tool.
+fn command() -> Command {
+    let mut words = std::env::args_os();
+    let name = words.next().map(PathBuf::from);
+    if name.as_deref().and_then(Path::file_name) == Some(OsStr::new(ptxas::NAME)) {
+        return Command::Ptxas(ptxas::Ptxas::new(words.collect()));
+    }
+    Arguments::parse().command
 }
 
 /// 0: done. 1: the answer is no (nothing of this name, PTX with errors). 2: wrong usage, or something broke. `run` exits as its
 /// program does, with 126 and 127 as a shell for a program that cannot be started.
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let result = match command() {
         Command::Run(command) => command.execute(),
         Command::ComputeSanitizer(command) => command.execute(),
         Command::EntryPoint(command) => command.execute(),
         Command::EntryPoints(command) => command.execute(),
         Command::Info(command) => command.execute(),
         Command::Ptx(command) => command.execute(),
+        Command::Ptxas(command) => command.execute(),
+        Command::Toolkit(command) => command.execute(),
     };
     result.unwrap_or_else(|error| {
         // A reader such as head that has enough is no failure.

@@ -6,12 +6,13 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 
+use anyhow::Context as _;
 use clap::Args;
 use warploom_abi::settings::{MOST_MULTIPROCESSORS, MOST_THREADS, OLDEST_CUDA_VERSION};
 
-use crate::library;
 use crate::program::unaudited;
 use crate::version::CudaVersion;
+use crate::{library, ptxas};
 
 /// Run a CUDA program on the CPU.
 ///
@@ -23,80 +24,96 @@ use crate::version::CudaVersion;
 pub(crate) struct Run {
     /// Behave as the driver of this CUDA version [default: the newest that warploom knows].
     #[arg(long, value_name = "X.Y", value_parser = emulated)]
-    cuda: Option<CudaVersion>,
+    pub(crate) cuda: Option<CudaVersion>,
 
     /// Behave as a device of this compute capability [default: sm_90].
     #[arg(long, value_name = "sm_NN", value_parser = device)]
-    device: Option<String>,
+    pub(crate) device: Option<String>,
 
     /// Show this many devices; 0 is a machine without a GPU [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=64))]
-    devices: Option<u32>,
+    pub(crate) devices: Option<u32>,
 
     /// Run kernels on this many threads [default: one for each core that the process may use].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
-    threads: Option<u32>,
+    pub(crate) threads: Option<u32>,
 
     /// Use no more than this instruction set of the processor's for kernels [default: what it has].
     ///
     /// x86-64-v3 is AVX2, x86-64-v4 AVX-512. Results do not depend on it.
     #[arg(long, value_name = "NAME", value_parser = ["x86-64", "x86-64-v3", "x86-64-v4"])]
-    cpu: Option<String>,
+    pub(crate) cpu: Option<String>,
 
     /// Show this many multiprocessors on each device, whatever runs kernels [default: one for each thread].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_MULTIPROCESSORS)))]
-    multiprocessors: Option<u32>,
+    pub(crate) multiprocessors: Option<u32>,
 
     /// Report a kernel on standard error, once, when none of its CTAs has ended for so long [default: 10].
     ///
     /// The report says "stuck" if all threads that are left wait, and "still running" otherwise, and where they are.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    stall_seconds: Option<f64>,
+    pub(crate) stall_seconds: Option<f64>,
 
     /// End a kernel that runs for longer, whatever it does, with CUDA_ERROR_LAUNCH_TIMEOUT [default: none].
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    launch_timeout: Option<f64>,
+    pub(crate) launch_timeout: Option<f64>,
 
     /// Print calls of the driver on standard error: all of them, or those that fail.
     #[arg(long, value_name = "WHAT", value_parser = ["calls", "errors"])]
-    log: Option<String>,
+    pub(crate) log: Option<String>,
 
     /// Leave the CUDA runtime that programs bring along alone: only the driver is warploom's.
     #[arg(long)]
-    keep_runtime: bool,
+    pub(crate) keep_runtime: bool,
 
     /// Say on standard error which objects were led to warploom's libraries, and which could not be, and why; and what became of each kernel that was to be
     /// compiled.
     #[arg(long)]
-    explain: bool,
+    pub(crate) explain: bool,
 
     /// Check what kernels do, and report what is wrong: a list with commas of memory (accesses of what a thread may not access),
-    /// race (accesses that nothing orders), init (values that nobody has written), sync (misuse of barriers), leak (what is not freed or destroyed).
+    /// race (accesses that nothing orders), init (values that nobody has written), sync (misuse of barriers), leak (what is not freed or destroyed),
+    /// host (what the host does wrong beside its kernels).
     ///
     /// Kernels run in the interpreter, several times slower.
     #[arg(long, value_name = "CHECKS", value_parser = checks)]
-    check: Option<String>,
+    pub(crate) check: Option<String>,
 
     /// Leave out the reports that the rules of this file name, one `CHECK KERNEL FILE:LINE` a line; * is any.
     #[arg(long, value_name = "FILE", requires = "check")]
-    suppressions: Option<PathBuf>,
+    pub(crate) suppressions: Option<PathBuf>,
 
     /// Write the reports of checks to this file: JSON, or JUnit's XML if its name ends in .xml.
     #[arg(long, value_name = "FILE", requires = "check")]
-    report: Option<PathBuf>,
+    pub(crate) report: Option<PathBuf>,
 
     /// Exit with this status if checks have found errors.
     #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u8))]
-    error_exitcode: Option<u8>,
+    pub(crate) error_exitcode: Option<u8>,
 
-    /// The program.
-    #[arg(value_name = "PROGRAM")]
-    program: OsString,
+    /// Write what checks say to the end of this file, and not on standard error.
+    #[arg(long, value_name = "FILE", requires = "check")]
+    pub(crate) check_log: Option<PathBuf>,
 
-    /// Its arguments.
-    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
-    arguments: Vec<OsString>,
+    /// Report on kernels of this name alone: kernel_name=NAME, kernel_substring=TEXT or kernel_regex=TEXT, with a ! before it on all others. May be given several times.
+    #[arg(long, value_name = "WORD", requires = "check")]
+    pub(crate) check_kernels: Vec<String>,
+
+    /// Print so many reports at most; files have all.
+    #[arg(long, value_name = "N", requires = "check")]
+    pub(crate) print_limit: Option<u32>,
+
+    /// Fill device memory that is allocated with this byte, as 0xa5, so that what relies on zeros goes wrong [default: 0].
+    #[arg(long, value_name = "BYTE", value_parser = byte)]
+    pub(crate) fresh_memory: Option<u8>,
+
+    /// The program and its arguments, which are its own even if they look like options.
+    #[arg(value_name = "PROGRAM", required = true, num_args = 1.., trailing_var_arg = true)]
+    pub(crate) program: Vec<OsString>,
 }
+
+/// Where Triton takes its assembler from: for devices before sm_100, and from there on. Others, XLA for one, look for `ptxas` on `PATH`.
+const PTXAS_VARIABLES: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
 
 /// A version that the library can be a driver of.
 fn emulated(text: &str) -> Result<CudaVersion, String> {
@@ -122,6 +139,11 @@ fn checks(text: &str) -> Result<String, String> {
     warploom_check::Settings::parse_checks(text).map(|_| text.to_owned())
 }
 
+fn byte(text: &str) -> Result<u8, String> {
+    let byte = text.strip_prefix("0x").map_or_else(|| text.parse(), |digits| u8::from_str_radix(digits, 16));
+    byte.map_err(|_| "a byte such as 0xa5 is expected".to_owned())
+}
+
 fn seconds(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
@@ -130,28 +152,25 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl Run {
-    /// Runs a program with these checks: files of reports and suppressions, the status for errors, the program and its arguments.
-    pub(crate) fn checked(
-        checks: &str,
-        (report, suppressions): (Option<PathBuf>, Option<PathBuf>),
-        error_exitcode: Option<u8>,
-        (program, arguments): (OsString, Vec<OsString>),
-    ) -> Run {
-        let check = Some(checks.to_owned());
-        Run { check, report, suppressions, error_exitcode, program, arguments, ..Run::default() }
-    }
-
     pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
-        let mut command = process::Command::new(&self.program);
-        command.args(&self.arguments);
-        command.env("LD_LIBRARY_PATH", search_path(library::folder()?.into_os_string()));
+        let (program, arguments) = self.program.split_first().context("a program is expected")?;
+        let mut command = process::Command::new(program);
+        command.args(arguments);
+        command.env("LD_LIBRARY_PATH", search_path(library::folder()?.into_os_string(), "LD_LIBRARY_PATH"));
+        let tools = library::tools()?;
+        for name in PTXAS_VARIABLES {
+            if std::env::var_os(name).is_none() {
+                command.env(name, tools.join(ptxas::NAME));
+            }
+        }
+        command.env("PATH", search_path(tools.into_os_string(), "PATH"));
         let auditor = if self.keep_runtime { None } else { Some(library::auditor()?) };
         match audit_list(auditor.map(PathBuf::into_os_string), std::env::var_os("LD_AUDIT")) {
             Some(list) => command.env("LD_AUDIT", list),
             None => command.env_remove("LD_AUDIT"),
         };
-        if let Some(why) = self.explain.then(|| unaudited(&self.program)).flatten() {
-            eprintln!("warploom: explain: {}: left alone: {why}", self.program.to_string_lossy());
+        if let Some(why) = self.explain.then(|| unaudited(program)).flatten() {
+            eprintln!("warploom: explain: {}: left alone: {why}", program.to_string_lossy());
         }
         let settings = [
             ("WARPLOOM_EXPLAIN", self.explain.then(|| "1".to_owned())),
@@ -166,28 +185,35 @@ impl Run {
             ("WARPLOOM_LOG", self.log),
             ("WARPLOOM_CHECK", self.check),
             ("WARPLOOM_CHECK_EXIT", self.error_exitcode.map(|status| status.to_string())),
+            ("WARPLOOM_CHECK_KERNELS", (!self.check_kernels.is_empty()).then(|| self.check_kernels.join("\n"))),
+            ("WARPLOOM_CHECK_PRINT", self.print_limit.map(|limit| limit.to_string())),
+            ("WARPLOOM_FRESH_MEMORY", self.fresh_memory.map(|byte| byte.to_string())),
         ];
         for (name, value) in settings {
             if let Some(value) = value {
                 command.env(name, value);
             }
         }
-        for (name, path) in [("WARPLOOM_CHECK_SUPPRESSIONS", self.suppressions), ("WARPLOOM_CHECK_REPORT", self.report)]
-        {
+        let files = [
+            ("WARPLOOM_CHECK_SUPPRESSIONS", self.suppressions),
+            ("WARPLOOM_CHECK_REPORT", self.report),
+            ("WARPLOOM_CHECK_LOG", self.check_log),
+        ];
+        for (name, path) in files {
             if let Some(path) = path {
                 command.env(name, std::path::absolute(path)?);
             }
         }
         // Comes back only if the program could not be started.
         let error = command.exec();
-        eprintln!("warploom: cannot run {}: {error}", self.program.to_string_lossy());
+        eprintln!("warploom: cannot run {}: {error}", program.to_string_lossy());
         Ok(ExitCode::from(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }))
     }
 }
 
-/// Our folder first, then what was there.
-fn search_path(mut folders: OsString) -> OsString {
-    if let Some(rest) = std::env::var_os("LD_LIBRARY_PATH").filter(|rest| !rest.is_empty()) {
+/// Our folder first, then what was in this variable.
+fn search_path(mut folders: OsString, variable: &str) -> OsString {
+    if let Some(rest) = std::env::var_os(variable).filter(|rest| !rest.is_empty()) {
         folders.push(":");
         folders.push(rest);
     }

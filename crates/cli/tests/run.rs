@@ -99,3 +99,23 @@ fn programs_with_the_rights_of_others_are_named() {
     let (_, explained) = printed(warploom().args(["run", "--explain", "--"]).arg(&program).arg("--version"));
     assert!(explained.contains("left alone: it runs with the rights of its owner (set-uid or set-gid)"), "{explained}");
 }
+
+#[test]
+fn options_behind_the_program_are_its_own() {
+    let echo = ["run", "--log", "errors", "echo", "--log", "calls", "--", "-x", "--fresh-memory"];
+    assert_eq!(printed(warploom().args(echo)).0, "--log calls -- -x --fresh-memory\n");
+    let program =
+        ["run", "--check", "memory", "--check-kernels", "!kns=a", "--check-kernels", "kne=b", "--", "sh", "-c"];
+    let (said, _) = printed(warploom().args(program).arg("echo \"$WARPLOOM_CHECK_KERNELS\""));
+    assert_eq!(said, "!kns=a\nkne=b\n");
+}
+
+#[test]
+fn options_of_compute_sanitizer_become_checks() {
+    let show = "echo $WARPLOOM_CHECK $WARPLOOM_CHECK_EXIT $WARPLOOM_CHECK_PRINT $WARPLOOM_CHECK_KERNELS";
+    let options = "--tool memcheck --leak-check full --error-exitcode 5 --print-limit 3 --kernel-name kns=a --padding 32 --nvtx yes";
+    let (said, _) = printed(warploom().arg("compute-sanitizer").args(options.split(' ')).args(["sh", "-c", show]));
+    assert_eq!(said, "memory,leak 5 3 kns=a\n");
+    let (_, why) = printed(warploom().args(["compute-sanitizer", "--destroy-on-device-error", "kernel", "true"]));
+    assert!(why.contains("[possible values: context]"), "{why}");
+}

@@ -122,6 +122,11 @@ impl Array {
         self.descriptor.format.bytes() * u64::from(self.descriptor.channels)
     }
 
+    /// Whether it is no level of a mipmapped array.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
     /// The context that it was created in.
     pub(crate) fn context(&self) -> &Context {
         &self.context

@@ -1,8 +1,11 @@
 //! The driver as a whole: what is one a process.
+use std::collections::HashMap;
+use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use warploom_exec::interprocess::{Board, Opened};
 use warploom_exec::memory::{Memory, Options};
 use warploom_exec::observe::{HostEvent, Observer};
@@ -17,6 +20,7 @@ use crate::event::Event;
 use crate::executor::Executor;
 use crate::graph::{Captures, Conditions, Graph, GraphExec, GraphMemory, NodeRef, UserObject};
 use crate::handle::{HandleTable, Kind};
+use crate::launch::RuntimeErrorTexts;
 use crate::library::{Kernel, Library};
 use crate::linker::Linker;
 use crate::memory::{
@@ -44,12 +48,16 @@ pub struct DriverOptions {
     pub multiprocessors: Option<u32>,
     /// Bytes of device memory, of all devices of the machine together; None for three quarters of what the process may use.
     pub memory: Option<u64>,
+    /// What each byte of device memory holds that a program allocates; None for 0.
+    pub fresh_memory: Option<u8>,
     /// After how long a kernel in which nothing moves is reported; None for 10 s.
     pub report_stalled: Option<Duration>,
     /// After how long a kernel is ended; None for never.
     pub launch_timeout: Option<Duration>,
     /// Whether all kernels of a module are made runnable when it is loaded, not each at its first launch.
     pub eager_loading: bool,
+    /// What kernels are told of errors.
+    pub runtime_error_texts: RuntimeErrorTexts,
 }
 
 /// The size of the buffer that holds what kernels print, as recorded for the limit's default.
@@ -94,8 +102,12 @@ pub struct Driver {
     board: OnceLock<Arc<Board>>,
     pub(crate) opened_events: Opened,
     pub(crate) between_processes: BetweenProcesses,
+    /// Where texts are that kernels were told, by device.
+    pub(crate) runtime_texts: Mutex<HashMap<(u32, &'static CStr), u64>>,
     next_id: AtomicU64,
     observer: Option<Arc<dyn Observer>>,
+    /// For what kernels ask while they run.
+    this: OnceLock<Weak<Driver>>,
 }
 
 /// Who runs the kernels of each device; of the first one, where there is none.
@@ -128,7 +140,7 @@ impl Driver {
     ///
     /// # Errors
     /// `OutOfMemory` if the host gives no address range for the device memory.
-    pub fn new(options: DriverOptions, executor: Arc<dyn Executor>) -> DriverResult<Driver> {
+    pub fn new(options: DriverOptions, executor: Arc<dyn Executor>) -> DriverResult<Arc<Driver>> {
         let defaults = Options::default();
         let capacity = memory_of_one(options.device_count, options.memory.unwrap_or(defaults.capacity));
         let count = u32::try_from(options.devices.len()).unwrap_or(u32::MAX);
@@ -189,27 +201,36 @@ impl Driver {
             board: OnceLock::new(),
             opened_events: Opened::default(),
             between_processes: BetweenProcesses::default(),
+            runtime_texts: Mutex::default(),
             next_id: AtomicU64::new(1),
             observer,
+            this: OnceLock::new(),
         };
         driver.observe_tables();
+        let driver = Arc::new(driver);
+        driver.this.get_or_init(|| Arc::downgrade(&driver));
         Ok(driver)
     }
 
     /// Has the observer told of what programs make and are to end.
     fn observe_tables(&self) {
         let Some(observer) = &self.observer else { return };
-        self.streams.tell(observer);
-        self.events.tell(observer);
-        self.arrays.tell(observer);
-        self.mipmapped_arrays.tell(observer);
-        self.modules.tell(observer);
-        self.graphs.tell(observer);
-        self.graph_execs.tell(observer);
+        self.streams.tell(observer, |_| true);
+        self.events.tell(observer, |_| true);
+        self.arrays.tell(observer, Array::is_whole);
+        self.mipmapped_arrays.tell(observer, |_| true);
+        self.modules.tell(observer, |module| !module.is_of_library());
+        self.graphs.tell(observer, |graph| !graph.is_made_for_node());
+        self.graph_execs.tell(observer, |_| true);
     }
 
     pub(crate) fn is_observed(&self) -> bool {
         self.observer.is_some()
+    }
+
+    /// Itself, for what kernels ask while they run.
+    pub(crate) fn this(&self) -> Weak<Driver> {
+        self.this.get().cloned().unwrap_or_default()
     }
 
     /// Tells the observer, if there is one.

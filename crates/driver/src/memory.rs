@@ -3,20 +3,24 @@
 //! Addresses are numbers here. What lies behind a host address is reached through a [`HostRange`] that the caller of the
 //! driver vouches for.
 mod external;
+mod fill;
+mod fresh;
 mod hints;
 mod host;
 mod ipc;
 mod peer;
 mod pointer;
 mod pool;
+mod told;
 mod transfer;
 mod virtual_memory;
 
+pub use fill::Fill2d;
 pub use hints::{Advice, Hints, Location, location_kind};
 pub use host::host_flags;
 pub use pointer::{Pointer, PointerKind};
 pub use pool::{HighMark, MemoryPool, PoolPlace, PoolUse, REUSE_ATTRIBUTES, SharedAllocation};
-pub use transfer::{Box3, CopyPlace, CopySide, Fill2d, SourceOrder, Transfer};
+pub use transfer::{Box3, CopyPlace, CopySide, SourceOrder, Transfer};
 pub use virtual_memory::{HandleTypes, PhysicalMemory};
 pub use warploom_exec::copy::FillWidth;
 pub use warploom_exec::interprocess::Name;
@@ -27,6 +31,7 @@ pub(crate) use hints::AllHints;
 pub(crate) use host::RegisteredPages;
 pub(crate) use ipc::BetweenProcesses;
 pub(crate) use pool::{Frees, Pools};
+pub(crate) use told::Teller;
 pub(crate) use transfer::Checked;
 pub(crate) use virtual_memory::Mappings;
 
@@ -68,6 +73,7 @@ impl Driver {
         self.with_freed_memory(size, || {
             context.while_alive(|| match self.memory().alloc(spec) {
                 Ok(info) => {
+                    self.fill_fresh(&info);
                     self.tell(|| HostEvent::Alloc { info, place: None });
                     Ok(info.base)
                 }

@@ -1,5 +1,5 @@
-//! What checkers see: an [`Observer`] is told of grids and of the order of streams, and gives each grid a [`GridObserver`], which is told of
-//! every access to memory and of all that orders threads.
+//! What checkers see: an [`Observer`] is told of grids and of the order of streams, and gives each grid a [`GridObserver`], which gives its CTAs
+//! [`CtaObserver`]s: these are told of every access to memory and of all that orders threads.
 //!
 //! Events are plain data, and come from the executor before or after what they are about, as each one says. An observer never changes what a program
 //! computes: it notes and reports, and what the executor refuses it refuses in any case. Without an observer nothing of this is looked at.
@@ -8,16 +8,41 @@ use std::ops::Range;
 
 use crate::fault::{AccessKind, Fault, Site};
 use crate::grid::Launch;
-use crate::memory::AllocationInfo;
+use crate::memory::{AllocationInfo, Spread};
 use crate::stream::StreamKind;
 
-/// What an observer needs of the executor beyond accesses and order.
+/// What an observer needs of the executor; what nobody wants is not looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
-    /// [`GridObserver::step`]: every instruction with its registers.
+    /// [`CtaObserver::access`], with [`CtaObserver::malloc`] and [`CtaObserver::free`].
+    pub accesses: bool,
+    /// [`CtaObserver::sync`] and [`CtaObserver::accessed`]: what orders accesses.
+    pub order: bool,
+    /// [`CtaObserver::step`]: every instruction with its registers.
     pub steps: bool,
     /// One worker runs all grids, one after another: events come in one order, which is that of the accesses.
     pub serial: bool,
+    /// [`HostEvent::CopyWaits`] and [`HostEvent::CopyReads`]: what copies read from the host is looked at twice.
+    pub sources: bool,
+}
+
+impl Wants {
+    /// Whether anything of what kernels do is wanted.
+    pub fn kernels(self) -> bool {
+        self.accesses || self.order || self.steps
+    }
+
+    /// What two observers want together.
+    #[must_use]
+    pub fn and(self, other: Wants) -> Wants {
+        Wants {
+            accesses: self.accesses || other.accesses,
+            order: self.order || other.order,
+            steps: self.steps || other.steps,
+            serial: self.serial || other.serial,
+            sources: self.sources || other.sources,
+        }
+    }
 }
 
 /// What checks a process.
@@ -154,6 +179,14 @@ pub struct Access<'a> {
     pub align: u32,
     /// First byte of each lane, in its space.
     pub addresses: &'a [u64; 32],
+    /// How these lie, for lanes that access `bytes` or, of several elements of consecutive lanes together, [`Access::apart`]; `Other` unless all lanes access.
+    pub spread: Spread,
+    /// By how many bytes the addresses of lanes are apart that lie [one behind the other](Spread::Consecutive).
+    pub apart: u32,
+    /// The lowest and the highest of the addresses.
+    pub reach: [u64; 2],
+    /// All addresses are multiples of `align`.
+    pub aligned: bool,
     /// Bytes that there are of the space, to the byte: of shared memory in each CTA, of local memory up to the end of the running
     /// function's; 0 for global memory.
     pub limit: u64,
@@ -306,7 +339,7 @@ pub struct Step<'a> {
     pub reads: &'a [(u32, Use)],
     /// What it writes, in the lanes of [`At::mask`].
     pub writes: &'a [u32],
-    /// It loads, stores or updates memory: a [`GridObserver::access`] follows, which names what is loaded.
+    /// It loads, stores or updates memory: a [`CtaObserver::access`] follows, which names what is loaded.
     pub memory: bool,
     /// It calls: its registers are those of a [`Crossing`], unless the system provides what is called.
     pub call: bool,
@@ -323,56 +356,61 @@ pub struct Crossing<'a> {
     pub registers: &'a [(Option<u32>, Option<u32>)],
 }
 
-/// Who is told of what a grid does. Several workers run CTAs of a grid at once, so methods take `&self`; the warps of a CTA, and of a cluster,
-/// run one at a time.
+/// Who is told of what a grid does. Several workers run CTAs of a grid at once.
 pub trait GridObserver: Send + Sync {
-    /// Before the access happens.
-    fn access(&self, at: &At, access: &Access<'_>);
-
-    /// After a strong load or an atomic: `wrote` are the lanes in which memory was written. (A `cas` that fails has only read.)
-    fn accessed(&self, at: &At, access: &Access<'_>, wrote: u32) {
-        let _ = (at, access, wrote);
-    }
-
-    /// What orders threads.
-    fn sync(&self, at: &At, event: &SyncEvent<'_>) {
-        let _ = (at, event);
-    }
-
-    /// Before each instruction, if the observer [wants](Wants::steps) it.
-    fn step(&self, at: &At, step: &Step<'_>) {
-        let _ = (at, step);
-    }
-
-    /// Values cross the border of a function, if the observer wants [steps](Wants::steps).
-    fn cross(&self, at: &At, crossing: &Crossing<'_>) {
-        let _ = (at, crossing);
-    }
-
-    /// A CTA starts; nothing of it has run. Those of a cluster start together.
-    fn begin_cta(&self, cta: [u32; 3], rank: u32) {
-        let _ = (cta, rank);
-    }
-
-    /// All threads of a CTA (of all CTAs of its cluster) have exited.
-    fn end_cta(&self, cta: [u32; 3]) {
-        let _ = cta;
-    }
-
-    /// `malloc` in a kernel, after it has been done: `address` is 0 where there was no memory.
-    fn malloc(&self, at: &At, address: u64, bytes: u64) {
-        let _ = (at, address, bytes);
-    }
-
-    /// `free` in a kernel, before it is done; not of NULL.
-    fn free(&self, at: &At, address: u64) {
-        let _ = (at, address);
-    }
+    /// CTAs start, and nothing of them has run: one, or all of a cluster in the order of their ranks. Who is told of what they do.
+    fn begin(&self, ctas: &[[u32; 3]]) -> Box<dyn CtaObserver>;
 
     /// The grid has ended.
     fn end(&self, fault: Option<&Fault>) {
         let _ = fault;
     }
+}
+
+/// Who is told of what a CTA does, or the CTAs of a cluster: their warps run one at a time. It goes when they have been stopped.
+pub trait CtaObserver: Send {
+    /// Before the access happens.
+    fn access(&mut self, at: &At, access: &Access<'_>);
+
+    /// Before weak loads of consecutive elements, `bytes` together for each lane, that an executor does in one: true if nothing needs to be said about
+    /// them, and they are done; else they follow one by one, each with [`CtaObserver::access`].
+    fn reads(&mut self, at: &At, access: &Access<'_>) -> bool {
+        let _ = (at, access);
+        false
+    }
+
+    /// After a strong load or an atomic: `wrote` are the lanes in which memory was written. (A `cas` that fails has only read.)
+    fn accessed(&mut self, at: &At, access: &Access<'_>, wrote: u32) {
+        let _ = (at, access, wrote);
+    }
+
+    /// What orders threads.
+    fn sync(&mut self, at: &At, event: &SyncEvent<'_>) {
+        let _ = (at, event);
+    }
+
+    /// Before each instruction, if the observer [wants](Wants::steps) it.
+    fn step(&mut self, at: &At, step: &Step<'_>) {
+        let _ = (at, step);
+    }
+
+    /// Values cross the border of a function, if the observer wants [steps](Wants::steps).
+    fn cross(&mut self, at: &At, crossing: &Crossing<'_>) {
+        let _ = (at, crossing);
+    }
+
+    /// `malloc` in a kernel, after it has been done: `address` is 0 where there was no memory.
+    fn malloc(&mut self, at: &At, address: u64, bytes: u64) {
+        let _ = (at, address, bytes);
+    }
+
+    /// `free` in a kernel, before it is done; not of NULL.
+    fn free(&mut self, at: &At, address: u64) {
+        let _ = (at, address);
+    }
+
+    /// All threads have exited.
+    fn finished(&mut self) {}
 }
 
 /// What the host does, in the order of its calls on each thread.
@@ -438,15 +476,58 @@ pub enum HostEvent {
     Waited(StreamPlace),
     /// The same of all that the streams of a group hold.
     WaitedForGroup(u64),
-    /// A copy or fill at that place reads and writes these bytes; without a place on the calling thread, now.
+    /// The host copies or fills memory, told before it is done and in the order in which all is done: a part of it without gaps.
     Touches {
         /// Where in a stream.
-        place: Option<StreamPlace>,
-        /// What is read.
-        read: Option<Range<u64>>,
+        place: StreamPlace,
+        /// What is read, byte for byte what is written; none for a fill, and for what has been read before, in the call.
+        read: Option<Bytes>,
         /// What is written.
-        written: Option<Range<u64>>,
-        /// The call, for reports.
-        call: &'static str,
+        written: Option<Bytes>,
+        /// What it is, for reports: `a copy`.
+        what: &'static str,
     },
+    /// A copy that reads memory of the host when its turn comes has been put into a stream; told on the calling thread, of observers that want
+    /// [sources](Wants::sources).
+    CopyWaits {
+        /// Its number in the process.
+        copy: u64,
+        /// What it reads.
+        source: Range<u64>,
+    },
+    /// The turn of such a copy has come, and this is what has become of its source.
+    CopyReads {
+        /// Its number.
+        copy: u64,
+        /// What has become of it.
+        source: Source,
+    },
+    /// The program, or somebody else outside of the streams, has had a turn: a function in a stream has ended, or a wait for a value or a signal.
+    Turn,
+    /// A stream has got to where this stream-ordered memory may be used from: nobody uses what was there before.
+    Ready(AllocationInfo),
+    /// A stream has got to where this memory is freed; [`HostEvent::Free`] has told of it when it was asked for.
+    Gone(AllocationInfo),
+    /// Memory that others, outside of the process, may write from now on.
+    Outside(AllocationInfo),
+}
+
+/// What has become of memory of the host between a call and the copy that it asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// It holds what it held.
+    Same,
+    /// It holds something else, somewhere in this part.
+    Changed(Range<u64>),
+    /// It is not mapped any more.
+    Gone,
+}
+
+/// Bytes that a copy or fill reads or writes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Bytes {
+    /// From the first to behind the last.
+    pub range: Range<u64>,
+    /// The caller's memory, or pinned memory: not the device's.
+    pub host: bool,
 }

@@ -20,7 +20,7 @@ struct Member {
 
 /// A cluster.
 #[derive(Debug, Default)]
-pub(crate) struct Cluster {
+pub struct Cluster {
     /// Rank of the CTA whose turn it is.
     rank: u32,
     members: Vec<Member>,
@@ -42,7 +42,7 @@ pub(crate) enum Peer<'a> {
 
 impl Cluster {
     /// A fresh cluster of so many CTAs with these warps (lanes that exist in each).
-    pub(crate) fn start(&mut self, size: u32, warps: &[u32]) {
+    pub fn start(&mut self, size: u32, warps: &[u32]) {
         self.members.resize_with(size as usize, || Member { shared: AVec::new(0), alive: vec![], arrived: vec![] });
         for member in &mut self.members {
             member.alive.clear();
@@ -75,17 +75,17 @@ impl Cluster {
     }
 
     /// Phases of the barrier that are over.
-    pub(crate) fn phases(&self) -> u64 {
+    pub fn phases(&self) -> u64 {
         self.phases
     }
 
     /// Threads that the barrier waits for.
-    pub(crate) fn missing(&self) -> u32 {
+    pub fn missing(&self) -> u32 {
         self.missing
     }
 
     /// Lanes of a warp of the running CTA come to the barrier.
-    pub(crate) fn arrive(&mut self, warp: u32, lanes: u32) {
+    pub fn arrive(&mut self, warp: u32, lanes: u32) {
         let arrived = &mut self.members[self.rank as usize].arrived[warp as usize];
         self.missing -= (lanes & !*arrived).count_ones();
         *arrived |= lanes;
@@ -93,12 +93,12 @@ impl Cluster {
     }
 
     /// Those of some lanes of the running CTA whose phase is not over.
-    pub(crate) fn waiting(&self, warp: u32, lanes: u32) -> u32 {
+    pub fn waiting(&self, warp: u32, lanes: u32) -> u32 {
         self.members[self.rank as usize].arrived[warp as usize] & lanes
     }
 
     /// Lanes of the running CTA exit: nobody waits for them any more.
-    pub(crate) fn exit(&mut self, warp: u32, lanes: u32) {
+    pub fn exit(&mut self, warp: u32, lanes: u32) {
         let member = &mut self.members[self.rank as usize];
         let gone = member.alive[warp as usize] & lanes;
         member.alive[warp as usize] &= !lanes;

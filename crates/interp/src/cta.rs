@@ -6,6 +6,7 @@ use aligned_vec::AVec;
 use warploom_exec::address::split_shared;
 use warploom_exec::fault::{AccessKind, FaultKind};
 use warploom_exec::memory::Recent;
+use warploom_exec::observe::CtaObserver;
 
 use crate::barriers::Barriers;
 use crate::cluster::{Cluster, Peer, SharedMemory};
@@ -15,7 +16,6 @@ use crate::ops::matrix::warpgroup::Progress;
 use crate::ops::observe::Told;
 
 /// The state that warps of a CTA share.
-#[derive(Debug)]
 pub(crate) struct CtaShared {
     /// What accesses to global memory have met so far.
     pub(crate) recent: Option<Box<Recent>>,
@@ -37,7 +37,9 @@ pub(crate) struct CtaShared {
     pub(crate) warpgroups: Progress,
     /// `%smid`.
     pub(crate) worker: u32,
-    /// What an observer was told of last.
+    /// Who is told of what it does, while it runs.
+    pub(crate) observer: Option<Box<dyn CtaObserver>>,
+    /// What that was told of last.
     pub(crate) told: Option<Box<Told>>,
     /// Its barriers.
     pub(crate) barriers: Barriers,
@@ -57,6 +59,7 @@ impl Default for CtaShared {
             base: 0,
             cluster: None,
             worker: 0,
+            observer: None,
             told: None,
             barriers: Barriers::default(),
         }

@@ -14,7 +14,7 @@ use warploom_exec::address::shared_address;
 use warploom_exec::fault::{FaultKind, Site, SiteInfo, Trap};
 use warploom_exec::grid::{Grid, Launch, Poll};
 use warploom_exec::kernel::{Batch, Cta, CtaExit, LoadedKernel, SHARED_GRANULE, Worker, kept, run_with_state};
-use warploom_exec::observe::Wants;
+use warploom_exec::observe::{CtaObserver, Wants};
 use warploom_ptx::ir::{self, BarrierOp, FunctionId, FunctionKind, GlobalId, Module, Op, Space, SpecialReg};
 
 use crate::cluster::Cluster;
@@ -95,7 +95,7 @@ pub(crate) fn load_for(
     let divisible = observed.is_none()
         && shared.size == 0
         && reachable.iter().all(|&id| is_divisible(&module.functions[id.0 as usize]));
-    Ok(InterpretedKernel { name, program, isa, id, divisible, meets_cluster })
+    Ok(InterpretedKernel { name, program, isa, id, divisible, meets_cluster, observed: observed.is_some() })
 }
 
 /// Whether there is such an operation in a function.
@@ -123,6 +123,8 @@ pub(crate) struct InterpretedKernel {
     divisible: bool,
     /// Its threads meet at the barrier of the cluster, also of one that is a single CTA.
     meets_cluster: bool,
+    /// It says what it does.
+    observed: bool,
     /// Unique in the process, so that kept state is known to belong to this kernel.
     id: u64,
 }
@@ -140,6 +142,8 @@ pub(crate) struct State {
     pub(crate) ctas: Vec<CtaState>,
     /// What they share, while none of them runs.
     pub(crate) cluster: Option<Box<Cluster>>,
+    /// Who is told of what they do, while none of them runs.
+    observer: Option<Box<dyn CtaObserver>>,
     /// The same of the kernels that ran here before, oldest first: programs launch a few in turn.
     others: Vec<State>,
 }
@@ -218,7 +222,7 @@ impl InterpretedKernel {
     fn start(&self, state: &mut State, grid: &Grid, id: [u32; 3], part: u32, worker: &Worker) -> Result<(), FaultKind> {
         let launch = &grid.launch;
         state.turn_to(self.id, &launch.variables);
-        let State { shape, lanes, ctas, cluster, .. } = state;
+        let State { shape, lanes, ctas, cluster, observer, .. } = state;
         let same_shape = *shape == launch.cta;
         if !same_shape || state.part != [part, grid.parts] {
             *shape = launch.cta;
@@ -268,10 +272,11 @@ impl InterpretedKernel {
             if let Some(cluster) = cluster {
                 cluster.turn(rank, &mut entry.shared.shared);
             }
-            if let Some(observer) = &grid.observer {
-                observer.begin_cta(entry.shared.id, rank);
-            }
         }
+        *observer = grid.observer.as_ref().filter(|_| self.observed).map(|observer| {
+            let ids: Vec<[u32; 3]> = ctas.iter().map(|cta| cta.shared.id).collect();
+            observer.begin(&ids)
+        });
         Ok(())
     }
 
@@ -283,17 +288,17 @@ impl InterpretedKernel {
         loop {
             let mut round = Round::default();
             for (cta, rank) in state.ctas.iter_mut().zip(0..) {
-                cta.take_turn(&mut state.cluster, rank);
+                cta.take_turn(&mut state.cluster, &mut state.observer, rank);
                 let done = self.turns(cta, grid, worker, &mut round, alone);
-                cta.end_turn(&mut state.cluster, rank);
+                cta.end_turn(&mut state.cluster, &mut state.observer, rank);
                 if let Err(trap) = done {
                     return CtaExit::Fault(trap);
                 }
             }
             moved |= round.moved;
             if !round.unfinished {
-                if let Some(observer) = &grid.observer {
-                    state.ctas.iter().for_each(|cta| observer.end_cta(cta.shared.id));
+                if let Some(mut observer) = state.observer.take() {
+                    observer.finished();
                 }
                 return CtaExit::Finished;
             }
@@ -392,15 +397,22 @@ impl InterpretedKernel {
 
 impl CtaState {
     /// The CTA of this rank runs now: it gets its memory, and what it shares with others.
-    fn take_turn(&mut self, cluster: &mut Option<Box<Cluster>>, rank: u32) {
+    fn take_turn(
+        &mut self,
+        cluster: &mut Option<Box<Cluster>>,
+        observer: &mut Option<Box<dyn CtaObserver>>,
+        rank: u32,
+    ) {
         self.shared.cluster = cluster.take();
+        self.shared.observer = observer.take();
         if let Some(cluster) = &mut self.shared.cluster {
             cluster.turn(rank, &mut self.shared.shared);
         }
     }
 
     /// Others may run.
-    fn end_turn(&mut self, cluster: &mut Option<Box<Cluster>>, rank: u32) {
+    fn end_turn(&mut self, cluster: &mut Option<Box<Cluster>>, observer: &mut Option<Box<dyn CtaObserver>>, rank: u32) {
+        *observer = self.shared.observer.take();
         if let Some(cluster) = &mut self.shared.cluster {
             cluster.turn(rank, &mut self.shared.shared);
         }

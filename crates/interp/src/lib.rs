@@ -38,8 +38,9 @@ mod waiting;
 mod warp;
 
 pub use barriers::{Arrival, BARRIERS, Barriers};
+pub use cluster::Cluster;
 pub use error::LoadError;
 pub use isa::Processor;
 pub use kernel::{load, load_observed};
 pub use program::function_address;
-pub use step::{Gang, StepState, Steps};
+pub use step::{Gang, Local, StepState, Steps};

@@ -120,7 +120,7 @@ pub(crate) enum Callee {
     /// A function of the program.
     Function(u32),
     /// A function of the device runtime (`vprintf`, `malloc`, ...).
-    Builtin(crate::ops::builtin::Builtin),
+    Builtin(warploom_ptx::ir::Builtin),
     /// The function whose address is in this 64-bit row.
     Indirect(u32),
 }

@@ -1,36 +1,55 @@
 //! Single instructions of a kernel, for an executor that has no code of its own for them: operands in, results out, for the lanes of a warp.
 //!
 //! Each becomes a device function of its own, with what it reads as parameters and what it writes as results, so that it means exactly what it does in a
-//! kernel. Instructions that compute, those on textures and surfaces, on matrices and mbarriers, and asynchronous copies can be had so: the CTA's shared memory lies here for them. Those that access
-//! local memory, wait, call or branch cannot.
+//! kernel. Instructions that compute, those on textures and surfaces, on matrices and mbarriers, asynchronous copies, and calls of what the system provides can be had so: the CTA's
+//! shared memory lies here for them, and local memory is lent. So can those that move the end of a thread's stack. Others that access local memory, wait, call or branch cannot.
 
 use std::collections::HashMap;
 
 use warploom_exec::fault::FaultKind;
 use warploom_exec::grid::Grid;
 use warploom_ptx::ir::{
-    Block, Body, Directives, Function, FunctionId, FunctionKind, Inst, Linkage, Module, Op, Param, Reg, Space, Step,
-    Storage, Terminator, TerminatorKind,
+    Block, Body, CallTarget, Directives, Function, FunctionId, FunctionKind, Inst, Linkage, Module, Op, Param, Reg,
+    Space, Step, Storage, Terminator, TerminatorKind,
 };
 
 use crate::cta::CtaShared;
 use crate::decode::{Context, decode};
 use crate::dispatch::End;
 use crate::error::LoadError;
+use crate::frame::FULL;
 use crate::isa::{Isa, Processor};
 use crate::machine::{Flow, Machine, NO_GUARD, Trouble};
+use crate::ops::matrix::direct::{Direct, Factors, Numbers};
 use crate::program::{Program, ValuePlace};
-use crate::warp::Warp;
+use crate::warp::{Activation, Warp};
+
+/// Warps that a CTA has at most (CUDA programming guide, technical specifications).
+const MOST_WARPS: usize = 32;
 
 /// Some instructions of a kernel.
 pub struct Steps {
     program: Program,
     isa: Isa,
+    /// By step: a product that needs no warp.
+    products: Vec<Option<Direct>>,
+    /// By step: what it needs of the threads.
+    needs: Vec<Needs>,
+}
+
+/// What an instruction needs of its threads beside operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    Nothing,
+    /// Who they are, and what is in their local memory.
+    Memory,
+    /// The ends of their stacks.
+    Stack,
 }
 
 /// For whom a step runs.
-#[derive(Clone, Copy, Debug)]
-pub struct Gang {
+#[derive(Debug)]
+pub struct Gang<'g> {
     /// `%ctaid`
     pub cta: [u32; 3],
     /// `%smid`
@@ -39,6 +58,23 @@ pub struct Gang {
     pub width: usize,
     /// Those of them that run.
     pub mask: u32,
+    /// Number in the CTA of the first lane's thread.
+    pub thread: u32,
+    /// Their local memory.
+    pub local: Local<'g>,
+    /// By lane: the end of its thread's stack. Empty where no step moves it.
+    pub tops: &'g mut [u32],
+}
+
+/// Local memory of threads that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Local<'l> {
+    /// From the first byte of the first one's on.
+    pub bytes: &'l [u8],
+    /// Bytes of each.
+    pub size: usize,
+    /// Bytes from one to the next.
+    pub stride: usize,
 }
 
 /// What steps leave from one to the next.
@@ -46,6 +82,7 @@ pub struct Gang {
 pub struct StepState {
     shared: CtaShared,
     warp: Option<Box<Warp>>,
+    factors: Factors,
 }
 
 impl StepState {
@@ -54,9 +91,10 @@ impl StepState {
         &mut self.shared.shared
     }
 
-    /// Shared memory for a new CTA: so many zeros. It stays where it is until the next time.
-    pub fn start(&mut self, bytes: usize) -> &mut [u8] {
-        self.shared.start(&[], bytes);
+    /// Shared memory for a new CTA of so many threads: so many zeros. It stays where it is until the next time.
+    pub fn start(&mut self, threads: u32, bytes: usize) -> &mut [u8] {
+        let warps = [u32::MAX; MOST_WARPS];
+        self.shared.start(&warps[..MOST_WARPS.min(threads.div_ceil(32) as usize)], bytes);
         &mut self.shared.shared
     }
 }
@@ -71,7 +109,20 @@ impl Steps {
         let source = &module.functions[kernel.0 as usize];
         let undefined = || LoadError::Undefined { function: source.name.clone() };
         let body = source.body.as_ref().ok_or_else(undefined)?;
-        let functions = steps.iter().map(|step| function(body, step)).collect();
+        let mut functions: Vec<Function> = steps.iter().map(|step| function(body, step)).collect();
+        // What calls mean stands behind them.
+        for call in 0..functions.len() {
+            let next = FunctionId(functions.len() as u32);
+            let Some(Body { insts, callees, .. }) = &mut functions[call].body else { continue };
+            if let [Inst { op: Op::Call { target, .. }, .. }] = &mut insts[..]
+                && let CallTarget::Direct(id) = &mut **target
+            {
+                let provided = provided(&module.functions[id.0 as usize]);
+                *id = next;
+                callees.push(next);
+                functions.push(provided);
+            }
+        }
         let alone = Module {
             version: module.version,
             target: module.target.clone(),
@@ -90,7 +141,7 @@ impl Steps {
         for (function, step) in functions.iter().zip(steps) {
             let inst = &body.insts[step.inst as usize];
             // One stretch of code, and the return behind it; or what may end a stretch, but goes on where it has not failed.
-            let goes_on = matches!(inst.op, Op::Matrix(_) | Op::Async(_) | Op::Mbarrier(_));
+            let goes_on = matches!(inst.op, Op::Matrix(_) | Op::Async(_) | Op::Mbarrier(_) | Op::Call { .. });
             if !goes_on && function.ends.first() != Some(&End::control(function.code.len() as u32 - 1)) {
                 let instruction = module.mnemonic(inst.mnemonic).to_owned();
                 return Err(LoadError::Unsupported { function: source.name.clone(), instruction, line: inst.line });
@@ -98,9 +149,18 @@ impl Steps {
         }
         let constants = module.globals.iter().zip(0u32..).filter(|(global, _)| global.space == Space::Const);
         let constants = constants.map(|(global, index)| (index, global.size)).collect();
+        let mut numbers = Numbers::default();
+        let products = functions.iter().zip(steps).map(|(function, step)| Direct::new(function, step, &mut numbers));
+        let products = products.collect();
+        let needs = steps.iter().map(|step| match body.insts[step.inst as usize].op {
+            Op::Call { .. } => Needs::Memory,
+            Op::StackSave { .. } | Op::StackRestore { .. } | Op::Alloca { .. } => Needs::Stack,
+            _ => Needs::Nothing,
+        });
+        let needs = needs.collect();
         let program =
             Program { functions, kernel: 0, static_shared: 0, known_stack: 0, files: HashMap::new(), by_id, constants };
-        Ok(Steps { program, isa })
+        Ok(Steps { program, isa, products, needs })
     }
 
     /// Runs one of them: operands and results are handed over in `words`, see [`Step`].
@@ -112,19 +172,32 @@ impl Steps {
         state: &mut StepState,
         grid: &Grid,
         step: usize,
-        gang: &Gang,
+        gang: &mut Gang<'_>,
         words: &mut [u64],
     ) -> Result<(), (FaultKind, u32)> {
-        let &Gang { cta, worker, width, mask } = gang;
+        let &mut Gang { cta, worker, width, mask, .. } = gang;
+        if let (LANES, FULL, Some(product)) = (width, mask, &self.products[step])
+            && product.run(self.isa, words, &mut state.factors)
+        {
+            return Ok(());
+        }
         state.shared.id = cta;
         state.shared.worker = worker;
         let function = &self.program.functions[step];
         let frame = state.shared.frames.take(&self.program, step as u32, 0, &grid.launch.variables);
         let mut warp = state.warp.take().unwrap_or_default();
-        warp.lanes = mask;
+        (warp.index, warp.lanes) = (gang.thread / 32, mask);
+        match self.needs[step] {
+            Needs::Nothing => {}
+            Needs::Memory => warp.lend(gang, grid.launch.cta).map_err(|kind| (kind, mask.trailing_zeros()))?,
+            Needs::Stack => warp.lend_stack(gang),
+        }
         let shared = &mut state.shared;
-        let mut machine =
-            Machine { active: mask, ..Machine::new(&self.program, function, self.isa, grid, shared, frame, warp) };
+        let mut machine = Machine {
+            active: mask,
+            activation: 0,
+            ..Machine::new(&self.program, function, self.isa, grid, shared, frame, warp)
+        };
         let mut slots = words.chunks_exact_mut(Step::PLACE_WORDS);
         for (place, slot) in function.parameters.iter().zip(&mut slots) {
             take(&mut machine, *place, width, slot);
@@ -145,10 +218,64 @@ impl Steps {
             give(&machine, *place, width, slot);
         }
         let Machine { view, cta, warp, frame, .. } = machine;
+        if self.needs[step] == Needs::Stack {
+            gang.tops.copy_from_slice(&warp.activations[0].top()[..gang.tops.len()]);
+        }
         cta.frames.give(frame);
         cta.recent = Some(view.into_recent());
         state.warp = Some(warp);
         fault.map_or(Ok(()), |trouble| Err((trouble.kind, trouble.lane)))
+    }
+}
+
+impl Warp {
+    /// Is the warp of some threads, with a copy of their local memory.
+    #[cold]
+    fn lend(&mut self, gang: &Gang<'_>, [x, y, _]: [u32; 3]) -> Result<(), FaultKind> {
+        self.tid.resize(3, [0; 32]);
+        for lane in 0..gang.width {
+            let thread = gang.thread + lane as u32;
+            let tid = [thread % x, thread / x % y, thread / (x * y)];
+            (0..3).for_each(|axis| self.tid[axis][lane] = tid[axis]);
+        }
+        let Local { bytes, size, stride } = gang.local;
+        if size == 0 {
+            return Ok(());
+        }
+        self.reserve_local(size as u32)?;
+        for lane in (0..gang.width).filter(|lane| gang.mask >> lane & 1 != 0) {
+            for (row, word) in self.local.iter_mut().zip(bytes[lane * stride..][..size].chunks(4)) {
+                let mut value = [0; 4];
+                value[..word.len()].copy_from_slice(word);
+                row[lane] = u32::from_le_bytes(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stands where the threads' stacks end.
+    #[cold]
+    fn lend_stack(&mut self, gang: &Gang<'_>) {
+        if self.activations.is_empty() {
+            self.activations.push(Activation::default());
+        }
+        self.activations[0].top_mut()[..gang.tops.len()].copy_from_slice(gang.tops);
+    }
+}
+
+/// What stands for a function that the system provides.
+fn provided(function: &Function) -> Function {
+    Function {
+        name: function.name.clone(),
+        kind: FunctionKind::Device,
+        linkage: function.linkage,
+        params: function.params.clone(),
+        returns: function.returns.clone(),
+        param_buffer_size: 0,
+        directives: Directives::default(),
+        line: function.line,
+        builtin: function.builtin,
+        body: None,
     }
 }
 

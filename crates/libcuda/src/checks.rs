@@ -3,23 +3,41 @@ use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
 
 use warploom_border::say;
-use warploom_check::{Checker, Settings};
+use warploom_check::Checker;
+use warploom_driver::ErrorCode;
+
+use crate::settings::Settings;
 
 static CHECKER: OnceLock<Arc<Checker>> = OnceLock::new();
 
 /// Begins to check what the settings ask for; none where they ask for nothing.
-pub(crate) fn begin(settings: &Settings) -> Option<Arc<Checker>> {
+pub(crate) fn begin(settings: &warploom_check::Settings) -> Option<Arc<Checker>> {
     if settings.checks.is_empty() {
         return None;
     }
     let checker = CHECKER.get_or_init(|| {
         Checker::new(settings.clone(), Arc::new(tell)).unwrap_or_else(|why| {
-            say(&format!("nothing is suppressed: {why}"));
-            let without = Settings { suppressions: None, ..settings.clone() };
-            Checker::new(without, Arc::new(tell)).expect("only suppressions can be wrong")
+            say(&format!("the checks are not told what to leave out, and where to write: {why}"));
+            let without =
+                warploom_check::Settings { suppressions: None, log: None, kernels: Vec::new(), ..settings.clone() };
+            Checker::new(without, Arc::new(tell)).expect("nothing else can be wrong")
         })
     });
     Some(Arc::clone(checker))
+}
+
+/// Whether calls are looked at.
+pub(crate) fn want_calls() -> bool {
+    Settings::get().check.checks.contains(&warploom_check::Check::Host)
+}
+
+/// A call is over, with this error if it failed. That something is not ready yet is no failure.
+pub(crate) fn called(function: &'static str, error: Option<ErrorCode>) {
+    match (CHECKER.get(), error) {
+        (None, _) | (_, Some(ErrorCode::NotReady)) => {}
+        (Some(checker), Some(error)) => checker.call_failed(function, error.name()),
+        (Some(checker), None) => checker.call_succeeded(function),
+    }
 }
 
 /// A report, in one piece. A program may have closed standard error: then it is lost, and the program goes on.

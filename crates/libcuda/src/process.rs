@@ -1,8 +1,10 @@
 //! The driver of this process: made by the first `cuInit` that succeeds, and ended by the exit of the process.
 use parking_lot::Mutex;
+use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use warploom_abi::runtime::cudaError;
 use warploom_driver::{Driver, DriverError, DriverOptions, DriverResult, ErrorCode};
 
 use crate::border::state;
@@ -10,7 +12,7 @@ use crate::checks;
 use crate::kernels::Kernels;
 use crate::settings::Settings;
 
-static DRIVER: OnceLock<Driver> = OnceLock::new();
+static DRIVER: OnceLock<Arc<Driver>> = OnceLock::new();
 
 /// Makes the driver from the settings, once; then the process is initialised.
 ///
@@ -35,14 +37,23 @@ pub(crate) fn initialize() -> DriverResult {
             multiprocessors: settings.multiprocessors,
             memory: settings.memory,
             report_stalled: settings.report_stalled,
+            fresh_memory: settings.fresh_memory,
             launch_timeout: settings.launch_timeout,
             eager_loading: settings.eager_loading,
+            runtime_error_texts: runtime_error,
         };
         let driver = Driver::new(options, Arc::new(Kernels::new(settings)))?;
         DRIVER.get_or_init(|| driver);
     }
     state::initialized();
     Ok(())
+}
+
+/// Name and text of an error of the runtime API, as kernels are told.
+fn runtime_error(code: u32) -> (&'static CStr, &'static CStr) {
+    const UNRECOGNIZED: &CStr = c"unrecognized error code";
+    let major = u32::try_from(Settings::get().cuda_version / 1000).unwrap_or_default();
+    cudaError(code).name_and_text(major).unwrap_or((UNRECOGNIZED, UNRECOGNIZED))
 }
 
 /// Longest time that the end of the process waits for kernels to notice it.
@@ -60,5 +71,8 @@ pub(crate) fn end() {
 /// The driver. Exports that need `cuInit` are answered before they come here, so it is there.
 #[inline]
 pub(crate) fn driver() -> DriverResult<&'static Driver> {
-    DRIVER.get().ok_or_else(|| DriverError::new(ErrorCode::NotInitialized, "cuInit was not called"))
+    DRIVER
+        .get()
+        .map(|driver| &**driver)
+        .ok_or_else(|| DriverError::new(ErrorCode::NotInitialized, "cuInit was not called"))
 }

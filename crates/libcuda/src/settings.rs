@@ -50,7 +50,9 @@ pub(crate) struct Settings {
     pub(crate) dump: Option<PathBuf>,
     /// Whether to say what became of each kernel (`WARPLOOM_EXPLAIN`).
     pub(crate) explain: bool,
-    /// What is checked (`WARPLOOM_CHECK=memory`, and with it `WARPLOOM_CHECK_SUPPRESSIONS`, `_REPORT` and `_EXIT`).
+    /// What each byte of fresh device memory holds; None for 0, as it comes (`WARPLOOM_FRESH_MEMORY=0xa5`).
+    pub(crate) fresh_memory: Option<u8>,
+    /// What is checked (`WARPLOOM_CHECK=memory`, and with it `WARPLOOM_CHECK_SUPPRESSIONS`, `_REPORT`, `_EXIT`, `_LOG`, `_KERNELS` and `_PRINT`).
     pub(crate) check: warploom_check::Settings,
 }
 
@@ -92,11 +94,18 @@ impl Settings {
             cache,
             dump: reader.one("WARPLOOM_DUMP", None, |text| Ok(Some(PathBuf::from(text)))),
             explain: reader.one("WARPLOOM_EXPLAIN", false, |_| Ok(true)),
+            fresh_memory: reader.one("WARPLOOM_FRESH_MEMORY", None, |text| parse_byte(text).map(Some)),
             check: warploom_check::Settings {
                 checks: reader.one("WARPLOOM_CHECK", Vec::new(), warploom_check::Settings::parse_checks),
                 suppressions: reader.one("WARPLOOM_CHECK_SUPPRESSIONS", None, |text| Ok(Some(text.into()))),
                 report: reader.one("WARPLOOM_CHECK_REPORT", None, |text| Ok(Some(text.into()))),
                 error_exit: reader.one("WARPLOOM_CHECK_EXIT", None, |text| parse_status(text).map(Some)),
+                log: reader.one("WARPLOOM_CHECK_LOG", None, |text| Ok(Some(text.into()))),
+                kernels: reader
+                    .one("WARPLOOM_CHECK_KERNELS", Vec::new(), |text| Ok(text.lines().map(str::to_owned).collect())),
+                print_limit: reader.one("WARPLOOM_CHECK_PRINT", None, |text| {
+                    parse_count(text, 0, u32::MAX).map(|count| Some(count as usize))
+                }),
             },
         };
         (settings, reader.complaints)
@@ -155,6 +164,11 @@ fn parse_count(text: &str, least: u32, most: u32) -> Result<u32, String> {
         .ok()
         .filter(|count| (least..=most).contains(count))
         .ok_or_else(|| format!("a number from {least} to {most} is expected"))
+}
+
+fn parse_byte(text: &str) -> Result<u8, String> {
+    let byte = text.strip_prefix("0x").map_or_else(|| text.parse(), |digits| u8::from_str_radix(digits, 16));
+    byte.map_err(|_| "a byte such as 0xa5 is expected".to_owned())
 }
 
 fn parse_status(text: &str) -> Result<i32, String> {
@@ -251,6 +265,10 @@ mod tests {
             ("WARPLOOM_CHECK_SUPPRESSIONS", "/known"),
             ("WARPLOOM_CHECK_REPORT", "/report.json"),
             ("WARPLOOM_CHECK_EXIT", "9"),
+            ("WARPLOOM_CHECK_LOG", "/log"),
+            ("WARPLOOM_CHECK_KERNELS", "kne=a\n!kns=b"),
+            ("WARPLOOM_CHECK_PRINT", "5"),
+            ("WARPLOOM_FRESH_MEMORY", "0xa5"),
         ]);
         assert_eq!(complaints, Vec::<String>::new());
         let expected = Settings {
@@ -270,11 +288,15 @@ mod tests {
             cache: Some(CacheSettings { folder: "/kept".into(), limit: 1000 }),
             dump: Some("/dumped".into()),
             explain: true,
+            fresh_memory: Some(0xa5),
             check: warploom_check::Settings {
                 checks: vec![warploom_check::Check::Memory],
                 suppressions: Some("/known".into()),
                 report: Some("/report.json".into()),
                 error_exit: Some(9),
+                log: Some("/log".into()),
+                kernels: vec!["kne=a".into(), "!kns=b".into()],
+                print_limit: Some(5),
             },
         };
         assert_eq!(settings, expected);
@@ -301,6 +323,7 @@ mod tests {
             ("WARPLOOM_LOG", "everything"),
             ("CUDA_CACHE_DISABLE", "perhaps"),
             ("WARPLOOM_JIT", "sometimes"),
+            ("WARPLOOM_FRESH_MEMORY", "0x100"),
         ];
         let (default, _) = read(&[]);
         for (name, value) in wrong {

@@ -12,8 +12,10 @@ use std::process::Command;
 use library::library;
 use program::Program;
 
+/// Several tests run the same program, at once: each has its own.
 fn build(source: &str) -> Program {
-    program::build(&format!("robustness/{source}"), "", &[])
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    program::build(&format!("robustness/{source}"), &test, &[])
 }
 
 fn run(program: &Program, arguments: &[&str]) -> String {

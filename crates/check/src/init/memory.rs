@@ -12,8 +12,6 @@ type Page = Box<[u64; (PAGE / 64) as usize]>;
 /// Device memory that was allocated and holds nothing of its own: pages are there once something is written to them.
 #[derive(Default)]
 pub(super) struct Fresh {
-    /// The host's copies and fills are told of: without that nobody knows what was written.
-    pub(super) told: bool,
     /// First address and end.
     ranges: BTreeMap<u64, u64>,
     pages: HashMap<u64, Page>,
@@ -42,41 +40,62 @@ impl Fresh {
         }
     }
 
+    /// Whole pages are forgotten; what shares one with neighbours is cleared by the byte.
     fn clear_pages(&mut self, range: &Range<u64>) {
-        let numbers = range.start / PAGE..range.end.div_ceil(PAGE);
-        if numbers.end - numbers.start > self.pages.len() as u64 {
-            self.pages.retain(|number, _| !numbers.contains(number));
-        } else {
-            for number in numbers {
-                self.pages.remove(&number);
-            }
+        let numbers = range.start.div_ceil(PAGE)..range.end / PAGE;
+        if numbers.is_empty() || numbers.end - numbers.start <= self.pages.len() as u64 {
+            return self.spoil(range.clone());
         }
-        // The ends of neighbours lie in the same pages: what is forgotten of them counts as written.
-        let neighbours = [range.start / PAGE * PAGE..range.start, range.end..range.end.next_multiple_of(PAGE)];
-        for neighbour in neighbours.into_iter().filter(|range| !range.is_empty()) {
-            self.write(neighbour);
-        }
+        self.pages.retain(|number, _| !numbers.contains(number));
+        self.spoil(range.start..numbers.start * PAGE);
+        self.spoil(numbers.end * PAGE..range.end);
     }
 
     /// Bytes are written.
     pub(super) fn write(&mut self, range: Range<u64>) {
-        if !self.is_fresh(&range) {
-            return;
-        }
-        for (number, mask, word) in words(range) {
-            self.pages.entry(number).or_insert_with(|| Box::new([0; 64]))[word] |= mask;
-        }
+        self.mark(range, true);
     }
 
     /// Bytes that hold what nobody has written are written.
     pub(super) fn spoil(&mut self, range: Range<u64>) {
+        self.mark(range, false);
+    }
+
+    fn mark(&mut self, range: Range<u64>, written: bool) {
         if !self.is_fresh(&range) {
             return;
         }
-        for (number, mask, word) in words(range) {
-            if let Some(page) = self.pages.get_mut(&number) {
-                page[word] &= !mask;
+        let mut at = range.start;
+        while at < range.end {
+            let number = at / PAGE;
+            let end = range.end.min((number + 1) * PAGE);
+            match (end - at == PAGE, written) {
+                (true, true) => _ = self.pages.insert(number, Box::new([u64::MAX; 64])),
+                (true, false) => _ = self.pages.remove(&number),
+                (false, true) => {
+                    let page = self.pages.entry(number).or_insert_with(|| Box::new([0; 64]));
+                    words(at..end).for_each(|(_, mask, word)| page[word] |= mask);
+                }
+                (false, false) => {
+                    if let Some(page) = self.pages.get_mut(&number) {
+                        words(at..end).for_each(|(_, mask, word)| page[word] &= !mask);
+                    }
+                }
             }
+            at = end;
+        }
+    }
+
+    /// As many bytes from `from` on as `to` has are copied there, written or not.
+    pub(super) fn copy(&mut self, from: u64, to: Range<u64>) {
+        if !self.is_fresh(&to) {
+            return;
+        }
+        let gaps = self.gaps(from..from + (to.end - to.start));
+        let start = to.start;
+        self.write(to);
+        for gap in gaps {
+            self.spoil(gap.start - from + start..gap.end - from + start);
         }
     }
 
@@ -86,7 +105,7 @@ impl Fresh {
 
     /// The first byte of a range that nobody has written.
     pub(super) fn unwritten(&self, range: Range<u64>) -> Option<u64> {
-        if !self.told || !self.is_fresh(&range) {
+        if !self.is_fresh(&range) {
             return None;
         }
         for (number, mask, word) in words(range) {
@@ -100,6 +119,28 @@ impl Fresh {
             }
         }
         None
+    }
+
+    /// The parts of a range that nobody has written, ascending.
+    pub(super) fn gaps(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let mut gaps: Vec<Range<u64>> = Vec::new();
+        let inside = self.ranges.range(..range.end).filter(|(_, end)| **end > range.start);
+        for (start, end) in inside {
+            for (number, mask, word) in words(range.start.max(*start)..range.end.min(*end)) {
+                let mut left = mask & !self.pages.get(&number).map_or(0, |page| page[word]);
+                let base = number * PAGE + word as u64 * 64;
+                while left != 0 {
+                    let (from, len) = (left.trailing_zeros(), (left >> left.trailing_zeros()).trailing_ones());
+                    let gap = base + u64::from(from)..base + u64::from(from + len);
+                    left &= u64::MAX.checked_shl(from + len).unwrap_or(0);
+                    match gaps.last_mut() {
+                        Some(last) if last.end == gap.start => last.end = gap.end,
+                        _ => gaps.push(gap),
+                    }
+                }
+            }
+        }
+        gaps
     }
 }
 
@@ -180,7 +221,7 @@ mod tests {
     proptest! {
         #[test]
         fn bytes_are_written_or_not_one_by_one(acts in prop::collection::vec((0u64..3, 0u64..9000, 1u64..5000), 1..20)) {
-            let mut fresh = Fresh { told: true, ..Fresh::default() };
+            let mut fresh = Fresh::default();
             fresh.add(100..9100);
             let mut written = vec![false; 20000];
             written[..100].fill(true);
@@ -202,20 +243,27 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_known_before_the_host_tells_of_its_copies() {
+    fn copies_take_along_what_is_not_written() {
         let mut fresh = Fresh::default();
-        fresh.add(0..512);
-        assert_eq!(fresh.unwritten(0..512), None);
-        fresh.told = true;
-        assert_eq!(fresh.unwritten(0..512), Some(0));
+        fresh.add(0..0x3000);
+        fresh.write(0..0x2000);
+        fresh.spoil(10..20);
+        fresh.spoil(100..0x1100);
+        fresh.copy(5, 0x2000..0x3000);
+        assert_eq!(fresh.gaps(0x2000..0x3000), [0x2005..0x200f, 0x205f..0x3000]);
+        // What is in no fresh memory counts as written.
+        fresh.copy(0x10_0000, 0x2000..0x2080);
+        let rest = 0x2080..0x3000;
+        assert_eq!(fresh.gaps(0x1ff0..0x3008), [rest]);
     }
 
     #[test]
     fn neighbours_in_a_page_are_not_forgotten() {
-        let mut fresh = Fresh { told: true, ..Fresh::default() };
+        let mut fresh = Fresh::default();
         fresh.add(0..512);
+        fresh.write(8..512);
         fresh.add(512..1024);
-        assert_eq!(fresh.unwritten(512..1024), Some(512));
+        assert_eq!(fresh.gaps(0..1024), [0..8, 512..1024]);
         fresh.write(512..1024);
         fresh.remove(&(0..512));
         assert_eq!((fresh.unwritten(0..512), fresh.unwritten(512..1024)), (None, None));

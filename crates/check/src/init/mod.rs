@@ -2,13 +2,15 @@
 //! and computed with; what is reported is where it decides something: a branch or a guard, an address, what the host is given.
 //!
 //! Memory is followed by the byte (`memory`), registers by the lane (`registers`): a value is one that nobody has written as soon as a part of it
-//! is. Device memory counts as not written if the program allocated it, from when on the driver tells of the host's copies and fills; the host writes
-//! pinned and managed memory without telling.
+//! is. Device memory counts as not written if the program allocated it; the host writes pinned and managed memory without telling, others what is shared
+//! with their processes, and arrays and mapped physical memory are not followed.
 
+mod blocks;
 mod memory;
 mod registers;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -16,14 +18,16 @@ use warploom_exec::address::SHARED_PER_CTA;
 use warploom_exec::fault::AccessKind;
 use warploom_exec::memory::MemoryKind;
 use warploom_exec::observe::{
-    Access, At, Crossing, GridFacts, GridObserver, HostEvent, NO_REGISTER, Observer, Space, Step, StreamPlace, Use,
+    Access, At, Crossing, CtaObserver, GridFacts, GridObserver, HostEvent, NO_REGISTER, Observer, Space, Step, Use,
     Wants,
 };
 
 use crate::grid::GridNames;
+use crate::origin as host;
 use crate::registry::Check;
-use crate::report::{Note, Report};
+use crate::report::{Note, Report, count};
 use crate::sink::Sink;
+use blocks::Blocks;
 use memory::{Bytes, Fresh, Local};
 use registers::{Origin, Registers};
 
@@ -43,86 +47,70 @@ pub struct InitCheck {
 
 struct Shared {
     fresh: Mutex<Fresh>,
-    /// Copies to the host that may not have run yet.
-    copies: Mutex<Vec<(StreamPlace, std::ops::Range<u64>, &'static str)>>,
+    blocks: Mutex<Blocks>,
     sink: Arc<Sink>,
 }
 
 impl InitCheck {
     /// Reports to `sink`.
     pub fn new(sink: &Arc<Sink>) -> InitCheck {
-        let shared = Shared { fresh: Mutex::default(), copies: Mutex::default(), sink: Arc::clone(sink) };
+        let shared = Shared { fresh: Mutex::default(), blocks: Mutex::default(), sink: Arc::clone(sink) };
         InitCheck { shared: Arc::new(shared) }
     }
 }
 
 impl Shared {
-    fn give(&self, range: std::ops::Range<u64>, call: &'static str) {
+    /// The host is given bytes.
+    fn give(&self, range: Range<u64>, what: &str) {
         let mut fresh = self.fresh.lock();
-        let Some(address) = fresh.unwritten(range.clone()) else { return };
+        let gaps = fresh.gaps(range.clone());
+        let Some(first) = gaps.first().map(|gap| gap.start) else { return };
         // Once is enough.
-        fresh.write(range);
+        gaps.iter().for_each(|gap| fresh.write(gap.clone()));
         drop(fresh);
-        let message = format!("{call} gives the host bytes that nobody has written: the first one at {address:#x}");
-        self.sink.report(Report {
-            check: Check::Init,
-            kind: "uninitialised-output",
-            message,
-            thread: None,
-            notes: Vec::new(),
-        });
-    }
-
-    /// Copies that have run by now.
-    fn settle(&self, over: impl Fn(StreamPlace) -> bool) {
-        let mut done = Vec::new();
-        self.copies.lock().retain(|copy| {
-            let runs = !over(copy.0);
-            if !runs {
-                done.push(copy.clone());
-            }
-            runs
-        });
-        for (_, range, call) in done {
-            self.give(range, call);
-        }
+        let bytes = gaps.iter().map(|gap| gap.end - gap.start).sum();
+        let message = format!("{what} gives the host {} that nobody has written", count(bytes, "byte"));
+        let mut notes = vec![Note { frames: host::Origin::here().frames(), ..Note::new("it was done here") }];
+        notes.retain(|note| !note.frames.is_empty());
+        notes.extend(self.blocks.lock().at(first, "the first lies"));
+        let kind = "uninitialised-output";
+        self.sink.report(Report { check: Check::Init, kind, message, thread: None, notes });
     }
 }
 
 impl Observer for InitCheck {
     fn wants(&self) -> Wants {
-        Wants { steps: true, ..Wants::default() }
+        Wants { accesses: true, steps: true, ..Wants::default() }
     }
 
     fn begin_grid(&self, facts: &GridFacts<'_>) -> Box<dyn GridObserver> {
-        Box::new(GridInit {
-            shared: self.shared.clone(),
-            names: GridNames::new(facts),
-            alone: facts.launch.cluster.iter().product::<u32>() <= 1,
-            ctas: Mutex::default(),
-        })
+        Box::new(Watched(Arc::new(GridInit { shared: self.shared.clone(), names: GridNames::new(facts) })))
     }
 
     fn host(&self, event: &HostEvent) {
         match event {
-            HostEvent::Alloc { info, .. } if info.kind == MemoryKind::Device => {
+            HostEvent::Alloc { info, place } if info.kind == MemoryKind::Device => {
+                self.shared.blocks.lock().made(info);
+                // What a stream is to have is another's until it gets there.
+                if place.is_none() {
+                    self.shared.fresh.lock().add(info.base..info.base + info.size);
+                }
+            }
+            HostEvent::Ready(info) if info.kind == MemoryKind::Device => {
                 self.shared.fresh.lock().add(info.base..info.base + info.size);
             }
-            HostEvent::Free { info, .. } => self.shared.fresh.lock().remove(&(info.base..info.base + info.size)),
-            HostEvent::Touches { place, read, written, call } => {
-                self.shared.fresh.lock().told = true;
-                match (read, place) {
-                    (Some(read), Some(place)) => self.shared.copies.lock().push((*place, read.clone(), call)),
-                    (Some(read), None) => self.shared.give(read.clone(), call),
-                    (None, _) => {}
-                }
-                if let Some(written) = written {
-                    self.shared.fresh.lock().write(written.clone());
-                }
+            // What a stream is to free is used by all that it holds before.
+            HostEvent::Free { info, place: None } | HostEvent::Gone(info) | HostEvent::Outside(info) => {
+                self.shared.fresh.lock().remove(&(info.base..info.base + info.size));
             }
-            HostEvent::Waited(place) => {
-                self.shared.settle(|copy| copy.stream == place.stream && copy.number <= place.number);
-            }
+            HostEvent::Touches { read, written, what, .. } => match (read, written) {
+                (Some(read), Some(written)) if written.host => self.shared.give(read.range.clone(), what),
+                (Some(read), Some(written)) if !read.host => {
+                    self.shared.fresh.lock().copy(read.range.start, written.range.clone());
+                }
+                (_, Some(written)) => self.shared.fresh.lock().write(written.range.clone()),
+                (_, None) => {}
+            },
             _ => {}
         }
     }
@@ -134,26 +122,32 @@ struct Warp {
     local: Local,
 }
 
-/// A CTA that runs.
-#[derive(Default)]
-struct Cta {
-    shared: Bytes,
-    warps: HashMap<u32, Warp>,
-}
-
 struct GridInit {
     shared: Arc<Shared>,
     names: GridNames,
-    /// CTAs have no cluster: nobody else writes their shared memory.
+}
+
+/// A grid whose CTAs are watched.
+struct Watched(Arc<GridInit>);
+
+impl GridObserver for Watched {
+    fn begin(&self, ctas: &[[u32; 3]]) -> Box<dyn CtaObserver> {
+        let (shared, warps) = (Bytes::default(), HashMap::new());
+        Box::new(CtaInit { grid: self.0.clone(), alone: ctas.len() == 1, shared, warps })
+    }
+}
+
+/// A CTA, or those of a cluster.
+struct CtaInit {
+    grid: Arc<GridInit>,
+    /// It has no cluster: nobody else writes its shared memory.
     alone: bool,
-    ctas: Mutex<HashMap<[u32; 3], Arc<Mutex<Cta>>>>,
+    shared: Bytes,
+    /// By rank and number.
+    warps: HashMap<(u32, u32), Warp>,
 }
 
 impl GridInit {
-    fn cta(&self, cta: [u32; 3]) -> Arc<Mutex<Cta>> {
-        self.ctas.lock().entry(cta).or_default().clone()
-    }
-
     fn report(&self, at: &At, lanes: u32, decided: Decided, origin: Origin) {
         let lane = lanes.trailing_zeros();
         let (kind, what) = match decided {
@@ -174,7 +168,11 @@ impl GridInit {
                 };
                 let reader = self.names.thread(&At { site, ..*at }, lane);
                 let text = format!("it was read here from {name} memory, at {address:#x}");
-                (format!("{what} hangs on a value that nobody has written"), vec![Note::by(reader, text)])
+                let mut notes = vec![Note::by(reader, text)];
+                if space == Space::Global {
+                    notes.extend(self.shared.blocks.lock().at(address, "it is"));
+                }
+                (format!("{what} hangs on a value that nobody has written"), notes)
             }
         };
         let thread = Some(self.names.thread(at, lane));
@@ -182,11 +180,9 @@ impl GridInit {
     }
 }
 
-impl GridObserver for GridInit {
-    fn step(&self, at: &At, step: &Step<'_>) {
-        let cta = self.cta(at.cta);
-        let mut cta = cta.lock();
-        let registers = &mut cta.warps.entry(at.warp).or_default().registers;
+impl CtaObserver for CtaInit {
+    fn step(&mut self, at: &At, step: &Step<'_>) {
+        let registers = &mut self.warps.entry((at.rank, at.warp)).or_default().registers;
         let mut spoiled: Option<(u32, Origin)> = None;
         let mut decides = Vec::new();
         for &(register, how) in step.reads {
@@ -205,16 +201,13 @@ impl GridObserver for GridInit {
             // What memory gives is told by the access.
             registers.write(at.activation, register, at.mask, spoiled.filter(|_| !step.memory));
         }
-        drop(cta);
         for (lanes, decided, origin, _) in decides {
-            self.report(at, lanes, decided, origin);
+            self.grid.report(at, lanes, decided, origin);
         }
     }
 
-    fn cross(&self, at: &At, crossing: &Crossing<'_>) {
-        let cta = self.cta(at.cta);
-        let mut cta = cta.lock();
-        let Warp { registers, local } = cta.warps.entry(at.warp).or_default();
+    fn cross(&mut self, at: &At, crossing: &Crossing<'_>) {
+        let Warp { registers, local } = self.warps.entry((at.rank, at.warp)).or_default();
         let (from, to) =
             if crossing.enters { (crossing.caller, at.activation) } else { (at.activation, crossing.caller) };
         if crossing.enters {
@@ -229,14 +222,13 @@ impl GridObserver for GridInit {
         }
     }
 
-    fn access(&self, at: &At, access: &Access<'_>) {
+    fn access(&mut self, at: &At, access: &Access<'_>) {
         if access.space == Space::Param {
             return;
         }
-        let cta = self.cta(at.cta);
-        let mut cta = cta.lock();
-        let Cta { shared, warps } = &mut *cta;
-        let Warp { registers, local } = warps.entry(at.warp).or_default();
+        let CtaInit { grid, alone, shared, warps } = self;
+        let (fresh, alone) = (&grid.shared.fresh, *alone);
+        let Warp { registers, local } = warps.entry((at.rank, at.warp)).or_default();
         let parts = access.registers.len().max(1) as u64;
         let bytes = u64::from(access.bytes) / parts;
         for part in 0..parts {
@@ -253,8 +245,8 @@ impl GridObserver for GridInit {
                 let inside = start % SHARED_PER_CTA;
                 if access.kind != AccessKind::Store && register.is_some() {
                     let found = match access.space {
-                        Space::Global => self.shared.fresh.lock().unwritten(start..start + bytes),
-                        Space::Shared => shared.unwritten(inside..inside + bytes).filter(|_| self.alone),
+                        Space::Global => fresh.lock().unwritten(start..start + bytes),
+                        Space::Shared => shared.unwritten(inside..inside + bytes).filter(|_| alone),
                         Space::Local => local.unwritten(start..start + bytes, lane),
                         Space::Param => None,
                     };
@@ -269,9 +261,9 @@ impl GridObserver for GridInit {
                 }
                 let defined = spoiled >> lane & 1 == 0;
                 match access.space {
-                    Space::Global if defined => self.shared.fresh.lock().write(start..start + bytes),
-                    Space::Global => self.shared.fresh.lock().spoil(start..start + bytes),
-                    Space::Shared if self.alone => shared.write(inside..inside + bytes, defined),
+                    Space::Global if defined => fresh.lock().write(start..start + bytes),
+                    Space::Global => fresh.lock().spoil(start..start + bytes),
+                    Space::Shared if alone => shared.write(inside..inside + bytes, defined),
                     Space::Local => local.write(start..start + bytes, lane, defined),
                     Space::Shared | Space::Param => {}
                 }
@@ -282,13 +274,9 @@ impl GridObserver for GridInit {
         }
     }
 
-    fn malloc(&self, _: &At, address: u64, bytes: u64) {
+    fn malloc(&mut self, _: &At, address: u64, bytes: u64) {
         if address != 0 {
-            self.shared.fresh.lock().add(address..address + bytes);
+            self.grid.shared.fresh.lock().add(address..address + bytes);
         }
-    }
-
-    fn end_cta(&self, cta: [u32; 3]) {
-        self.ctas.lock().remove(&cta);
     }
 }

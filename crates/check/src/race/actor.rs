@@ -16,6 +16,8 @@ pub(crate) struct GridOrder {
     pub(crate) levels: u32,
     /// CTAs of a cluster.
     pub(crate) cluster: u32,
+    /// CTAs in x.
+    pub(crate) width: u32,
     /// CTAs of earlier grids that no stream order puts before this one.
     pub(crate) concurrent: Vec<Range<u32>>,
 }
@@ -62,6 +64,15 @@ pub(crate) struct Actor<'a> {
 impl Actor<'_> {
     fn is_own(&self, note: &Note) -> bool {
         note.cta == self.cta && (note.warp == self.warp || note.warp == self.issuer)
+    }
+
+    /// Whether all threads of an earlier access come before each of the lanes `mine`, as far as that is soon told.
+    pub(crate) fn is_behind_all(&self, note: &Note, mine: u32) -> bool {
+        if note.cta != self.cta || note.last != self.cta {
+            return self.grid.knows_grid_of(note.cta);
+        }
+        let mut classes = self.classes.iter().filter(|class| class.lanes & mine != 0);
+        classes.all(|class| class.view.own.all_of(note.warp) >= note.time)
     }
 
     /// The lanes of an earlier access, `theirs`, that do not come before each of the lanes `mine`.

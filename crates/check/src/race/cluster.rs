@@ -39,6 +39,9 @@ pub(super) struct Cta {
 #[derive(Default)]
 pub(super) struct Cluster {
     pub(super) ctas: Vec<Cta>,
+    /// Shadows for shared memory that has none yet.
+    #[expect(clippy::vec_box, reason = "shadows change hands as pointers")]
+    pub(super) spare: Vec<Box<Region>>,
     /// Strong accesses and mbarriers, by `.shared` address.
     pub(super) locations: HashMap<u64, Location>,
     mbarriers: HashMap<u64, Clocks>,
@@ -131,7 +134,7 @@ impl Cta {
 }
 
 impl Cluster {
-    /// Takes a CTA in.
+    /// Takes a CTA in, in the order of their ranks.
     pub(super) fn add(&mut self, cta: Cta) {
         self.alive += cta.alive();
         self.ctas.push(cta);

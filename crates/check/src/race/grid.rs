@@ -1,160 +1,44 @@
 //! A grid that is watched: what its instructions access is looked up in the shadow, and what orders its threads changes what they know.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use smallvec::SmallVec;
-use std::collections::HashMap;
-use warploom_exec::address::split_shared;
-use warploom_exec::fault::AccessKind;
-use warploom_exec::observe::{Access as Told, At, GridObserver, Proxy, Semantics, Space, SyncEvent};
+use warploom_exec::fault::{AccessKind, Fault};
+use warploom_exec::observe::{
+    Access as Told, At, CtaObserver, GridObserver, Proxy, Semantics, Space, StreamPlace, SyncEvent,
+};
 
 use super::actor::{Actor, GridOrder};
 use super::clock::{BULK, COPIES};
 use super::cluster::{Cluster, Cta, strength_of};
 use super::location::{Location, Released};
-use super::memory::{Memory, REGION};
-use super::shadow::{Access, Conflict, Kind, Memo, Strength};
+use super::pieces::groups;
+use super::rows::Rows;
+use super::shadow::{Access, Conflict, Kind, Region, Strength};
 use super::threads::Place;
 use super::{Shape, Shared};
 
 /// Races of one pair of instructions of a grid that are counted.
 const COUNTED: u32 = 256;
-/// Locks for the clusters that run.
-const SHARDS: u64 = 16;
-
-type Clusters = HashMap<u64, Arc<Mutex<Cluster>>>;
 
 /// A grid.
 pub(super) struct GridRace {
     pub(super) shared: Arc<Shared>,
     pub(super) order: GridOrder,
     pub(super) shape: Shape,
-    pub(super) clusters: Vec<Mutex<Clusters>>,
     /// Pairs of places that have been found not to be ordered, and how often.
     found: Mutex<HashMap<(u32, u32, bool), u32>>,
+    place: Option<StreamPlace>,
+    /// Shadows of shared memory that no CTA uses.
+    #[expect(clippy::vec_box, reason = "shadows change hands as pointers")]
+    spare: Mutex<Vec<Box<Region>>>,
 }
 
 impl GridRace {
-    pub(super) fn new(shared: Arc<Shared>, order: GridOrder, shape: Shape) -> GridRace {
-        let clusters = (0..SHARDS).map(|_| Mutex::default()).collect();
-        GridRace { shared, order, shape, clusters, found: Mutex::default() }
-    }
-
-    fn cluster(&self, cta: [u32; 3]) -> Option<Arc<Mutex<Cluster>>> {
-        let key = self.shape.cluster_of(cta);
-        self.clusters[(key % SHARDS) as usize].lock().get(&key).cloned()
-    }
-
-    /// Looks the bytes of all lanes up.
-    fn look_up(&self, cluster: &mut Cluster, at: &At, told: &Told<'_>, kind: Kind, conflicts: &mut Vec<Conflict>) {
-        let rank = at.rank as usize;
-        let warp = &mut cluster.ctas[rank].warps[at.warp as usize];
-        let issuer = at.warp as u8;
-        let copier = match told.proxy {
-            Proxy::Generic | Proxy::Texture => issuer,
-            Proxy::Copy => issuer + COPIES,
-            Proxy::Async => {
-                warp.issued = warp.now;
-                issuer + BULK
-            }
-        };
-        let access = Access::new(kind, place_of(at.site.0), warp.now, told.bytes.into());
-        let classes = std::mem::take(&mut warp.classes);
-        let actor = Actor {
-            grid: &self.order,
-            cta: cluster.ctas[rank].number,
-            warp: copier,
-            issuer,
-            classes: &classes,
-            turn: access.turn,
-            depends: Cell::new(false),
-        };
-        let mut memo = Memo::default();
-        let pieces = pieces(at.mask, told.addresses, kind.writes() && !kind.reads());
-        match told.space {
-            Space::Shared => {
-                for (address, lanes) in pieces {
-                    let (rank, offset) = split_shared(address as u32);
-                    let Some(cta) = cluster.ctas.get_mut(rank as usize) else { continue };
-                    for (word, bytes) in words(offset.into(), told.bytes.into()) {
-                        memo.enter((u64::from(rank), word / REGION));
-                        let region = cta.region((word / REGION) as usize).get_or_insert_default();
-                        let place = ((word % REGION / 4) as usize, word);
-                        region.access(place, (lanes, bytes), &access, &actor, &mut memo, conflicts);
-                    }
-                }
-            }
-            Space::Global => {
-                let mut held = None;
-                for (address, lanes) in pieces {
-                    for (word, bytes) in words(address, told.bytes.into()) {
-                        let number = word / REGION;
-                        memo.enter((0, number));
-                        if held.as_ref().is_none_or(|&(shard, _)| shard != Memory::shard_of(number)) {
-                            // Two are never held at once.
-                            drop(held.take());
-                            held = Some((Memory::shard_of(number), self.shared.memory.lock(number)));
-                        }
-                        let Some((_, regions)) = &mut held else { continue };
-                        let region = regions.entry(number).or_default();
-                        let place = ((word % REGION / 4) as usize, word);
-                        region.access(place, (lanes, bytes), &access, &actor, &mut memo, conflicts);
-                    }
-                }
-            }
-            Space::Local | Space::Param => {}
-        }
-        cluster.ctas[rank].warps[at.warp as usize].classes = classes;
-    }
-
-    /// A strong access writes: what it releases, and hands on, is there before others can see the value.
-    fn release(&self, cluster: &mut Cluster, at: &At, told: &Told<'_>, strength: Strength) {
-        let itself = matches!(told.semantics, Semantics::Release | Semantics::AcqRel | Semantics::Sc);
-        let updates = told.kind == AccessKind::Atomic;
-        let Cluster { ctas, locations, .. } = cluster;
-        let cta = &mut ctas[at.rank as usize];
-        let place = Place { cta: cta.place, warp: at.warp as u8 };
-        let number = cta.number;
-        let warp = &mut cta.warps[at.warp as usize];
-        let now = warp.now;
-        let mut some = false;
-        warp.undo.clear();
-        for (address, lanes) in groups(at.mask, told.addresses) {
-            for class in &warp.classes {
-                let inside = class.lanes & lanes;
-                if inside == 0 {
-                    continue;
-                }
-                let released = Released {
-                    itself: itself.then(|| class.published(&self.order, place, inside, now)),
-                    fences: class.fences.clone(),
-                };
-                some |= released.itself.is_some();
-                let mut before = None;
-                let mut write = |location: &mut Location| {
-                    if updates && !released.is_empty() {
-                        before = Some(location.clone());
-                    }
-                    location.write(&self.order, number, strength, updates, &released);
-                };
-                match (told.space, released.is_empty()) {
-                    (Space::Shared, true) => {
-                        locations.get_mut(&address).map(write);
-                    }
-                    (Space::Shared, false) => write(locations.entry(address).or_default()),
-                    (_, true) => {
-                        self.shared.memory.location(address, write);
-                    }
-                    (_, false) => self.shared.memory.release(address, write),
-                }
-                if let Some(before) = before {
-                    warp.undo.push((address, inside, before));
-                }
-            }
-        }
-        warp.now += u32::from(some);
+    pub(super) fn new(shared: Arc<Shared>, order: GridOrder, shape: Shape, place: Option<StreamPlace>) -> GridRace {
+        GridRace { shared, order, shape, found: Mutex::default(), place, spare: Mutex::default() }
     }
 
     fn report(&self, conflicts: &[Conflict], at: &At, told: &Told<'_>, kind: Kind) {
@@ -169,14 +53,133 @@ impl GridRace {
     }
 }
 
-impl GridObserver for GridRace {
-    fn access(&self, at: &At, told: &Told<'_>) {
-        if matches!(told.space, Space::Local | Space::Param) || at.mask == 0 {
+/// A grid whose CTAs are watched.
+pub(super) struct Watched(pub(super) Arc<GridRace>);
+
+impl GridObserver for Watched {
+    fn begin(&self, ctas: &[[u32; 3]]) -> Box<dyn CtaObserver> {
+        let Shape { cta, .. } = &self.0.shape;
+        let (threads, start) = (cta.iter().product(), self.0.order.ctas.start);
+        let mut cluster = Cluster::default();
+        cluster.spare.append(&mut self.0.spare.lock());
+        for (cta, rank) in ctas.iter().zip(0..) {
+            let place = self.0.shape.place(self.0.shape.cluster_of(*cta), rank);
+            cluster.add(Cta::new(start + place, place, threads));
+        }
+        Box::new(ClusterRace { grid: self.0.clone(), cluster, conflicts: Vec::new() })
+    }
+
+    fn end(&self, _: Option<&Fault>) {
+        let Some(place) = self.0.place else { return };
+        let grids = self.0.shared.grids.lock();
+        let copies = grids.copies.beside(place, &grids.streams);
+        drop(grids);
+        for copy in copies {
+            self.0.shared.hold_against(&copy, std::slice::from_ref(&self.0.order.ctas));
+        }
+    }
+}
+
+/// The CTAs of a cluster, or one without.
+struct ClusterRace {
+    grid: Arc<GridRace>,
+    cluster: Cluster,
+    conflicts: Vec<Conflict>,
+}
+
+impl ClusterRace {
+    /// Looks the bytes of all lanes up, and remembers the access.
+    fn look_up(&mut self, at: &At, told: &Told<'_>, kind: Kind, tentative: bool) {
+        let ClusterRace { grid, cluster, conflicts } = self;
+        let rank = at.rank as usize;
+        let warp = &mut cluster.ctas[rank].warps[at.warp as usize];
+        let issuer = at.warp as u8;
+        let copier = match told.proxy {
+            Proxy::Generic | Proxy::Texture => issuer,
+            Proxy::Copy => issuer + COPIES,
+            Proxy::Async => {
+                warp.issued = warp.now;
+                issuer + BULK
+            }
+        };
+        let rows = Rows::of(at.mask, told, kind);
+        let access = Access { kind, place: place_of(at.site.0), time: warp.now, turn: rows.turn, tentative };
+        let classes = std::mem::take(&mut warp.classes);
+        let actor = Actor {
+            grid: &grid.order,
+            cta: cluster.ctas[rank].number,
+            warp: copier,
+            issuer,
+            classes: &classes,
+            turn: access.turn,
+            depends: Cell::new(false),
+        };
+        match told.space {
+            Space::Shared => rows.in_shared(&mut cluster.ctas, &mut cluster.spare, &access, &actor, conflicts),
+            Space::Global => rows.in_global(&grid.shared.memory, &access, &actor, conflicts),
+            Space::Local | Space::Param => {}
+        }
+        cluster.ctas[rank].warps[at.warp as usize].classes = classes;
+    }
+
+    /// A strong access writes: what it releases, and hands on, is there before others can see the value.
+    fn release(&mut self, at: &At, told: &Told<'_>, strength: Strength) {
+        let itself = matches!(told.semantics, Semantics::Release | Semantics::AcqRel | Semantics::Sc);
+        let updates = told.kind == AccessKind::Atomic;
+        let (grid, Cluster { ctas, locations, .. }) = (&*self.grid, &mut self.cluster);
+        let cta = &mut ctas[at.rank as usize];
+        let place = Place { cta: cta.place, warp: at.warp as u8 };
+        let number = cta.number;
+        let warp = &mut cta.warps[at.warp as usize];
+        let now = warp.now;
+        let mut some = false;
+        warp.undo.clear();
+        // Where nothing was released there is nothing to hand on.
+        let known = if told.space == Space::Shared { !locations.is_empty() } else { grid.shared.memory.was_released() };
+        if !known && !itself && warp.classes.iter().all(|class| class.fences.is_none()) {
             return;
         }
-        let Some(cluster) = self.cluster(at.cta) else { return };
-        let mut cluster = cluster.lock();
-        if at.rank as usize >= cluster.ctas.len() {
+        for (address, lanes) in groups(at.mask, told.addresses) {
+            for class in &warp.classes {
+                let inside = class.lanes & lanes;
+                if inside == 0 {
+                    continue;
+                }
+                let released = Released {
+                    itself: itself.then(|| class.published(&grid.order, place, inside, now)),
+                    fences: class.fences.clone(),
+                };
+                some |= released.itself.is_some();
+                let mut before = None;
+                let mut write = |location: &mut Location| {
+                    if updates && !released.is_empty() {
+                        before = Some(location.clone());
+                    }
+                    location.write(&grid.order, number, strength, updates, &released);
+                };
+                match (told.space, released.is_empty()) {
+                    (Space::Shared, true) => {
+                        locations.get_mut(&address).map(write);
+                    }
+                    (Space::Shared, false) => write(locations.entry(address).or_default()),
+                    (_, true) => {
+                        grid.shared.memory.location(address, write);
+                    }
+                    (_, false) => grid.shared.memory.release(address, write),
+                }
+                if let Some(before) = before {
+                    warp.undo.push((address, inside, before));
+                }
+            }
+        }
+        warp.now += u32::from(some);
+    }
+}
+
+impl CtaObserver for ClusterRace {
+    fn access(&mut self, at: &At, told: &Told<'_>) {
+        let out = matches!(told.space, Space::Local | Space::Param) || at.mask == 0;
+        if out || at.rank as usize >= self.cluster.ctas.len() {
             return;
         }
         let strength = strength(told);
@@ -187,24 +190,32 @@ impl GridObserver for GridRace {
             AccessKind::Store => Kind::new(strength, false, true, size),
             AccessKind::Atomic => Kind::new(strength, true, true, size),
         };
-        let mut conflicts = Vec::new();
-        self.look_up(&mut cluster, at, told, kind, &mut conflicts);
+        self.look_up(at, told, kind, false);
         if kind.strong() && kind.writes() {
-            self.release(&mut cluster, at, told, strength);
+            self.release(at, told, strength);
         }
-        if !conflicts.is_empty() {
-            drop(cluster);
-            self.report(&conflicts, at, told, kind);
+        if !self.conflicts.is_empty() {
+            self.grid.report(&self.conflicts, at, told, kind);
+            self.conflicts.clear();
         }
     }
 
-    fn accessed(&self, at: &At, told: &Told<'_>, wrote: u32) {
+    fn reads(&mut self, at: &At, told: &Told<'_>) -> bool {
+        if at.rank as usize >= self.cluster.ctas.len() {
+            return false;
+        }
+        self.look_up(at, told, Kind::new(Strength::Weak, true, false, told.apart.into()), true);
+        // Those that follow one by one are reported with their places.
+        let right = self.conflicts.is_empty();
+        self.conflicts.clear();
+        right
+    }
+
+    fn accessed(&mut self, at: &At, told: &Told<'_>, wrote: u32) {
         if matches!(told.space, Space::Local | Space::Param) {
             return;
         }
-        let Some(cluster) = self.cluster(at.cta) else { return };
-        let mut cluster = cluster.lock();
-        let Cluster { ctas, locations, .. } = &mut *cluster;
+        let (grid, Cluster { ctas, locations, .. }) = (&*self.grid, &mut self.cluster);
         let Some(cta) = ctas.get_mut(at.rank as usize) else { return };
         let (place, number) = (Place { cta: cta.place, warp: at.warp as u8 }, cta.number);
         let strength = strength(told);
@@ -217,40 +228,37 @@ impl GridObserver for GridRace {
                 if told.space == Space::Shared {
                     locations.get_mut(&address).map(undo);
                 } else {
-                    self.shared.memory.location(address, undo);
+                    grid.shared.memory.location(address, undo);
                 }
             }
+        }
+        let known = if told.space == Space::Shared { !locations.is_empty() } else { grid.shared.memory.was_released() };
+        if !known {
+            return;
         }
         for (address, lanes) in groups(at.mask, told.addresses) {
             let found = if told.space == Space::Shared {
                 locations.get(&address).cloned()
             } else {
-                self.shared.memory.location(address, |location| location.clone())
+                grid.shared.memory.location(address, |location| location.clone())
             };
             if let Some(location) = found {
-                warp.change(lanes, |class| location.read(&self.order, (number, place), strength, acquires, class));
+                warp.change(lanes, |class| location.read(&grid.order, (number, place), strength, acquires, class));
             }
         }
     }
 
-    fn sync(&self, at: &At, event: &SyncEvent<'_>) {
-        if let Some(cluster) = self.cluster(at.cta) {
-            cluster.lock().sync(&self.order, at.rank as usize, at, event);
+    fn sync(&mut self, at: &At, event: &SyncEvent<'_>) {
+        self.cluster.sync(&self.grid.order, at.rank as usize, at, event);
+    }
+
+    fn finished(&mut self) {
+        let mut spare = std::mem::take(&mut self.cluster.spare);
+        for mut shadow in self.cluster.ctas.iter_mut().flat_map(|cta| std::mem::take(&mut cta.shadow)).flatten() {
+            shadow.reset();
+            spare.push(shadow);
         }
-    }
-
-    fn begin_cta(&self, cta: [u32; 3], rank: u32) {
-        let key = self.shape.cluster_of(cta);
-        let place = self.shape.place(key, rank);
-        let threads = self.shape.cta.iter().product();
-        let mut clusters = self.clusters[(key % SHARDS) as usize].lock();
-        let cluster = clusters.entry(key).or_default();
-        cluster.lock().add(Cta::new(self.order.ctas.start + place, place, threads));
-    }
-
-    fn end_cta(&self, cta: [u32; 3]) {
-        let key = self.shape.cluster_of(cta);
-        self.clusters[(key % SHARDS) as usize].lock().remove(&key);
+        self.grid.spare.lock().append(&mut spare);
     }
 }
 
@@ -271,55 +279,4 @@ fn place_of(site: u64) -> u32 {
 /// The site that a note's number stands for.
 pub(super) fn site_of(place: u32) -> u64 {
     u64::from(place >> 22) << 32 | u64::from(place & 0x3f_ffff)
-}
-
-/// What lanes access: each its own address, or all the same one. `apart`: no address comes twice.
-fn pieces(mask: u32, addresses: &[u64; 32], apart: bool) -> SmallVec<[(u64, u32); 32]> {
-    let first = addresses[mask.trailing_zeros() as usize % 32];
-    let lanes = || (0..32usize).filter(move |lane| mask >> lane & 1 != 0);
-    if lanes().all(|lane| addresses[lane] == first) {
-        return SmallVec::from_slice(&[(first, mask)]);
-    }
-    let mut last = None;
-    let rising = !apart || lanes().all(|lane| last.replace(addresses[lane]).is_none_or(|last| last < addresses[lane]));
-    match rising {
-        true => lanes().map(|lane| (addresses[lane], 1 << lane)).collect(),
-        false => groups(mask, addresses).collect(),
-    }
-}
-
-/// The lanes of a mask by their addresses.
-fn groups(mask: u32, addresses: &[u64; 32]) -> impl Iterator<Item = (u64, u32)> + use<'_> {
-    let mut left = mask;
-    std::iter::from_fn(move || {
-        let address = *addresses.get(left.trailing_zeros() as usize)?;
-        let mut same = 0u32;
-        for (lane, &other) in addresses.iter().enumerate() {
-            same |= u32::from(other == address) << lane;
-        }
-        same &= left;
-        left &= !same;
-        Some((address, same))
-    })
-}
-
-/// The words of a range, and which of their bytes are in it.
-fn words(address: u64, len: u64) -> impl Iterator<Item = (u64, u8)> {
-    let end = address.saturating_add(len);
-    let mut word = address & !3;
-    std::iter::from_fn(move || {
-        if word >= end {
-            return None;
-        }
-        let mut bytes = 0b1111u8;
-        if address > word {
-            bytes &= 0b1111 << (address - word);
-        }
-        if end < word + 4 {
-            bytes &= 0b1111 >> (word + 4 - end);
-        }
-        let at = word;
-        word += 4;
-        Some((at, bytes))
-    })
 }

@@ -3,7 +3,8 @@
 //! Threads know what comes before them (`clock`, `threads`); where they meet, and where a strong read observes what was released, they
 //! learn (`cluster`, `location`). Each word of memory has a shadow of its last accesses (`shadow`), against which a new one is held
 //! (`actor`). What streams and the host order is in `streams`. Races are found in the order that the run took: accesses that a lock or
-//! a flag has ordered in this run are ordered.
+//! a flag has ordered in this run are ordered. What an atomic releases is recorded before it and what it acquires behind it, so of atomics
+//! to one place that cross, each may count as ordered behind the other: a race may go unseen in such a run, and none is made up.
 //!
 //! What counts beyond the letter of the model: a fence before a barrier counts for all that the barrier orders behind it, and what a relaxed read
 //! has observed before one counts as acquired behind it, as in the guide's own example of the last block; whoever finds
@@ -14,8 +15,11 @@ mod actor;
 mod clock;
 mod cluster;
 mod grid;
+mod host;
 mod location;
 mod memory;
+mod pieces;
+mod rows;
 mod shadow;
 mod streams;
 mod threads;
@@ -26,16 +30,18 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use warploom_exec::address::SHARED_PER_CTA;
 use warploom_exec::fault::Site;
-use warploom_exec::observe::{Access as Told, At, GridFacts, GridObserver, HostEvent, Observer, Space};
+use warploom_exec::observe::{Access as Told, At, GridFacts, GridObserver, HostEvent, Observer, Space, Wants};
 
 use crate::grid::GridNames;
+use crate::origin::Origin;
 use crate::registry::Check;
-use crate::report::{Note, Report};
+use crate::report::{Note as Remark, Report, Thread};
 use crate::sink::Sink;
 use actor::GridOrder;
-use grid::{GridRace, site_of};
+use grid::{GridRace, Watched, site_of};
+use host::{Copies, Copy};
 use memory::Memory;
-use shadow::{Conflict, Kind, Strength};
+use shadow::{Conflict, Kind, Note, Strength};
 use streams::Streams;
 
 /// What a place in a grid is called.
@@ -86,6 +92,7 @@ struct Shared {
 struct Grids {
     next: u32,
     streams: Streams,
+    copies: Copies,
     /// By the numbers of their CTAs, ascending.
     shapes: Vec<(Range<u32>, Shape)>,
 }
@@ -112,6 +119,10 @@ impl RaceCheck {
 }
 
 impl Observer for RaceCheck {
+    fn wants(&self) -> Wants {
+        Wants { accesses: true, order: true, ..Wants::default() }
+    }
+
     fn begin_grid(&self, facts: &GridFacts<'_>) -> Box<dyn GridObserver> {
         let launch = facts.launch;
         let shape = Shape {
@@ -139,14 +150,21 @@ impl Observer for RaceCheck {
         grids.shapes.push((ctas.clone(), shape.clone()));
         drop(grids);
         let levels = clock::levels_for(count.into());
-        let order = GridOrder { ctas, levels, cluster: shape.cluster_size(), concurrent };
-        Box::new(GridRace::new(self.shared.clone(), order, shape))
+        let order = GridOrder { ctas, levels, cluster: shape.cluster_size(), width: shape.grid[0], concurrent };
+        Box::new(Watched(Arc::new(GridRace::new(self.shared.clone(), order, shape, facts.place))))
     }
 
     fn host(&self, event: &HostEvent) {
         match event {
             HostEvent::Alloc { info, .. } | HostEvent::Free { info, .. } => {
-                self.shared.memory.forget(info.base..info.base + info.size);
+                let range = info.base..info.base + info.size;
+                self.shared.grids.lock().copies.forget(&range);
+                self.shared.memory.forget(range);
+            }
+            HostEvent::Touches { place, read, written, what } => {
+                for copy in Copies::of(*place, read.as_ref(), written.as_ref(), what) {
+                    self.shared.copied(copy);
+                }
             }
             event => self.shared.grids.lock().streams.host(event),
         }
@@ -154,25 +172,71 @@ impl Observer for RaceCheck {
 }
 
 impl Shared {
-    fn report(&self, grid: &GridRace, conflict: &Conflict, at: &At, told: &Told<'_>, kind: Kind) {
-        let note = &conflict.note;
+    /// Who has left a note in some lanes, and the CTAs of its grid; none if the grid is forgotten.
+    fn thread_of(&self, note: &Note, lanes: u32) -> Option<(Range<u32>, Thread)> {
         let grids = self.grids.lock();
         let index = grids.shapes.partition_point(|(ctas, _)| ctas.start <= note.cta);
-        let Some((ctas, shape)) = index.checked_sub(1).and_then(|index| grids.shapes.get(index)) else { return };
+        let (ctas, shape) = index.checked_sub(1).and_then(|index| grids.shapes.get(index))?;
         if !ctas.contains(&note.cta) {
-            return;
+            return None;
         }
-        let earlier = At {
+        let at = At {
             cta: shape.cta_at(note.cta - ctas.start),
             rank: 0,
             warp: u32::from(note.warp % clock::COPIES),
-            mask: conflict.earlier,
+            mask: lanes,
             site: Site(site_of(note.place)),
             activation: 0,
         };
-        let names = shape.names.clone();
-        let other_grid = *ctas != grid.order.ctas;
+        Some((ctas.clone(), shape.names.thread(&at, lanes.trailing_zeros())))
+    }
+
+    /// The host copies.
+    fn copied(&self, copy: Copy) {
+        let mut grids = self.grids.lock();
+        let Grids { streams, copies, .. } = &mut *grids;
+        let beside = streams.beside(copy.place);
+        let before = copies.add(copy.clone(), streams);
         drop(grids);
+        if let Some(before) = before {
+            let text = format!("the other is {} in another stream, which {} the place", before.what, verb(&before));
+            self.tell(&copy, None, text);
+        }
+        if !beside.is_empty() {
+            self.hold_against(&copy, &beside);
+        }
+    }
+
+    /// Reports what some CTAs have accessed that a copy is not ordered with.
+    fn hold_against(&self, copy: &Copy, ctas: &[Range<u32>]) {
+        for (address, note) in host::conflicts(&self.memory, copy, ctas) {
+            if let Some((_, thread)) = self.thread_of(&note, note.lanes_at(address)) {
+                self.tell(
+                    copy,
+                    Some(thread),
+                    format!("the other is {} of the host, which {} the place", copy.what, verb(copy)),
+                );
+            }
+        }
+    }
+
+    /// Reports that nothing orders a copy, with the thread that it is not ordered with.
+    fn tell(&self, copy: &Copy, thread: Option<Thread>, text: String) {
+        let message = match &thread {
+            Some(_) => {
+                "race: an access to global memory, and nothing orders it with a copy or fill of the host".to_owned()
+            }
+            None => format!("race: {} that {} memory, and nothing orders it with another one", copy.what, verb(copy)),
+        };
+        let frames = Origin::here().frames();
+        let notes = vec![Remark { frames, ..Remark::new(text) }];
+        self.sink.report(Report { check: Check::Race, kind: "copy-race", message, thread, notes });
+    }
+
+    fn report(&self, grid: &GridRace, conflict: &Conflict, at: &At, told: &Told<'_>, kind: Kind) {
+        let note = &conflict.note;
+        let Some((ctas, other)) = self.thread_of(note, conflict.earlier) else { return };
+        let other_grid = ctas != grid.order.ctas;
         let (name, address) = match told.space {
             Space::Shared => ("shared", conflict.address % SHARED_PER_CTA),
             _ => ("global", conflict.address),
@@ -190,16 +254,19 @@ impl Shared {
             (false, true) => format!("the other is {} by a grid that no stream order separates", words(note.kind)),
             (false, false) => format!("the other is {}", words(note.kind)),
         };
-        let other = names.thread(&earlier, conflict.earlier.trailing_zeros());
         let thread = grid.shape.names.thread(at, (conflict.later & at.mask).trailing_zeros());
         self.sink.report(Report {
             check: Check::Race,
             kind: if told.space == Space::Shared { "shared-race" } else { "global-race" },
             message,
             thread: Some(thread),
-            notes: vec![Note::by(other, text)],
+            notes: vec![Remark::by(other, text)],
         });
     }
+}
+
+fn verb(copy: &Copy) -> &'static str {
+    if copy.writes { "writes" } else { "reads" }
 }
 
 /// What an access is.

@@ -78,6 +78,12 @@ impl Streams {
             }
             HostEvent::Alloc { .. }
             | HostEvent::Free { .. }
+            | HostEvent::Ready(_)
+            | HostEvent::Gone(_)
+            | HostEvent::Outside(_)
+            | HostEvent::CopyWaits { .. }
+            | HostEvent::CopyReads { .. }
+            | HostEvent::Turn
             | HostEvent::Touches { .. }
             | HostEvent::Made { .. }
             | HostEvent::Ended { .. }
@@ -123,10 +129,16 @@ impl Streams {
         index.checked_sub(1).map_or_else(Reached::default, |index| stream.places[index].1.clone())
     }
 
-    /// A grid with these CTAs starts: the CTAs of grids that are not ordered with it.
-    pub(super) fn begin(&mut self, place: Option<StreamPlace>, ctas: Range<u32>) -> Vec<Range<u32>> {
-        self.loose += u32::from(place.is_none());
-        let Some(place) = place else { return Vec::new() };
+    /// Whether what is at a place comes before what is at another one.
+    pub(super) fn is_before(&self, first: StreamPlace, then: StreamPlace) -> bool {
+        if first.stream == then.stream {
+            return first.number <= then.number;
+        }
+        self.reached(then).get(&first.stream).is_some_and(|&known| known >= first.number)
+    }
+
+    /// The CTAs of grids, of those that have started, that do not come before a place.
+    pub(super) fn beside(&self, place: StreamPlace) -> Vec<Range<u32>> {
         let known = self.reached(place);
         let mut concurrent = Vec::new();
         for (&number, stream) in self.streams.iter().filter(|&(&number, _)| number != place.stream) {
@@ -134,6 +146,14 @@ impl Streams {
             concurrent
                 .extend(stream.grids.iter().rev().take_while(|(number, _)| *number > over).map(|grid| grid.1.clone()));
         }
+        concurrent
+    }
+
+    /// A grid with these CTAs starts: the CTAs of grids that are not ordered with it.
+    pub(super) fn begin(&mut self, place: Option<StreamPlace>, ctas: Range<u32>) -> Vec<Range<u32>> {
+        self.loose += u32::from(place.is_none());
+        let Some(place) = place else { return Vec::new() };
+        let concurrent = self.beside(place);
         let stream = self.streams.entry(place.stream).or_default();
         stream.grids.push_back((place.number, ctas));
         if stream.grids.len() > REMEMBERED {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use warploom_exec::address::{SHARED_PER_CTA, split_shared};
 use warploom_exec::fault::{AccessKind, Fault};
-use warploom_exec::observe::{Access, At, GridFacts, GridObserver, Observer, Space, SyncEvent};
+use warploom_exec::observe::{Access, At, CtaObserver, GridFacts, GridObserver, Observer, Space, SyncEvent, Wants};
 
 use crate::grid::GridNames;
 use crate::registry::Check;
@@ -53,13 +53,14 @@ impl SyncCheck {
 }
 
 impl Observer for SyncCheck {
+    fn wants(&self) -> Wants {
+        Wants { accesses: true, order: true, ..Wants::default() }
+    }
+
     fn begin_grid(&self, facts: &GridFacts<'_>) -> Box<dyn GridObserver> {
-        Box::new(GridSync {
-            sink: self.sink.clone(),
-            names: GridNames::new(facts),
-            threads: facts.launch.cta.iter().product(),
-            ctas: Mutex::default(),
-        })
+        let reporter = Reporter { sink: self.sink.clone(), names: GridNames::new(facts) };
+        let threads = facts.launch.cta.iter().product();
+        Box::new(GridSync { reporter: Arc::new(reporter), threads, running: Arc::default() })
     }
 }
 
@@ -70,19 +71,13 @@ struct Cta {
     objects: Objects,
 }
 
-struct GridSync {
+/// Who tells of what is found in a grid.
+struct Reporter {
     sink: Arc<Sink>,
     names: GridNames,
-    /// Of a CTA.
-    threads: u32,
-    ctas: Mutex<HashMap<[u32; 3], Arc<Mutex<Cta>>>>,
 }
 
-impl GridSync {
-    fn cta(&self, cta: [u32; 3]) -> Arc<Mutex<Cta>> {
-        self.ctas.lock().entry(cta).or_default().clone()
-    }
-
+impl Reporter {
     fn report(&self, findings: Vec<Finding>) {
         let named = |at: &At| self.names.thread(at, at.mask.trailing_zeros());
         for Finding { kind, text, at, other } in findings {
@@ -90,66 +85,100 @@ impl GridSync {
             self.sink.report(Report { check: Check::Sync, kind, message: text, thread: Some(named(&at)), notes });
         }
     }
+}
 
-    /// The CTA of the cluster that a `.shared` address belongs to, as far as it is the own one: those of others are not looked at.
-    fn is_own(at: &At, address: u64) -> bool {
-        split_shared(address as u32).0 == at.rank
-    }
+/// The CTAs of a grid that run, by cluster: who is asked, when it has been stopped, what still waits.
+type Running = Mutex<HashMap<[u32; 3], Arc<Mutex<Vec<Cta>>>>>;
+
+struct GridSync {
+    reporter: Arc<Reporter>,
+    /// Of a CTA.
+    threads: u32,
+    running: Arc<Running>,
 }
 
 impl GridObserver for GridSync {
-    fn access(&self, at: &At, access: &Access<'_>) {
+    fn begin(&self, ctas: &[[u32; 3]]) -> Box<dyn CtaObserver> {
+        let first = ctas.first().copied().unwrap_or_default();
+        let states: Arc<Mutex<Vec<Cta>>> = Arc::new(Mutex::new(ctas.iter().map(|_| Cta::default()).collect()));
+        self.running.lock().insert(first, states.clone());
+        let (reporter, running) = (self.reporter.clone(), self.running.clone());
+        Box::new(ClusterSync { reporter, threads: self.threads, first, running, ctas: states })
+    }
+
+    fn end(&self, fault: Option<&Fault>) {
+        // What still waits when a grid was stopped waits for somebody who did not come.
+        if fault.is_some() {
+            let clusters: Vec<_> = self.running.lock().drain().map(|(_, ctas)| ctas).collect();
+            let left = |ctas: &Arc<Mutex<Vec<Cta>>>| -> Vec<Finding> {
+                ctas.lock().iter().flat_map(|cta| cta.barriers.left()).collect()
+            };
+            self.reporter.report(clusters.iter().flat_map(left).collect());
+        }
+    }
+}
+
+struct ClusterSync {
+    reporter: Arc<Reporter>,
+    threads: u32,
+    first: [u32; 3],
+    running: Arc<Running>,
+    /// By rank.
+    ctas: Arc<Mutex<Vec<Cta>>>,
+}
+
+/// Whether a `.shared` address belongs to the own CTA of the cluster: those of others are not looked at.
+fn is_own(at: &At, address: u64) -> bool {
+    split_shared(address as u32).0 == at.rank
+}
+
+impl CtaObserver for ClusterSync {
+    fn access(&mut self, at: &At, access: &Access<'_>) {
         if access.space != Space::Shared || access.kind == AccessKind::Load {
             return;
         }
-        let cta = self.cta(at.cta);
-        let cta = cta.lock();
-        if !cta.objects.any() {
-            return;
-        }
+        let ctas = self.ctas.lock();
+        let Some(cta) = ctas.get(at.rank as usize).filter(|cta| cta.objects.any()) else { return };
         let overwritten = at.lanes().find_map(|lane| {
             let address = access.addresses[lane as usize];
-            let found = cta.objects.at(address, access.bytes.into()).filter(|_| Self::is_own(at, address));
+            let found = cta.objects.at(address, access.bytes.into()).filter(|_| is_own(at, address));
             found.map(|(object, made)| (lane, object, made))
         });
-        drop(cta);
+        drop(ctas);
         if let Some((lane, object, made)) = overwritten {
             let text =
                 format!("a write to the mbarrier object at {:#x} of shared memory", u64::from(object) % SHARED_PER_CTA);
-            self.report(vec![
+            self.reporter.report(vec![
                 Finding::new("mbarrier-overwritten", &At { mask: 1 << lane, ..*at }, text)
                     .with(made, "the object was made here"),
             ]);
         }
     }
 
-    fn sync(&self, at: &At, event: &SyncEvent<'_>) {
-        let cta = self.cta(at.cta);
+    fn reads(&mut self, _: &At, _: &Access<'_>) -> bool {
+        true
+    }
+
+    fn sync(&mut self, at: &At, event: &SyncEvent<'_>) {
+        let mut ctas = self.ctas.lock();
+        let Some(cta) = ctas.get_mut(at.rank as usize) else { return };
         let mut findings = Vec::new();
         match *event {
             SyncEvent::Mbarrier { addresses, ref op, .. } => {
-                let mut cta = cta.lock();
-                for lane in at.lanes().filter(|&lane| Self::is_own(at, addresses[lane as usize])) {
+                for lane in at.lanes().filter(|&lane| is_own(at, addresses[lane as usize])) {
                     let at = At { mask: 1 << lane, ..*at };
                     findings.extend(cta.objects.operate(&at, addresses[lane as usize] as u32, op, lane as usize));
                 }
             }
-            ref event => cta.lock().barriers.sync(at, event, self.threads, &mut findings),
+            ref event => cta.barriers.sync(at, event, self.threads, &mut findings),
         }
+        drop(ctas);
         if !findings.is_empty() {
-            self.report(findings);
+            self.reporter.report(findings);
         }
     }
 
-    fn end_cta(&self, cta: [u32; 3]) {
-        self.ctas.lock().remove(&cta);
-    }
-
-    fn end(&self, fault: Option<&Fault>) {
-        // What still waits when a grid was stopped waits for somebody who did not come.
-        if fault.is_some() {
-            let ctas: Vec<_> = self.ctas.lock().drain().collect();
-            self.report(ctas.iter().flat_map(|(_, cta)| cta.lock().barriers.left()).collect());
-        }
+    fn finished(&mut self) {
+        self.running.lock().remove(&self.first);
     }
 }

@@ -3,4 +3,5 @@
 mod leak;
 mod memory;
 mod order;
+mod stalled;
 mod support;

@@ -138,6 +138,24 @@ fn local_memory_ends_with_the_functions_own() {
     snapshot(&checked.launch(&ptx(32), &[("X", 0)]), "local");
 }
 
+#[test]
+fn loads_that_are_taken_together_are_held_against_the_end_one_by_one() {
+    let body = "add.u64 %d2, %d1, %d2; mov.b32 %r8, 0;
+        ld.global.f32 %r2, [%d2]; ld.global.f32 %r3, [%d1]; fma.rn.f32 %r4, %r2, %r3, %r8;
+        ld.global.f32 %r5, [%d2+4]; fma.rn.f32 %r6, %r5, %r5, %r4;
+        ld.global.f32 %r7, [%d2+8]; fma.rn.f32 %r8, %r7, %r7, %r6;
+        st.global.f32 [%d1], %r8;";
+    let checked = Checked::new(&CHECKS);
+    let from = checked.device.alloc(34 * 4);
+    assert_eq!(checked.launch(&entry("", body), &[("FROM", from)]), "");
+    let checked = Checked::new(&CHECKS);
+    let from = checked.device.alloc(33 * 4);
+    let said = checked.launch(&entry("", body), &[("FROM", from)]);
+    assert!(said.contains("load of 4 bytes at FROM+0x84, just past the end of an allocation"), "{said}");
+    assert!(said.contains("PTX line 11") && said.contains("thread (31, 0, 0)"), "{said}");
+    assert_eq!(checked.checker.sink().errors(), 1);
+}
+
 /// Calls `malloc` and `free` of a kernel.
 fn heap(body: &str) -> String {
     format!(

@@ -331,9 +331,11 @@ mod tests {
             threads: None,
             multiprocessors: None,
             memory: None,
+            fresh_memory: None,
             report_stalled: None,
             launch_timeout: None,
             eager_loading: false,
+            runtime_error_texts: |_| (c"", c""),
         };
         of(0, &options, 3, Host::get(), 1 << 40)
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use warploom_exec::interprocess::{Name, OfferedMemory, OpenError};
 use warploom_exec::memory::{AllocSpec, AllocationInfo, ExportError, MemoryKind};
+use warploom_exec::observe::HostEvent;
 
 use super::virtual_memory::{location_in, note_of};
 use super::{Location, location_kind};
@@ -69,6 +70,7 @@ impl Driver {
             ExportError::NotExported => refuse(),
             ExportError::Host(error) => not_offered(&error),
         })?;
+        self.tell(|| HostEvent::Outside(info));
         let number = self.device(ordinal)?.number();
         let name = self.board()?.offer_memory(&place, info.size, u64::from(number));
         let name = name.map_err(|error| not_offered(&error))?;

@@ -1,11 +1,13 @@
-//! Copies and sets, of any shape: a box of bytes, row by row, between two places.
+//! Copies of any shape: a box of bytes, row by row, between two places.
 use std::sync::Arc;
 
-use warploom_exec::copy::{self, FillWidth};
+use warploom_exec::copy;
 use warploom_exec::fault::AccessKind;
 use warploom_exec::memory::{AllocSpec, CallersMemory, Memory, MemoryKind};
+use warploom_exec::observe::StreamPlace;
 use warploom_exec::stream::{Stream, Weight};
 
+use super::told::Teller;
 use crate::array::Array;
 use crate::driver::Driver;
 use crate::fault::Sticky;
@@ -77,7 +79,7 @@ impl Box3 {
         Box3 { width: len, height: 1, depth: 1 }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 }
@@ -91,40 +93,6 @@ pub struct Transfer {
     pub src: CopySide,
     /// How much.
     pub size: Box3,
-}
-
-/// A set of `height` rows of `width` elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fill2d {
-    /// First address.
-    pub address: u64,
-    /// Distance of rows in bytes; of no account for one row.
-    pub pitch: u64,
-    /// Bytes of an element.
-    pub element: FillWidth,
-    /// The element.
-    pub value: u32,
-    /// Elements of a row.
-    pub width: u64,
-    /// Rows.
-    pub height: u64,
-}
-
-impl Fill2d {
-    /// Puts a set that was checked, of `extent` bytes, into a stream; a fault of it stays with the stream's device.
-    pub(crate) fn put(self, extent: u64, memory: &Arc<Memory>, sticky: &Arc<Sticky>, stream: &Stream) {
-        let (memory, sticky) = (Arc::clone(memory), Arc::clone(sticky));
-        stream.run(weight(extent), move || self.run(&memory, &sticky));
-    }
-
-    fn run(&self, memory: &Memory, sticky: &Sticky) {
-        for y in 0..self.height {
-            if let Err(fault) = memory.fill(self.address + y * self.pitch, self.element, self.value, self.width) {
-                sticky.set_late("a set", &fault);
-                return;
-            }
-        }
-    }
 }
 
 /// A side that has been looked up and checked: rows start at `base + y * pitch + z * slice`.
@@ -172,7 +140,8 @@ struct Staged {
 }
 
 impl Staged {
-    fn finish(self, sticky: &Sticky) {
+    fn finish(self, sticky: &Sticky, told: &Teller, place: StreamPlace) {
+        told.copies(&self.memory, place, self.rest.rows());
         self.rest.run(&self.memory, sticky);
     }
 }
@@ -187,8 +156,19 @@ impl Drop for Staged {
 impl Checked {
     /// Puts it into a stream; a fault of it stays with the stream's device.
     pub(crate) fn put(self, memory: &Arc<Memory>, sticky: &Arc<Sticky>, stream: &Stream) {
-        let (memory, sticky) = (Arc::clone(memory), Arc::clone(sticky));
-        stream.run(weight(self.bytes()), move || self.run(&memory, &sticky));
+        self.put_as(weight(self.bytes()), memory, sticky, stream);
+    }
+
+    fn put_as(self, weight: Weight, memory: &Arc<Memory>, sticky: &Arc<Sticky>, stream: &Stream) {
+        let (memory, sticky, told) = (Arc::clone(memory), Arc::clone(sticky), Teller::of(stream));
+        // What runs at once cannot change before.
+        let later = weight == Weight::Heavy || !stream.is_idle();
+        let watch = later.then(|| told.watch(&memory, self.rows())).flatten();
+        stream.run_at(weight, move |place| {
+            told.reads(&memory, watch.as_ref());
+            told.copies(&memory, place, self.rows());
+            self.run(&memory, &sticky);
+        });
     }
 
     fn bytes(&self) -> u64 {
@@ -201,37 +181,42 @@ impl Checked {
     }
 
     fn run(&self, memory: &Memory, sticky: &Sticky) {
-        let Box3 { mut width, mut height, mut depth } = self.size;
+        for row in self.rows() {
+            let Some((dst, src, len)) = row else {
+                sticky.set_late("a copy", &"a row lies outside of its host memory");
+                return;
+            };
+            if let Err(fault) = memory.copy(dst, src, len) {
+                sticky.set_late("a copy", &fault);
+                return;
+            }
+        }
+    }
+
+    /// Where each row goes, where it comes from, and its bytes; None for one outside of what was vouched for.
+    fn rows(&self) -> impl Iterator<Item = Option<(copy::Side, copy::Side, u64)>> {
+        let Checked { dst, src, size: Box3 { mut width, mut height, mut depth } } = *self;
         // What has no gaps on either side is one row.
-        if self.dst.pitch == width && self.src.pitch == width {
+        if dst.pitch == width && src.pitch == width {
             width *= height;
             height = 1;
-            if self.dst.slice == width && self.src.slice == width {
+            if dst.slice == width && src.slice == width {
                 width *= depth;
                 depth = 1;
             }
         }
-        for z in 0..depth {
-            for y in 0..height {
-                let dst = self.dst.at(y * self.dst.pitch + z * self.dst.slice, width);
-                let src = self.src.at(y * self.src.pitch + z * self.src.slice, width);
-                let Some((dst, src)) = dst.zip(src) else {
-                    sticky.set_late("a copy", &"a row lies outside of its host memory");
-                    return;
-                };
-                if let Err(fault) = memory.copy(dst, src, width) {
-                    sticky.set_late("a copy", &fault);
-                    return;
-                }
-            }
-        }
+        (0..depth).flat_map(move |z| (0..height).map(move |y| (y, z))).map(move |(y, z)| {
+            let to = dst.at(y * dst.pitch + z * dst.slice, width)?;
+            let from = src.at(y * src.pitch + z * src.slice, width)?;
+            Some((to, from, width))
+        })
     }
 }
 
 /// Up to this many bytes are copied on the calling thread where nothing comes before them.
 const INLINE: u64 = 64 << 10;
 
-fn weight(bytes: u64) -> Weight {
+pub(super) fn weight(bytes: u64) -> Weight {
     if bytes <= INLINE { Weight::Light } else { Weight::Heavy }
 }
 
@@ -252,8 +237,25 @@ impl Driver {
         if !stream.stream.is_idle() {
             self.finish(&stream)?;
         }
-        checked.run(self.memory(), stream.context.device().sticky());
+        self.run_now(checked, &stream);
+        if self.is_observed() {
+            // The caller waits for it, as the observer is to know.
+            return self.finish(&stream);
+        }
         stream.context.check()
+    }
+
+    /// Copies now, behind all that the stream holds, which has ended. For an observer the copy has a place in the stream.
+    fn run_now(&self, checked: Checked, stream: &StreamRef) {
+        let (memory, sticky) = (self.memory(), stream.context.device().sticky());
+        if !self.is_observed() {
+            return checked.run(memory, sticky);
+        }
+        checked.put_as(Weight::Light, memory, sticky, &stream.stream);
+        if !stream.stream.is_idle() {
+            // Another thread has put something into the stream first.
+            stream.stream.synchronize();
+        }
     }
 
     /// Puts a copy into a stream. Host memory that is not pinned has been read or written when the call comes back: what is
@@ -295,18 +297,22 @@ impl Driver {
             if !stream.stream.is_idle() {
                 self.finish(stream)?;
             }
-            checked.run(memory, sticky);
+            self.run_now(checked, stream);
+            if self.is_observed() {
+                stream.stream.synchronize();
+            }
             return sticky.check();
         }
         let source_is_now = order == SourceOrder::DuringCall || checked.src.pageable;
         if source_is_now && stream.stream.is_idle() {
-            checked.run(memory, sticky);
+            self.run_now(checked, stream);
             return sticky.check();
         }
         if source_is_now {
             let staged = self.stage(&checked, stream)?;
-            let sticky = Arc::clone(sticky);
-            stream.stream.run(weight(staged.rest.bytes()), move || staged.finish(&sticky));
+            let (sticky, told) = (Arc::clone(sticky), Teller::of(&stream.stream));
+            let weight = weight(staged.rest.bytes());
+            stream.stream.run_at(weight, move |place| staged.finish(&sticky, &told, place));
             return Ok(());
         }
         checked.put(memory, sticky, &stream.stream);
@@ -330,61 +336,6 @@ impl Driver {
         Checked { dst: rows, src: checked.src, size: checked.size }
             .run(self.memory(), stream.context.device().sticky());
         Ok(staged)
-    }
-
-    /// Sets elements of device memory, and comes back when it is done or has been put into the stream.
-    ///
-    /// # Errors
-    /// `InvalidValue` for rows that do not lie in one allocation, an address or pitch that is not a multiple of the
-    /// element; those of [`Driver::current`].
-    pub fn fill(&self, fill: &Fill2d, stream: StreamName, wait: bool) -> DriverResult {
-        let stream = self.stream(stream)?;
-        let capture = self.capture_of(&stream)?;
-        let Some(extent) = self.check_fill(fill)? else { return Ok(()) };
-        if wait {
-            self.refuse_capture(&stream)?;
-            if !stream.stream.is_idle() {
-                self.finish(&stream)?;
-            }
-            fill.run(self.memory(), stream.context.device().sticky());
-            return stream.context.check();
-        }
-        match capture {
-            Some(capture) => self.capture(&capture, &stream, Work::Fill(*fill)).map(|_| ()),
-            None => {
-                fill.put(extent, self.memory(), stream.context.device().sticky(), &stream.stream);
-                Ok(())
-            }
-        }
-    }
-
-    /// Bytes from the first to the last that a set writes; None if it writes none.
-    ///
-    /// # Errors
-    /// As [`Driver::fill`].
-    pub(crate) fn check_fill(&self, fill: &Fill2d) -> DriverResult<Option<u64>> {
-        let element = fill.element as u64;
-        if !fill.address.is_multiple_of(element) || (fill.height > 1 && !fill.pitch.is_multiple_of(element)) {
-            let reason = format!("address {:#x} or pitch {} is no multiple of {element}", fill.address, fill.pitch);
-            return Err(DriverError::invalid_value(reason));
-        }
-        let size = fill
-            .width
-            .checked_mul(element)
-            .map(|width| Box3 { width, height: fill.height, depth: 1 })
-            .ok_or_else(|| DriverError::invalid_value(format!("{} elements do not fit memory", fill.width)))?;
-        if size.is_empty() {
-            return Ok(None);
-        }
-        if fill.height > 1 && fill.pitch < size.width {
-            return Err(DriverError::invalid_value(format!(
-                "rows of {} bytes with a pitch of {}",
-                size.width, fill.pitch
-            )));
-        }
-        let extent = extent(&size, fill.pitch, 0)?;
-        self.check_device(fill.address, extent, AccessKind::Store)?;
-        Ok(Some(extent))
     }
 
     /// Waits for a stream, and what that must come after.
@@ -461,7 +412,7 @@ impl Driver {
 }
 
 /// Bytes from the first to the last of a box.
-fn extent(size: &Box3, pitch: u64, slice: u64) -> DriverResult<u64> {
+pub(super) fn extent(size: &Box3, pitch: u64, slice: u64) -> DriverResult<u64> {
     let slices = (size.depth - 1).checked_mul(slice).ok_or_else(too_large)?;
     let rows = (size.height - 1).checked_mul(pitch).ok_or_else(too_large)?;
     slices.checked_add(rows).and_then(|extent| extent.checked_add(size.width)).ok_or_else(too_large)

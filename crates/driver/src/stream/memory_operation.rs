@@ -9,6 +9,7 @@ use warploom_exec::stream::{Stream, Weight};
 use super::StreamName;
 use crate::driver::Driver;
 use crate::handle::Handle;
+use crate::memory::Teller;
 use crate::{DriverError, DriverResult};
 
 /// When a wait is over (`CUstreamWaitValue_flags`).
@@ -144,7 +145,9 @@ impl Driver {
 
     fn put_write<T: Value>(&self, stream: &Stream, address: u64, value: T) {
         let (memory, sticky) = (Arc::clone(self.memory()), Arc::clone(self.state_of(stream).sticky()));
-        stream.run(Weight::Light, move || {
+        let told = Teller::of(stream);
+        stream.run_at(Weight::Light, move |place| {
+            told.sets(place, address..address + size_of::<T>() as u64, "a write of a value by a stream");
             if let Err(fault) = memory.view().store_atomic(address, value, Order::Release) {
                 sticky.set_late("a write of a value by a stream", &fault);
             }

@@ -1,13 +1,11 @@
 //! Control flow (PTX ISA 9.7.12) and miscellaneous instructions (9.7.19).
 
-use warploom_ptx::ir::{
-    BlockId, Builtin, CallArg, CallTarget, FunctionKind, Op as Ir, Operand, Terminator, TerminatorKind,
-};
+use warploom_ptx::ir::{BlockId, CallArg, CallTarget, FunctionKind, Op as Ir, Operand, Terminator, TerminatorKind};
 
 use super::{Decoded, Decoder, Refused, enter};
 use crate::isa::Op;
 use crate::machine::NO_GUARD;
-use crate::ops::{builtin, call, control};
+use crate::ops::{call, control};
 use crate::program::{CallSite, Callee, ValuePlace};
 
 impl Decoder<'_> {
@@ -54,11 +52,7 @@ impl Decoder<'_> {
                 let callee = match &**target {
                     CallTarget::Indirect { address, .. } => Callee::Indirect(self.double(Operand::Reg(*address))),
                     CallTarget::Direct(id) => match self.context.module.functions[id.0 as usize].builtin {
-                        Some(Builtin::Vprintf) => Callee::Builtin(builtin::Builtin::Vprintf),
-                        Some(Builtin::Malloc) => Callee::Builtin(builtin::Builtin::Malloc),
-                        Some(Builtin::Free) => Callee::Builtin(builtin::Builtin::Free),
-                        Some(Builtin::GraphSetConditional) => Callee::Builtin(builtin::Builtin::GraphSetConditional),
-                        Some(Builtin::AssertFail) => Callee::Builtin(builtin::Builtin::AssertFail),
+                        Some(builtin) => Callee::Builtin(builtin),
                         None => Callee::Function(*self.context.functions.get(id).ok_or(Refused::Unsupported)?),
                     },
                 };

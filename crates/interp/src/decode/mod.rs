@@ -41,6 +41,7 @@ use crate::machine::NO_GUARD;
 use crate::program::{Function, Inst, Line};
 use family::Family;
 use hoist::{Hoisted, When};
+use observe::Behind;
 use spreads::Spreads;
 
 /// What all functions of a program are decoded against.
@@ -81,12 +82,10 @@ pub(crate) fn decode(context: &Context<'_>, id: FunctionId) -> Result<Function, 
         return Err(LoadError::Undefined { function: source.name.clone() });
     };
     let mut body = simplify::simplify(source, body);
-    let sums = match context.observed {
-        None => sums::arrange(context.module, source, &mut body),
-        Some(_) => Vec::new(),
-    };
+    let follows = context.observed.is_some_and(|wants| wants.steps);
+    let sums = if follows { Vec::new() } else { sums::arrange(context.module, source, &mut body) };
     ir::assert_sound(|| ir::check(context.module, source, &body));
-    let hoisted = hoist::hoist(context.module, source, &body, context.observed.is_some());
+    let hoisted = hoist::hoist(context.module, source, &body, follows);
     let number = context.functions.get(&id).copied().unwrap_or_default();
     Decoder::new(context, number, source, &body, &hoisted).run(sums)
 }
@@ -193,7 +192,10 @@ impl<'a> Decoder<'a> {
                 }
                 let first = self.function.code.len();
                 self.place(inst.line, inst.loc, inst.guard);
-                let behind = self.observe(inst).map_err(|refused| self.refuse(refused, inst))?;
+                let behind = match self.hoisted.when[index] {
+                    When::Here => self.observe(inst).map_err(|refused| self.refuse(refused, inst))?,
+                    When::Launch | When::Cta => Behind::default(),
+                };
                 self.inst(inst).map_err(|refused| self.refuse(refused, inst))?;
                 self.note_written(inst);
                 for (inst, line) in std::mem::take(&mut self.after) {

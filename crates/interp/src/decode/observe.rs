@@ -1,9 +1,10 @@
 //! The observed form of a kernel: what an observer is told, before and behind the instructions that it is about.
 //!
-//! The instructions themselves are those of the plain form. Nothing is run ahead or taken together, so that each access comes where the source has it.
+//! The instructions themselves are those of the plain form. Sums of products ask first whether their loads may be told of together
+//! ([`CtaObserver::reads`](warploom_exec::observe::CtaObserver::reads)). For an observer that follows each instruction nothing is run ahead or taken together.
 
 use warploom_exec::fault::AccessKind;
-use warploom_exec::observe::{Copies, Proxy, Scope, Semantics, Use};
+use warploom_exec::observe::{Copies, Proxy, Scope, Semantics, Use, Wants};
 use warploom_ptx::ir::{
     self, Address, AsyncOp, AtomicOp, BarrierOp, Base as IrBase, CallArg, FenceOp, FunctionKind, Inst, MatrixOp,
     MbarrierKind, Op as Ir, Operand, Reg, Role, ScalarType, Space, Storage, Terminator, TerminatorKind,
@@ -14,10 +15,11 @@ use super::{Decoded, Decoder, bump, enter};
 use crate::isa::Op;
 use crate::machine::NO_GUARD;
 use crate::memory::StateSpace;
-use crate::ops::observe::{AccessSite, Event, ObjectOp, observe};
+use crate::ops::observe::{AccessSite, Event, ObjectOp, TellAccess, observe};
 use crate::ops::{logic, moves};
 
 /// What is told behind an instruction, under this guard.
+#[derive(Default)]
 pub(super) struct Behind {
     event: Option<Event>,
     guard: u32,
@@ -26,13 +28,26 @@ pub(super) struct Behind {
 impl Decoder<'_> {
     /// Tells what comes before an instruction; what is to be told behind it.
     pub(super) fn observe(&mut self, inst: &Inst) -> Decoded<Behind> {
-        let Some(wants) = self.context.observed else { return Ok(Behind { event: None, guard: NO_GUARD }) };
+        let Some(wants) = self.context.observed else { return Ok(Behind::default()) };
+        if !self.is_told(wants, inst) {
+            return Ok(Behind::default());
+        }
         self.latch_guard(inst);
         if wants.steps {
             self.tell_step(inst);
         }
         let event = self.event(inst)?;
         Ok(Behind { event, guard: self.guard })
+    }
+
+    /// Whether there is something about an instruction that an observer wants.
+    fn is_told(&self, wants: Wants, inst: &Inst) -> bool {
+        let accesses = match &inst.op {
+            Ir::Ld { .. } | Ir::St { .. } | Ir::Atom { .. } | Ir::Matrix(_) => true,
+            Ir::Async(op) => !is_order_of_copies(op),
+            _ => false,
+        };
+        wants.steps || if accesses { wants.accesses } else { wants.order }
     }
 
     /// Tells what comes behind an instruction.
@@ -56,8 +71,9 @@ impl Decoder<'_> {
 
     fn tell(&mut self, event: Event) {
         let number = self.function.code.len() as u32;
+        let op = if let Event::Access { .. } = event { Op::lanes::<TellAccess>() } else { Op::scalar(observe) };
         let index = enter(&mut self.function.observed, event);
-        self.emit(Op::scalar(observe), number, [self.number, 0, 0], index);
+        self.emit(op, number, [self.number, 0, 0], index);
     }
 
     /// The 32-bit row of an operand that is asked for again behind the instruction, which may write it.
@@ -132,6 +148,7 @@ impl Decoder<'_> {
         match terminator.kind {
             TerminatorKind::Ret { .. } if device && wants.steps => self.tell(Event::Leaving),
             TerminatorKind::Ret { .. } if device => {}
+            TerminatorKind::Ret { .. } | TerminatorKind::Exit if !wants.order => {}
             TerminatorKind::Ret { .. } | TerminatorKind::Exit => self.tell(Event::Exit),
             TerminatorKind::Next
             | TerminatorKind::Bra { .. }
@@ -152,15 +169,15 @@ impl Decoder<'_> {
                 if own && !self.context.observed.is_some_and(|wants| wants.steps) {
                     return Ok(None);
                 }
-                let strong = site.semantics != Semantics::Weak;
-                self.tell(Event::Access { site: site.clone(), compared: None });
-                Ok(strong.then_some(Event::Accessed { site, old: None }))
+                let behind = site.semantics != Semantics::Weak && self.tells_order();
+                self.tell(Event::Access { site: site.clone(), compared: None, behind });
+                Ok(behind.then_some(Event::Accessed { site, old: None }))
             }
             Ir::St { space, ty, semantics, scope, src, addr, .. } => {
                 let registers = src.iter().map(|value| number(*value)).collect();
                 let site = self.access_site(AccessKind::Store, (*space, addr), (*ty, src.len()), registers)?;
                 let site = AccessSite { semantics: self::semantics(*semantics), scope: self::scope(*scope), ..site };
-                self.tell(Event::Access { site, compared: None });
+                self.tell(Event::Access { site, compared: None, behind: false });
                 Ok(None)
             }
             Ir::Atom { op, space, ty, semantics, scope, dst, addr, b, .. } => {
@@ -172,8 +189,9 @@ impl Decoder<'_> {
                     compared = Some(self.value(*ty, *value)?);
                     old = Some((self.slot(*result)?, ty.bytes()));
                 }
-                self.tell(Event::Access { site: site.clone(), compared });
-                Ok(Some(Event::Accessed { site, old }))
+                let behind = self.tells_order();
+                self.tell(Event::Access { site: site.clone(), compared, behind });
+                Ok(behind.then_some(Event::Accessed { site, old }))
             }
             Ir::Barrier(op) => Ok(self.barrier_event(inst, op)),
             Ir::Fence(FenceOp::Thread { semantics, scope, .. }) => {
@@ -217,6 +235,10 @@ impl Decoder<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    fn tells_order(&self) -> bool {
+        self.context.observed.is_some_and(|wants| wants.order)
     }
 
     fn access_site(
@@ -315,6 +337,18 @@ impl Decoder<'_> {
         self.tell(event);
         Ok(None)
     }
+}
+
+/// Whether it accesses no memory, and orders copies.
+fn is_order_of_copies(op: &AsyncOp) -> bool {
+    matches!(
+        op,
+        AsyncOp::CommitGroup
+            | AsyncOp::WaitGroup(_)
+            | AsyncOp::BulkCommitGroup
+            | AsyncOp::BulkWaitGroup { .. }
+            | AsyncOp::MbarrierArrive { .. }
+    )
 }
 
 /// A register's number, of a value that may be a constant.

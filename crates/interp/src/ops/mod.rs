@@ -10,6 +10,8 @@ pub(crate) mod compare;
 pub(crate) mod control;
 pub(crate) mod convert;
 pub(crate) mod copies;
+mod device_copies;
+mod device_runtime;
 pub(crate) mod extended;
 pub(crate) mod float;
 pub(crate) mod global;

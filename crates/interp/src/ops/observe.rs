@@ -3,11 +3,13 @@
 
 use warploom_exec::address::{self, split_shared};
 use warploom_exec::fault::{AccessKind, Site};
+use warploom_exec::memory::{Spread, spread};
 use warploom_exec::observe::{
-    Access, At, Copies, Crossing, GridObserver, MbarrierOp, Proxy, Scope, Semantics, Space, Step, SyncEvent, Use,
+    Access, At, Copies, Crossing, CtaObserver, MbarrierOp, Proxy, Scope, Semantics, Space, Step, SyncEvent, Use,
 };
 
-use crate::frame::{Row32, Row64};
+use crate::frame::{FULL, Row32, Row64};
+use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::{Base, Slot, StateSpace};
 use crate::program::Inst;
@@ -30,10 +32,11 @@ pub(crate) struct AccessSite {
 
 /// What one such instruction tells.
 pub(crate) enum Event {
-    /// `compared`: what a `cas` compares with, kept for [`Event::Accessed`].
+    /// Told by [`TellAccess`]. `compared`: what a `cas` compares with. `behind`: [`Event::Accessed`] follows.
     Access {
         site: AccessSite,
         compared: Option<Slot>,
+        behind: bool,
     },
     /// Behind the access, at the addresses that it was at. `old`: where the old value of a `cas` is, of so many bytes.
     Accessed {
@@ -130,34 +133,80 @@ pub(crate) struct Crossings {
 pub(crate) struct Told {
     site: Site,
     addresses: Row64,
-    compared: [u128; 32],
+    /// Of each lane, before a `cas`.
+    compared: Vec<u128>,
+}
+
+/// What the addresses of an access have in common.
+#[derive(Clone, Copy)]
+struct Lie {
+    spread: Spread,
+    reach: [u64; 2],
+    aligned: bool,
+}
+
+impl Lie {
+    #[inline(always)]
+    fn of(addresses: &Row64, mask: u32, site: &AccessSite) -> Lie {
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        for (lane, &address) in addresses.iter().enumerate() {
+            let out = u64::from(mask >> lane & 1).wrapping_sub(1);
+            low = low.min(address | out);
+            high = high.max(address & !out);
+            bits |= address & !out;
+        }
+        let spread = if mask == FULL { spread(addresses, site.bytes.into()) } else { Spread::Other };
+        let aligned = site.align.is_power_of_two() && bits & (u64::from(site.align) - 1) == 0;
+        Lie { spread, reach: [low, high], aligned }
+    }
+}
+
+/// Tells of access `imm` of the function, before it; `d` and `a` as in [`observe`].
+pub(crate) struct TellAccess;
+
+impl LaneOp for TellAccess {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let function = machine.function;
+        let Event::Access { site, compared, behind } = &function.observed[inst.imm as usize] else { return Flow::Next };
+        let Some(mut observer) = machine.cta.observer.take() else { return Flow::Next };
+        let addresses = machine.addresses(site.base, site.offset);
+        let lie = Lie::of(&addresses, mask, site);
+        let at = machine.at(Site(u64::from(inst.a) << 32 | u64::from(inst.d)), mask);
+        machine.access(&at, site, (&addresses, lie), &mut |at, access| observer.access(at, access));
+        machine.cta.observer = Some(observer);
+        if *behind {
+            let compared =
+                compared.map_or_else(Vec::new, |slot| (0..32).map(|lane| machine.lane(slot, lane)).collect());
+            machine.keep(Told { site: at.site, addresses, compared });
+        }
+        Flow::Next
+    }
 }
 
 /// Tells event `imm` of the function; `d` is the number of the instruction, `a` that of the function.
 pub(crate) fn observe(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-    if let Some(observer) = machine.grid.observer.as_deref() {
+    if let Some(mut observer) = machine.cta.observer.take() {
         let site = Site(u64::from(inst.a) << 32 | u64::from(inst.d));
-        machine.tell(observer, &machine.function.observed[inst.imm as usize], site, mask);
+        let function = machine.function;
+        machine.tell(&mut *observer, &function.observed[inst.imm as usize], site, mask);
+        machine.cta.observer = Some(observer);
     }
     Flow::Next
 }
 
-impl<'a> Machine<'a> {
+impl Machine<'_> {
+    #[inline(always)]
     fn at(&self, site: Site, mask: u32) -> At {
         let rank = split_shared(self.cta.base).0;
         At { cta: self.cta.id, rank, warp: self.warp.index, mask, site, activation: self.activation }
     }
 
-    fn tell(&mut self, observer: &'a dyn GridObserver, event: &'a Event, site: Site, mask: u32) {
+    fn tell(&mut self, observer: &mut dyn CtaObserver, event: &Event, site: Site, mask: u32) {
         let at = self.at(site, mask);
         let row = |row: u32| &self.frame.r32[row as usize];
         match *event {
-            Event::Access { ref site, compared } => {
-                let addresses = self.addresses(site.base, site.offset);
-                self.access(&at, site, &addresses, |at, access| observer.access(at, access));
-                let compared = compared.map_or([0; 32], |slot| std::array::from_fn(|lane| self.lane(slot, lane)));
-                self.keep(Told { site: at.site, addresses, compared });
-            }
+            Event::Access { .. } => {}
             Event::Accessed { ref site, old } => {
                 let Some(told) = self.cta.told.take() else { return };
                 let mut wrote = if site.kind == AccessKind::Load { 0 } else { mask };
@@ -166,7 +215,9 @@ impl<'a> Machine<'a> {
                     let differs = |&lane: &usize| (self.lane(slot, lane) ^ told.compared[lane]) & low != 0;
                     wrote &= !lanes(mask).filter(differs).fold(0, |lanes, lane| lanes | 1 << lane);
                 }
-                self.access(&at, site, &told.addresses, |at, access| observer.accessed(at, access, wrote & at.mask));
+                self.tell_lanes(&at, site, &told.addresses, &mut |at, access| {
+                    observer.accessed(at, access, wrote & at.mask);
+                });
             }
             Event::Copy(index) => self.tell_copy(observer, &at, index as usize),
             Event::Tiles(index, kind) => {
@@ -175,7 +226,7 @@ impl<'a> Machine<'a> {
                 let site = plain(kind, tiles.space, 16, 16);
                 // Eight rows to a tile, each the address of a lane.
                 let mask = u32::MAX >> (32 - 8 * tiles.rows.len().clamp(1, 4));
-                self.access(&At { mask, ..at }, &site, &addresses, |at, access| observer.access(at, access));
+                self.tell_lanes(&At { mask, ..at }, &site, &addresses, &mut |at, access| observer.access(at, access));
             }
             Event::Runs(index, kind) => {
                 let runs = &self.function.fragments[index as usize];
@@ -185,9 +236,9 @@ impl<'a> Machine<'a> {
                 let site = plain(kind, runs.space, runs.run_bytes as u32, runs.unit as u32);
                 // All lanes access all runs together: each is put down to one of them.
                 let mask = u32::MAX >> (32 - runs.runs.clamp(1, 32));
-                self.access(&At { mask, ..at }, &site, &addresses, |at, access| observer.access(at, access));
+                self.tell_lanes(&At { mask, ..at }, &site, &addresses, &mut |at, access| observer.access(at, access));
             }
-            Event::Here => self.keep(Told { site, addresses: [0; 32], compared: [0; 32] }),
+            Event::Here => self.keep(Told { site, addresses: [0; 32], compared: Vec::new() }),
             Event::Arrive { id, count, waits, aligned } => {
                 let missing = self.warp.alive() & !mask;
                 for (same, id) in classes(mask, row(id)) {
@@ -227,7 +278,7 @@ impl<'a> Machine<'a> {
                     ObjectOp::Test => MbarrierOp::Test,
                 };
                 observer.sync(&at, &SyncEvent::Mbarrier { addresses: &addresses, op, semantics, scope });
-                self.keep(Told { site, addresses, compared: [0; 32] });
+                self.keep(Told { site, addresses, compared: Vec::new() });
             }
             Event::MbarrierPass { found, semantics, scope } => {
                 let Some(told) = self.cta.told.take() else { return };
@@ -256,19 +307,32 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Tells of an access by lanes of one warp: one space at a time.
-    fn access(&self, at: &At, site: &AccessSite, addresses: &Row64, tell: impl Fn(&At, &Access<'_>)) {
-        let AccessSite { kind, bytes, align, semantics, scope, proxy, ref registers, .. } = *site;
-        let tell = |mask: u32, space: Space, addresses: &Row64| {
-            let limit = self.limit(space);
-            let access = Access { kind, space, bytes, align, addresses, limit, semantics, scope, proxy, registers };
-            tell(&At { mask, ..*at }, &access);
+    /// Tells of an access by lanes of one warp.
+    fn tell_lanes(&self, at: &At, site: &AccessSite, addresses: &Row64, tell: &mut dyn FnMut(&At, &Access<'_>)) {
+        self.access(at, site, (addresses, Lie::of(addresses, at.mask, site)), tell);
+    }
+
+    /// Tells of an access one space at a time.
+    #[inline(never)]
+    fn access(
+        &self,
+        at: &At,
+        site: &AccessSite,
+        (addresses, lie): (&Row64, Lie),
+        tell: &mut dyn FnMut(&At, &Access<'_>),
+    ) {
+        let mut tell = |mask: u32, space: Space, addresses: &Row64, lie: Lie| {
+            tell(&At { mask, ..*at }, &self.told(site, space, addresses, lie));
         };
         match site.space {
-            StateSpace::Global => tell(at.mask, Space::Global, addresses),
-            StateSpace::Shared | StateSpace::Cluster => tell(at.mask, Space::Shared, addresses),
-            StateSpace::Local => tell(at.mask, Space::Local, addresses),
-            StateSpace::Param => tell(at.mask, Space::Param, addresses),
+            StateSpace::Global => tell(at.mask, Space::Global, addresses, lie),
+            StateSpace::Shared | StateSpace::Cluster => tell(at.mask, Space::Shared, addresses, lie),
+            StateSpace::Local => tell(at.mask, Space::Local, addresses, lie),
+            StateSpace::Param => tell(at.mask, Space::Param, addresses, lie),
+            // Device memory lies behind the windows of the other spaces.
+            StateSpace::Generic if lie.reach[0] >= address::PARAM_WINDOW + address::PARAM_WINDOW_SIZE => {
+                tell(at.mask, Space::Global, addresses, lie);
+            }
             StateSpace::Generic => {
                 let mut resolved = *addresses;
                 let mut masks = [0; 4];
@@ -284,9 +348,31 @@ impl<'a> Machine<'a> {
                 }
                 let spaces = [Space::Global, Space::Shared, Space::Local, Space::Param];
                 for (space, mask) in spaces.into_iter().zip(masks).filter(|(_, mask)| *mask != 0) {
-                    tell(mask, space, &resolved);
+                    tell(mask, space, &resolved, Lie::of(&resolved, mask, site));
                 }
             }
+        }
+    }
+
+    fn told<'t>(&self, site: &'t AccessSite, space: Space, addresses: &'t Row64, lie: Lie) -> Access<'t> {
+        let AccessSite { kind, bytes, align, semantics, scope, proxy, ref registers, .. } = *site;
+        let Lie { spread, reach, aligned } = lie;
+        let (limit, apart) = (self.limit(space), bytes);
+        Access {
+            kind,
+            space,
+            bytes,
+            align,
+            addresses,
+            spread,
+            apart,
+            reach,
+            aligned,
+            limit,
+            semantics,
+            scope,
+            proxy,
+            registers,
         }
     }
 
@@ -316,7 +402,7 @@ impl<'a> Machine<'a> {
         addresses
     }
 
-    fn tell_copy(&self, observer: &dyn GridObserver, at: &At, index: usize) {
+    fn tell_copy(&self, observer: &mut dyn CtaObserver, at: &At, index: usize) {
         let copy = &self.function.copies[index];
         let (to, from) = (self.addresses(copy.to.0, copy.to.1), self.addresses(copy.from.0, copy.from.1));
         let ignored = copy.ignores.map_or(0, |operand| self.predicate(operand));
@@ -327,23 +413,25 @@ impl<'a> Machine<'a> {
         let told = |access: AccessSite| AccessSite { proxy: Proxy::Copy, ..access };
         for (mask, bytes) in classes(at.mask, &read).filter(|(_, bytes)| *bytes != 0) {
             let site = told(plain(AccessKind::Load, StateSpace::Global, bytes, copy.size));
-            self.access(&At { mask, ..*at }, &site, &from, |at, access| observer.access(at, access));
+            self.tell_lanes(&At { mask, ..*at }, &site, &from, &mut |at, access| observer.access(at, access));
         }
         let site = told(plain(AccessKind::Store, StateSpace::Shared, copy.size, copy.size));
-        self.access(at, &site, &to, |at, access| observer.access(at, access));
+        self.tell_lanes(at, &site, &to, &mut |at, access| observer.access(at, access));
     }
 
     /// Tells of an access of one lane by the instruction that runs, which [`Event::Here`] stands before.
-    pub(crate) fn tell_async(&self, kind: AccessKind, space: StateSpace, address: u64, bytes: usize, lane: usize) {
-        if let (Some(observer), Some(told)) = (self.grid.observer.as_deref(), &self.cta.told) {
+    pub(crate) fn tell_async(&mut self, kind: AccessKind, space: StateSpace, address: u64, bytes: usize, lane: usize) {
+        let Some(mut observer) = self.cta.observer.take() else { return };
+        if let Some(told) = &self.cta.told {
             let at = self.at(told.site, 1 << lane);
             let site = AccessSite { proxy: Proxy::Async, ..plain(kind, space, bytes as u32, 1) };
-            self.access(&at, &site, &[address; 32], |at, access| observer.access(at, access));
+            self.tell_lanes(&at, &site, &[address; 32], &mut |at, access| observer.access(at, access));
         }
+        self.cta.observer = Some(observer);
     }
 
     /// Tells of registers that cross the border of the function that runs.
-    fn tell_crossing(&self, observer: &dyn GridObserver, at: &At, enters: bool) {
+    fn tell_crossing(&self, observer: &mut dyn CtaObserver, at: &At, enters: bool) {
         let activation = &self.warp.activations[self.activation as usize];
         let Some(parent) = self.warp.activations.get(activation.parent as usize) else { return };
         let caller = &self.program.functions[parent.function as usize].crossings;
@@ -354,11 +442,13 @@ impl<'a> Machine<'a> {
         observer.cross(at, &Crossing { caller: activation.parent, enters, registers: &registers });
     }
 
-    /// The observer, and who it is told of, for what is done at call site `site` of the running function.
-    pub(crate) fn told_at_call(&self, mask: u32) -> Option<(&'a dyn GridObserver, At)> {
-        let observer = self.grid.observer.as_deref()?;
-        let number = u64::from(self.function_index()) << 32 | u64::from(self.pc);
-        Some((observer, self.at(Site(number), mask)))
+    /// Tells of what is done at the running call site.
+    pub(crate) fn tell_call(&mut self, mask: u32, tell: impl FnOnce(&mut dyn CtaObserver, &At)) {
+        if let Some(mut observer) = self.cta.observer.take() {
+            let number = u64::from(self.function_index()) << 32 | u64::from(self.pc);
+            tell(&mut *observer, &self.at(Site(number), mask));
+            self.cta.observer = Some(observer);
+        }
     }
 }
 

@@ -59,6 +59,7 @@ pub(crate) fn read_predicate(machine: &mut Machine<'_>, inst: &Inst, mask: u32) 
 fn wide(machine: &Machine<'_>, register: SpecialReg) -> Option<u64> {
     Some(match register {
         SpecialReg::Gridid => machine.grid.id,
+        SpecialReg::CurrentGraphExec => machine.grid.launch.graph.as_ref().map_or(0, |run| run.exec),
         SpecialReg::Clock64 => clock(machine.grid),
         SpecialReg::Globaltimer => nanoseconds(),
         _ => return None,

@@ -193,8 +193,8 @@ impl Machine<'_> {
     }
 
     /// Tells an observer what a copy of these rows accesses.
-    fn tell_tensor(&self, site: &TensorSite, map: &TensorMap, rows: &[Row], lane: usize) {
-        if self.grid.observer.is_none() {
+    fn tell_tensor(&mut self, site: &TensorSite, map: &TensorMap, rows: &[Row], lane: usize) {
+        if self.cta.observer.is_none() {
             return;
         }
         let unit = map.unit() as usize;

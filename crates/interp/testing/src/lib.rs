@@ -120,6 +120,7 @@ impl Device {
             heap: DeviceHeap::new(memory.clone(), 0, 1),
             output: printed.clone(),
             clock_khz: CLOCK_KHZ,
+            pending: Arc::default(),
         });
         let observer = options.observer.clone();
         Device { memory, environment, objects, printed, pool: Pool::new(options), observer }
@@ -132,6 +133,15 @@ impl Device {
 
     /// [`Device::kernel`] for a processor that may be less than the host.
     pub fn kernel_for(&self, ptx: &str, processor: Processor) -> Result<Kernel, LoadError> {
+        self.load(ptx, None, processor)
+    }
+
+    /// Loads one of several kernels of the text.
+    pub fn kernel_named(&self, ptx: &str, name: &str) -> Result<Kernel, LoadError> {
+        self.load(ptx, Some(name), Processor::default())
+    }
+
+    fn load(&self, ptx: &str, name: Option<&str>, processor: Processor) -> Result<Kernel, LoadError> {
         let text = if ptx.contains(".version") {
             ptx.to_owned()
         } else {
@@ -143,7 +153,9 @@ impl Device {
         let kernel = module
             .functions
             .iter()
-            .position(|function| function.kind == warploom_ptx::ir::FunctionKind::Kernel)
+            .position(|function| {
+                function.kind == warploom_ptx::ir::FunctionKind::Kernel && name.is_none_or(|name| function.name == name)
+            })
             .map(|index| FunctionId(index as u32))
             .expect("a kernel");
         let places = self.place(&module);
@@ -228,6 +240,11 @@ impl Device {
 
     /// Launches with 64-bit parameters and waits.
     pub fn launch(&self, kernel: &Kernel, shape: Shape, params: &[u64]) -> Result<(), Arc<Fault>> {
+        self.launch_bytes(kernel, shape, bytes(params))
+    }
+
+    /// Launches with these bytes as parameters and waits.
+    pub fn launch_bytes(&self, kernel: &Kernel, shape: Shape, params: Vec<u8>) -> Result<(), Arc<Fault>> {
         let (send, receive) = channel();
         let launch = self.prepared(kernel, shape, params);
         self.pool.launch(launch, None, false, Box::new(move |fault| send.send(fault).unwrap()));
@@ -245,16 +262,16 @@ impl Device {
 
     /// Launches in a stream, and waits for all that it holds.
     pub fn launch_in(&self, stream: &Stream, kernel: &Kernel, shape: Shape, params: &[u64]) {
-        stream.launch(self.prepared(kernel, shape, params));
+        stream.launch(self.prepared(kernel, shape, bytes(params)));
         stream.synchronize();
     }
 
-    fn prepared(&self, kernel: &Kernel, shape: Shape, params: &[u64]) -> Launch {
+    fn prepared(&self, kernel: &Kernel, shape: Shape, params: Vec<u8>) -> Launch {
         Launch {
             variables: kernel.variables.clone(),
             objects: self.objects.clone(),
             dynamic_shared: shape.dynamic_shared,
-            params: params.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            params: params.into(),
             cooperative: shape.cooperative.then(|| Workspace::new(&self.memory, 0).unwrap()),
             stack_limit: shape.stack_limit,
             ..Launch::new(kernel.loaded.clone(), shape.grid, shape.cta, &self.environment)
@@ -269,6 +286,10 @@ impl Device {
         self.launch(&kernel, shape, &[out]).unwrap_or_else(|fault| panic!("{fault}"));
         self.words(out, threads)
     }
+}
+
+fn bytes(params: &[u64]) -> Vec<u8> {
+    params.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
 fn table(places: Vec<Option<u64>>) -> Arc<[u64]> {

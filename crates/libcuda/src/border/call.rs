@@ -11,6 +11,7 @@ use warploom_driver::{DriverError, DriverResult, ErrorCode};
 use super::given::Given;
 use super::trace::Trace;
 use super::{log, state};
+use crate::checks;
 use crate::process::driver;
 use crate::settings::Settings;
 
@@ -121,8 +122,8 @@ fn enter_slowly(
     given: &dyn Fn(&mut Given),
     arguments: &dyn Fn(&mut Trace<'_>),
 ) -> CUresult {
-    let traces = Settings::get().log.traces();
-    state::settle(traces);
+    let (traces, checks) = (Settings::get().log.traces(), checks::want_calls());
+    state::settle(traces || checks);
     let start = std::time::Instant::now();
     let (result, error) = match admitted(call, given).map(|()| catch_unwind(AssertUnwindSafe(body))) {
         Ok(Ok(Ok(()))) => (CUresult::CUDA_SUCCESS, None),
@@ -132,6 +133,10 @@ fn enter_slowly(
         }
         Ok(Err(panic)) => (panicked(call, panic), None),
     };
+    if checks {
+        let code = error.as_ref().map(DriverError::code);
+        checks::called(call.symbol, code.or_else(|| ErrorCode::from_value(result.0)));
+    }
     if traces {
         let reason = error.as_ref().map(DriverError::reason);
         Trace::write(call.symbol, arguments, result, reason.as_deref(), start.elapsed());

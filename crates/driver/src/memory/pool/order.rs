@@ -88,10 +88,14 @@ impl Driver {
         Ok(address)
     }
 
-    /// Tells the observer of an allocation for what comes next in a stream.
+    /// Tells the observer of an allocation for what comes next in a stream, and fills it if that is asked for.
     fn tell_allocated(&self, address: u64, stream: &Stream) {
-        if let Some(info) = self.is_observed().then(|| self.allocated_at(address)).flatten() {
+        let asked = self.is_observed() || self.options().fresh_memory.is_some();
+        if let Some(info) = asked.then(|| self.allocated_at(address)).flatten() {
+            self.fill_fresh_in(info, stream);
             self.tell(|| HostEvent::Alloc { info, place: Some(stream.last()) });
+            let observer = stream.observer().cloned();
+            stream.run(Weight::Light, move || observer.iter().for_each(|it| it.host(&HostEvent::Ready(info))));
         }
     }
 
@@ -183,7 +187,11 @@ impl Driver {
         let (memory, pools, frees) = (Arc::clone(self.memory()), Arc::clone(&self.pools), Arc::clone(&self.frees));
         let pending = PendingFree { memory, pools, frees, number };
         // Dropped where the stream drops its work too: after a fault, and at the end of its context.
-        stream.stream.run(Weight::Light, move || drop(pending));
+        let observer = stream.stream.observer().cloned();
+        stream.stream.run(Weight::Light, move || {
+            observer.iter().for_each(|it| it.host(&HostEvent::Gone(info)));
+            drop(pending);
+        });
         self.tell(|| HostEvent::Free { info, place: Some(stream.stream.last()) });
         Ok(())
     }

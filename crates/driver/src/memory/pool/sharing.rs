@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use warploom_exec::memory::{ALIGNMENT, AllocSpec, AllocationInfo, MAP_GRANULARITY, Memory, SharedMemory};
+use warploom_exec::observe::HostEvent;
 
 use super::pending::Frees;
 use super::{MemoryPool, PoolPlace};
@@ -161,6 +162,7 @@ impl Driver {
         let pool = self.pool(super::pool_of(&info)).map_err(|_| refuse())?;
         let Sharing::Exports(_, shared) = &pool.sharing else { return Err(refuse()) };
         let offset = shared.offset_of(address).ok_or_else(refuse)?;
+        self.tell(|| HostEvent::Outside(info));
         Ok(SharedAllocation { file: shared.file(), offset, size: info.size })
     }
 
