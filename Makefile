@@ -11,7 +11,7 @@ BUILD    = build
 COMPILER = $(if $(filter-out 0,$(WITHOUT_COMPILER)),,$(RELEASE)/libwarploom-simt.so)
 RUNTIMES = --package warploom-cudart12 --package warploom-cudart13
 
-.PHONY: all demo test lint unit fuzz fuzz-kernels sweep sweep-compiled suite test-samples bench install clean
+.PHONY: all demo debug test lint unit fuzz fuzz-kernels sweep sweep-compiled suite test-samples bench install clean
 
 all: release
 
@@ -37,7 +37,13 @@ demo: release
 	$(CC) -std=c11 -O2 -Wall -Iinclude -o $(BUILD)/vector_add demo/vector_add/vector_add.c -ldl
 	$(RELEASE)/warploom run -- $(BUILD)/vector_add demo/vector_add/vector_add.ptx
 
-test: lint unit sweep $(if $(COMPILER),sweep-compiled) suite
+# Everything is tested as `unit` builds it, with debug assertions; the sweeps and the suite take as long with the release build, which takes minutes to make.
+test: lint unit
+	$(MAKE) --no-print-directory LIBRARIES=debug sweep $(if $(COMPILER),sweep-compiled) suite
+
+# What sweeps and suite are run on: release, or debug.
+LIBRARIES = release
+LIBCUDA   = $(abspath $(TARGET)/$(LIBRARIES)/libcuda.so.1)
 
 lint:
 	@scripts/need.sh cc
@@ -46,9 +52,12 @@ lint:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps
 
 # One selection of packages for the libraries, their tests and xtask: another (`cargo xtask` is one) has other features, and builds most crates again.
-unit: $(if $(COMPILER),$(TARGET)/debug/libwarploom-simt.so)
+debug: $(if $(COMPILER),$(TARGET)/debug/libwarploom-simt.so)
 	@scripts/need.sh cc c++ nm clang-19 llvm-19-dev zlib1g-dev libzstd-dev python3-venv
 	$(CARGO) build --workspace --lib --bins --tests
+	@ln -sf libcuda.so $(TARGET)/debug/libcuda.so.1
+
+unit: debug
 	$(TARGET)/debug/xtask codegen --check
 	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace
 	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seed 1 --seconds 20
@@ -68,25 +77,25 @@ FUZZ_SECONDS = 600
 FUZZ_KEEP    = $(BUILD)/kernel-fuzz
 FUZZ_SEED    = $(shell date +%s)
 
-# What an H200 computed for thousands of PTX instructions, and an H100 for asynchronous copies and clusters, against ours.
-sweep: release
+# What an H200 and an H100 computed for thousands of PTX instructions, and an H100 for asynchronous copies and clusters, against ours.
+sweep: $(LIBRARIES)
 	@scripts/need.sh python3-numpy
-	SWEEP_LIBCUDA=$(abspath $(RELEASE))/libcuda.so.1 /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
+	SWEEP_LIBCUDA=$(LIBCUDA) /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
 	  --jobs 2 --filter '$(SWEEP_FAMILIES)'
-	python3 tests/ptx_async/run.py check tests/goldens/ptx_async.json $(abspath $(RELEASE))/libcuda.so.1
-SWEEP_FAMILIES = ^(int|int-cc|float|half|cmp|logic|cvt|mov|warp|atomic|memory|control|barrier|special|texture|abort|mma|mma-sp|wgmma|wmma|ldmatrix)$$
+	python3 tests/ptx_async/run.py check tests/goldens/ptx_async.json $(LIBCUDA)
+SWEEP_FAMILIES = .
 
 # The same of compiled code, which has to be there for all but listed tests; and how many of each family that are.
-sweep-compiled: release
+sweep-compiled: $(LIBRARIES)
 	@scripts/need.sh python3-numpy
-	SWEEP_LIBCUDA=$(abspath $(RELEASE))/libcuda.so.1 CUDA_CACHE_DISABLE=1 /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
+	SWEEP_LIBCUDA=$(LIBCUDA) CUDA_CACHE_DISABLE=1 /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
 	  --jobs 2 --compiled tests/ptx_sweep/declined.txt --filter '$(COMPILED_FAMILIES)'
 # Comparisons and texture instructions, which are many or left to the interpreter anyway, would take as long again.
 COMPILED_FAMILIES = ^(int|int-cc|float|half|logic|cvt|mov|warp|atomic|memory|control|special|mma|mma-sp|wmma|ldmatrix)$$
 
 # Every benchmark kernel at full size, results compared with native code.
-suite: release $(BUILD)/suite/bench
-	BENCH_LIBCUDA=$(abspath $(RELEASE))/libcuda.so.1 $(BUILD)/suite/bench --dir benches/suite --verify --no-opencl --no-cold --no-latency --no-limits
+suite: $(LIBRARIES) $(BUILD)/suite/bench
+	BENCH_LIBCUDA=$(LIBCUDA) $(BUILD)/suite/bench --dir benches/suite --verify --no-opencl --no-cold --no-latency --no-limits
 
 $(BUILD)/suite/bench: $(wildcard benches/suite/*.cpp benches/suite/*.h benches/suite/kernels/*.cu) benches/suite/tools/make_ptx.sh benches/suite/tools/cuda_device.h
 	@scripts/need.sh clang++-19 libomp-19 g++
@@ -106,6 +115,8 @@ bench: release $(BUILD)/suite/bench
 install: release
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR) $(DESTDIR)$(PREFIX)/include/warploom
 	install -m 755 $(RELEASE)/warploom $(DESTDIR)$(PREFIX)/bin/warploom
+	install -d $(LIBDIR)/bin
+	ln -sf ../../../bin/warploom $(LIBDIR)/bin/ptxas
 	install -m 755 $(RELEASE)/libcuda.so $(LIBDIR)/libcuda.so.1
 	ln -sf libcuda.so.1 $(LIBDIR)/libcuda.so
 	install -m 755 $(RELEASE)/libcudart12.so $(LIBDIR)/libcudart.so.12
