@@ -19,7 +19,7 @@ all: release
 release: $(COMPILER)
 	@scripts/need.sh cc nm
 	@$(if $(COMPILER),,rm -f $(RELEASE)/libwarploom-simt.so)
-	$(CARGO) build --release --package warploom-libcuda --package warploom-cli --package warploom-audit $(RUNTIMES)
+	$(CARGO) build --release --package warploom-libcuda --package warploom-cli --package warploom-audit --package warploom-compilers $(RUNTIMES)
 	@ln -sf libcuda.so $(RELEASE)/libcuda.so.1
 	@ln -sf libcudart12.so $(RELEASE)/libcudart.so.12
 	@ln -sf libcudart13.so $(RELEASE)/libcudart.so.13
@@ -122,6 +122,7 @@ install: release
 	install -m 755 $(RELEASE)/libcudart12.so $(LIBDIR)/libcudart.so.12
 	install -m 755 $(RELEASE)/libcudart13.so $(LIBDIR)/libcudart.so.13
 	install -m 755 $(RELEASE)/libwarploom_audit.so $(LIBDIR)/libwarploom_audit.so
+	install -m 755 $(RELEASE)/libwarploom_compilers.so $(LIBDIR)/libwarploom_compilers.so
 	$(if $(COMPILER),install -m 755 $(COMPILER) $(LIBDIR)/libwarploom-simt.so,rm -f $(LIBDIR)/libwarploom-simt.so)
 	install -d $(LIBDIR)/12 $(LIBDIR)/13
 	install -m 644 $(RELEASE)/12/libcudart_static.a $(LIBDIR)/12/libcudart_static.a

@@ -40,6 +40,16 @@ pub(crate) struct Function<'a> {
     pub(crate) size: u64,
 }
 
+/// A function that a file exports, and the entry of the dynamic symbol table that says where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Export {
+    pub(crate) name: Vec<u8>,
+    /// As linked, without where the object was loaded.
+    pub(crate) address: u64,
+    /// Where the address stands in the dynamic symbol table, as linked.
+    pub(crate) entry: u64,
+}
+
 /// The symbol table of a file with its names.
 #[derive(Debug)]
 pub(crate) struct Symbols {
@@ -50,11 +60,16 @@ pub(crate) struct Symbols {
 impl Symbols {
     /// All functions that are defined here.
     pub(crate) fn functions(&self) -> impl Iterator<Item = Function<'_>> {
+        self.numbered_functions().map(|(_, function)| function)
+    }
+
+    /// The same, each with the number of its symbol.
+    fn numbered_functions(&self) -> impl Iterator<Item = (usize, Function<'_>)> {
         let function =
-            |symbol: &&Sym64<Endian>| symbol.st_info & 0xf == STT_FUNC && symbol.st_shndx.get(ENDIAN) != SHN_UNDEF;
-        self.symbols.iter().filter(function).filter_map(|symbol| {
+            |symbol: &Sym64<Endian>| symbol.st_info & 0xf == STT_FUNC && symbol.st_shndx.get(ENDIAN) != SHN_UNDEF;
+        self.symbols.iter().enumerate().filter(move |(_, symbol)| function(symbol)).filter_map(|(number, symbol)| {
             let (address, size) = (symbol.st_value.get(ENDIAN), symbol.st_size.get(ENDIAN));
-            Some(Function { name: self.name(symbol.st_name.get(ENDIAN))?, address, size })
+            Some((number, Function { name: self.name(symbol.st_name.get(ENDIAN))?, address, size }))
         })
     }
 
@@ -162,6 +177,31 @@ impl ElfFile {
         bytes(&self.file, self.size, strings.sh_offset.get(ENDIAN), strings.sh_size.get(ENDIAN))
     }
 
+    /// The functions that it exports, and where the dynamic linker reads that.
+    pub(crate) fn exports(&self) -> Result<Vec<Export>, Reason> {
+        let Some(table) = self.sections.iter().find(|section| section.sh_type.get(ENDIAN) == SHT_DYNSYM) else {
+            return Ok(Vec::new());
+        };
+        let entry = |number: usize| {
+            let (size, value) = (size_of::<Sym64<Endian>>(), std::mem::offset_of!(Sym64<Endian>, st_value));
+            table.sh_addr.get(ENDIAN).wrapping_add((number * size + value) as u64)
+        };
+        let symbols = self.symbols_of(SHT_DYNSYM)?;
+        let functions = symbols.iter().flat_map(Symbols::numbered_functions);
+        Ok(functions
+            .map(|(number, Function { name, address, .. })| Export {
+                name: name.to_vec(),
+                address,
+                entry: entry(number),
+            })
+            .collect())
+    }
+
+    /// The segment that is loaded and whose bytes in the file cover these addresses.
+    pub(crate) fn loaded_segment(&self, address: u64, size: u64) -> Option<&ProgramHeader64<Endian>> {
+        self.segments.iter().find(|segment| segment.p_type.get(ENDIAN) == PT_LOAD && covers(segment, address, size))
+    }
+
     /// The names of the functions that it exports.
     pub(crate) fn exported_functions(&self) -> Result<Vec<Vec<u8>>, Reason> {
         let symbols = self.symbols_of(SHT_DYNSYM)?;
@@ -190,11 +230,9 @@ impl ElfFile {
     /// The segment with code whose bytes in the file cover these addresses.
     pub(crate) fn code_segment(&self, address: u64, size: u64) -> Option<&ProgramHeader64<Endian>> {
         self.segments.iter().find(|segment| {
-            let start = segment.p_vaddr.get(ENDIAN);
             segment.p_type.get(ENDIAN) == PT_LOAD
                 && segment.p_flags.get(ENDIAN) & PF_X != 0
-                && start <= address
-                && address.checked_add(size).is_some_and(|end| end - start <= segment.p_filesz.get(ENDIAN))
+                && covers(segment, address, size)
         })
     }
 
@@ -210,6 +248,12 @@ impl AsFd for ElfFile {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
+}
+
+/// Whether bytes of the file lie at all of these addresses.
+fn covers(segment: &ProgramHeader64<Endian>, address: u64, size: u64) -> bool {
+    let start = segment.p_vaddr.get(ENDIAN);
+    start <= address && address.checked_add(size).is_some_and(|end| end - start <= segment.p_filesz.get(ENDIAN))
 }
 
 /// Sizes come from the file, which may be damaged: nothing is allocated that the file could not fill.

@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::explain;
 use crate::lead::{self, TELLING_IMPORT};
 use crate::libraries::{self, Libraries};
 use crate::loaded::{LinkMap, NewObject};
 use crate::resolve::Destination;
+use crate::{explain, front};
 
 /// The version of the interface that this is written for (`LAV_CURRENT` of glibc 2.35; 1 differs in the registers of calls, which are not
 /// looked at here).
@@ -111,13 +111,21 @@ pub(crate) unsafe extern "C" fn la_objopen(map: *const LinkMap, namespace: c_lon
     guarded((), || {
         // SAFETY: as the caller promises.
         let map = unsafe { &*map };
+        if let Some(names) = libraries::compiler(map.path()) {
+            // SAFETY: the object has just been mapped.
+            let object = unsafe { NewObject::new(map, namespace) };
+            let destination = front::stand(&object, names, libraries());
+            let led = destination.map(|destination| Led { object: map.key(), closed: false, destination });
+            OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).led.extend(led);
+            return;
+        }
         if !map.may_contain_runtime(TELLING_IMPORT) {
             return;
         }
         // SAFETY: the object has just been mapped, and leaves the list before it is unmapped.
         let object = unsafe { NewObject::new(map, namespace) };
         if !libraries().contain(object.path()) {
-            OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).new.push(((&raw const *map).addr(), object));
+            OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).new.push((map.key(), object));
         }
     });
     0

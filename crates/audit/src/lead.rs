@@ -8,7 +8,7 @@ use crate::embedded::{self, Embedded, RuntimeFunction, Version};
 use crate::explain;
 use crate::libraries::{Libraries, Runtime};
 use crate::loaded::NewObject;
-use crate::resolve::Destination;
+use crate::resolve::{Destination, Place};
 use crate::text::{self, Jump};
 use crate::trampolines::Trampolines;
 
@@ -107,6 +107,7 @@ fn lead_to(
         library: runtime.c_path.clone(),
         namespace: object.namespace,
         handle: AtomicPtr::new(ptr::null_mut()),
+        place: Place::Instead,
     });
     let trampolines = &destination.trampolines;
     trampolines

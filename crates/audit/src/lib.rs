@@ -3,17 +3,21 @@
 //! - Whoever loads a `libcudart` or a `libcuda`, by whatever name and path, gets ours (`libraries`).
 //! - Where NVIDIA's runtime library is linked into a program or library, its functions are led to our `libcudart` of the same major
 //!   version, before any code of that object runs (`embedded`, `lead`).
+//! - NVIDIA's run-time compiler and linker (`libnvrtc`, `libnvJitLink`) are loaded as they are; what they export leads through a library of
+//!   ours that knows them (`front`).
 //!
 //! It lives in a namespace of its own, with a C library of its own, in every program that `warploom run` starts and in their children. So it
 //! starts no thread, keeps no file open, holds no lock while it calls the dynamic linker, and costs about a tenth of a millisecond.
 //! What it did is told on standard error if `WARPLOOM_EXPLAIN` is set.
 //!
-//! Only `interface`, `loaded`, `trampolines`, `text` and `resolve` are unsafe: what the dynamic linker hands over, and memory of
+//! Only `interface`, `loaded`, `trampolines`, `text`, `exports` and `resolve` are unsafe: what the dynamic linker hands over, and memory of
 //! the program.
 
 mod elf_file;
 mod embedded;
 mod explain;
+mod exports;
+mod front;
 mod interface;
 mod lead;
 mod libraries;

@@ -40,11 +40,25 @@ pub(crate) fn wanted(path: &Path) -> Option<Wanted> {
     }
 }
 
+/// Libraries of NVIDIA's that stay, with one of ours in front of them: how the names of their files begin, and those of their functions.
+const COMPILERS: [(&str, &[&str]); 2] = [("libnvrtc", &["nvrtc"]), ("libnvJitLink", &["nvJitLink", "__nvJitLink"])];
+/// The one of ours.
+const COMPILERS_OF_OURS: &str = "libwarploom_compilers.so";
+
+/// How the names of the functions begin that a compiler or linker of NVIDIA's has, if a file may be one by its name.
+pub(crate) fn compiler(path: &Path) -> Option<&'static [&'static str]> {
+    let name = path.file_name()?.to_str()?;
+    let (_, functions) = COMPILERS.into_iter().find(|(start, _)| name.starts_with(start))?;
+    name.contains(".so").then_some(functions)
+}
+
 /// Our libraries: those that lie beside this one.
 #[derive(Debug)]
 pub(crate) struct Libraries {
     folder: PathBuf,
     driver: Option<CString>,
+    /// What stands in front of NVIDIA's compilers.
+    pub(crate) compilers: Option<CString>,
     runtimes: Vec<Runtime>,
 }
 
@@ -86,6 +100,7 @@ impl Libraries {
         };
         Libraries {
             driver: there("libcuda.so.1").map(|(_, c_path)| c_path),
+            compilers: there(COMPILERS_OF_OURS).map(|(_, c_path)| c_path),
             runtimes: RUNTIMES.into_iter().filter_map(runtime).collect(),
             folder,
         }
@@ -148,6 +163,20 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(wanted(Path::new(name)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn compilers_are_told_by_their_names() {
+        for (name, expected) in [
+            ("/a/libnvrtc.so.13", Some("nvrtc")),
+            ("/a/libnvrtc.alt.so.12", Some("nvrtc")),
+            ("/a/libnvrtc-b51b459d.so.12", Some("nvrtc")),
+            ("/a/libnvJitLink.so.12", Some("nvJitLink")),
+            ("/a/libnvvm.so.4", None),
+            ("/a/libnvrtc_static.a", None),
+        ] {
+            assert_eq!(compiler(Path::new(name)).and_then(|names| names.first().copied()), expected, "{name}");
         }
     }
 }

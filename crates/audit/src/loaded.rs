@@ -43,6 +43,16 @@ impl LinkMap {
         has_file && !file_name.starts_with(b"libc.so.") && contains(self.dynamic_names(), imported)
     }
 
+    /// What the object is known by as long as it is loaded.
+    pub(crate) fn key(&self) -> usize {
+        (&raw const *self).addr()
+    }
+
+    /// The path that it was loaded from; empty for the program itself.
+    pub(crate) fn path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(self.name().to_bytes()))
+    }
+
     fn name(&self) -> &CStr {
         // SAFETY: a name is NULL or a string that lives as long as the map.
         if self.l_name.is_null() { c"" } else { unsafe { CStr::from_ptr(self.l_name) } }

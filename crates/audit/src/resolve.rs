@@ -1,8 +1,8 @@
-//! Looking functions up in our runtime, at their first call: by then the program's constructors or the program itself run, so that the
+//! Looking functions up in our libraries, at their first call: by then the program's constructors or the program itself run, so that the
 //! dynamic linker can be called, which it cannot from its own callbacks.
 //!
 //! The call comes from a trampoline, in the middle of a call of the program's with its arguments in registers, on any thread.
-use std::ffi::{CStr, CString, c_long, c_void};
+use std::ffi::{CStr, CString, c_char, c_long, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::explain;
@@ -14,50 +14,98 @@ pub(crate) struct Destination {
     pub(crate) trampolines: Trampolines,
     /// The functions by number.
     pub(crate) names: Vec<CString>,
-    /// Our runtime library.
+    /// Our library.
     pub(crate) library: CString,
-    /// Where the object is, and our runtime is to be.
+    /// Where the object is, and our library is to be.
     pub(crate) namespace: c_long,
-    /// Our runtime library as `dlmopen` names it, once it is loaded.
+    /// Our library as `dlmopen` names it, once it is loaded.
     pub(crate) handle: AtomicPtr<c_void>,
+    pub(crate) place: Place,
 }
 
+/// What our library is for an object.
+#[derive(Debug)]
+pub(crate) enum Place {
+    /// It takes the place of functions, and has each under the same name.
+    Instead,
+    /// It stands in front of these functions, and says which it wants to.
+    InFront(Vec<usize>),
+}
+
+/// The function of a library of ours that stands in front of another: gets the functions of that, and writes its own over those that it has.
+/// `warploom_compilers` defines it.
+type Front = unsafe extern "C" fn(count: usize, names: *const *const c_char, functions: *mut usize);
+const FRONT: &CStr = c"warploom_front";
+
 impl Destination {
-    /// Loads our runtime and finds function `index`. If that cannot be, the process ends, as it does for the dynamic linker when a symbol
-    /// is missing: there is nothing to return to.
+    /// Loads our library and finds function `index`.
     fn resolve(&self, index: usize) -> usize {
-        let name = &self.names[index];
-        let mut handle = self.handle.load(Ordering::Acquire);
-        if handle.is_null() {
-            // No lock is held: constructors may run, which may come here again. Who comes second gets the same library.
-            // SAFETY: the namespace is one of the program's, and loading a library has no other condition.
-            handle = unsafe { libc::dlmopen(self.namespace, self.library.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-            if handle.is_null() {
-                give_up("cannot load warploom's CUDA runtime");
-            }
-            self.handle.store(handle, Ordering::Release);
+        match &self.place {
+            Place::Instead => self.instead(index),
+            Place::InFront(functions) => self.in_front(functions)[index],
         }
+    }
+
+    /// If the function cannot be had, the process ends, as it does for the dynamic linker when a symbol is missing: there is nothing to
+    /// return to.
+    fn instead(&self, index: usize) -> usize {
+        let Some(handle) = self.load() else { give_up("cannot load warploom's CUDA runtime") };
         // SAFETY: the handle is one of dlmopen's, never closed.
-        let address = unsafe { libc::dlsym(handle, name.as_ptr()) };
+        let address = unsafe { libc::dlsym(handle, self.names[index].as_ptr()) };
         if address.is_null() {
             give_up("cannot find a function in warploom's CUDA runtime");
         }
         self.trampolines.set(index, address.addr());
         address.addr()
     }
+
+    /// All functions are found at once. Without our library, the object's own are there.
+    fn in_front(&self, functions: &[usize]) -> Vec<usize> {
+        let mut functions = functions.to_vec();
+        // SAFETY: as above.
+        let front = self.load().map(|handle| unsafe { libc::dlsym(handle, FRONT.as_ptr()) });
+        match front.filter(|front| !front.is_null()) {
+            Some(front) => {
+                let names: Vec<*const c_char> = self.names.iter().map(|name| name.as_ptr()).collect();
+                // SAFETY: our library defines the function so; both lists are as long as it is told.
+                unsafe {
+                    let front: Front = std::mem::transmute(front);
+                    front(names.len(), names.as_ptr(), functions.as_mut_ptr());
+                }
+            }
+            None => explain::complain(format_args!("cannot stand in front of a compiler: {}", reason())),
+        }
+        functions.iter().enumerate().for_each(|(index, address)| self.trampolines.set(index, *address));
+        functions
+    }
+
+    fn load(&self) -> Option<*mut c_void> {
+        let mut handle = self.handle.load(Ordering::Acquire);
+        if handle.is_null() {
+            // No lock is held: constructors may run, which may come here again. Who comes second gets the same library.
+            // SAFETY: the namespace is one of the program's, and loading a library has no other condition.
+            handle = unsafe { libc::dlmopen(self.namespace, self.library.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+            self.handle.store(handle, Ordering::Release);
+        }
+        (!handle.is_null()).then_some(handle)
+    }
+}
+
+/// Why the dynamic linker failed.
+fn reason() -> String {
+    // SAFETY: dlerror answers NULL or a string that lives until the next call on this thread.
+    let error = unsafe { libc::dlerror() };
+    if error.is_null() {
+        "no reason given".to_owned()
+    } else {
+        // SAFETY: as above.
+        unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned()
+    }
 }
 
 /// With the exit status of the dynamic linker's own failures.
 fn give_up(what: &str) -> ! {
-    // SAFETY: dlerror answers NULL or a string that lives until the next call on this thread.
-    let error = unsafe { libc::dlerror() };
-    let error = if error.is_null() {
-        "no reason given".into()
-    } else {
-        // SAFETY: as above.
-        unsafe { CStr::from_ptr(error) }.to_string_lossy()
-    };
-    explain::complain(format_args!("{what}: {error}"));
+    explain::complain(format_args!("{what}: {}", reason()));
     // SAFETY: ends the process.
     unsafe { libc::_exit(127) }
 }

@@ -95,7 +95,7 @@ unsafe fn map_again(file: &ElfFile, start: usize, size: usize, offset: usize, pr
 }
 
 /// What may be done with the pages of a segment.
-fn protection(segment: &ProgramHeader64<LittleEndian>) -> i32 {
+pub(crate) fn protection(segment: &ProgramHeader64<LittleEndian>) -> i32 {
     let flags = segment.p_flags.get(LittleEndian);
     [(PF_R, libc::PROT_READ), (PF_W, libc::PROT_WRITE), (PF_X, libc::PROT_EXEC)]
         .into_iter()

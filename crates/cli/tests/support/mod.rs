@@ -19,7 +19,14 @@ pub(crate) fn warploom() -> Command {
         let target = command.ancestors().nth(2).expect("the command is in a target folder");
         let built = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--package", "warploom-libcuda", "--package", "warploom-audit"])
-            .args(["--package", "warploom-cudart12", "--package", "warploom-cudart13"])
+            .args([
+                "--package",
+                "warploom-compilers",
+                "--package",
+                "warploom-cudart12",
+                "--package",
+                "warploom-cudart13",
+            ])
             .args(["--profile", profile, "--target-dir"])
             .arg(target)
             .status();

@@ -1,0 +1,68 @@
+//! The one function that the auditing library calls, and the libraries that were found.
+use std::ffi::{CStr, c_char};
+use std::sync::OnceLock;
+
+use crate::border::guarded;
+use crate::nvrtc;
+
+/// How many files with a compiler one process may load: what stands in front of one has a place of its own, known at compile time, as C
+/// functions have no other way to tell whose they are.
+pub(crate) const PLACES: usize = 8;
+
+/// The functions of a library, by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Functions(Vec<(String, usize)>);
+
+impl Functions {
+    /// Where a function is.
+    pub(crate) fn address(&self, name: &str) -> Option<usize> {
+        self.0.iter().find(|(other, _)| other == name).map(|(_, address)| *address)
+    }
+}
+
+/// A function of ours, by the name of the one that it stands in front of.
+pub(crate) type Ours = (&'static str, usize);
+
+/// The places of one kind of library.
+#[derive(Debug)]
+pub(crate) struct Places<T>([OnceLock<(Functions, T)>; PLACES]);
+
+impl<T> Places<T> {
+    pub(crate) const fn new() -> Places<T> {
+        Places([const { OnceLock::new() }; PLACES])
+    }
+
+    /// The place of a library with these functions: its own, or the next that is free.
+    pub(crate) fn take(&self, functions: &Functions, library: impl Fn() -> T) -> Option<usize> {
+        self.0.iter().position(|place| place.get_or_init(|| (functions.clone(), library())).0 == *functions)
+    }
+
+    /// What is in a place that was taken.
+    pub(crate) fn get(&self, place: usize) -> Option<&T> {
+        self.0.get(place)?.get().map(|(_, library)| library)
+    }
+}
+
+/// Gets all functions of a library that was loaded, and writes the addresses of ours over those of the functions that they stand in front of.
+///
+/// # Safety
+/// `names` are `count` strings, and `functions` as many addresses of functions of these names, as NVIDIA's headers declare them.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn warploom_front(count: usize, names: *const *const c_char, functions: *mut usize) {
+    guarded("warploom_front", (), || {
+        // SAFETY: as the caller promises.
+        let (names, addresses) =
+            unsafe { (std::slice::from_raw_parts(names, count), std::slice::from_raw_parts_mut(functions, count)) };
+        // SAFETY: as the caller promises.
+        let names = names.iter().map(|name| unsafe { CStr::from_ptr(*name) }.to_string_lossy().into_owned());
+        let names: Vec<String> = names.collect();
+        let functions = Functions(names.iter().cloned().zip(addresses.iter().copied()).collect());
+        // SAFETY: as the caller promises.
+        let ours = unsafe { nvrtc::stand(&functions) };
+        for (name, address) in names.iter().zip(addresses) {
+            if let Some((_, own)) = ours.iter().find(|(own, _)| own == name) {
+                *address = *own;
+            }
+        }
+    });
+}

@@ -1,0 +1,12 @@
+//! What stands in front of NVIDIA's run-time compiler (NVRTC) and linker (nvJitLink), which run on any processor, where a program asks them
+//! for machine code of a device: they are asked for PTX, and the program gets an image of ours, which holds that PTX.
+//!
+//! The auditing library leads what these libraries export through this one, which is loaded into the program at the first call
+//! ([`front`]); what is not answered here stays theirs.
+//!
+//! Only `front`, `nvrtc` and `border` are unsafe: what C callers hand over, and calls of functions by address.
+
+mod border;
+mod front;
+mod image;
+mod nvrtc;
