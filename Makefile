@@ -11,7 +11,7 @@ BUILD    = build
 COMPILER = $(if $(filter-out 0,$(WITHOUT_COMPILER)),,$(RELEASE)/libwarploom-simt.so)
 RUNTIMES = --package warploom-cudart12 --package warploom-cudart13
 
-.PHONY: all demo debug test lint unit fuzz fuzz-kernels sweep sweep-compiled suite test-samples bench install clean
+.PHONY: all demo debug test lint unit fuzz fuzz-kernels sweep sweep-compiled suite test-samples test-apps bench install clean
 
 all: release
 
@@ -40,6 +40,7 @@ demo: release
 # Everything is tested as `unit` builds it, with debug assertions; the sweeps and the suite take as long with the release build, which takes minutes to make.
 test: lint unit
 	$(MAKE) --no-print-directory LIBRARIES=debug sweep $(if $(COMPILER),sweep-compiled) suite
+	$(MAKE) --no-print-directory LIBRARIES=debug APPS_ARGS=--quick test-apps
 
 # What sweeps and suite are run on: release, or debug.
 LIBRARIES = release
@@ -107,6 +108,11 @@ $(BUILD)/suite/bench: $(wildcard benches/suite/*.cpp benches/suite/*.h benches/s
 test-samples: release
 	@scripts/need.sh git make g++ python3-venv freeglut3-dev
 	/usr/bin/python3 tests/samples/run.py $(BUILD)/samples --warploom $(RELEASE)/warploom $(SAMPLES_ARGS)
+
+# Clients from PyPI and crates.io (tests/apps), which it fetches: 75 says that some were out of reach, and which. The quick ones are part of `make test`.
+test-apps: $(LIBRARIES)
+	@scripts/need.sh python3-venv git
+	/usr/bin/python3 tests/apps/run.py $(BUILD)/apps --warploom $(TARGET)/$(LIBRARIES)/warploom $(APPS_ARGS) || [ $$? -eq 75 ]
 
 bench: release $(BUILD)/suite/bench
 	$(CARGO) bench --workspace

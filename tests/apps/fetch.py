@@ -1,0 +1,92 @@
+"""Brings clients here: packages of Python, crates, repositories. What is there already in the version asked for is left as it is."""
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+
+class Unavailable(Exception):
+    """Something that must be fetched cannot be; the text says what and why."""
+
+
+def call(command, what, **options):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise Unavailable(f"{what}: {(done.stderr or done.stdout).strip().splitlines()[-1:]}")
+
+
+def is_there(folder, what):
+    mark = folder / ".complete"
+    return mark.exists() and mark.read_text() == what
+
+
+def environment(folder, packages):
+    """An environment with these packages and no others, as each is pinned. The folder that they are in."""
+    wanted = "\n".join(packages)
+    if not is_there(folder, wanted):
+        shutil.rmtree(folder, ignore_errors=True)
+        call([sys.executable, "-m", "venv", folder], "venv")
+        install = [folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        if packages:
+            call([*install, *packages], f"PyPI does not give {' '.join(packages)}")
+        (folder / ".complete").write_text(wanted)
+    return next((folder / "lib").glob("python3*/site-packages"))
+
+
+def sdist(folder, package, constraints):
+    """The source archive of a package, unpacked. pip asks it for its dependencies, and for that builds with what `constraints` allow."""
+    if is_there(folder, package):
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    archives = folder / "archives"
+    archives.mkdir(parents=True)
+    allowed = archives / "constraints.txt"
+    allowed.write_text("\n".join(constraints))
+    download = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", ":all:"]
+    variables = os.environ | {"PIP_CONSTRAINT": str(allowed)}
+    call([*download, "--dest", archives, package], f"PyPI does not give the source of {package}", env=variables)
+    [archive] = archives.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(archives, filter="data")
+    [unpacked] = [path for path in archives.iterdir() if path.is_dir()]
+    for path in unpacked.iterdir():
+        path.rename(folder / path.name)
+    shutil.rmtree(archives)
+    (folder / ".complete").write_text(package)
+
+
+def crate(folder, crate):
+    """The source of a crate as crates.io has it, `name=version`."""
+    if is_there(folder, crate):
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    name, version = crate.split("=")
+    asking = folder / "asking"
+    (asking / "src").mkdir(parents=True)
+    (asking / "src/lib.rs").write_text("")
+    package = f'[package]\nname = "asking"\nversion = "0.1.0"\nedition = "2021"\n[workspace]\n'
+    features = "default-features = false"
+    (asking / "Cargo.toml").write_text(f'{package}[dependencies]\n{name} = {{ version = "={version}", {features} }}\n')
+    call(["cargo", "vendor", "--quiet", asking / "vendor"], f"crates.io does not give {crate}", cwd=asking)
+    source = asking / "vendor" / name
+    for path in source.iterdir():
+        path.rename(folder / path.name)
+    shutil.rmtree(asking)
+    # A package of its own, though it lies below another.
+    manifest = folder / "Cargo.toml"
+    if "[workspace]" not in manifest.read_text():
+        manifest.write_text(manifest.read_text() + "\n[workspace]\n")
+    (folder / ".complete").write_text(crate)
+
+
+def repository(folder, repository, commit):
+    """A repository at a commit."""
+    if is_there(folder, commit):
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    call(["git", "init", "--quiet", folder], "git")
+    call(["git", "-C", folder, "fetch", "--quiet", "--depth", "1", repository, commit], f"{repository} at {commit} cannot be fetched")
+    call(["git", "-C", folder, "checkout", "--quiet", "FETCH_HEAD"], "git")
+    (folder / ".complete").write_text(commit)
