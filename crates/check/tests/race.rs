@@ -80,7 +80,7 @@ macro_rules! files {
     )*};
 }
 
-files! { barriers warps bytes atomics flags locks grids copies bulk crowds }
+files! { barriers warps bytes atomics flags locks grids copies bulk crowds rows }
 
 #[test]
 fn there_are_enough_kernels_of_both_kinds() {
@@ -95,6 +95,7 @@ fn there_are_enough_kernels_of_both_kinds() {
         include_str!("races/copies.txt"),
         include_str!("races/bulk.txt"),
         include_str!("races/crowds.txt"),
+        include_str!("races/rows.txt"),
     ];
     let cases: Vec<Case> = all.into_iter().flat_map(cases).collect();
     let racy = cases.iter().filter(|case| case.racy).count();

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::clock::{Clocks, Known, Lanes};
-use super::shadow::{Note, Strength};
+use super::note::{Note, Strength};
 use super::threads::Class;
 
 /// What is the same for all CTAs of a grid.
@@ -53,6 +53,8 @@ pub(crate) struct Actor<'a> {
     pub(crate) warp: u8,
     /// The warp itself: what its lanes have done comes before copies that they issue.
     pub(crate) issuer: u8,
+    /// The lanes.
+    pub(crate) mask: u32,
     /// What lanes know.
     pub(crate) classes: &'a [Class],
     /// By which power of two the addresses of its lanes are apart.
@@ -64,6 +66,11 @@ pub(crate) struct Actor<'a> {
 impl Actor<'_> {
     fn is_own(&self, note: &Note) -> bool {
         note.cta == self.cta && (note.warp == self.warp || note.warp == self.issuer)
+    }
+
+    /// Whether all grids up to the one of a CTA come before.
+    pub(crate) fn knows_grids_up_to(&self, cta: u32) -> bool {
+        cta < self.grid.ctas.start && self.grid.concurrent.is_empty()
     }
 
     /// Whether all threads of an earlier access come before each of the lanes `mine`, as far as that is soon told.

@@ -7,7 +7,8 @@ use warploom_exec::observe::{At, Copies, MbarrierOp, Scope, Semantics, SyncEvent
 use super::actor::GridOrder;
 use super::clock::{BULK, COPIES, Clocks, Known};
 use super::location::Location;
-use super::shadow::{Region, Strength};
+use super::note::Strength;
+use super::shadow::Region;
 use super::threads::{Meeting, Place, Sum, Warp};
 
 /// A phase of a CTA's barrier.

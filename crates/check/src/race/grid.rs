@@ -14,9 +14,10 @@ use super::actor::{Actor, GridOrder};
 use super::clock::{BULK, COPIES};
 use super::cluster::{Cluster, Cta, strength_of};
 use super::location::{Location, Released};
+use super::note::{Access, Conflict, Kind, Strength};
 use super::pieces::groups;
 use super::rows::Rows;
-use super::shadow::{Access, Conflict, Kind, Region, Strength};
+use super::shadow::Region;
 use super::threads::Place;
 use super::{Shape, Shared};
 
@@ -110,6 +111,7 @@ impl ClusterRace {
             cta: cluster.ctas[rank].number,
             warp: copier,
             issuer,
+            mask: at.mask,
             classes: &classes,
             turn: access.turn,
             depends: Cell::new(false),

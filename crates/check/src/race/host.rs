@@ -10,7 +10,7 @@ use std::ops::Range;
 use warploom_exec::observe::{Bytes, StreamPlace};
 
 use super::memory::{Memory, REGION};
-use super::shadow::Note;
+use super::note::Note;
 use super::streams::Streams;
 
 /// Copies that are remembered; older ones count as over.
@@ -87,16 +87,16 @@ pub(super) fn conflicts(memory: &Memory, copy: &Copy, ctas: &[Range<u32>]) -> Ve
         let region = memory.region(number).map(|region| region.lock());
         if let Some(region) = region.as_deref().and_then(|region| region.as_deref()) {
             for address in (start & !3..end).step_by(4) {
-                let covers = |note: &&Note| {
+                let covers = |note: &Note| {
                     let bytes = (0..4).filter(|byte| copy.range.contains(&(address + byte)));
                     bytes.into_iter().any(|byte| note.bytes >> byte & 1 != 0)
                 };
-                let counts = |note: &&Note| {
+                let counts = |note: &Note| {
                     (copy.writes || note.kind.writes()) && !note.kind.strong() && note.is_of(ctas) && covers(note)
                 };
                 for note in region.notes_at((address % REGION / 4) as usize).filter(counts) {
                     if !found.iter().any(|(_, other)| other.place == note.place) {
-                        found.push((address, *note));
+                        found.push((address, note));
                     }
                 }
             }

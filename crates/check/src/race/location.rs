@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::actor::GridOrder;
 use super::clock::Clocks;
-use super::shadow::Strength;
+use super::note::Strength;
 use super::threads::{Class, Fences, Place};
 
 /// What one CTA has released here, and for whom its release or fence is strong.

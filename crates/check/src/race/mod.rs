@@ -18,7 +18,10 @@ mod grid;
 mod host;
 mod location;
 mod memory;
+mod note;
+mod notes;
 mod pieces;
+mod reads;
 mod rows;
 mod shadow;
 mod streams;
@@ -41,7 +44,7 @@ use actor::GridOrder;
 use grid::{GridRace, Watched, site_of};
 use host::{Copies, Copy};
 use memory::Memory;
-use shadow::{Conflict, Kind, Note, Strength};
+use note::{Conflict, Kind, Note, Strength};
 use streams::Streams;
 
 /// What a place in a grid is called.

@@ -8,25 +8,33 @@ use warploom_exec::observe::Access as Told;
 use super::actor::Actor;
 use super::cluster::Cta;
 use super::memory::{Memory, REGION};
+use super::note::{Access, Conflict, FIXED, Kind, WHOLE, turn};
 use super::pieces::{pieces, words};
-use super::shadow::{Access, Conflict, FIXED, Kind, Memo, Region, WHOLE, turn};
+use super::reads::Span;
+use super::shadow::{Memo, Region};
 
 /// Lanes of half a warp.
 const HALF: u32 = 16;
+/// Words that a row has at least for a read of it to be remembered by the row.
+const LONG: u32 = 4;
 
 /// Words in a row, of which the same bytes are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row {
     address: u64,
-    words: u64,
+    words: u32,
     /// Lanes, turned right by the address.
     relative: u32,
     bytes: u8,
+    /// Where not 0: the lanes, which are not turned, each read so many words, one word behind the lane before.
+    each: u8,
+    /// Words of those before this part.
+    before: u16,
 }
 
 /// All of them.
 pub(super) struct Rows {
-    rows: SmallVec<[Row; 8]>,
+    rows: SmallVec<[Row; 32]>,
     /// By which power of two addresses are divided before lanes are turned by them.
     pub(super) turn: u8,
 }
@@ -72,13 +80,14 @@ impl Rows {
                 }
                 rows
             }
-            Spread::Consecutive if whole && told.apart == 4 && !kind.writes() => {
+            Spread::Consecutive if whole && told.apart == 4 && kind.is_weak_read() && bytes / 4 <= u8::MAX.into() => {
                 let mut rows = Rows { rows: SmallVec::new(), turn: 2 };
+                let each = (bytes / 4) as u8;
                 if joined {
-                    rows.push_overlapping(starts[0], told.bytes / 4, 2 * HALF, 0);
+                    rows.push_overlapping(starts[0], each, u32::MAX);
                 } else {
-                    rows.push_overlapping(starts[0], told.bytes / 4, HALF, 0);
-                    rows.push_overlapping(starts[1], told.bytes / 4, HALF, HALF);
+                    rows.push_overlapping(starts[0], each, 0xffff);
+                    rows.push_overlapping(starts[1], each, 0xffff_0000);
                 }
                 rows
             }
@@ -87,48 +96,50 @@ impl Rows {
     }
 
     fn push(&mut self, address: u64, words: u64, lanes: u32, bytes: u8) {
-        self.rows.push(Row { address, words, relative: lanes.rotate_right(turn(address, self.turn)), bytes });
+        let relative = lanes.rotate_right(turn(address, self.turn));
+        self.rows.push(Row { address, words: words as u32, relative, bytes, each: 0, before: 0 });
     }
 
-    /// Lanes from `first` on, each of which accesses so many words, one word behind the lane before.
-    fn push_overlapping(&mut self, address: u64, words: u32, lanes: u32, first: u32) {
-        let mut before = None;
-        for word in 0..lanes - 1 + words {
-            let (low, high) = ((word + 1).saturating_sub(words), word.min(lanes - 1));
-            let here = ((u64::MAX >> (63 - (high - low))) << low << first) as u32;
-            match self.rows.last_mut() {
-                Some(row) if before.is_some_and(|before: u32| u64::from(before) << 1 == u64::from(here)) => {
-                    row.words += 1
-                }
-                _ => self.push(address.wrapping_add(4 * u64::from(word)), 1, here, WHOLE),
-            }
-            before = Some(here);
-        }
+    /// Lanes each of which reads so many words, one word behind the lane before.
+    fn push_overlapping(&mut self, address: u64, each: u8, lanes: u32) {
+        let words = u32::from(each) + lanes.count_ones() - 1;
+        self.rows.push(Row { address, words, relative: lanes, bytes: WHOLE, each, before: 0 });
     }
 
     fn one_by_one(mask: u32, told: &Told<'_>, stores: bool, turn: u8) -> Rows {
-        let mut rows = Rows { rows: SmallVec::new(), turn };
         let bytes = u64::from(told.bytes);
+        let pieces = pieces(mask, told.addresses, stores);
+        let aligned = |address: u64| bytes.is_multiple_of(4) && address.is_multiple_of(bytes);
+        if turn == FIXED || !pieces.iter().all(|&(address, _)| aligned(address)) {
+            let mut rows = Rows { rows: SmallVec::new(), turn };
+            for (address, lanes) in pieces {
+                // Bulk copies: one lane.
+                if turn == FIXED && bytes.is_multiple_of(4) && address.is_multiple_of(4) {
+                    rows.push(address, bytes / 4, lanes, WHOLE);
+                } else {
+                    words(address, bytes).for_each(|(word, bytes)| rows.push(word, 1, lanes, bytes));
+                }
+            }
+            return rows;
+        }
+        let follows = |before: (u64, u32), then: (u64, u32)| {
+            before.0 + bytes == then.0 && before.1 << 1 == then.1 && then.1.is_power_of_two()
+        };
+        let relative = |(address, lanes): (u64, u32)| lanes.rotate_right(self::turn(address, turn));
+        let alike = |pair: &[(u64, u32)]| relative(pair[0]) == relative(pair[1]);
+        // Lanes that are not apart as they would be in a row, most of them, have each its own note.
+        let regular = 2 * pieces.windows(2).filter(|pair| alike(pair)).count() >= pieces.len() - 1;
+        let turn = if regular { turn } else { FIXED };
+        let mut rows = Rows { rows: SmallVec::new(), turn };
         let mut before = None;
-        for (address, lanes) in pieces(mask, told.addresses, stores) {
-            // Bulk copies: one lane.
-            if turn == FIXED && bytes.is_multiple_of(4) && address.is_multiple_of(4) {
-                rows.push(address, bytes / 4, lanes, WHOLE);
-                continue;
-            }
-            if !(bytes.is_multiple_of(4) && address.is_multiple_of(bytes) && turn != FIXED) {
-                for (word, bytes) in words(address, bytes) {
-                    rows.push(word, 1, lanes, bytes);
-                }
-                continue;
-            }
+        for piece in pieces {
             match rows.rows.last_mut() {
-                Some(row) if before == Some((address - bytes.min(address), lanes >> 1)) && lanes.is_power_of_two() => {
-                    row.words += bytes / 4;
+                Some(row) if regular && before.is_some_and(|before| follows(before, piece)) => {
+                    row.words += told.bytes / 4
                 }
-                _ => rows.push(address, bytes / 4, lanes, WHOLE),
+                _ => rows.push(piece.0, bytes / 4, piece.1, WHOLE),
             }
-            before = Some((address, lanes));
+            before = Some(piece);
         }
         rows
     }
@@ -177,12 +188,20 @@ impl Row {
     fn parts(self) -> impl Iterator<Item = Row> {
         let mut left = self;
         std::iter::from_fn(move || {
-            let words = left.words.min((REGION - left.address % REGION) / 4);
+            let words = left.words.min(((REGION - left.address % REGION) / 4) as u32);
             let part = Row { words, ..left };
-            left.address = left.address.wrapping_add(4 * words);
+            left.address = left.address.wrapping_add(4 * u64::from(words));
             left.words -= words;
+            left.before = left.before.wrapping_add(words as u16);
             (words != 0).then_some(part)
         })
+    }
+
+    /// Which words these are of their region.
+    fn span(&self) -> Span {
+        let from = (self.address % REGION / 4) as u16;
+        let base = if self.each == 0 { 0 } else { from as i16 - self.before as i16 };
+        Span { from, to: from + self.words as u16, each: self.each, base }
     }
 
     fn look_up(
@@ -193,6 +212,11 @@ impl Row {
         memo: &mut Memo,
         conflicts: &mut Vec<Conflict>,
     ) {
+        let whole = self.words >= LONG && self.bytes == WHOLE;
+        if self.each != 0 || whole && access.kind.is_weak_read() {
+            let start = self.address - self.address % REGION;
+            return region.read_row(self.span(), start, self.relative, access, actor, conflicts);
+        }
         let first = (self.address % REGION / 4) as usize;
         let words = first..first + self.words as usize;
         region.row((words, self.address), (self.relative, self.bytes), access, actor, memo, conflicts);
@@ -203,29 +227,37 @@ impl Row {
 mod tests {
     use smallvec::SmallVec;
 
-    use super::{Row, Rows};
-    use crate::race::shadow::turn;
+    use super::{REGION, Rows};
+    use crate::race::note::{Note, turn};
 
     #[test]
     fn lanes_that_read_over_each_other_are_known_at_each_word() {
-        for (words, lanes, first) in [(1, 16, 0), (7, 16, 16), (16, 16, 0), (20, 16, 16), (3, 32, 0), (40, 32, 0)] {
+        for (each, lanes) in
+            [(1, 0xffff), (7, 0xffff_0000), (16, 0xffff), (20, 0xffff_0000), (3, u32::MAX), (40, u32::MAX)]
+        {
             let start = 0x1_0ff4u64;
             let mut rows = Rows { rows: SmallVec::new(), turn: 2 };
-            rows.push_overlapping(start, words, lanes, first);
+            rows.push_overlapping(start, each, lanes);
             let mut next = start;
             for row in rows.rows.iter().flat_map(|row| row.parts()) {
-                let Row { address, words: count, relative, bytes } = row;
-                assert_eq!((address, bytes), (next, 0b1111));
-                for word in 0..count {
-                    let here = address + 4 * word;
+                assert_eq!(row.address, next);
+                let note = Note { lanes: row.relative, turn: 2, ..Note::default() };
+                for word in row.span().words() {
+                    let here = next - next % REGION + 4 * word as u64;
                     let index = (here - start) / 4;
-                    let reads = |lane: &u32| (u64::from(*lane)..u64::from(lane + words)).contains(&index);
-                    let expected = (0..lanes).filter(reads).fold(0u32, |mask, lane| mask | 1 << (lane + first));
-                    assert_eq!(relative.rotate_left(turn(here, 2)), expected, "word {index} of {words} x {lanes}");
+                    let reads = |lane: &u32| (u64::from(*lane)..u64::from(lane + u32::from(each))).contains(&index);
+                    let expected = (0..lanes.count_ones()).filter(reads).fold(0u32, |mask, lane| mask | 1 << lane);
+                    let found = row.span().note_at(&note, word);
+                    assert_eq!(
+                        found.lanes_at(here),
+                        expected << lanes.trailing_zeros(),
+                        "word {index} of {each} x {lanes:x}"
+                    );
+                    assert_eq!(turn(here, 2), word as u32 % 32);
                 }
-                next = address + 4 * count;
+                next += 4 * u64::from(row.words);
             }
-            assert_eq!(next, start + 4 * u64::from(lanes - 1 + words));
+            assert_eq!(next, start + 4 * (u64::from(lanes.count_ones()) - 1 + u64::from(each)));
         }
     }
 }

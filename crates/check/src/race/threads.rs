@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::actor::{GridOrder, View};
 use super::clock::{COPIES, Clocks, Known};
 use super::location::Location;
-use super::shadow::Strength;
+use super::note::Strength;
 
 /// What fences have made ready to be released by the next strong write, by the scope of the fence (PTX ISA 8.8: a release pattern).
 pub(crate) type Fences = [Option<Clocks>; 4];
