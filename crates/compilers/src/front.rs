@@ -3,7 +3,7 @@ use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
 use crate::border::guarded;
-use crate::nvrtc;
+use crate::{jitlink, nvrtc};
 
 /// How many files with a compiler one process may load: what stands in front of one has a place of its own, known at compile time, as C
 /// functions have no other way to tell whose they are.
@@ -14,10 +14,23 @@ pub(crate) const PLACES: usize = 8;
 pub(crate) struct Functions(Vec<(String, usize)>);
 
 impl Functions {
-    /// Where a function is.
+    /// Where a function is; without one of this very name, the newest version of it.
     pub(crate) fn address(&self, name: &str) -> Option<usize> {
-        self.0.iter().find(|(other, _)| other == name).map(|(_, address)| *address)
+        let named = self.0.iter().filter(|(other, _)| base_name(other) == name);
+        let version = |name: &str| -> Vec<u32> { name.rsplit('_').map_while(|part| part.parse().ok()).collect() };
+        let newest = |(other, _): &&(String, usize)| {
+            let mut version = version(other);
+            version.reverse();
+            (other == name, version)
+        };
+        named.max_by_key(newest).map(|(_, address)| *address)
     }
+}
+
+/// A name without what tells versions of a function apart: `__nvJitLinkCreate_12_9` is `nvJitLinkCreate`.
+fn base_name(name: &str) -> &str {
+    let Some(rest) = name.strip_prefix("__") else { return name };
+    rest.trim_end_matches(|end: char| end.is_ascii_digit() || end == '_')
 }
 
 /// A function of ours, by the name of the one that it stands in front of.
@@ -58,11 +71,27 @@ pub(crate) unsafe extern "C" fn warploom_front(count: usize, names: *const *cons
         let names: Vec<String> = names.collect();
         let functions = Functions(names.iter().cloned().zip(addresses.iter().copied()).collect());
         // SAFETY: as the caller promises.
-        let ours = unsafe { nvrtc::stand(&functions) };
+        let ours = unsafe { [nvrtc::stand(&functions), jitlink::stand(&functions)] }.concat();
         for (name, address) in names.iter().zip(addresses) {
-            if let Some((_, own)) = ours.iter().find(|(own, _)| own == name) {
+            if let Some((_, own)) = ours.iter().find(|(own, _)| *own == base_name(name)) {
                 *address = *own;
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_a_function_are_one() {
+        assert_eq!(base_name("__nvJitLinkCreate_12_9"), "nvJitLinkCreate");
+        assert_eq!(base_name("nvrtcGetCUBIN"), "nvrtcGetCUBIN");
+        let functions = |names: &[&str]| Functions(names.iter().map(|name| (*name).to_owned()).zip(1..).collect());
+        let versions = ["__nvJitLinkCreate_12_9", "__nvJitLinkCreate_12_10", "__nvJitLinkCreate_12_2"];
+        assert_eq!(functions(&versions).address("nvJitLinkCreate"), Some(2));
+        assert_eq!(functions(&[&["nvJitLinkCreate"], &versions[..]].concat()).address("nvJitLinkCreate"), Some(1));
+        assert_eq!(functions(&versions).address("nvJitLinkDestroy"), None);
+    }
 }

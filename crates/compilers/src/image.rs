@@ -1,28 +1,39 @@
 //! PTX becomes an image that our driver loads, checked as `ptxas` checks it.
-use warploom_ptx::diagnostic::{APPLICATION_INPUT, error_log, info_log};
+use warploom_device_runtime as device_runtime;
+use warploom_ptx::diagnostic::{error_log, info_log};
 use warploom_ptx::image::{Container, write_container};
 use warploom_ptx::resources::{Shape, notes};
 use warploom_ptx::{Linker, Options};
 
 /// What the image is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// The compute capability, times ten.
-    pub(crate) sm: u32,
+    pub sm: u32,
     /// The most registers that a thread of a kernel is to have.
-    pub(crate) most_registers: Option<u32>,
+    pub most_registers: Option<u32>,
     /// Whether another link may bring what is missing.
-    pub(crate) relocatable: bool,
+    pub relocatable: bool,
     /// Whether to say what each kernel needs.
-    pub(crate) verbose: bool,
+    pub verbose: bool,
 }
 
-/// What became of a text.
+/// An image in the making: texts that become one program.
+#[derive(Debug, Default)]
+pub struct Assembly {
+    settings: Settings,
+    linker: Linker,
+    texts: Vec<(String, String)>,
+    remarks: Vec<String>,
+}
+
+/// What became of the texts.
 #[derive(Debug)]
-pub(crate) struct Image {
-    pub(crate) file: Vec<u8>,
+pub struct Image {
+    /// The ELF file.
+    pub file: Vec<u8>,
     /// Lines for a log.
-    pub(crate) remarks: String,
+    pub remarks: String,
 }
 
 /// Reading text nests; a program's threads may have little room. Starts on a stack of its own where less than this is left, in bytes.
@@ -30,29 +41,57 @@ const ENOUGH: usize = 256 << 10;
 /// Bytes of a stack of its own.
 const OWN: usize = 1 << 20;
 
-/// Makes an image of a text; else the lines that say what is wrong with it.
-pub(crate) fn assemble(text: String, settings: Settings) -> Result<Image, String> {
-    stacker::maybe_grow(ENOUGH, OWN, || {
-        let Settings { sm, most_registers, relocatable, verbose } = settings;
-        let options = Options { driver_version: warploom_abi::CUDA_VERSION.unsigned_abs(), sm };
-        let input = warploom_ptx::compile(text.as_bytes(), &options)
-            .map_err(|failure| error_log(&failure.source, APPLICATION_INPUT, &failure.diagnostics))?;
-        let mut remarks = vec![info_log(&text, APPLICATION_INPUT, input.warnings())];
-        let failed = |messages: Vec<String>| {
-            messages.iter().map(|message| format!("ptxas fatal   : {message}")).collect::<Vec<_>>().join("\n")
-        };
-        let mut linker = Linker::new();
-        linker.add(APPLICATION_INPUT, input).map_err(failed)?;
-        match linker.complete() {
-            Ok(module) if verbose => {
-                remarks.push(notes(&module, sm, most_registers, Shape::Assembler, |_| true));
+impl Assembly {
+    /// Without texts.
+    pub fn new(settings: Settings) -> Assembly {
+        Assembly { settings, ..Assembly::default() }
+    }
+
+    /// Adds a text under the name that messages call it by, or says what is wrong with it, in lines as an assembler writes them.
+    pub fn add(&mut self, name: &str, text: String) -> Result<(), String> {
+        stacker::maybe_grow(ENOUGH, OWN, || {
+            let options = Options { driver_version: warploom_abi::CUDA_VERSION.unsigned_abs(), sm: self.settings.sm };
+            let input = warploom_ptx::compile(text.as_bytes(), &options)
+                .map_err(|failure| error_log(&failure.source, name, &failure.diagnostics))?;
+            self.remarks.push(info_log(&text, name, input.warnings()));
+            self.linker.add(name, input).map_err(|messages| lines("error   : ", &messages))?;
+            self.texts.push((name.to_owned(), text));
+            Ok(())
+        })
+    }
+
+    /// Adds what the device's runtime library has and the texts lack.
+    pub fn add_device_runtime(&mut self) -> Result<(), String> {
+        let (name, text) = device_runtime::COOPERATIVE;
+        if device_runtime::is_wanted(&self.linker) { self.add(name, text.to_owned()) } else { Ok(()) }
+    }
+
+    /// The image; else messages that say what is missing.
+    pub fn complete(mut self) -> Result<Image, Vec<String>> {
+        let Settings { sm, most_registers, relocatable, verbose } = self.settings;
+        match stacker::maybe_grow(ENOUGH, OWN, || self.linker.complete()) {
+            Ok(module) => {
+                if let Some(message) = device_runtime::without_device(&module, sm) {
+                    return Err(vec![message]);
+                }
+                if verbose {
+                    self.remarks.push(notes(&module, sm, most_registers, Shape::Assembler, |_| true));
+                }
             }
-            Err(messages) if !relocatable => return Err(failed(messages)),
-            _ => {}
+            Err(mut messages) if !relocatable => {
+                messages.extend(device_runtime::missing(&self.linker));
+                return Err(messages);
+            }
+            Err(_) => {}
         }
-        let container = Container { texts: vec![(APPLICATION_INPUT.to_owned(), text)], most_registers, sm };
-        let file = write_container(&container).map_err(|error| format!("ptxas fatal   : {error}"))?;
-        remarks.retain(|remark| !remark.is_empty());
-        Ok(Image { file, remarks: remarks.join("\n") })
-    })
+        let container = Container { texts: self.texts, most_registers, sm };
+        let file = write_container(&container).map_err(|error| vec![error.to_string()])?;
+        self.remarks.retain(|remark| !remark.is_empty());
+        Ok(Image { file, remarks: self.remarks.join("\n") })
+    }
+}
+
+/// A line for each message.
+pub fn lines(start: &str, messages: &[String]) -> String {
+    messages.iter().map(|message| format!("{start}{message}")).collect::<Vec<_>>().join("\n")
 }

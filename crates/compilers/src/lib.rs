@@ -2,11 +2,15 @@
 //! for machine code of a device: they are asked for PTX, and the program gets an image of ours, which holds that PTX.
 //!
 //! The auditing library leads what these libraries export through this one, which is loaded into the program at the first call
-//! ([`front`]); what is not answered here stays theirs.
+//! (`front`); what is not answered here stays theirs.
 //!
-//! Only `front`, `nvrtc` and `border` are unsafe: what C callers hand over, and calls of functions by address.
+//! What inputs of a link hold, and how PTX becomes an image ([`inputs`], [`image`]), is for tools as well.
+//!
+//! Only `front`, `nvrtc`, `jitlink` and `border` are unsafe: what C callers hand over, and calls of functions by address.
 
 mod border;
 mod front;
-mod image;
+pub mod image;
+pub mod inputs;
+mod jitlink;
 mod nvrtc;

@@ -6,9 +6,11 @@ use std::ffi::{c_char, c_int, c_void};
 use std::mem::transmute;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use warploom_ptx::diagnostic::APPLICATION_INPUT;
+
 use crate::border::{self, guarded};
 use crate::front::{Functions, Ours, PLACES, Places};
-use crate::image::{self, Image};
+use crate::image::{Assembly, Image, Settings, lines};
 use options::Compilation;
 
 /// `nvrtcProgram`: a handle.
@@ -125,7 +127,7 @@ impl Library {
         if text.is_empty() {
             return status;
         }
-        let (status, compiled) = match image::assemble(text, settings) {
+        let (status, compiled) = match assemble(text, settings) {
             Ok(Image { file, remarks }) => (SUCCESS, Compiled { image: Some(file), remarks }),
             Err(remarks) => (COMPILATION, Compiled { image: None, remarks }),
         };
@@ -144,6 +146,13 @@ impl Library {
             border::text(|size| unsafe { (self.log_size)(program, size) }, |to| unsafe { (self.log)(program, to) });
         Some([own.as_bytes(), compiled.remarks.as_bytes(), b"\n\0"].concat())
     }
+}
+
+/// An image of a text; else the lines that say what is wrong with it.
+fn assemble(text: String, settings: Settings) -> Result<Image, String> {
+    let mut assembly = Assembly::new(settings);
+    assembly.add(APPLICATION_INPUT, text)?;
+    assembly.complete().map_err(|messages| lines("ptxas fatal   : ", &messages))
 }
 
 /// Does the work of one of the functions below, of the library in a place.

@@ -1,9 +1,8 @@
 //! Linking: several inputs with PTX become one image, which loads like any other, in another process too.
-mod device_runtime;
-
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use warploom_device_runtime as device_runtime;
 use warploom_ptx::FailureClass;
 use warploom_ptx::diagnostic::APPLICATION_INPUT;
 use warploom_ptx::image::{Container, ElfKind, Fatbin, read_container, write_container};
@@ -181,14 +180,15 @@ impl Driver {
         let module = match state.linker.complete() {
             Ok(module) => module,
             Err(messages) => {
-                device_runtime::explain(&state.linker, &mut state.logs);
+                if let Some(reason) = device_runtime::missing(&state.linker) {
+                    state.logs.complain(&format!("error   : {reason}"));
+                }
                 let error = unlinkable(&messages, &mut state.logs);
                 state.failed = Some(error.clone());
                 return Err(error);
             }
         };
-        if let Some(name) = device_runtime::without_device(&module, self.ptx_options(&linker.options).sm) {
-            let reason = format!("'{name}' in kernels is not there on devices of compute capability 9.0 and later");
+        if let Some(reason) = device_runtime::without_device(&module, self.ptx_options(&linker.options).sm) {
             state.logs.complain(&format!("error   : {reason}"));
             let error = DriverError::new(ErrorCode::InvalidSource, reason);
             state.failed = Some(error.clone());

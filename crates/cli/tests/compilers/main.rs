@@ -15,21 +15,35 @@ use support::warploom;
 struct Installed {
     major: u32,
     nvrtc: PathBuf,
+    jitlink: PathBuf,
 }
+
+/// A major version, its packages, and where they have NVRTC and nvJitLink.
+type Version = (u32, [&'static str; 2], [&'static str; 2]);
 
 /// All that could be installed; says so where that is not all.
 fn installed() -> Vec<Installed> {
-    let versions: [(u32, &[&str], &str); 2] = [
-        (12, &["nvidia-cuda-nvrtc-cu12==12.9.86"], "nvidia/cuda_nvrtc/lib"),
-        (13, &["nvidia-cuda-nvrtc==13.5.37"], "nvidia/cu13/lib"),
+    let versions: [Version; 2] = [
+        (
+            12,
+            ["nvidia-cuda-nvrtc-cu12==12.9.86", "nvidia-nvjitlink-cu12==12.9.86"],
+            ["nvidia/cuda_nvrtc/lib", "nvidia/nvjitlink/lib"],
+        ),
+        (13, ["nvidia-cuda-nvrtc==13.5.37", "nvidia-nvjitlink==13.5.37"], ["nvidia/cu13/lib"; 2]),
     ];
-    let install = |(major, packages, nvrtc): (u32, &[&str], &str)| {
-        let packages: Vec<String> = packages.iter().map(|package| (*package).to_owned()).collect();
-        match pypi::install(&format!("compilers-{major}"), &packages) {
-            Ok(target) => Some(Installed { major, nvrtc: target.join(nvrtc).join(format!("libnvrtc.so.{major}")) }),
+    let install = |(major, packages, [nvrtc, jitlink]): Version| {
+        match pypi::install(&format!("run-time-compilers-{major}"), &packages.map(str::to_owned)) {
+            Ok(target) => Some(Installed {
+                major,
+                nvrtc: target.join(nvrtc).join(format!("libnvrtc.so.{major}")),
+                jitlink: target.join(jitlink).join(format!("libnvJitLink.so.{major}")),
+            }),
             Err(why) => {
                 // Not what the test harness captures.
-                let _ = writeln!(std::io::stderr(), "SKIPPED: NVRTC {major}, which cannot be installed: {why}");
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "SKIPPED: NVRTC and nvJitLink {major}, which cannot be installed: {why}"
+                );
                 None
             }
         }
@@ -59,7 +73,7 @@ fn script(name: &str) -> Command {
 
 #[test]
 fn what_is_compiled_for_a_device_is_an_image_that_runs() {
-    for Installed { major, nvrtc } in installed() {
+    for Installed { major, nvrtc, .. } in installed() {
         let folder = nvrtc.parent().expect("a folder");
         for asked in [nvrtc.clone(), format!("libnvrtc.so.{major}").into()] {
             let (printed, errors) = printed(script("nvrtc.py").arg(&asked).env("LD_LIBRARY_PATH", folder));
@@ -72,7 +86,7 @@ fn what_is_compiled_for_a_device_is_an_image_that_runs() {
 
 #[test]
 fn programs_that_are_linked_with_nvrtc_get_images() {
-    for Installed { major, nvrtc } in installed() {
+    for Installed { major, nvrtc, .. } in installed() {
         let program = nvrtc.with_file_name("linked");
         for binding in ["lazy", "now"] {
             let mut compiler = Command::new("cc");
@@ -90,7 +104,7 @@ fn programs_that_are_linked_with_nvrtc_get_images() {
 
 #[test]
 fn logs_of_refused_programs_are_as_without_us() {
-    for Installed { major, nvrtc } in installed() {
+    for Installed { major, nvrtc, .. } in installed() {
         let log = |options: &[&str]| {
             let mut command = warploom();
             command.arg("run").args(options).args(["--", "/usr/bin/python3"]).arg(source("refused.py"));
@@ -99,5 +113,28 @@ fn logs_of_refused_programs_are_as_without_us() {
         let with_us = log(&[]);
         assert!(with_us.contains("a.cu(1): error: identifier \"nothing\" is undefined"), "{major}: {with_us}");
         assert_eq!(with_us, log(&["--keep-runtime"]), "{major}");
+    }
+}
+
+#[test]
+fn what_is_linked_for_a_device_is_an_image_that_runs() {
+    for Installed { major, nvrtc, jitlink } in installed() {
+        let (printed, errors) = printed(script("jitlink.py").args([&jitlink, &nvrtc]));
+        assert_eq!(printed.lines().last(), Some("all is well"), "{major}: {printed}{errors}");
+        assert!(errors.contains(&format!("{}: ", jitlink.display())), "{errors}");
+    }
+}
+
+#[test]
+fn links_that_are_refused_are_so_as_without_us() {
+    for Installed { major, jitlink, .. } in installed() {
+        let said = |options: &[&str]| {
+            let mut command = warploom();
+            command.arg("run").args(options).args(["--", "/usr/bin/python3"]).arg(source("refused_links.py"));
+            printed(command.arg(&jitlink)).0
+        };
+        let with_us = said(&[]);
+        assert!(with_us.contains("unrecognized option: -nothing"), "{major}: {with_us}");
+        assert_eq!(with_us, said(&["--keep-runtime"]), "{major}");
     }
 }

@@ -1,4 +1,4 @@
-"""NVRTC and the driver, by their C functions."""
+"""NVRTC, nvJitLink and the driver, by their C functions."""
 import ctypes
 
 
@@ -26,6 +26,45 @@ class Nvrtc:
 
     def destroy(self, program):
         assert self.library.nvrtcDestroyProgram(ctypes.byref(program)) == 0
+
+
+IMAGE, PTX, LTO, LIBRARY, ANY = 1, 2, 3, 6, 10
+
+
+class JitLink:
+    def __init__(self, path, version=None):
+        """`version` is part of the functions' names, such as 13_0."""
+        self.library, self.version = ctypes.CDLL(path), version
+
+    def function(self, name):
+        name = f"nvJitLink{name}"
+        return getattr(self.library, name if self.version is None else f"__{name}_{self.version}")
+
+    def link(self, inputs, options):
+        """The statuses of all calls, and a function that gives a result by its name: its status and its bytes."""
+        link = ctypes.c_void_p()
+        words = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
+        statuses = [self.function("Create")(ctypes.byref(link), len(options), words)]
+        for name, kind, data in inputs if statuses == [0] else []:
+            if isinstance(data, str):
+                statuses.append(self.function("AddFile")(link, kind, data.encode()))
+            else:
+                statuses.append(self.function("AddData")(link, kind, data, ctypes.c_size_t(len(data)), name.encode()))
+        if statuses[0] == 0:
+            statuses.append(self.function("Complete")(link))
+
+        def get(name):
+            size = ctypes.c_size_t()
+            status = self.function(f"Get{name}Size")(link, ctypes.byref(size))
+            if status != 0:
+                return status, b""
+            text = ctypes.create_string_buffer(max(size.value, 1))
+            return self.function(f"Get{name}")(link, text), text.raw[: size.value]
+
+        return statuses, get, link
+
+    def destroy(self, link):
+        assert self.function("Destroy")(ctypes.byref(link)) == 0
 
 
 class Driver:

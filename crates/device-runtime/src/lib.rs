@@ -2,10 +2,8 @@
 //! functions that executors provide.
 use warploom_ptx::ir::{Builtin, Module, RuntimeCall, RuntimeFunction};
 
-use crate::module::JitLogs;
-
 /// The functions of cooperative groups: the name of the input, and its PTX.
-pub(super) const COOPERATIVE: (&str, &str) = ("device runtime", include_str!("cooperative.ptx"));
+pub const COOPERATIVE: (&str, &str) = ("device runtime", include_str!("cooperative.ptx"));
 
 /// How their names begin.
 const PREFIX: &str = "cudaCG";
@@ -14,7 +12,7 @@ const PREFIX: &str = "cudaCG";
 const OTHERS: [&str; 2] = ["cuda", "__cudaCDP2"];
 
 /// Whether an input is the archive that nvcc links relocatable device code with.
-pub(super) fn is_archive(bytes: &[u8]) -> bool {
+pub fn is_archive(bytes: &[u8]) -> bool {
     const MAGIC: &[u8] = b"!<arch>\n";
     const MEMBER: &[u8] = b"cuda_device_runtime.o/";
     bytes.starts_with(MAGIC) && bytes.windows(MEMBER.len()).take(MAX_NAMES).any(|window| window == MEMBER)
@@ -24,25 +22,23 @@ pub(super) fn is_archive(bytes: &[u8]) -> bool {
 const MAX_NAMES: usize = 1 << 16;
 
 /// Whether inputs use functions that are built in, and none defines them.
-pub(super) fn is_wanted(linker: &warploom_ptx::Linker) -> bool {
+pub fn is_wanted(linker: &warploom_ptx::Linker) -> bool {
     linker.undefined_functions().any(|name| name.starts_with(PREFIX))
 }
 
-/// Says of a link that fails for the rest of that library that it is missing here, not in what was linked.
-pub(super) fn explain(linker: &warploom_ptx::Linker, logs: &mut JitLogs) {
-    let other = |name: &str| OTHERS.iter().any(|start| name.starts_with(start));
-    if let Some(name) = linker.undefined_functions().find(|name| other(name)) {
-        logs.complain(&format!(
-            "error   : '{name}' has the name of a function of the device's runtime library, which has no such function here"
-        ));
-    }
+/// What to say of a link that fails for the rest of that library: that it is missing here, not in what was linked.
+pub fn missing(linker: &warploom_ptx::Linker) -> Option<String> {
+    let other = |name: &&str| OTHERS.iter().any(|start| name.starts_with(start));
+    linker.undefined_functions().find(other).map(|name| {
+        format!("'{name}' has the name of a function of the device's runtime library, which has no such function here")
+    })
 }
 
 /// The first compute capability that has no `cudaDeviceSynchronize` in kernels (CUDA programming guide, dynamic parallelism).
 const WITHOUT_SYNCHRONIZE: u32 = 90;
 
-/// The function by which kernels wait for their children, if a module uses it and devices of this compute capability do not have it.
-pub(super) fn without_device(module: &Module, sm: u32) -> Option<&str> {
+/// What to say of a module whose kernels wait for their children where devices of this compute capability have no function for it.
+pub fn without_device(module: &Module, sm: u32) -> Option<String> {
     let waits = |builtin: Option<Builtin>| {
         matches!(builtin, Some(Builtin::Runtime(RuntimeFunction { call: RuntimeCall::DeviceSynchronize, .. })))
     };
@@ -51,5 +47,8 @@ pub(super) fn without_device(module: &Module, sm: u32) -> Option<&str> {
         bodies.any(|body| body.callees.iter().any(|callee| callee.0 as usize == id))
     };
     let mut functions = module.functions.iter().enumerate().filter(|_| sm >= WITHOUT_SYNCHRONIZE);
-    functions.find(|(id, function)| waits(function.builtin) && used(*id)).map(|(_, function)| function.name.as_str())
+    let found = functions.find(|(id, function)| waits(function.builtin) && used(*id));
+    found.map(|(_, function)| {
+        format!("'{}' in kernels is not there on devices of compute capability 9.0 and later", function.name)
+    })
 }
