@@ -7,11 +7,14 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use warploom_check::{Check, Checker, Settings};
+use warploom_exec::memory::{AllocationInfo, MemoryKind};
+use warploom_exec::observe::{Bytes, HostEvent, Observer, StreamPlace};
 use warploom_exec::pool::PoolOptions;
 use warploom_interp_testing::{Device, Shape};
 
@@ -192,6 +195,20 @@ fn words(count: usize, what: Words, random: &mut Random) -> Vec<u32> {
     (0..count).map(|_| word()).collect()
 }
 
+/// A buffer was allocated, and the host copies to it.
+fn tell_of_buffer(checker: &Checker, number: u64, range: Range<u64>) {
+    let (base, size) = (range.start, range.end - range.start);
+    let origin = "cuMemAlloc";
+    let info = AllocationInfo { base, size, kind: MemoryKind::Device, device: 0, owner: 1, tag: 0, origin, id: number };
+    checker.host(&HostEvent::Alloc { info, place: None });
+    let place = StreamPlace { stream: 1, number };
+    let read = Some(Bytes { range: 0..size, host: true });
+    let written = Some(Bytes { range, host: false });
+    checker.host(&HostEvent::Submit { place });
+    checker.host(&HostEvent::Touches { place, read, written, what: "a copy" });
+    checker.host(&HostEvent::Waited(place));
+}
+
 /// A case on a device with some checks.
 struct Set {
     device: Device,
@@ -209,8 +226,16 @@ impl Set {
         let observer = checker.clone().map(|checker| checker as _);
         let device = Device::with_pool(PoolOptions { threads: 1, observer, ..PoolOptions::default() });
         let mut random = Random(7);
-        let buffers: Vec<u64> =
-            case.buffers.iter().map(|&(count, what)| device.buffer(&words(count, what, &mut random))).collect();
+        let mut number = 0;
+        let mut buffer = |&(count, what): &(usize, Words)| {
+            let base = device.buffer(&words(count, what, &mut random));
+            number += 1;
+            if let Some(checker) = &checker {
+                tell_of_buffer(checker, number, base..base + 4 * count as u64);
+            }
+            base
+        };
+        let buffers: Vec<u64> = case.buffers.iter().map(&mut buffer).collect();
         let bytes = |value: &Value, out: &mut Vec<u8>| match *value {
             Buffer(index) => {
                 out.resize(out.len().next_multiple_of(8), 0);

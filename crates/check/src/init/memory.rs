@@ -2,6 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
 
 /// Bytes of a page.
 const PAGE: u64 = 4096;
@@ -15,6 +19,8 @@ pub(super) struct Fresh {
     /// First address and end.
     ranges: BTreeMap<u64, u64>,
     pages: HashMap<u64, Page>,
+    /// Counts when bytes became ones that nobody has written: what was known of pages is over.
+    changes: Arc<AtomicU64>,
 }
 
 impl Fresh {
@@ -22,6 +28,7 @@ impl Fresh {
     pub(super) fn add(&mut self, range: Range<u64>) {
         self.remove(&range);
         self.ranges.insert(range.start, range.end);
+        self.changes.fetch_add(1, Ordering::Relaxed);
         self.clear_pages(&range);
     }
 
@@ -64,6 +71,9 @@ impl Fresh {
     fn mark(&mut self, range: Range<u64>, written: bool) {
         if !self.is_fresh(&range) {
             return;
+        }
+        if !written {
+            self.changes.fetch_add(1, Ordering::Relaxed);
         }
         let mut at = range.start;
         while at < range.end {
@@ -108,8 +118,12 @@ impl Fresh {
         if !self.is_fresh(&range) {
             return None;
         }
+        let mut page = (u64::MAX, None);
         for (number, mask, word) in words(range) {
-            let mut left = mask & !self.pages.get(&number).map_or(0, |page| page[word]);
+            if page.0 != number {
+                page = (number, self.pages.get(&number));
+            }
+            let mut left = mask & !page.1.map_or(0, |page| page[word]);
             while left != 0 {
                 let address = number * PAGE + word as u64 * 64 + u64::from(left.trailing_zeros());
                 if self.is_fresh(&(address..address + 1)) {
@@ -159,6 +173,55 @@ fn words(range: Range<u64>) -> impl Iterator<Item = (u64, u64, usize)> {
     })
 }
 
+/// Pages whose bytes have all been written, or are followed by nobody: what a CTA has found out.
+pub(super) struct Known {
+    changes: Arc<AtomicU64>,
+    /// As many as there were when the pages were found.
+    seen: u64,
+    /// Numbers of pages and one, by the last bits of the number.
+    pages: [u64; Known::PAGES as usize],
+}
+
+impl Known {
+    const PAGES: u64 = 64;
+    /// Bytes that are looked at together, at most.
+    const MOST: u64 = 4 * PAGE;
+
+    pub(super) fn new(fresh: &Fresh) -> Known {
+        Known { changes: fresh.changes.clone(), seen: 0, pages: [0; Known::PAGES as usize] }
+    }
+
+    /// Whether all bytes of a range are in such pages.
+    #[inline]
+    pub(super) fn has(&mut self, range: &Range<u64>) -> bool {
+        let now = self.changes.load(Ordering::Relaxed);
+        if self.seen != now {
+            self.seen = now;
+            self.pages.fill(0);
+        }
+        let numbers = range.start / PAGE..range.end.div_ceil(PAGE);
+        range.end - range.start <= Known::MOST
+            && numbers.into_iter().all(|number| self.pages[(number % Known::PAGES) as usize] == number + 1)
+    }
+
+    /// Whether all bytes of a range have been written.
+    #[inline]
+    pub(super) fn is_written(&mut self, range: &Range<u64>, fresh: &Mutex<Fresh>) -> bool {
+        self.has(range) || range.end - range.start <= Known::MOST && self.find_out(range, fresh)
+    }
+
+    #[inline(never)]
+    fn find_out(&mut self, range: &Range<u64>, fresh: &Mutex<Fresh>) -> bool {
+        let fresh = fresh.lock();
+        for number in range.start / PAGE..range.end.div_ceil(PAGE) {
+            if fresh.unwritten(number * PAGE..(number + 1) * PAGE).is_none() {
+                self.pages[(number % Known::PAGES) as usize] = number + 1;
+            }
+        }
+        fresh.unwritten(range.clone()).is_none()
+    }
+}
+
 /// Shared memory of a CTA: a bit for each byte that was written.
 #[derive(Default)]
 pub(super) struct Bytes {
@@ -167,22 +230,34 @@ pub(super) struct Bytes {
 
 impl Bytes {
     pub(super) fn write(&mut self, range: Range<u64>, defined: bool) {
-        for at in range {
-            let (word, bit) = ((at / 64) as usize, 1 << (at % 64));
+        for (word, mask) in bits(range) {
             if self.written.len() <= word {
                 self.written.resize(word + 1, 0);
             }
             if defined {
-                self.written[word] |= bit;
+                self.written[word] |= mask;
             } else {
-                self.written[word] &= !bit;
+                self.written[word] &= !mask;
             }
         }
     }
 
-    pub(super) fn unwritten(&self, mut range: Range<u64>) -> Option<u64> {
-        range.find(|at| self.written.get((at / 64) as usize).is_none_or(|word| word >> (at % 64) & 1 == 0))
+    #[inline]
+    pub(super) fn is_written(&self, range: &Range<u64>) -> bool {
+        bits(range.clone()).all(|(word, mask)| self.written.get(word).is_some_and(|bits| mask & !bits == 0))
     }
+
+    pub(super) fn unwritten(&self, mut range: Range<u64>) -> Option<u64> {
+        if self.is_written(&range) {
+            return None;
+        }
+        range.find(|&at| !self.is_written(&(at..at + 1)))
+    }
+}
+
+/// The words of bits of a range, and which of their bits.
+fn bits(range: Range<u64>) -> impl Iterator<Item = (usize, u64)> {
+    words(range).map(|(page, mask, word)| ((page * (PAGE / 64)) as usize + word, mask))
 }
 
 /// Local memory of a warp: for each byte the lanes that have written it.
@@ -194,14 +269,19 @@ pub(super) struct Local {
 }
 
 impl Local {
-    pub(super) fn write(&mut self, range: Range<u64>, lane: u32, defined: bool) {
+    pub(super) fn write(&mut self, range: Range<u64>, lanes: u32, defined: bool) {
         for at in range {
             let at = at as usize;
             if self.written.len() <= at {
                 self.written.resize(at + 1, 0);
             }
-            self.written[at] = self.written[at] & !(1 << lane) | u32::from(defined) << lane;
+            self.written[at] = self.written[at] & !lanes | if defined { lanes } else { 0 };
         }
+    }
+
+    /// Whether lanes have written all bytes of a range.
+    pub(super) fn is_written(&self, mut range: Range<u64>, lanes: u32) -> bool {
+        self.unknown || range.all(|at| self.written.get(at as usize).is_some_and(|written| lanes & !written == 0))
     }
 
     pub(super) fn unwritten(&self, mut range: Range<u64>, lane: u32) -> Option<u64> {

@@ -9,14 +9,13 @@ mod blocks;
 mod memory;
 mod registers;
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use warploom_exec::address::SHARED_PER_CTA;
 use warploom_exec::fault::AccessKind;
-use warploom_exec::memory::MemoryKind;
+use warploom_exec::memory::{MemoryKind, Spread};
 use warploom_exec::observe::{
     Access, At, Crossing, CtaObserver, GridFacts, GridObserver, HostEvent, NO_REGISTER, Observer, Space, Step, Use,
     Wants,
@@ -28,7 +27,7 @@ use crate::registry::Check;
 use crate::report::{Note, Report, count};
 use crate::sink::Sink;
 use blocks::Blocks;
-use memory::{Bytes, Fresh, Local};
+use memory::{Bytes, Fresh, Known, Local};
 use registers::{Origin, Registers};
 
 /// What a value decided.
@@ -84,7 +83,8 @@ impl Observer for InitCheck {
     }
 
     fn begin_grid(&self, facts: &GridFacts<'_>) -> Box<dyn GridObserver> {
-        Box::new(Watched(Arc::new(GridInit { shared: self.shared.clone(), names: GridNames::new(facts) })))
+        let warps = facts.launch.cta.iter().product::<u32>().div_ceil(32);
+        Box::new(Watched(Arc::new(GridInit { shared: self.shared.clone(), names: GridNames::new(facts), warps })))
     }
 
     fn host(&self, event: &HostEvent) {
@@ -125,6 +125,8 @@ struct Warp {
 struct GridInit {
     shared: Arc<Shared>,
     names: GridNames,
+    /// Of a CTA.
+    warps: u32,
 }
 
 /// A grid whose CTAs are watched.
@@ -132,8 +134,10 @@ struct Watched(Arc<GridInit>);
 
 impl GridObserver for Watched {
     fn begin(&self, ctas: &[[u32; 3]]) -> Box<dyn CtaObserver> {
-        let (shared, warps) = (Bytes::default(), HashMap::new());
-        Box::new(CtaInit { grid: self.0.clone(), alone: ctas.len() == 1, shared, warps })
+        let known = Known::new(&self.0.shared.fresh.lock());
+        let mut warps = Vec::new();
+        warps.resize_with(ctas.len() * self.0.warps as usize, Warp::default);
+        Box::new(CtaInit { grid: self.0.clone(), alone: ctas.len() == 1, shared: Bytes::default(), known, warps })
     }
 }
 
@@ -143,9 +147,56 @@ struct CtaInit {
     /// It has no cluster: nobody else writes its shared memory.
     alone: bool,
     shared: Bytes,
-    /// By rank and number.
-    warps: HashMap<(u32, u32), Warp>,
+    known: Known,
+    /// Of all CTAs, one after another.
+    warps: Vec<Warp>,
 }
+
+impl CtaInit {
+    fn warp(&mut self, at: &At) -> &mut Warp {
+        let index = at.rank * self.grid.warps + at.warp;
+        &mut self.warps[index as usize]
+    }
+
+    /// Whether all bytes that lanes access, and those between them, are ones that somebody has written.
+    #[inline]
+    fn all_written(&mut self, at: &At, access: &Access<'_>) -> bool {
+        let [low, high] = access.reach;
+        let range = low..high.saturating_add(access.bytes.into());
+        match access.space {
+            Space::Global => self.known.is_written(&range, &self.grid.shared.fresh),
+            Space::Shared if !self.alone => true,
+            Space::Shared => {
+                let start = low % SHARED_PER_CTA;
+                range.end - range.start <= NEAR && self.shared.is_written(&(start..start + (range.end - range.start)))
+            }
+            Space::Local => low == high && self.warp(at).local.is_written(range, at.mask),
+            Space::Param => true,
+        }
+    }
+
+    /// Writes of values that somebody has written, by lanes whose bytes lie in one row. False if they do not.
+    fn write_row(&mut self, at: &At, access: &Access<'_>) -> bool {
+        let [low, high] = access.reach;
+        let range = low..high.saturating_add(access.bytes.into());
+        let row = access.spread == Spread::Consecutive
+            && access.apart == access.bytes
+            && range.end - range.start == 32 * u64::from(access.bytes);
+        match access.space {
+            Space::Global if row => self.grid.shared.fresh.lock().write(range),
+            Space::Shared if row && self.alone => {
+                let start = low % SHARED_PER_CTA;
+                self.shared.write(start..start + (range.end - range.start), true);
+            }
+            Space::Local if low == high => self.warp(at).local.write(range, at.mask, true),
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// Bytes of shared memory that are looked at together, at most.
+const NEAR: u64 = 4096;
 
 impl GridInit {
     fn report(&self, at: &At, lanes: u32, decided: Decided, origin: Origin) {
@@ -182,7 +233,10 @@ impl GridInit {
 
 impl CtaObserver for CtaInit {
     fn step(&mut self, at: &At, step: &Step<'_>) {
-        let registers = &mut self.warps.entry((at.rank, at.warp)).or_default().registers;
+        let registers = &mut self.warp(at).registers;
+        if registers.passes(at.activation, step, at.mask) {
+            return;
+        }
         let mut spoiled: Option<(u32, Origin)> = None;
         let mut decides = Vec::new();
         for &(register, how) in step.reads {
@@ -207,7 +261,7 @@ impl CtaObserver for CtaInit {
     }
 
     fn cross(&mut self, at: &At, crossing: &Crossing<'_>) {
-        let Warp { registers, local } = self.warps.entry((at.rank, at.warp)).or_default();
+        let Warp { registers, local } = self.warp(at);
         let (from, to) =
             if crossing.enters { (crossing.caller, at.activation) } else { (at.activation, crossing.caller) };
         if crossing.enters {
@@ -223,12 +277,25 @@ impl CtaObserver for CtaInit {
     }
 
     fn access(&mut self, at: &At, access: &Access<'_>) {
-        if access.space == Space::Param {
+        if access.space == Space::Param || at.mask == 0 {
             return;
         }
-        let CtaInit { grid, alone, shared, warps } = self;
+        // Nearly always all that is read, or about to be stored, is what somebody has written.
+        let stores = access.kind == AccessKind::Store;
+        let registers = &self.warp(at).registers;
+        let spoils = |&register: &u32| {
+            register != NO_REGISTER && registers.undefined(at.activation, register, at.mask).is_some()
+        };
+        if !(stores && access.registers.iter().any(spoils)) {
+            let written = self.all_written(at, access);
+            if written || stores && self.write_row(at, access) {
+                return;
+            }
+        }
+        let index = at.rank * self.grid.warps + at.warp;
+        let CtaInit { grid, alone, shared, known, warps } = self;
         let (fresh, alone) = (&grid.shared.fresh, *alone);
-        let Warp { registers, local } = warps.entry((at.rank, at.warp)).or_default();
+        let Warp { registers, local } = &mut warps[index as usize];
         let parts = access.registers.len().max(1) as u64;
         let bytes = u64::from(access.bytes) / parts;
         for part in 0..parts {
@@ -245,6 +312,7 @@ impl CtaObserver for CtaInit {
                 let inside = start % SHARED_PER_CTA;
                 if access.kind != AccessKind::Store && register.is_some() {
                     let found = match access.space {
+                        Space::Global if known.is_written(&(start..start + bytes), fresh) => None,
                         Space::Global => fresh.lock().unwritten(start..start + bytes),
                         Space::Shared => shared.unwritten(inside..inside + bytes).filter(|_| alone),
                         Space::Local => local.unwritten(start..start + bytes, lane),
@@ -261,10 +329,11 @@ impl CtaObserver for CtaInit {
                 }
                 let defined = spoiled >> lane & 1 == 0;
                 match access.space {
+                    Space::Global if defined && known.has(&(start..start + bytes)) => {}
                     Space::Global if defined => fresh.lock().write(start..start + bytes),
                     Space::Global => fresh.lock().spoil(start..start + bytes),
                     Space::Shared if alone => shared.write(inside..inside + bytes, defined),
-                    Space::Local => local.write(start..start + bytes, lane, defined),
+                    Space::Local => local.write(start..start + bytes, 1 << lane, defined),
                     Space::Shared | Space::Param => {}
                 }
             }

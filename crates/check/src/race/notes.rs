@@ -22,13 +22,13 @@ impl Default for Notes {
     }
 }
 
-fn mixed(note: &Note) -> u32 {
-    let lanes = (note.next ^ note.lanes.rotate_left(7) ^ note.place << 3 ^ u32::from(note.warp) ^ note.time << 9)
-        .wrapping_mul(0x9e37_79b9)
-        .wrapping_add(note.cta.wrapping_mul(0x85eb_ca6b))
-        .wrapping_add((note.last ^ note.warps).wrapping_mul(0xc2b2_ae35));
-    let lanes = (lanes ^ lanes >> 15).wrapping_mul(0x2c1b_3c6d);
-    lanes ^ lanes >> 13
+fn mixed(note: &Note) -> usize {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+    let mut mixed = pair(note.place ^ note.warps, note.lanes).wrapping_mul(ODD);
+    mixed = (mixed ^ mixed >> 32 ^ pair(note.next, note.cta ^ note.last << 16)).wrapping_mul(ODD);
+    mixed = (mixed ^ mixed >> 32 ^ pair(note.time, note.warp.into())).wrapping_mul(ODD);
+    (mixed >> 32) as usize
 }
 
 impl Notes {
@@ -104,7 +104,7 @@ impl Notes {
     #[inline]
     fn place(&self, note: &Note) -> Result<usize, usize> {
         let mask = self.index.len() - 1;
-        let first = mixed(note) as usize;
+        let first = mixed(note);
         for tried in 0..TRIED {
             let place = (first + tried) & mask;
             match self.index[place] {
