@@ -35,7 +35,7 @@ def environment(folder, packages):
     return next((folder / "lib").glob("python3*/site-packages"))
 
 
-def sdist(folder, package, constraints):
+def sdist(folder, package, constraints, pip):
     """The source archive of a package, unpacked. pip asks it for its dependencies, and for that builds with what `constraints` allow."""
     if is_there(folder, package):
         return
@@ -44,7 +44,7 @@ def sdist(folder, package, constraints):
     archives.mkdir(parents=True)
     allowed = archives / "constraints.txt"
     allowed.write_text("\n".join(constraints))
-    download = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", ":all:"]
+    download = [pip, "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", ":all:"]
     variables = os.environ | {"PIP_CONSTRAINT": str(allowed)}
     call([*download, "--dest", archives, package], f"PyPI does not give the source of {package}", env=variables)
     [archive] = archives.glob("*.tar.gz")

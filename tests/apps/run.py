@@ -31,7 +31,7 @@ import results
 HERE = Path(__file__).resolve().parent
 UNAVAILABLE = 75
 FIELDS = {
-    "summary", "quick", "warploom", "packages", "sdist", "constraints", "crate", "repository", "commit", "kind", "command", "folder", "libraries", "environment",
+    "summary", "quick", "warploom", "packages", "packages_of", "sdist", "constraints", "crate", "repository", "commit", "kind", "command", "folder", "libraries", "environment",
     "passed", "seconds", "known",
 }
 
@@ -61,9 +61,11 @@ def prepare(recipe, build, copies):
     folder = build / recipe.name
     folder.mkdir(parents=True, exist_ok=True)
     names = {"here": recipe.folder, "build": folder, "source": folder / "source"}
-    names["packages"] = fetch.environment(folder / "venv", recipe.get("packages", []))
+    owner = Recipe(HERE / recipe.get("packages_of")) if recipe.get("packages_of") else recipe
+    names["venv"] = build / owner.name / "venv"
+    names["packages"] = fetch.environment(names["venv"], owner.get("packages", []))
     if recipe.get("sdist"):
-        fetch.sdist(names["source"], recipe.get("sdist"), recipe.get("constraints", []))
+        fetch.sdist(names["source"], recipe.get("sdist"), recipe.get("constraints", []), names["venv"] / "bin/pip")
     elif recipe.get("crate"):
         fetch.crate(names["source"], recipe.get("crate"))
     elif recipe.get("repository"):
@@ -82,8 +84,7 @@ def environment(recipe, names, build):
     variables = dict(os.environ)
     for variable in ["PYTHONPATH", "PYTHONHOME", "WARPLOOM_DEVICE", "WARPLOOM_DEVICE_COUNT", "WARPLOOM_LOG"]:
         variables.pop(variable, None)
-    bin = build / recipe.name / "venv/bin"
-    variables["PATH"] = f"{bin}:{variables['PATH']}"
+    variables["PATH"] = f"{names['venv']}/bin:{variables['PATH']}"
     # Caches of kernels are the recipe's own, and empty: a client that compiles is to compile.
     variables["HOME"] = str(names["build"] / "home")
     variables["CARGO_HOME"] = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
@@ -109,7 +110,7 @@ def run(recipe, names, warploom, build):
     variables = environment(recipe, names, build)
     where = Path(filled(recipe.get("folder", "{build}"), names))
     if kind == "pytest":
-        command = ["python", "-m", "pytest", "-p", "no:cacheprovider", "-q", f"--junitxml={report}", *command]
+        command = ["python", "-m", "pytest", "-p", "no:cacheprovider", "-q", "--show-capture=stderr", f"--junitxml={report}", *command]
     else:
         # Compiling is not what is measured, nor limited.
         with printed.open("w") as output:
