@@ -1,4 +1,5 @@
 //! `warploom compute-sanitizer`: `warploom run --check` with the options of NVIDIA's tool of that name, so that scripts need only another path.
+mod file_name;
 mod others;
 
 use std::ffi::OsString;
@@ -9,6 +10,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 
 use crate::run::Run;
+use file_name::file_name;
 use others::Others;
 
 /// Check a CUDA program on the CPU, with the options of NVIDIA's compute-sanitizer.
@@ -37,28 +39,29 @@ pub(crate) struct ComputeSanitizer {
     #[arg(long, value_name = "FILE")]
     suppressions: Option<PathBuf>,
 
-    /// Write what is said to the end of this file, and not on standard error.
-    #[arg(long, value_name = "FILE")]
+    /// Write what is said to the end of this file, and not on standard error. In its name %p is the number of the process, %q{NAME} a variable of the
+    /// environment, and %% a per cent sign.
+    #[arg(long, value_name = "FILE", value_parser = file_name)]
     log_file: Option<PathBuf>,
 
-    /// Write the reports to this file, as --report does: not in the format of NVIDIA's tool, which nothing but that reads.
-    #[arg(long, value_name = "FILE", conflicts_with = "report")]
+    /// Write the reports to this file, as --report does: not in the format of NVIDIA's tool, which nothing but that reads. Its name as for --log-file.
+    #[arg(long, value_name = "FILE", conflicts_with = "report", value_parser = file_name)]
     save: Option<PathBuf>,
 
     /// With --save: in JUnit's XML, to a file whose name then must end in .xml.
-    #[arg(long, value_name = "YES", value_enum, default_value = "no", requires = "save")]
-    xml: YesNo,
+    #[arg(long, requires = "save")]
+    xml: bool,
 
     /// Print so many reports at most; 0 is all.
     #[arg(long, value_name = "N", default_value_t = 100)]
     print_limit: u32,
 
-    /// Report on these kernels alone: kernel_name=NAME (kne) or kernel_substring=TEXT (kns), with commas between several.
-    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    /// Report on these kernels alone: kernel_name=NAME (kne) or kernel_substring=TEXT (kns), with commas between several, or regex=TEXT.
+    #[arg(long, value_name = "KEY=VALUE")]
     kernel_name: Vec<String>,
 
     /// Report on all kernels but these.
-    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    #[arg(long, value_name = "KEY=VALUE")]
     kernel_name_exclude: Vec<String>,
 
     /// As --kernel-name, with regular expressions for a part of the name.
@@ -69,7 +72,15 @@ pub(crate) struct ComputeSanitizer {
     #[arg(long, value_name = "KEY=VALUE")]
     kernel_regex_exclude: Vec<String>,
 
-    /// Calls of the API that are wrong: all adds the check of what the host does.
+    /// Report a kernel in which nothing has moved for so many milliseconds, once; 0 is after 10 seconds.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    racecheck_deadlock_timeout: u32,
+
+    /// Print the version.
+    #[arg(short, long)]
+    version: bool,
+
+    /// Calls of the API that are wrong: all and extended add the check of what the host does.
     #[arg(long, value_name = "WHICH", value_enum, default_value = "explicit")]
     report_api_errors: ApiErrors,
 
@@ -77,7 +88,7 @@ pub(crate) struct ComputeSanitizer {
     others: Others,
 
     /// The program and its arguments, which are its own even if they look like options.
-    #[arg(value_name = "PROGRAM", required = true, num_args = 1.., trailing_var_arg = true)]
+    #[arg(value_name = "PROGRAM", required_unless_present = "version", num_args = 1.., trailing_var_arg = true)]
     program: Vec<OsString>,
 }
 
@@ -100,14 +111,9 @@ enum LeakCheck {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum YesNo {
-    Yes,
-    No,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ApiErrors {
     All,
+    Extended,
     Explicit,
     No,
 }
@@ -123,7 +129,7 @@ impl ComputeSanitizer {
             (Tool::Synccheck, _) => "sync",
         }
         .to_owned();
-        if self.report_api_errors == ApiErrors::All {
+        if matches!(self.report_api_errors, ApiErrors::All | ApiErrors::Extended) {
             checks.push_str(",host");
         }
         checks
@@ -132,8 +138,14 @@ impl ComputeSanitizer {
     /// The kernels that are reported on, in the words of `warploom run`.
     fn kernels(&self) -> anyhow::Result<Vec<String>> {
         let mut words = Vec::new();
-        words.extend(self.kernel_name.iter().cloned());
-        words.extend(self.kernel_name_exclude.iter().map(|word| format!("!{word}")));
+        for (sign, given) in [("", &self.kernel_name), ("!", &self.kernel_name_exclude)] {
+            for word in given {
+                match word.strip_prefix("regex=") {
+                    Some(text) => words.push(format!("{sign}kernel_regex={text}")),
+                    None => words.extend(word.split(',').map(|word| format!("{sign}{word}"))),
+                }
+            }
+        }
         for (sign, given) in [("", &self.kernel_regex), ("!", &self.kernel_regex_exclude)] {
             for word in given {
                 let text =
@@ -145,9 +157,7 @@ impl ComputeSanitizer {
     }
 
     fn asked(self) -> anyhow::Result<Run> {
-        if self.xml == YesNo::Yes
-            && self.save.as_ref().is_some_and(|file| file.extension().is_none_or(|end| end != "xml"))
-        {
+        if self.xml && self.save.as_ref().is_some_and(|file| file.extension().is_none_or(|end| end != "xml")) {
             bail!("with --xml the file of --save has a name that ends in .xml");
         }
         Ok(Run {
@@ -158,19 +168,25 @@ impl ComputeSanitizer {
             suppressions: self.suppressions,
             print_limit: (self.print_limit != 0).then_some(self.print_limit),
             error_exitcode: (self.error_exitcode != 0).then_some(self.error_exitcode),
+            stall_seconds: (self.racecheck_deadlock_timeout != 0)
+                .then(|| f64::from(self.racecheck_deadlock_timeout) / 1000.0),
             program: self.program,
             ..Run::default()
         })
     }
 
     pub(crate) fn execute(self) -> anyhow::Result<ExitCode> {
+        if self.version {
+            println!("warploom {}", env!("CARGO_PKG_VERSION"));
+            return Ok(ExitCode::SUCCESS);
+        }
         self.asked()?.execute()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
+    use clap::{CommandFactory as _, Parser};
 
     use super::ComputeSanitizer;
 
@@ -201,22 +217,44 @@ mod tests {
     fn options_have_their_effect_or_are_refused() {
         let parsed = |line: &str| Line::try_parse_from(line.split(' ')).map(|line| line.tool);
         let tool = parsed(
-            "x --kernel-name kns=a,kne=b --kernel-regex-exclude kns=^c --print-limit 7 --log-file log --save r.xml --xml yes \
-             --report-api-errors all --padding 64 --nvtx yes --target-processes all --racecheck-report all ./p --log-file mine",
+            "x --kernel-name kns=a,kne=b --kernel-name regex=d{1,2} --kernel-regex-exclude kns=^c --print-limit 7 --log-file log --xml --save r.xml \
+             --report-api-errors all --padding 64 --nvtx yes --target-processes all --racecheck-report all --force-blocking-launches --kill -q \
+             --racecheck-deadlock-timeout 1500 -s 0 ./p --log-file mine",
         );
         let asked = tool.expect("accepted").asked().expect("understood");
         assert_eq!(asked.check.as_deref(), Some("memory,host"));
-        assert_eq!(asked.check_kernels, ["kns=a", "kne=b", "!kernel_regex=^c"]);
+        assert_eq!(asked.check_kernels, ["kns=a", "kne=b", "kernel_regex=d{1,2}", "!kernel_regex=^c"]);
         assert_eq!((asked.print_limit, asked.error_exitcode), (Some(7), None));
         assert_eq!((asked.check_log, asked.report), (Some("log".into()), Some("r.xml".into())));
         assert_eq!(asked.program, ["./p", "--log-file", "mine"]);
-        assert!(parsed("x --save r.txt --xml yes ./p").expect("accepted").asked().is_err());
+        assert_eq!(asked.stall_seconds, Some(1.5));
+        assert!(parsed("x --save r.txt --xml ./p").expect("accepted").asked().is_err());
+        assert!(parsed("x --version").expect("accepted").version && parsed("x").is_err());
         assert_eq!(parsed("x ./p").expect("accepted").asked().expect("understood").print_limit, Some(100));
-        for refused in
-            ["--read f", "--destroy-on-device-error kernel", "--track-unused-memory yes", "--racecheck-report some"]
-        {
+        for (refused, expected) in [
+            ("--read f", "files of NVIDIA's tool cannot be read"),
+            ("--destroy-on-device-error kernel", "what ends a kernel is the error of its device; taken is context"),
+            ("--track-unused-memory", "memory that is never used is not looked for"),
+            ("--racecheck-report some", "taken is hazard, analysis, all"),
+            ("-c 3", "all launches are checked; taken is 0"),
+            ("--log-file a%z", "%z"),
+            ("--no-such-option", "unexpected argument"),
+        ] {
             let why = parsed(&format!("x {refused} ./p")).expect_err(refused).to_string();
-            assert!(why.contains("invalid value"), "{why}");
+            assert!(why.contains(expected), "{why}");
+        }
+    }
+
+    #[test]
+    fn the_list_for_people_is_whole() {
+        let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/checkers.md"));
+        let text = text.expect("the document is there");
+        let of_ours = ["help", "report"];
+        for option in Line::command().get_arguments().filter_map(|option| option.get_long()) {
+            assert!(
+                of_ours.contains(&option) || text.contains(&format!("`--{option}`")),
+                "{option} is not in the list"
+            );
         }
     }
 }
