@@ -1,8 +1,10 @@
 //! Misuse of barriers, member masks and mbarriers is reported, with the thread, the line and the other place; what PTX allows is not.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use warploom_check::{Check, Checker, Settings};
+use warploom_exec::pool::PoolOptions;
 use warploom_interp_testing::{Device, Shape};
 
 const PROLOGUE: &str = ".visible .entry kernel(.param .u64 out) {
@@ -18,7 +20,12 @@ fn said(threads: u32, body: &str) -> String {
     let say = Arc::new(move |text: &str| out.lock().unwrap().push_str(text));
     let settings = Settings { checks: vec![Check::Sync], ..Settings::default() };
     let checker = Checker::new(settings, say).expect("no suppressions");
-    let device = Device::observed(checker.clone());
+    let device = Device::with_pool(PoolOptions {
+        threads: 2,
+        launch_timeout: Some(Duration::from_millis(300)),
+        observer: Some(checker),
+        ..PoolOptions::default()
+    });
     let kernel =
         device.kernel(&format!("{PROLOGUE}{body}\nret;\n}}")).unwrap_or_else(|error| panic!("{error}\n{body}"));
     let _ = device.launch(&kernel, Shape::new(1, threads), &[0]);
@@ -113,13 +120,16 @@ fn mbarriers_that_are_none() {
     finds(
         32,
         "@%p1 mbarrier.arrive.shared.b64 %d1, [%r2];",
-        &["error[sync/mbarrier]: use of an mbarrier object at 0x0 of shared memory, where none was made", "PTX line 8"],
+        &[
+            "error[sync/mbarrier]: use of the mbarrier object at 0x0 of shared memory, where none was made",
+            "PTX line 8",
+        ],
     );
     finds(
         32,
         "mov.u32 %r4, 1;\n@%p1 mbarrier.init.shared.b64 [%r2], %r4;\n@%p1 mbarrier.init.shared.b64 [%r2], %r4;",
         &[
-            "mbarrier.init of the object at 0x0 of shared memory, which is in use",
+            "mbarrier.init of the mbarrier object at 0x0 of shared memory, which is in use",
             "note: it was made here",
             "PTX line 9",
         ],
@@ -129,7 +139,7 @@ fn mbarriers_that_are_none() {
         "mov.u32 %r4, 1;\n@%p1 mbarrier.init.shared.b64 [%r2], %r4;\n@%p1 mbarrier.inval.shared.b64 [%r2];\n@%p1 mbarrier.arrive.shared.b64 %d1, [%r2];",
         &["which is no more", "it was made invalid here"],
     );
-    finds(32, "mov.u32 %r4, 0;\n@%p1 mbarrier.init.shared.b64 [%r2], %r4;", &["for 0 arrivals"]);
+    finds(32, "mov.u32 %r4, 0;\n@%p1 mbarrier.init.shared.b64 [%r2], %r4;", &["is made for 0 arrivals"]);
     finds(
         32,
         "mov.u32 %r4, 1;\n@%p1 mbarrier.init.shared.b64 [%r2], %r4;\n@%p1 st.shared.u32 [%r2+4], %r4;",
@@ -141,4 +151,123 @@ fn mbarriers_that_are_none() {
         mbarrier.test_wait.shared.b64 %p2, [%r2], %d1;\nmbarrier.inval.shared.b64 [%r2];\nst.shared.u32 [%r2], %r4;
         mbarrier.init.shared.b64 [%r2], %r4;\ndone:",
     );
+}
+
+#[test]
+fn arrivals_that_an_mbarrier_does_not_wait_for() {
+    finds(
+        64,
+        "@%p1 mbarrier.init.shared.b64 [%r2], 33;\nbar.sync 0;\nmbarrier.arrive.shared.b64 %d1, [%r2];",
+        &[
+            "error[sync/mbarrier-arrivals]: the lanes that arrive at the mbarrier object at 0x0 of shared memory are more than its phase waits for",
+            "PTX line 10, CTA (0, 0, 0)",
+            "note: the last arrival",
+        ],
+    );
+    finds(
+        32,
+        "@!%p1 bra done;\nmbarrier.init.shared.b64 [%r2], 3;\nmbarrier.arrive.shared.b64 %d1, [%r2], 2;
+        mbarrier.arrive.shared.b64 %d1, [%r2], 2;\ndone:",
+        &[
+            "error[sync/mbarrier-arrivals]: 2 arrivals at the mbarrier object at 0x0 of shared memory, whose phase waits for 1 more",
+            "PTX line 10",
+        ],
+    );
+    // Who drops out is waited for no more.
+    finds(
+        32,
+        "@!%p1 bra done;\nmbarrier.init.shared.b64 [%r2], 2;\nmbarrier.arrive_drop.shared.b64 %d1, [%r2];
+        mbarrier.arrive.shared.b64 %d1, [%r2];\nmbarrier.arrive.shared.b64 %d1, [%r2], 2;\ndone:",
+        &["2 arrivals at", "whose phase waits for 1 more"],
+    );
+    clean(
+        32,
+        "@!%p1 bra done;\nmbarrier.init.shared.b64 [%r2], 2;\nmbarrier.arrive_drop.shared.b64 %d1, [%r2];
+        mbarrier.arrive.shared.b64 %d1, [%r2];\nmbarrier.arrive.shared.b64 %d1, [%r2];\ndone:",
+    );
+    // Two phases, between which everybody waits.
+    clean(
+        64,
+        "@%p1 mbarrier.init.shared.b64 [%r2], 64;\nbar.sync 0;\nmov.u32 %r5, 0;
+        round:\nmbarrier.arrive.shared.b64 %d1, [%r2];\nagain:\nmbarrier.test_wait.shared.b64 %p2, [%r2], %d1;\n@!%p2 bra again;
+        add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p2, %r5, 3;\n@%p2 bra round;",
+    );
+    // An arrival that copies bring along, and one that counts itself.
+    clean(
+        32,
+        "@!%p1 bra done;\nmbarrier.init.shared.b64 [%r2], 2;\ncp.async.mbarrier.arrive.shared.b64 [%r2];
+        cp.async.mbarrier.arrive.noinc.shared.b64 [%r2];\nmbarrier.arrive.shared.b64 %d1, [%r2];
+        again:\nmbarrier.test_wait.shared.b64 %p2, [%r2], %d1;\n@!%p2 bra again;\ndone:",
+    );
+}
+
+#[test]
+fn bytes_that_an_mbarrier_does_not_expect() {
+    let bulk = |expected: u32| {
+        format!(
+            "@!%p1 bra done;\nmbarrier.init.shared.b64 [%r2], 1;\nmbarrier.arrive.expect_tx.shared.b64 %d1, [%r2], {expected};
+            add.u32 %r4, %r2, 64;\nadd.u32 %r5, %r2, 128;\nfence.proxy.async.shared::cta;
+            cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r4], [%r5], 32, [%r2];
+            again:\nmbarrier.try_wait.shared.b64 %p2, [%r2], %d1;\n@!%p2 bra again;\nmbarrier.inval.shared.b64 [%r2];\ndone:"
+        )
+    };
+    clean(32, &bulk(32));
+    finds(
+        32,
+        &bulk(48),
+        &["error[sync/mbarrier-wait]: lanes 0 wait", "in phase 0, 0 of 1 arrivals and 16 bytes are missing"],
+    );
+    // The phase is over with the first 16 bytes: the rest counts for the next one, in which nobody expects them.
+    let copies =
+        "@!%p1 bra done;\nmbarrier.init.shared.b64 [%r2], 1;\nmbarrier.arrive.expect_tx.shared.b64 %d1, [%r2], 16;
+        add.u32 %r4, %r2, 64;\nadd.u32 %r5, %r2, 128;\nfence.proxy.async.shared::cta;
+        cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r4], [%r5], 16, [%r2];
+        cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r4], [%r5], 16, [%r2];\ndone:";
+    finds(
+        32,
+        copies,
+        &[
+            "error[sync/mbarrier-bytes]: 16 bytes have come for the mbarrier object at 0x0 of shared memory that nobody has expected up to its end",
+            "PTX line 15",
+            "it was made here",
+        ],
+    );
+    let most = |bytes: u32| {
+        format!(
+            "@!%p1 bra done;\nmbarrier.init.shared.b64 [%r2], 1;\nmbarrier.expect_tx.shared.b64 [%r2], {bytes};\ndone:"
+        )
+    };
+    clean(32, &most((1 << 20) - 1));
+    finds(32, &most(1 << 20), &["is to expect 1048576 bytes more, 1048576 together: 1048575 can be counted"]);
+}
+
+#[test]
+fn phases_that_do_not_end() {
+    finds(
+        64,
+        "@%p1 mbarrier.init.shared.b64 [%r2], 64;\nbar.sync 0;\nsetp.eq.u32 %p2, %r0, 40;\n@%p2 bra done;
+        mbarrier.arrive.shared.b64 %d1, [%r2];\nagain:\nmbarrier.try_wait.shared.b64 %p2, [%r2], %d1;\n@!%p2 bra again;\ndone:",
+        &[
+            "error[sync/mbarrier-wait]: lanes 0 to 31 wait for the end of a phase of the mbarrier object at 0x0 of shared memory, which does not come",
+            "in phase 0, 1 of 64 arrivals and 0 bytes are missing",
+            "the last arrival",
+        ],
+    );
+    // Nobody waits any more who has given up.
+    clean(
+        64,
+        "@%p1 mbarrier.init.shared.b64 [%r2], 64;\nbar.sync 0;\nmbarrier.test_wait.parity.shared.b64 %p2, [%r2], 0;
+        @%p1 bra done;\nspin:\nld.volatile.shared.u32 %r4, [%r2+16];\nbar.sync 1, 64;\nbra spin;\ndone:",
+    );
+}
+
+#[test]
+fn barriers_at_which_nobody_waits() {
+    clean(
+        64,
+        "setp.eq.u32 %p2, %r3, 0;\n@%p2 bra other;\nbar.sync 1, 64;\nbra done;\nother:\nbar.arrive 1, 64;\ndone:\nbar.sync 0;",
+    );
+    finds(64, "@%p0 bar.arrive 1, 96;\nbar.sync 0;", &["error[sync/divergent-barrier]"]);
+    // Another fault has stopped the lanes that were on the way.
+    clean(32, "@%p0 trap;\nbar.sync 0;");
 }

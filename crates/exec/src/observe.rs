@@ -293,13 +293,23 @@ pub enum MbarrierOp<'a> {
         count: &'a [u32; 32],
     },
     Inval,
-    ExpectTx,
-    CompleteTx,
+    ExpectTx {
+        bytes: &'a [u32; 32],
+    },
+    /// Also what bulk and tensor copies, `st.async` and `red.async` do when their bytes have come, one lane at a time.
+    CompleteTx {
+        bytes: &'a [u32; 32],
+    },
+    /// `expects`: the bytes of `arrive.expect_tx`, which come before the arrival. `count`: how many arrivals, one if it is not said.
     Arrive {
         drops: bool,
+        expects: Option<&'a [u32; 32]>,
+        count: Option<&'a [u32; 32]>,
     },
-    /// `cp.async.mbarrier.arrive`: comes after the lane's copies.
-    ArriveOfCopies,
+    /// `cp.async.mbarrier.arrive`: comes after the lane's copies. `counted` (`.noinc`): it is one of the arrivals that the object was made for.
+    ArriveOfCopies {
+        counted: bool,
+    },
     /// `test_wait`, `try_wait`: whether it is over is told by [`SyncEvent::MbarrierPass`].
     Test,
 }

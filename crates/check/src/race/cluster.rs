@@ -196,8 +196,11 @@ impl Cluster {
                 let (arrives, copies) = match op {
                     MbarrierOp::Init { .. } => (false, false),
                     MbarrierOp::Arrive { .. } => (true, false),
-                    MbarrierOp::ArriveOfCopies => (true, true),
-                    MbarrierOp::Inval | MbarrierOp::ExpectTx | MbarrierOp::CompleteTx | MbarrierOp::Test => return,
+                    MbarrierOp::ArriveOfCopies { .. } => (true, true),
+                    MbarrierOp::Inval
+                    | MbarrierOp::ExpectTx { .. }
+                    | MbarrierOp::CompleteTx { .. }
+                    | MbarrierOp::Test => return,
                 };
                 if !arrives {
                     // A new object: what an old one at this place knew is over.

@@ -20,6 +20,7 @@ use super::rows::Rows;
 use super::shadow::Region;
 use super::threads::Place;
 use super::{Shape, Shared};
+use crate::span;
 
 /// Races of one pair of instructions of a grid that are counted.
 const COUNTED: u32 = 256;
@@ -211,6 +212,13 @@ impl CtaObserver for ClusterRace {
         let right = self.conflicts.is_empty();
         self.conflicts.clear();
         right
+    }
+
+    /// What a block of the heap held before it was freed is nobody's any more.
+    fn malloc(&mut self, _: &At, address: u64, bytes: u64) {
+        if address != 0 {
+            self.grid.shared.memory.forget(span::from(address, bytes));
+        }
     }
 
     fn accessed(&mut self, at: &At, told: &Told<'_>, wrote: u32) {

@@ -14,6 +14,8 @@ struct Aligned {
     at: At,
     /// Lanes that had neither exited nor come along.
     missing: u32,
+    /// The lanes go on when the barrier is over, and not at once.
+    waits: bool,
 }
 
 /// Lanes that wait in an operation of their warp.
@@ -49,7 +51,7 @@ pub(super) struct Barriers {
 }
 
 /// Lanes as a text: their numbers.
-fn lanes(mask: u32) -> String {
+pub(super) fn lanes(mask: u32) -> String {
     let mut text = String::new();
     let mut left = mask;
     while left != 0 {
@@ -68,9 +70,9 @@ impl Barriers {
     pub(super) fn sync(&mut self, at: &At, event: &SyncEvent<'_>, threads: u32, findings: &mut Vec<Finding>) {
         let warp = self.warps.entry(at.warp).or_default();
         match *event {
-            SyncEvent::BarrierArrive { id, expected, aligned, missing, phase, .. } => {
+            SyncEvent::BarrierArrive { id, expected, waits, aligned, missing, phase } => {
                 if aligned {
-                    warp.come(Aligned { id, phase, at: *at, missing }, findings);
+                    warp.come(Aligned { id, phase, at: *at, missing, waits }, findings);
                 }
                 self.count(at, id, phase, expected, threads, findings);
             }
@@ -172,6 +174,12 @@ impl Warp {
                 .push(Finding::new("divergent-barrier", &here.at, text).with(other.at, "others of the warp wait here"));
         }
         self.aligned.push(here);
+        // Who does not wait is gone as soon as all have come.
+        let together = self.aligned.iter().filter(|entry| !entry.waits && entry.at.site == here.at.site);
+        let there = together.fold(self.exited, |mask, entry| mask | entry.at.mask);
+        if !here.waits && here.missing & !there == 0 {
+            self.aligned.retain(|entry| entry.waits || entry.at.site != here.at.site);
+        }
     }
 
     /// Lanes go on behind the barrier.

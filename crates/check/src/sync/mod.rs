@@ -11,8 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use warploom_exec::address::{SHARED_PER_CTA, split_shared};
-use warploom_exec::fault::{AccessKind, Fault};
+use warploom_exec::fault::{AccessKind, Fault, FaultKind};
 use warploom_exec::observe::{Access, At, CtaObserver, GridFacts, GridObserver, Observer, Space, SyncEvent, Wants};
 
 use crate::grid::GridNames;
@@ -64,11 +63,18 @@ impl Observer for SyncCheck {
     }
 }
 
-/// A CTA that runs.
-#[derive(Default)]
-struct Cta {
-    barriers: Barriers,
+/// CTAs that run together: one, or those of a cluster.
+struct Cluster {
+    /// By rank.
+    barriers: Vec<Barriers>,
     objects: Objects,
+}
+
+impl Cluster {
+    /// What still waits.
+    fn left(&self) -> Vec<Finding> {
+        self.barriers.iter().flat_map(Barriers::left).chain(self.objects.left()).collect()
+    }
 }
 
 /// Who tells of what is found in a grid.
@@ -88,7 +94,7 @@ impl Reporter {
 }
 
 /// The CTAs of a grid that run, by cluster: who is asked, when it has been stopped, what still waits.
-type Running = Mutex<HashMap<[u32; 3], Arc<Mutex<Vec<Cta>>>>>;
+type Running = Mutex<HashMap<[u32; 3], Arc<Mutex<Cluster>>>>;
 
 struct GridSync {
     reporter: Arc<Reporter>,
@@ -100,20 +106,19 @@ struct GridSync {
 impl GridObserver for GridSync {
     fn begin(&self, ctas: &[[u32; 3]]) -> Box<dyn CtaObserver> {
         let first = ctas.first().copied().unwrap_or_default();
-        let states: Arc<Mutex<Vec<Cta>>> = Arc::new(Mutex::new(ctas.iter().map(|_| Cta::default()).collect()));
-        self.running.lock().insert(first, states.clone());
+        let barriers = ctas.iter().map(|_| Barriers::default()).collect();
+        let cluster = Arc::new(Mutex::new(Cluster { barriers, objects: Objects::default() }));
+        self.running.lock().insert(first, cluster.clone());
         let (reporter, running) = (self.reporter.clone(), self.running.clone());
-        Box::new(ClusterSync { reporter, threads: self.threads, first, running, ctas: states })
+        Box::new(ClusterSync { reporter, threads: self.threads, first, running, cluster })
     }
 
     fn end(&self, fault: Option<&Fault>) {
-        // What still waits when a grid was stopped waits for somebody who did not come.
-        if fault.is_some() {
-            let clusters: Vec<_> = self.running.lock().drain().map(|(_, ctas)| ctas).collect();
-            let left = |ctas: &Arc<Mutex<Vec<Cta>>>| -> Vec<Finding> {
-                ctas.lock().iter().flat_map(|cta| cta.barriers.left()).collect()
-            };
-            self.reporter.report(clusters.iter().flat_map(left).collect());
+        let clusters: Vec<_> = self.running.lock().drain().map(|(_, cluster)| cluster).collect();
+        // What still waits when nothing went on waits for somebody who did not come. Another fault may have stopped who was on the way.
+        let stuck = |fault: &Fault| matches!(fault.kind, FaultKind::Stuck(_) | FaultKind::LaunchTimeout { .. });
+        if fault.is_some_and(stuck) {
+            self.reporter.report(clusters.iter().flat_map(|cluster| cluster.lock().left()).collect());
         }
     }
 }
@@ -123,13 +128,7 @@ struct ClusterSync {
     threads: u32,
     first: [u32; 3],
     running: Arc<Running>,
-    /// By rank.
-    ctas: Arc<Mutex<Vec<Cta>>>,
-}
-
-/// Whether a `.shared` address belongs to the own CTA of the cluster: those of others are not looked at.
-fn is_own(at: &At, address: u64) -> bool {
-    split_shared(address as u32).0 == at.rank
+    cluster: Arc<Mutex<Cluster>>,
 }
 
 impl CtaObserver for ClusterSync {
@@ -137,21 +136,19 @@ impl CtaObserver for ClusterSync {
         if access.space != Space::Shared || access.kind == AccessKind::Load {
             return;
         }
-        let ctas = self.ctas.lock();
-        let Some(cta) = ctas.get(at.rank as usize).filter(|cta| cta.objects.any()) else { return };
+        let cluster = self.cluster.lock();
+        if !cluster.objects.any() {
+            return;
+        }
         let overwritten = at.lanes().find_map(|lane| {
-            let address = access.addresses[lane as usize];
-            let found = cta.objects.at(address, access.bytes.into()).filter(|_| is_own(at, address));
-            found.map(|(object, made)| (lane, object, made))
+            let (name, made) = cluster.objects.at(at, access.addresses[lane as usize], access.bytes.into())?;
+            Some((lane, name, made))
         });
-        drop(ctas);
-        if let Some((lane, object, made)) = overwritten {
-            let text =
-                format!("a write to the mbarrier object at {:#x} of shared memory", u64::from(object) % SHARED_PER_CTA);
-            self.reporter.report(vec![
-                Finding::new("mbarrier-overwritten", &At { mask: 1 << lane, ..*at }, text)
-                    .with(made, "the object was made here"),
-            ]);
+        drop(cluster);
+        if let Some((lane, name, made)) = overwritten {
+            let at = At { mask: 1 << lane, ..*at };
+            let finding = Finding::new("mbarrier-overwritten", &at, format!("a write to {name}"));
+            self.reporter.report(vec![finding.with(made, "the object was made here")]);
         }
     }
 
@@ -160,19 +157,16 @@ impl CtaObserver for ClusterSync {
     }
 
     fn sync(&mut self, at: &At, event: &SyncEvent<'_>) {
-        let mut ctas = self.ctas.lock();
-        let Some(cta) = ctas.get_mut(at.rank as usize) else { return };
+        let mut cluster = self.cluster.lock();
+        let Cluster { barriers, objects } = &mut *cluster;
+        let Some(barriers) = barriers.get_mut(at.rank as usize) else { return };
         let mut findings = Vec::new();
+        objects.go_on(at);
         match *event {
-            SyncEvent::Mbarrier { addresses, ref op, .. } => {
-                for lane in at.lanes().filter(|&lane| is_own(at, addresses[lane as usize])) {
-                    let at = At { mask: 1 << lane, ..*at };
-                    findings.extend(cta.objects.operate(&at, addresses[lane as usize] as u32, op, lane as usize));
-                }
-            }
-            ref event => cta.barriers.sync(at, event, self.threads, &mut findings),
+            SyncEvent::Mbarrier { addresses, ref op, .. } => findings = objects.operate(at, addresses, op),
+            ref event => barriers.sync(at, event, self.threads, &mut findings),
         }
-        drop(ctas);
+        drop(cluster);
         if !findings.is_empty() {
             self.reporter.report(findings);
         }
@@ -180,5 +174,9 @@ impl CtaObserver for ClusterSync {
 
     fn finished(&mut self) {
         self.running.lock().remove(&self.first);
+        let findings = self.cluster.lock().objects.ended();
+        if !findings.is_empty() {
+            self.reporter.report(findings);
+        }
     }
 }

@@ -282,9 +282,13 @@ impl Decoder<'_> {
         let object = match op.kind {
             MbarrierKind::Init { count } => ObjectOp::Init { count: self.word(count) },
             MbarrierKind::Inval => ObjectOp::Inval,
-            MbarrierKind::ExpectTx { .. } => ObjectOp::ExpectTx,
-            MbarrierKind::CompleteTx { .. } => ObjectOp::CompleteTx,
-            MbarrierKind::Arrive { drop, .. } => ObjectOp::Arrive { drops: drop },
+            MbarrierKind::ExpectTx { bytes } => ObjectOp::ExpectTx { bytes: self.word(bytes) },
+            MbarrierKind::CompleteTx { bytes } => ObjectOp::CompleteTx { bytes: self.word(bytes) },
+            MbarrierKind::Arrive { drop: drops, expect_tx, count, .. } => {
+                let operand = count.map(|count| self.word(count));
+                let (expects, count) = if expect_tx { (operand, None) } else { (None, operand) };
+                ObjectOp::Arrive { drops, expects, count }
+            }
             MbarrierKind::Wait { .. } => ObjectOp::Test,
             MbarrierKind::PendingCount { .. } => return Ok(None),
         };
@@ -320,8 +324,9 @@ impl Decoder<'_> {
             AsyncOp::BulkWaitGroup { pending, .. } => {
                 Event::Copies(Copies::Wait { bulk: true, pending: Some(*pending) })
             }
-            AsyncOp::MbarrierArrive { space, addr, .. } => {
-                self.object_event(ObjectOp::ArriveOfCopies, (*space, addr), Semantics::Release, Scope::Cta)?;
+            AsyncOp::MbarrierArrive { noinc, space, addr } => {
+                let op = ObjectOp::ArriveOfCopies { counted: *noinc };
+                self.object_event(op, (*space, addr), Semantics::Release, Scope::Cta)?;
                 return Ok(None);
             }
             AsyncOp::BulkPrefetch { .. } => return Ok(None),

@@ -110,7 +110,7 @@ pub(crate) fn clear(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let places = machine.places(at);
     for lane in lanes(mask) {
         let size = machine.frame.r64[inst.a as usize][lane] as usize;
-        machine.tell_async(AccessKind::Store, at.space, places[lane], size, lane);
+        machine.tell_clear(at.space, places[lane], size, lane);
         match machine.shared_bytes(at.space, places[lane], size, 8, AccessKind::Store) {
             Ok(bytes) => bytes.fill(0),
             Err(kind) => return machine.fail(1 << lane, kind),
@@ -151,10 +151,10 @@ impl Machine<'_> {
         self.addresses(at.base, at.offset)
     }
 
-    /// Some bytes have come to the shared memory that an mbarrier lies in.
-    pub(crate) fn count_bytes(&mut self, address: u64, bytes: u32) -> Result<(), FaultKind> {
+    /// Some bytes of a lane's copy have come to the shared memory that an mbarrier lies in.
+    pub(crate) fn count_bytes(&mut self, address: u64, bytes: u32, lane: usize) -> Result<(), FaultKind> {
         match self.mbarrier(StateSpace::Cluster, address) {
-            Ok(object) => self.bytes_have_come(StateSpace::Cluster, address, object, bytes),
+            Ok(object) => self.bytes_have_come(StateSpace::Cluster, address, object, (bytes, lane)),
             Err(FaultKind::CtaHasExited { .. }) => Ok(()),
             Err(kind) => Err(kind),
         }
@@ -165,8 +165,9 @@ impl Machine<'_> {
         space: StateSpace,
         address: u64,
         mut object: Object,
-        bytes: u32,
+        (bytes, lane): (u32, usize),
     ) -> Result<(), FaultKind> {
+        self.tell_bytes(space, address, bytes, lane);
         object.complete_bytes(bytes);
         self.set_mbarrier(space, address, object)
     }
@@ -214,11 +215,11 @@ impl Machine<'_> {
             };
         }
         match masks.targets {
-            None => self.arrive_in(site, to, &bytes, mbarrier),
+            None => self.arrive_in(site, to, &bytes, (mbarrier, lane)),
             Some(targets) => Self::in_each(targets, to).try_for_each(|address| {
                 let object =
                     mbarrier.and_then(|mbarrier| Self::in_each(1 << (address / SHARED_PER_CTA), mbarrier).next());
-                self.arrive_in(site, address, &bytes, object)
+                self.arrive_in(site, address, &bytes, (object, lane))
             }),
         }
     }
@@ -235,7 +236,7 @@ impl Machine<'_> {
         bytes.fill(0);
         if !everywhere {
             let object = self.mbarrier(site.mbarrier.space, mbarrier)?;
-            return self.bytes_have_come(site.mbarrier.space, mbarrier, object, RESPONSE as u32);
+            return self.bytes_have_come(site.mbarrier.space, mbarrier, object, (RESPONSE as u32, lane));
         }
         let ranks = self.cta.cluster.as_ref().map_or(1, |cluster| cluster.size());
         for rank in 0..ranks {
@@ -246,7 +247,7 @@ impl Machine<'_> {
                 Err(FaultKind::CtaHasExited { .. }) => continue,
                 Err(kind) => return Err(kind),
             }
-            self.count_bytes(in_rank(mbarrier), RESPONSE as u32)?;
+            self.count_bytes(in_rank(mbarrier), RESPONSE as u32, lane)?;
         }
         Ok(())
     }
@@ -260,8 +261,14 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Bytes of a bulk copy come to a CTA's shared memory.
-    fn arrive_in(&mut self, site: &BulkSite, to: u64, bytes: &[u8], mbarrier: Option<u64>) -> Result<(), FaultKind> {
+    /// Bytes of a lane's bulk copy come to a CTA's shared memory.
+    fn arrive_in(
+        &mut self,
+        site: &BulkSite,
+        to: u64,
+        bytes: &[u8],
+        (mbarrier, lane): (Option<u64>, usize),
+    ) -> Result<(), FaultKind> {
         match self.shared_bytes(StateSpace::Cluster, to, bytes.len(), PIECE, AccessKind::Store) {
             Ok(place) => match site.reduce {
                 None => place.copy_from_slice(bytes),
@@ -270,7 +277,7 @@ impl Machine<'_> {
             Err(FaultKind::CtaHasExited { .. }) => return Ok(()),
             Err(kind) => return Err(kind),
         }
-        mbarrier.map_or(Ok(()), |address| self.count_bytes(address, bytes.len() as u32))
+        mbarrier.map_or(Ok(()), |address| self.count_bytes(address, bytes.len() as u32, lane))
     }
 
     /// Each element an atomic operation of its own, ordered with nothing.
@@ -304,7 +311,7 @@ impl Machine<'_> {
             Err(FaultKind::CtaHasExited { .. }) => return Ok(()),
             Err(kind) => return Err(kind),
         }
-        self.count_bytes(mbarrier, len as u32)
+        self.count_bytes(mbarrier, len as u32, lane)
     }
 }
 

@@ -112,10 +112,10 @@ pub(crate) enum Event {
 pub(crate) enum ObjectOp {
     Init { count: u32 },
     Inval,
-    ExpectTx,
-    CompleteTx,
-    Arrive { drops: bool },
-    ArriveOfCopies,
+    ExpectTx { bytes: u32 },
+    CompleteTx { bytes: u32 },
+    Arrive { drops: bool, expects: Option<u32>, count: Option<u32> },
+    ArriveOfCopies { counted: bool },
     Test,
 }
 
@@ -271,10 +271,12 @@ impl Machine<'_> {
                 let op = match op {
                     ObjectOp::Init { count } => MbarrierOp::Init { count: row(count) },
                     ObjectOp::Inval => MbarrierOp::Inval,
-                    ObjectOp::ExpectTx => MbarrierOp::ExpectTx,
-                    ObjectOp::CompleteTx => MbarrierOp::CompleteTx,
-                    ObjectOp::Arrive { drops } => MbarrierOp::Arrive { drops },
-                    ObjectOp::ArriveOfCopies => MbarrierOp::ArriveOfCopies,
+                    ObjectOp::ExpectTx { bytes } => MbarrierOp::ExpectTx { bytes: row(bytes) },
+                    ObjectOp::CompleteTx { bytes } => MbarrierOp::CompleteTx { bytes: row(bytes) },
+                    ObjectOp::Arrive { drops, expects, count } => {
+                        MbarrierOp::Arrive { drops, expects: expects.map(row), count: count.map(row) }
+                    }
+                    ObjectOp::ArriveOfCopies { counted } => MbarrierOp::ArriveOfCopies { counted },
                     ObjectOp::Test => MbarrierOp::Test,
                 };
                 observer.sync(&at, &SyncEvent::Mbarrier { addresses: &addresses, op, semantics, scope });
@@ -419,13 +421,34 @@ impl Machine<'_> {
         self.tell_lanes(at, &site, &to, &mut |at, access| observer.access(at, access));
     }
 
-    /// Tells of an access of one lane by the instruction that runs, which [`Event::Here`] stands before.
+    /// Tells of an access of one lane by the asynchronous copy that runs, which [`Event::Here`] stands before.
     pub(crate) fn tell_async(&mut self, kind: AccessKind, space: StateSpace, address: u64, bytes: usize, lane: usize) {
+        self.tell_here(AccessSite { proxy: Proxy::Async, ..plain(kind, space, bytes as u32, 1) }, address, lane);
+    }
+
+    /// Tells of a store of one lane by the instruction that runs, which [`Event::Here`] stands before.
+    pub(crate) fn tell_clear(&mut self, space: StateSpace, address: u64, bytes: usize, lane: usize) {
+        self.tell_here(plain(AccessKind::Store, space, bytes as u32, 1), address, lane);
+    }
+
+    fn tell_here(&mut self, site: AccessSite, address: u64, lane: usize) {
         let Some(mut observer) = self.cta.observer.take() else { return };
         if let Some(told) = &self.cta.told {
             let at = self.at(told.site, 1 << lane);
-            let site = AccessSite { proxy: Proxy::Async, ..plain(kind, space, bytes as u32, 1) };
             self.tell_lanes(&at, &site, &[address; 32], &mut |at, access| observer.access(at, access));
+        }
+        self.cta.observer = Some(observer);
+    }
+
+    /// Tells of bytes that have come for an mbarrier, by the copy of one lane.
+    pub(crate) fn tell_bytes(&mut self, space: StateSpace, address: u64, bytes: u32, lane: usize) {
+        let Some(mut observer) = self.cta.observer.take() else { return };
+        if let Some(told) = &self.cta.told {
+            let at = self.at(told.site, 1 << lane);
+            let addresses = &self.in_shared(space, [address; 32]);
+            let op = MbarrierOp::CompleteTx { bytes: &[bytes; 32] };
+            let (semantics, scope) = (Semantics::Relaxed, Scope::Cluster);
+            observer.sync(&at, &SyncEvent::Mbarrier { addresses, op, semantics, scope });
         }
         self.cta.observer = Some(observer);
     }

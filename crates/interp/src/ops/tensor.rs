@@ -172,10 +172,10 @@ impl Machine<'_> {
             Transfer::Load { to, mbarrier, multicast } => {
                 let (to_at, object) = (self.places(to)[lane], self.places(mbarrier)[lane]);
                 match multicast.map(|row| self.frame.r32[row as usize][lane] as u16) {
-                    None => self.load_part(&map, &rows, (to.space, to_at), object),
+                    None => self.load_part(&map, &rows, (to.space, to_at), (object, lane)),
                     Some(targets) => Self::in_each(targets, to_at).try_for_each(|address| {
                         let object = Self::in_each(1 << (address / SHARED_PER_CTA), object).next().unwrap_or(object);
-                        self.load_part(&map, &rows, (StateSpace::Cluster, address), object)
+                        self.load_part(&map, &rows, (StateSpace::Cluster, address), (object, lane))
                     }),
                 }
             }
@@ -223,7 +223,7 @@ impl Machine<'_> {
         map: &TensorMap,
         rows: &[Row],
         (space, to): (StateSpace, u64),
-        mbarrier: u64,
+        (mbarrier, lane): (u64, usize),
     ) -> Result<(), FaultKind> {
         check_target(to)?;
         let unit = map.unit() as usize;
@@ -251,7 +251,7 @@ impl Machine<'_> {
                 }
             }
         }
-        self.count_bytes(mbarrier, count)
+        self.count_bytes(mbarrier, count, lane)
     }
 
     fn store_part(
