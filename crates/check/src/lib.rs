@@ -21,6 +21,7 @@ mod render;
 pub mod report;
 mod selection;
 pub mod sink;
+mod span;
 mod suppression;
 pub mod sync;
 

@@ -15,6 +15,7 @@ use crate::grid::GridNames;
 use crate::registry::Check;
 use crate::report::{Note, Report, count};
 use crate::sink::Sink;
+use crate::span::{self, overlap};
 use blocks::Blocks;
 
 /// The check of memory.
@@ -243,7 +244,7 @@ impl GridMemory {
     /// Whether the grid's stream has freed some of the bytes before it.
     #[cold]
     fn is_freed(&self, address: u64, len: u64) -> bool {
-        self.freed.iter().any(|range| range.start < address.saturating_add(len) && address < range.end)
+        self.freed.iter().any(|range| overlap(range, &span::from(address, len)))
     }
 
     /// Whether bytes that are there are no constants.

@@ -1,16 +1,36 @@
 //! The calls of the host that led somewhere.
 
 use std::backtrace::Backtrace;
+use std::cell::RefCell;
+use std::sync::Arc;
 
 /// Most calls that are named.
 const SHOWN: usize = 16;
 
 /// Where the calling thread is, without names: these are looked up when somebody asks.
-pub(crate) struct Origin(Backtrace);
+#[derive(Clone)]
+pub(crate) struct Origin(Arc<Backtrace>);
+
+thread_local! {
+    /// While several checks are told of one event of the host: where it comes from, once one of them has asked.
+    static EVENT: RefCell<Option<Option<Origin>>> = const { RefCell::new(None) };
+}
+
+/// Tells of one event of the host: whoever asks in `tell` where it comes from is given the same origin.
+pub(crate) fn of_one_event(tell: impl FnOnce()) {
+    // A thread that ends has no such place any more.
+    let before = EVENT.try_with(|event| event.replace(Some(None)));
+    tell();
+    if let Ok(before) = before {
+        let _ = EVENT.try_with(|event| event.replace(before));
+    }
+}
 
 impl Origin {
     pub(crate) fn here() -> Origin {
-        Origin(Backtrace::force_capture())
+        let taken = || Origin(Arc::new(Backtrace::force_capture()));
+        let shared = EVENT.try_with(|event| Some(event.borrow_mut().as_mut()?.get_or_insert_with(taken).clone()));
+        shared.ok().flatten().unwrap_or_else(taken)
     }
 
     /// Where the function of the API returns to that the program has called, where that function does, and so on.
@@ -25,6 +45,8 @@ impl Origin {
 }
 
 fn is_api(name: &str) -> bool {
+    // What the compiler's code calls for a program: `__cudaLaunchKernel`.
+    let name = name.strip_prefix("__").unwrap_or(name);
     let rest = name.strip_prefix("cuda").or_else(|| name.strip_prefix("cu"));
     rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
 }

@@ -13,10 +13,12 @@ use warploom_exec::observe::{
 };
 
 use crate::files;
-use crate::host::{HostCheck, calls};
+use crate::host::HostCheck;
+use crate::host::calls::{self, RuntimeCalls};
 use crate::init::InitCheck;
 use crate::leak::LeakCheck;
 use crate::memory::MemoryCheck;
+use crate::origin;
 use crate::race::RaceCheck;
 use crate::selection::Selection;
 use crate::sink::{Say, Sink};
@@ -54,6 +56,40 @@ impl Check {
             Check::Sync => "sync",
             Check::Leak => "leak",
             Check::Host => "host",
+        }
+    }
+
+    /// The kinds of reports that it makes; docs/checkers.md says what each is.
+    pub fn kinds(self) -> &'static [&'static str] {
+        match self {
+            Check::Memory => &[
+                "out-of-bounds",
+                "use-after-free",
+                "misaligned",
+                "other-cta",
+                "host-pointer",
+                "null-pointer",
+                "wild-pointer",
+                "write-to-constant",
+                "write-to-read-only",
+                "double-free",
+                "foreign-free",
+            ],
+            Check::Race => &["shared-race", "global-race", "copy-race"],
+            Check::Init => &["uninitialised-condition", "uninitialised-address", "uninitialised-output"],
+            Check::Sync => &[
+                "divergent-barrier",
+                "barrier-count",
+                "member-mask",
+                "mbarrier",
+                "mbarrier-overwritten",
+                "mbarrier-arrivals",
+                "mbarrier-bytes",
+                "mbarrier-wait",
+                "cluster-barrier",
+            ],
+            Check::Leak => &["memory", "object"],
+            Check::Host => &["result-dropped", "source-changed", "source-freed"],
         }
     }
 
@@ -119,6 +155,7 @@ pub struct Checker {
     say: Say,
     observers: Vec<Arc<dyn Observer>>,
     race: Option<Arc<RaceCheck>>,
+    runtime: RuntimeCalls,
     finished: Once,
 }
 
@@ -144,7 +181,15 @@ impl Checker {
         let sink = Arc::new(Sink::new(Arc::clone(&say), suppressions, selection, settings.print_limit));
         let mut race = None;
         let observers = settings.checks.iter().map(|check| check.observer(&sink, &mut race)).collect();
-        Ok(Arc::new(Checker { settings, sink, say, observers, race, finished: Once::new() }))
+        Ok(Arc::new(Checker {
+            settings,
+            sink,
+            say,
+            observers,
+            race,
+            runtime: RuntimeCalls::default(),
+            finished: Once::new(),
+        }))
     }
 
     /// What has been found.
@@ -162,14 +207,29 @@ impl Checker {
         self.settings.checks.contains(&Check::Host)
     }
 
-    /// A call of the API by the calling thread fails; told from within it.
-    pub fn call_failed(&self, function: &'static str, error: &'static str) {
+    /// A call of the driver API by the calling thread fails; told from within it.
+    pub fn call_failed(&self, function: &str, error: &str) {
         calls::failed(function, error);
     }
 
-    /// A call of the API by the calling thread succeeds.
-    pub fn call_succeeded(&self, function: &'static str) {
+    /// A call of the driver API by the calling thread succeeds.
+    pub fn call_succeeded(&self, function: &str) {
         calls::succeeded(function, &self.sink);
+    }
+
+    /// A call of the runtime API by the calling thread fails, and its error is the thread's last one; told from within it.
+    pub fn runtime_failed(&self, function: &str, error: &str) {
+        self.runtime.failed(function, error, &self.sink);
+    }
+
+    /// A call of the runtime API by the calling thread succeeds.
+    pub fn runtime_succeeded(&self, function: &str) {
+        self.runtime.succeeded(function);
+    }
+
+    /// The calling thread asks for its last error of the runtime API.
+    pub fn runtime_asked(&self) {
+        self.runtime.asked();
     }
 
     /// The end of the process, once: says how many errors there were, and writes the file. The exit status that the process is to have, if it is to
@@ -177,6 +237,7 @@ impl Checker {
     pub fn finish(&self) -> Option<i32> {
         self.finished.call_once(|| {
             self.host(&HostEvent::ProcessEnds);
+            self.runtime.end(&self.sink);
             let names: Vec<_> = self.settings.checks.iter().map(|check| check.name()).collect();
             (self.say)(&format!("checked {}: {}\n", names.join(", "), self.sink.summary()));
             if let Some(path) = &self.settings.report
@@ -212,7 +273,7 @@ impl Observer for Checker {
     }
 
     fn host(&self, event: &HostEvent) {
-        self.observers.iter().for_each(|observer| observer.host(event));
+        origin::of_one_event(|| self.observers.iter().for_each(|observer| observer.host(event)));
     }
 }
 

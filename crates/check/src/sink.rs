@@ -73,6 +73,7 @@ impl Sink {
 
     /// Takes a report: prints it if it is the first of its kind at its place.
     pub fn report(&self, report: Report) {
+        debug_assert!(report.check.kinds().contains(&report.kind), "{}/{} is listed", report.check.name(), report.kind);
         if !self.selection.holds(&report) {
             return;
         }

@@ -4,6 +4,7 @@
 //! kernel; `PLACE` is `FILE:LINE`, of which the file may be the end of a path, or `ptx:LINE`. `*` stands for any of them, and at the end of a kernel's
 //! name for any rest. A place that is left out is any. What follows a `#` is a comment.
 
+use crate::registry::Check;
 use crate::report::{At, Report};
 
 /// The rules.
@@ -32,6 +33,9 @@ impl Suppressions {
                 |place: &str| Rule { check: words[0].to_owned(), kernel: words[1].to_owned(), place: place.to_owned() };
             match words.len() {
                 0 => {}
+                2 | 3 if !is_check(words[0]) => {
+                    return Err(format!("line {number}: '{}' is no check, and no kind of report of one", words[0]));
+                }
                 2 => rules.push(rule("*")),
                 3 => rules.push(rule(words[2])),
                 _ => return Err(format!("line {number}: a check, a kernel and a place are expected, not '{line}'")),
@@ -56,6 +60,13 @@ impl Rule {
                 None => self.kernel == "*" && self.place == "*",
             }
     }
+}
+
+/// Whether there are reports that a rule with this word could hold for.
+fn is_check(word: &str) -> bool {
+    let (check, kind) = word.split_once('/').map_or((word, None), |(check, kind)| (check, Some(kind)));
+    let known = |check: &Check| kind.is_none_or(|kind| check.kinds().contains(&kind));
+    word == "*" || check.parse().is_ok_and(|check: Check| known(&check))
 }
 
 fn is_kernel(pattern: &str, name: &str) -> bool {
@@ -120,5 +131,9 @@ mod tests {
     fn what_is_no_rule_is_refused_with_its_line() {
         let wrong = Suppressions::parse("* *\nmemory\n").unwrap_err();
         assert_eq!(wrong, "line 2: a check, a kernel and a place are expected, not 'memory'");
+        for (rule, word) in [("memory/out-of-bound *", "memory/out-of-bound"), ("memry * *", "memry")] {
+            let wrong = Suppressions::parse(rule).unwrap_err();
+            assert_eq!(wrong, format!("line 1: '{word}' is no check, and no kind of report of one"));
+        }
     }
 }

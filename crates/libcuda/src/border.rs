@@ -16,6 +16,7 @@ mod image;
 mod launch;
 pub(crate) mod log;
 pub(crate) mod members;
+mod results;
 pub(crate) mod state;
 mod trace;
 
@@ -29,4 +30,5 @@ pub(crate) use host_memory::callers_memory;
 pub(crate) use identity::{IDENTITY_TABLE, identity_table};
 pub(crate) use image::{read_image, read_input, write_log};
 pub(crate) use launch::launch_attributes;
+pub(crate) use results::{RESULTS_TABLE, results_table};
 pub(crate) use trace::{TraceArg, trace_through_debug};

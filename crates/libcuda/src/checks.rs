@@ -40,6 +40,13 @@ pub(crate) fn called(function: &'static str, error: Option<ErrorCode>) {
     }
 }
 
+/// A runtime library tells of a call of its own.
+pub(crate) fn runtime(tell: impl FnOnce(&Checker)) {
+    if let Some(checker) = CHECKER.get() {
+        tell(checker);
+    }
+}
+
 /// A report, in one piece. A program may have closed standard error: then it is lost, and the program goes on.
 fn tell(report: &str) {
     let _ = std::io::stderr().write_all(format!("warploom: {report}").as_bytes());

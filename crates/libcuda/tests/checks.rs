@@ -90,6 +90,7 @@ fn each_check_finds_its_fault_and_nothing_in_the_twin() {
                 ": 1 error\n",
             ],
         ),
+        ("read_only", &["error[memory/write-to-read-only]: store of 4 bytes at 0x", "in: kernel scale, PTX line 7"]),
         (
             "host_result",
             &[
@@ -110,6 +111,28 @@ fn each_check_finds_its_fault_and_nothing_in_the_twin() {
     }
     let by_right = said(&program, &["host_source_by_right"], &[]);
     assert!(by_right.ends_with(": 0 errors\n"), "{by_right}");
+}
+
+/// The copy reads what is not there any more, and so the process ends as it would without the check: docs/decisions/0003-no-fault-handler.md.
+#[test]
+fn a_source_that_is_unmapped_is_reported_before_it_is_read() {
+    let program = program::build("checks/faults.c", "freed", &["-g"]);
+    let output = Command::new(program.folder().join("program"))
+        .arg("host_source_freed")
+        .env("LD_LIBRARY_PATH", program.folder())
+        .env("WARPLOOM_CHECK", ALL)
+        .output()
+        .expect("the program starts");
+    let found = String::from_utf8_lossy(&output.stderr);
+    for part in [
+        "error[host/source-freed]: an asynchronous copy reads memory of the host that was freed",
+        "the copy was asked for here",
+        "host_source_freed",
+    ] {
+        assert!(found.contains(part), "no {part:?} in\n{found}");
+    }
+    let clean = said(&program, &["host_source_freed", "clean"], &[]);
+    assert!(clean.ends_with(": 0 errors\n"), "{clean}");
 }
 
 #[test]

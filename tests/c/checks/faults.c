@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 static const char *PTX =
     ".version 7.8\n"
@@ -175,6 +176,51 @@ static void host_source(int clean) {
     CHECK(cuMemFreeHost(pinned));
 }
 
+/* A copy waits for a kernel, and its source is unmapped meanwhile. */
+static void host_source_freed(int clean) {
+    CUdeviceptr p, flag;
+    CUstream stream;
+    unsigned *pinned;
+    char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) exit(1);
+    CHECK(cuMemAllocHost((void **)&pinned, 4096));
+    memset(pinned, 0, 4096);
+    CHECK(cuMemHostGetDevicePointer(&flag, pinned, 0));
+    CHECK(cuMemHostRegister(pages, 8192, 0));
+    CHECK(cuMemAlloc(&p, 4096));
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    launch("wait", 1, stream, flag, 0);
+    CHECK(cuMemcpyHtoDAsync(p, pages + 4096, 4096, stream));
+    if (!clean) munmap(pages + 4096, 4096);
+    *(volatile unsigned *)pinned = 1;
+    cuStreamSynchronize(stream);
+    CHECK(cuMemHostUnregister(pages));
+    CHECK(cuStreamDestroy(stream));
+    CHECK(cuMemFree(p));
+    CHECK(cuMemFreeHost(pinned));
+}
+
+/* A kernel writes to pages of the host that were registered as read-only, which ends it. */
+static void read_only(int clean) {
+    CUdeviceptr p;
+    int reads = 0;
+    CUdevice device;
+    char *pages = mmap(NULL, 4096, PROT_READ | (clean ? PROT_WRITE : 0), MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) exit(1);
+    CHECK(cuCtxGetDevice(&device));
+    CHECK(cuDeviceGetAttribute(&reads, CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, device));
+    CHECK(cuMemHostRegister(pages, 4096, CU_MEMHOSTREGISTER_DEVICEMAP | (clean || !reads ? 0 : CU_MEMHOSTREGISTER_READ_ONLY)));
+    CHECK(cuMemHostGetDevicePointer(&p, pages, 0));
+    launch("scale", 32, NULL, p, 0);
+    if ((cuCtxSynchronize() == CUDA_SUCCESS) != clean) exit(1);
+    if (clean) {
+        CHECK(cuMemHostUnregister(pages));
+        return;
+    }
+    puts("done");
+    exit(0);
+}
+
 static void fill_source(void *pinned) {
     memset(pinned, 1, 4096);
 }
@@ -233,7 +279,7 @@ static const struct {
     const char *name;
     void (*run)(int clean);
 } FAULTS[] = {FAULT(memory), FAULT(init), FAULT(init_in_order), FAULT(init_to_host), FAULT(race), FAULT(race_of_a_copy), FAULT(sync), FAULT(leak), FAULT(host_source),
-              FAULT(host_source_by_right), FAULT(fresh), FAULT(host_result)};
+              FAULT(host_source_freed), FAULT(host_source_by_right), FAULT(read_only), FAULT(fresh), FAULT(host_result)};
 
 int main(int count, char **arguments) {
     CUdevice device;

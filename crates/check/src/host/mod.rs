@@ -23,6 +23,7 @@ use crate::origin::Origin;
 use crate::registry::Check;
 use crate::report::{Note, Report};
 use crate::sink::Sink;
+use crate::span::{self, overlap};
 
 /// The check of what the host does.
 pub struct HostCheck {
@@ -103,8 +104,7 @@ impl Observer for HostCheck {
                 }
             }
             HostEvent::Touches { written: Some(written), .. } => {
-                let Range { start, end } = written.range;
-                self.waiting.excuse(|source| start < source.end && source.start < end);
+                self.waiting.excuse(|source| overlap(source, &written.range));
             }
             HostEvent::Turn => self.waiting.excuse(|_| true),
             _ => {}
@@ -131,8 +131,7 @@ impl CtaObserver for GridWrites {
             return;
         }
         let writes = |source: &Range<u64>, lane: u32| {
-            let address = access.addresses[lane as usize];
-            address < source.end && source.start < address + u64::from(access.bytes)
+            overlap(source, &span::from(access.addresses[lane as usize], access.bytes.into()))
         };
         self.0.excuse(|source| at.lanes().any(|lane| writes(source, lane)));
     }

@@ -8,6 +8,7 @@ use warploom_exec::observe::{HostEvent, StreamPlace};
 
 use crate::origin::Origin;
 use crate::report::Note;
+use crate::span::{self, overlap};
 
 /// Freed blocks that are remembered.
 const FREED: usize = 4096;
@@ -29,12 +30,8 @@ struct Freed {
 
 impl Freed {
     fn range(&self) -> Range<u64> {
-        self.info.base..self.info.base + self.info.size
+        span::of(&self.info)
     }
-}
-
-fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
-    a.start < b.end && b.start < a.end
 }
 
 impl Blocks {
@@ -42,10 +39,10 @@ impl Blocks {
         match *event {
             HostEvent::Alloc { info, place } => {
                 self.made.insert(info.id, Origin::here());
-                let range = info.base..info.base + info.size;
+                let range = span::of(&info);
                 self.freed.retain_mut(|freed| match (&mut freed.place, place) {
                     (Some((at, again)), Some(place)) if at.stream == place.stream => {
-                        if overlap(&(freed.info.base..freed.info.base + freed.info.size), &range) {
+                        if overlap(&span::of(&freed.info), &range) {
                             again.get_or_insert(place.number);
                         }
                         true

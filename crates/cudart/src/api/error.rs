@@ -3,7 +3,7 @@ use std::ffi::{CStr, c_char};
 
 use warploom_abi::runtime::cudaError;
 
-use crate::border::{last_error, version};
+use crate::border::{asked, last_error, version};
 use crate::context;
 use crate::failure::{ApiResult, Failure};
 
@@ -18,11 +18,13 @@ fn told(error: cudaError) -> ApiResult {
 /// Initialises the driver, as any call does: without one, that is the answer.
 pub fn cudaGetLastError() -> ApiResult {
     context::devices()?;
+    asked();
     told(last_error(Some(cudaError::cudaSuccess)))
 }
 
 pub fn cudaPeekAtLastError() -> ApiResult {
     context::devices()?;
+    asked();
     told(last_error(None))
 }
 

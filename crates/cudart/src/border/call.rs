@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use warploom_abi::runtime::{cudaChannelFormatDesc, cudaError};
 use warploom_border::{LogSettings, internal_error, say};
 
+use super::results;
 use crate::failure::{ApiResult, Failure};
 
 /// The version of the runtime library, which its exports bring along with every call.
@@ -58,7 +59,10 @@ pub fn enter(call: &'static Call, body: impl FnOnce() -> ApiResult) -> cudaError
     call.begin();
     // Handlers lock nothing that a panic could leave half changed.
     match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => cudaError::cudaSuccess,
+        Ok(Ok(())) => {
+            results::succeeded(call.symbol);
+            cudaError::cudaSuccess
+        }
         Ok(Err(failure)) => failed(call, &failure),
         Err(panic) => panicked(call, &*panic),
     }
@@ -87,6 +91,7 @@ pub fn not_supported(call: &'static Call) -> cudaError {
 #[inline(never)]
 fn failed(call: &'static Call, failure: &Failure) -> cudaError {
     remember(call.symbol, failure);
+    results::failed(call.symbol, failure);
     failure.code
 }
 

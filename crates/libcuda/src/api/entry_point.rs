@@ -4,7 +4,10 @@ use std::sync::OnceLock;
 use warploom_abi::{CUdriverProcAddressQueryResult, CUuuid};
 use warploom_driver::{DriverError, ErrorCode};
 
-use crate::border::{ApiResult, HostAddress, IDENTITY_TABLE, In, InStr, Out, calling_object, identity_table};
+use crate::border::{
+    ApiResult, HostAddress, IDENTITY_TABLE, In, InStr, Out, RESULTS_TABLE, calling_object, identity_table,
+    results_table,
+};
 use crate::lookup::{self, Found, LONGEST_NAME, Refused};
 use warploom_border::say;
 
@@ -74,6 +77,11 @@ pub(crate) fn cuGetExportTable(ppExportTable: Out<'_, HostAddress>, pExportTable
     match id.bytes.map(|byte| byte as u8) {
         IDENTITY_TABLE => {
             place.set(identity_table());
+            Ok(())
+        }
+        RESULTS_TABLE => {
+            let nobody = || DriverError::invalid_value("calls of the runtime API are not checked");
+            place.set(results_table().ok_or_else(nobody)?);
             Ok(())
         }
         id if RUNTIME_TABLES.contains(&id) => {
