@@ -191,6 +191,15 @@ impl<T: Copy, B: Border> OutArray<'_, T, B> {
         Ok(())
     }
 
+    /// What stands in element `index`, which the caller said is there: some functions are asked in the places for their results.
+    pub fn at(&self, name: &'static str, index: usize) -> Result<T, B::Error> {
+        if self.pointer.is_null() {
+            return Err(B::refuse(Refusal::Null(name)));
+        }
+        // SAFETY: not NULL, and by `FromC` and the caller's count the element is there, at any alignment.
+        Ok(unsafe { self.pointer.add(index).read_unaligned() })
+    }
+
     /// Writes the element `index`, which the caller said would fit; does nothing without a pointer.
     pub fn set(&self, index: usize, value: T) {
         if !self.pointer.is_null() {

@@ -7,6 +7,7 @@ mod descriptor;
 mod host;
 mod refusal;
 mod report;
+pub mod settings;
 mod text;
 
 pub use arguments::{Destination, FromC, In, InArray, InOut, Kept, Out, OutArray, arg};

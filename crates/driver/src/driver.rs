@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use warploom_exec::interprocess::activity::Activity;
 use warploom_exec::interprocess::{Board, Opened};
 use warploom_exec::memory::{Memory, Options};
 use warploom_exec::observe::{HostEvent, Observer};
@@ -15,7 +16,7 @@ use warploom_exec::stream::Stream;
 
 use crate::array::{Array, MipmappedArray};
 use crate::context::Context;
-use crate::device::{Device, DeviceState, Listener, Note, Partition, memory_of_one, processors};
+use crate::device::{Device, DeviceState, Listener, Machine, Note};
 use crate::event::Event;
 use crate::executor::Executor;
 use crate::graph::{Captures, Conditions, Graph, GraphExec, GraphMemory, NodeRef, UserObject};
@@ -34,20 +35,10 @@ use crate::{DriverError, DriverResult, ErrorCode};
 /// What a driver is made from.
 #[derive(Clone, Debug)]
 pub struct DriverOptions {
-    /// The CUDA version that it behaves as, `1000 * major + 10 * minor`.
-    pub cuda_version: i32,
-    /// Compute capability of the devices, `10 * major + minor`.
-    pub compute_capability: u32,
-    /// How many devices the machine is divided into.
-    pub device_count: u32,
-    /// The numbers, among these, of those that there are, in their order.
+    /// The machine, which says what the devices are.
+    pub machine: Machine,
+    /// The numbers, among those of the machine, of the devices that there are, in their order.
     pub devices: Vec<u32>,
-    /// How many threads run kernels, if there are all devices; None for one a core that the process may use.
-    pub threads: Option<u32>,
-    /// How many multiprocessors devices show; None for one a thread that runs kernels.
-    pub multiprocessors: Option<u32>,
-    /// Bytes of device memory, of all devices of the machine together; None for three quarters of what the process may use.
-    pub memory: Option<u64>,
     /// What each byte of device memory holds that a program allocates; None for 0.
     pub fresh_memory: Option<u8>,
     /// After how long a kernel in which nothing moves is reported; None for 10 s.
@@ -111,28 +102,36 @@ pub struct Driver {
 }
 
 /// Who runs the kernels of each device; of the first one, where there is none.
-fn pools(options: &DriverOptions, observer: Option<&Arc<dyn Observer>>) -> Vec<Arc<Pool>> {
-    let defaults = PoolOptions::default();
+fn pools(options: &DriverOptions, observer: Option<&Arc<dyn Observer>>, activity: &Arc<Activity>) -> Vec<Arc<Pool>> {
     let serial = observer.is_some_and(|observer| observer.wants().serial);
-    let threads = if serial { 1 } else { options.threads.unwrap_or(defaults.threads) };
-    let processors = if options.device_count > 1 { processors() } else { Vec::new() };
-    let settings = |number| {
-        let Partition { threads, processors } = Partition::new(number, options.device_count, threads, &processors);
+    let numbers = if options.devices.is_empty() { &[0] } else { &options.devices[..] };
+    let settings = (0..).zip(options.machine.partitions(numbers, serial)).map(|(ordinal, part)| {
         let defaults = PoolOptions::default();
         PoolOptions {
-            threads,
-            processors,
+            threads: part.threads,
+            processors: part.processors,
             report_stalled: options.report_stalled.unwrap_or(defaults.report_stalled),
             launch_timeout: options.launch_timeout,
             observer: observer.cloned(),
+            activity: options.devices.get(ordinal as usize).map(|_| activity.device(ordinal)),
             ..defaults
         }
-    };
-    let (first, others) = options.devices.split_first().unwrap_or((&0, &[]));
-    let first = Pool::new(settings(*first));
-    let mut pools = vec![Arc::clone(&first)];
-    pools.extend(others.iter().map(|number| first.beside(settings(*number))));
+    });
+    let mut pools: Vec<Arc<Pool>> = Vec::new();
+    for settings in settings {
+        let pool = match pools.first() {
+            Some(first) => first.beside(settings),
+            None => Pool::new(settings),
+        };
+        pools.push(pool);
+    }
     pools
+}
+
+/// What the process shows of devices with these numbers; without a descriptor to show it with, nothing.
+fn shown(numbers: &[u32]) -> DriverResult<Arc<Activity>> {
+    let activity = Activity::shown(numbers).or_else(|_| Activity::hidden(numbers.len() as u32));
+    activity.map_err(|error| DriverError::new(ErrorCode::OutOfMemory, format!("no memory to count in: {error}")))
 }
 
 impl Driver {
@@ -141,15 +140,16 @@ impl Driver {
     /// # Errors
     /// `OutOfMemory` if the host gives no address range for the device memory.
     pub fn new(options: DriverOptions, executor: Arc<dyn Executor>) -> DriverResult<Arc<Driver>> {
-        let defaults = Options::default();
-        let capacity = memory_of_one(options.device_count, options.memory.unwrap_or(defaults.capacity));
-        let count = u32::try_from(options.devices.len()).unwrap_or(u32::MAX);
-        let memory = Memory::of_devices(Options { capacity, ..defaults }, count).map_err(|error| {
+        let activity = shown(&options.devices)?;
+        let capacity = options.machine.memory_of_device();
+        let ordinals = 0..u32::try_from(options.devices.len()).unwrap_or(u32::MAX);
+        let accounts = ordinals.map(|ordinal| activity.device(ordinal)).collect();
+        let memory = Memory::counted(Options { capacity, ..Options::default() }, accounts).map_err(|error| {
             DriverError::new(ErrorCode::OutOfMemory, format!("no address range for the device memory: {error}"))
         })?;
         let contexts = HandleTable::new(Kind::Context);
         let observer = executor.observer();
-        let pools = pools(&options, observer.as_ref());
+        let pools = pools(&options, observer.as_ref(), &activity);
         let variable_names = Arc::new(VariableNames::default());
         let names = Arc::clone(&variable_names);
         let note: Note = Arc::new(move |fault| names.note(fault));
@@ -157,9 +157,9 @@ impl Driver {
             .zip(&options.devices)
             .zip(&pools)
             .map(|((ordinal, &number), pool)| {
-                let state = DeviceState::new(pool, Some(ordinal), Arc::clone(&note));
+                let state = DeviceState::new(pool, Some(activity.device(ordinal)), Some(ordinal), Arc::clone(&note));
                 let (threads, capacity) = (pool.threads(), memory.capacity());
-                Ok(Device::new(ordinal, number, &options, threads, capacity, state, contexts.reserve()?))
+                Ok(Device::new(ordinal, number, &options.machine, threads, capacity, state, contexts.reserve()?))
             })
             .collect::<DriverResult<_>>()?;
         memory.set_crew(Box::new(AllPools::new(&pools)));
@@ -167,7 +167,7 @@ impl Driver {
             options,
             executor,
             memory: Arc::new(memory),
-            own: DeviceState::new(&pools[0], None, note),
+            own: DeviceState::new(&pools[0], None, None, note),
             output: Arc::new(Buffered::new(OUTPUT_BUFFER, CStdout)),
             devices,
             contexts,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use warploom_driver::device::Machine;
 use warploom_driver::executor::{Executor, LoadError};
 use warploom_driver::launch::LaunchShape;
 use warploom_driver::module::Code;
@@ -39,13 +40,15 @@ impl Executor for Counter {
 fn driver(eager_loading: bool) -> (Arc<Driver>, Arc<Counter>, Arc<warploom_driver::module::Module>) {
     let counter = Arc::new(Counter::default());
     let options = DriverOptions {
-        cuda_version: 13_000,
-        compute_capability: 90,
-        device_count: 1,
+        machine: Machine {
+            cuda_version: 13_000,
+            compute_capability: 90,
+            device_count: 1,
+            threads: Some(1),
+            multiprocessors: None,
+            memory: None,
+        },
         devices: vec![0],
-        threads: Some(1),
-        multiprocessors: None,
-        memory: None,
         fresh_memory: None,
         report_stalled: None,
         launch_timeout: None,
@@ -133,13 +136,15 @@ impl Executor for Says {
 fn another_kernel_takes_the_place_of_one_that_is_loaded() {
     let said = Arc::new(Mutex::new(Vec::new()));
     let options = DriverOptions {
-        cuda_version: 13_000,
-        compute_capability: 90,
-        device_count: 1,
+        machine: Machine {
+            cuda_version: 13_000,
+            compute_capability: 90,
+            device_count: 1,
+            threads: Some(1),
+            multiprocessors: None,
+            memory: None,
+        },
         devices: vec![0],
-        threads: Some(1),
-        multiprocessors: None,
-        memory: None,
         fresh_memory: None,
         report_stalled: None,
         launch_timeout: None,

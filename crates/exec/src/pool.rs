@@ -25,6 +25,7 @@ use crate::family::Family;
 use crate::fault::Fault;
 use crate::float::DefaultMode;
 use crate::grid::{Grid, Launch};
+use crate::interprocess::activity::DeviceActivity;
 use crate::kernel::Worker;
 use crate::masks::Blocked;
 use crate::observe::{GridFacts, Observer, StreamPlace};
@@ -57,6 +58,8 @@ pub struct PoolOptions {
     pub report: Report,
     /// Who is told of what its grids and streams do.
     pub observer: Option<Arc<dyn Observer>>,
+    /// Where other processes see when its grids run.
+    pub activity: Option<DeviceActivity>,
 }
 
 impl Default for PoolOptions {
@@ -70,6 +73,7 @@ impl Default for PoolOptions {
             // A closed stderr is no reason to panic.
             report: Arc::new(|text| drop(writeln!(std::io::stderr(), "warploom: {text}"))),
             observer: None,
+            activity: None,
         }
     }
 }
@@ -140,6 +144,7 @@ impl Pool {
     }
 
     fn among(siblings: Arc<Siblings>, options: PoolOptions) -> Arc<Pool> {
+        let queue = Mutex::new(Queue::new(options.activity.clone()));
         Arc::new(Pool {
             shared: Arc::new(Shared {
                 options,
@@ -150,7 +155,7 @@ impl Pool {
                 workers: OnceLock::new(),
                 pausing: Mutex::default(),
                 gate: RwLock::default(),
-                queue: Mutex::default(),
+                queue,
                 watch: Arc::default(),
                 work: Signal::default(),
                 helpers: Mutex::default(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::attention::Watch;
+use crate::interprocess::activity::DeviceActivity;
 use crate::run::{Run, UNLISTED};
 
 pub(crate) enum Entry {
@@ -15,16 +16,21 @@ pub(crate) enum Entry {
 }
 
 /// The entries, and the grids in flight. Lives behind one lock.
-#[derive(Default)]
 pub(crate) struct Queue {
     urgent: VecDeque<Entry>,
     others: VecDeque<Entry>,
     /// Grids in flight, queued or not.
     runs: Vec<Arc<Run>>,
     pub(crate) shutdown: bool,
+    activity: Option<DeviceActivity>,
 }
 
 impl Queue {
+    /// An empty queue; other processes see in `activity` when grids are in flight.
+    pub(crate) fn new(activity: Option<DeviceActivity>) -> Queue {
+        Queue { urgent: VecDeque::new(), others: VecDeque::new(), runs: Vec::new(), shutdown: false, activity }
+    }
+
     /// Adds an entry at the end.
     pub(crate) fn push(&mut self, entry: Entry, urgent: bool, watch: &Watch) {
         if let Entry::Grid(run) = &entry {
@@ -63,6 +69,11 @@ impl Queue {
     /// Enters a grid that starts.
     pub(crate) fn list(&mut self, run: &Arc<Run>) {
         run.listed.store(self.runs.len(), Ordering::Relaxed);
+        if self.runs.is_empty()
+            && let Some(activity) = &self.activity
+        {
+            activity.run();
+        }
         self.runs.push(run.clone());
     }
 
@@ -86,6 +97,11 @@ impl Queue {
             self.runs.swap_remove(index);
             if let Some(moved) = self.runs.get(index) {
                 moved.listed.store(index, Ordering::Relaxed);
+            }
+            if self.runs.is_empty()
+                && let Some(activity) = &self.activity
+            {
+                activity.rest();
             }
         }
     }

@@ -12,9 +12,6 @@ pub(crate) use table::{EntryPoint, Version};
 use crate::generated::entry_points::ENTRY_POINTS;
 use index::Index;
 
-/// The CUDA version whose driver this is unless the environment says otherwise.
-pub(crate) use warploom_abi::CUDA_VERSION as NEWEST_VERSION;
-
 static INDEX: Index = Index::of(&ENTRY_POINTS);
 
 /// What a lookup that is valid gives.

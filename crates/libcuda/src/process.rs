@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use warploom_abi::runtime::cudaError;
+use warploom_border::settings::MachineSettings;
+use warploom_driver::device::Machine;
 use warploom_driver::{Driver, DriverError, DriverOptions, DriverResult, ErrorCode};
 
 use crate::border::state;
@@ -24,18 +26,13 @@ pub(crate) fn initialize() -> DriverResult {
     let _guard = ONE_AT_A_TIME.lock();
     if DRIVER.get().is_none() {
         let settings = Settings::get();
-        if settings.device_count == 0 {
+        if settings.machine.device_count == 0 {
             let reason = "WARPLOOM_DEVICE_COUNT=0 asks for a machine without devices";
             return Err(DriverError::new(ErrorCode::NoDevice, reason));
         }
         let options = DriverOptions {
-            cuda_version: settings.cuda_version,
-            compute_capability: settings.compute_capability,
-            device_count: settings.device_count,
-            devices: settings.visible.of(settings.device_count, warploom_driver::device::uuid)?,
-            threads: settings.threads,
-            multiprocessors: settings.multiprocessors,
-            memory: settings.memory,
+            machine: machine(&settings.machine),
+            devices: settings.visible.of(settings.machine.device_count, warploom_driver::device::uuid)?,
             report_stalled: settings.report_stalled,
             fresh_memory: settings.fresh_memory,
             launch_timeout: settings.launch_timeout,
@@ -49,10 +46,17 @@ pub(crate) fn initialize() -> DriverResult {
     Ok(())
 }
 
+/// The machine that settings ask for.
+fn machine(settings: &MachineSettings) -> Machine {
+    let &MachineSettings { cuda_version, compute_capability, device_count, threads, multiprocessors, memory } =
+        settings;
+    Machine { cuda_version, compute_capability, device_count, threads, multiprocessors, memory }
+}
+
 /// Name and text of an error of the runtime API, as kernels are told.
 fn runtime_error(code: u32) -> (&'static CStr, &'static CStr) {
     const UNRECOGNIZED: &CStr = c"unrecognized error code";
-    let major = u32::try_from(Settings::get().cuda_version / 1000).unwrap_or_default();
+    let major = u32::try_from(Settings::get().machine.cuda_version / 1000).unwrap_or_default();
     cudaError(code).name_and_text(major).unwrap_or((UNRECOGNIZED, UNRECOGNIZED))
 }
 

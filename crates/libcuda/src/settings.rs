@@ -3,12 +3,11 @@
 //!
 //! A value that cannot be understood is reported on standard error, and the default holds: a driver cannot refuse to load.
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use warploom_abi::settings::{COMPUTE_CAPABILITIES, MOST_MULTIPROCESSORS, MOST_THREADS, OLDEST_CUDA_VERSION};
+use warploom_border::settings::{MachineSettings, Reader, parse_count};
 use warploom_border::{LogSettings, say};
 use warploom_interp::Processor;
 use warploom_jit::{CacheSettings, Mode};
@@ -18,22 +17,12 @@ use crate::visible_devices::VisibleDevices;
 /// How this driver is asked to behave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// The CUDA version whose driver this is, as `1000 * major + 10 * minor` (`WARPLOOM_CUDA_VERSION=12.4`).
-    pub(crate) cuda_version: i32,
-    /// Compute capability, `10 * major + minor` (`WARPLOOM_DEVICE=sm_90`).
-    pub(crate) compute_capability: u32,
-    /// How many devices there are (`WARPLOOM_DEVICE_COUNT`).
-    pub(crate) device_count: u32,
-    /// Which of them the process sees.
+    /// The machine, and what its devices are to be.
+    pub(crate) machine: MachineSettings,
+    /// Which of the devices the process sees.
     pub(crate) visible: VisibleDevices,
-    /// How many threads run kernels; None for one a core that the process may use (`WARPLOOM_THREADS`).
-    pub(crate) threads: Option<u32>,
     /// The instruction set that kernels may use of the processor's (`WARPLOOM_CPU=x86-64-v3`).
     pub(crate) processor: Processor,
-    /// How many multiprocessors devices show; None for one a thread that runs kernels (`WARPLOOM_MULTIPROCESSORS`).
-    pub(crate) multiprocessors: Option<u32>,
-    /// Bytes of device memory; None for three quarters of what the process may use (`WARPLOOM_MEMORY=8G`).
-    pub(crate) memory: Option<u64>,
     /// After how long a kernel in which nothing moves is reported (`WARPLOOM_STALL_SECONDS`).
     pub(crate) report_stalled: Option<Duration>,
     /// After how long a kernel is ended (`WARPLOOM_LAUNCH_TIMEOUT`, in seconds).
@@ -71,21 +60,14 @@ impl Settings {
 
     /// Reads the variables through `variable`, and says what it could not use.
     fn read(variable: impl Fn(&str) -> Option<OsString>) -> (Settings, Vec<String>) {
-        let mut reader = Reader { variable, complaints: Vec::new() };
-        let newest = crate::lookup::NEWEST_VERSION;
-        let visible = VisibleDevices::read(&reader.variable);
-        let (cache, complaints) = CacheSettings::read(&reader.variable);
-        reader.complaints.extend(complaints);
+        let mut reader = Reader::new(variable);
+        let visible = VisibleDevices::read(reader.variable());
+        let (cache, complaints) = CacheSettings::read(reader.variable());
+        reader.complain(complaints);
         let settings = Settings {
             visible,
-            cuda_version: reader.one("WARPLOOM_CUDA_VERSION", newest, |text| parse_version(text, newest)),
-            compute_capability: reader.one("WARPLOOM_DEVICE", 90, parse_device),
-            device_count: reader.one("WARPLOOM_DEVICE_COUNT", 1, |text| parse_count(text, 0, 64)),
-            threads: reader.one("WARPLOOM_THREADS", None, |text| parse_count(text, 1, MOST_THREADS).map(Some)),
+            machine: MachineSettings::read(&mut reader),
             processor: reader.one("WARPLOOM_CPU", Processor::default(), parse_processor),
-            multiprocessors: reader
-                .one("WARPLOOM_MULTIPROCESSORS", None, |text| parse_count(text, 1, MOST_MULTIPROCESSORS).map(Some)),
-            memory: reader.one("WARPLOOM_MEMORY", None, |text| parse_size(text).map(Some)),
             report_stalled: reader.one("WARPLOOM_STALL_SECONDS", None, |text| parse_seconds(text).map(Some)),
             launch_timeout: reader.one("WARPLOOM_LAUNCH_TIMEOUT", None, |text| parse_seconds(text).map(Some)),
             eager_loading: reader.one("CUDA_MODULE_LOADING", false, parse_loading),
@@ -108,62 +90,8 @@ impl Settings {
                 }),
             },
         };
-        (settings, reader.complaints)
+        (settings, reader.complaints())
     }
-}
-
-struct Reader<F> {
-    variable: F,
-    complaints: Vec<String>,
-}
-
-impl<F: Fn(&str) -> Option<OsString>> Reader<F> {
-    /// The variable `name`, or `default` where it is not set, empty or wrong.
-    fn one<T>(&mut self, name: &str, default: T, parse: impl FnOnce(&str) -> Result<T, String>) -> T {
-        let Some(value) = (self.variable)(name) else { return default };
-        let text = value.to_string_lossy();
-        let text = text.trim();
-        if text.is_empty() {
-            return default;
-        }
-        parse(text).unwrap_or_else(|why| {
-            self.complaints.push(format!("{name}={text} is ignored: {why}"));
-            default
-        })
-    }
-}
-
-/// `12.4` is 12040.
-fn parse_version(text: &str, newest: i32) -> Result<i32, String> {
-    let number = |part: &str| part.parse::<u16>().ok().map(i32::from);
-    let version = text
-        .split_once('.')
-        .and_then(|(major, minor)| Some(number(major)? * 1000 + number(minor).filter(|minor| *minor < 100)? * 10))
-        .ok_or_else(|| format!("a CUDA version such as {} is expected", dotted(newest)))?;
-    if version < OLDEST_CUDA_VERSION || version > newest {
-        return Err(format!("versions from {} to {} are known", dotted(OLDEST_CUDA_VERSION), dotted(newest)));
-    }
-    Ok(version)
-}
-
-/// 12040 is `12.4`.
-fn dotted(version: i32) -> impl Display {
-    format!("{}.{}", version / 1000, version % 1000 / 10)
-}
-
-fn parse_device(text: &str) -> Result<u32, String> {
-    let number = text.strip_prefix("sm_").and_then(|digits| digits.parse().ok());
-    number.filter(|capability| COMPUTE_CAPABILITIES.contains(capability)).ok_or_else(|| {
-        let known: Vec<String> = COMPUTE_CAPABILITIES.iter().map(|capability| format!("sm_{capability}")).collect();
-        format!("one of {} is expected", known.join(", "))
-    })
-}
-
-fn parse_count(text: &str, least: u32, most: u32) -> Result<u32, String> {
-    text.parse()
-        .ok()
-        .filter(|count| (least..=most).contains(count))
-        .ok_or_else(|| format!("a number from {least} to {most} is expected"))
 }
 
 fn parse_byte(text: &str) -> Result<u8, String> {
@@ -183,19 +111,6 @@ fn parse_processor(text: &str) -> Result<Processor, String> {
         "x86-64-v4" => Ok(Processor::V4),
         _ => Err("x86-64, x86-64-v3 or x86-64-v4 is expected".to_owned()),
     }
-}
-
-/// `4096`, `512M`, `8G`.
-fn parse_size(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.char_indices().next_back() {
-        Some((at, 'k' | 'K')) => (&text[..at], 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 30),
-        Some((at, 't' | 'T')) => (&text[..at], 40),
-        _ => (text, 0),
-    };
-    let bytes = digits.trim_end().parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
-    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| "a number of bytes is expected, such as 8G".to_owned())
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {
@@ -232,14 +147,18 @@ mod tests {
     fn defaults_hold_without_variables_and_with_empty_ones() {
         let (settings, complaints) = read(&[]);
         assert_eq!(complaints, Vec::<String>::new());
-        assert_eq!(settings.cuda_version, crate::lookup::NEWEST_VERSION);
-        assert_eq!((settings.compute_capability, settings.device_count, settings.threads), (90, 1, None));
+        assert_eq!(settings.machine.cuda_version, warploom_abi::CUDA_VERSION);
+        let machine = &settings.machine;
+        assert_eq!((machine.compute_capability, machine.device_count, machine.threads), (90, 1, None));
         assert_eq!(read(&[("WARPLOOM_DEVICE", ""), ("WARPLOOM_CUDA_VERSION", " ")]), (settings, Vec::new()));
     }
 
     #[test]
     fn every_device_has_limits() {
-        assert_eq!(warploom_driver::device::capabilities().collect::<Vec<_>>(), COMPUTE_CAPABILITIES);
+        assert_eq!(
+            warploom_driver::device::capabilities().collect::<Vec<_>>(),
+            warploom_abi::settings::COMPUTE_CAPABILITIES
+        );
     }
 
     #[test]
@@ -272,14 +191,16 @@ mod tests {
         ]);
         assert_eq!(complaints, Vec::<String>::new());
         let expected = Settings {
-            cuda_version: 12_040,
-            compute_capability: 120,
-            device_count: 0,
+            machine: MachineSettings {
+                cuda_version: 12_040,
+                compute_capability: 120,
+                device_count: 0,
+                threads: Some(3),
+                multiprocessors: Some(68),
+                memory: Some(8 << 30),
+            },
             visible: VisibleDevices::default(),
-            threads: Some(3),
             processor: Processor::V3,
-            multiprocessors: Some(68),
-            memory: Some(8 << 30),
             report_stalled: Some(Duration::from_millis(2500)),
             launch_timeout: Some(Duration::from_secs(60)),
             eager_loading: true,

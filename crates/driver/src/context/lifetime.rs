@@ -31,6 +31,7 @@ impl Driver {
 
     pub(super) fn new_context(&self, handle: Handle, device: &Device, flags: u32, primary: bool) -> Context {
         let id = self.next_id();
+        device.state().begin_context();
         let shared_size = u64::from(device.limit(attribute::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
         Context {
             handle,
@@ -77,6 +78,7 @@ impl Driver {
     /// outside who does not come: a value that nobody writes does not keep a context from its end.
     pub(super) fn end(&self, context: &Arc<Context>) {
         context.begin_end();
+        context.device().end_context();
         self.tell(|| HostEvent::ContextEnds(context.id()));
         self.abandon_captures_of(context);
         context.streams().end();

@@ -1,7 +1,7 @@
 //! Device attributes by number: those recorded on real hardware of compute capability 9.0, what differs by capability
 //! (tables of the CUDA programming guide, "Compute Capabilities"), and what differs because the device is a CPU.
 use super::host::Host;
-use crate::driver::DriverOptions;
+use super::machine::Machine;
 
 /// Numbers of the attributes that the driver itself looks at, under the names of `CUdevice_attribute`.
 #[expect(missing_docs, reason = "the names say it")]
@@ -281,15 +281,9 @@ const COUNT_SINCE_13_1: usize = 162;
 const PCI_DOMAIN: i32 = 0xcafe;
 
 /// All attributes of a device.
-pub(super) fn of(
-    number: u32,
-    options: &DriverOptions,
-    threads: u32,
-    host: &Host,
-    total_memory: u64,
-) -> Box<[Option<i32>]> {
+pub(super) fn of(number: u32, machine: &Machine, threads: u32, host: &Host, total_memory: u64) -> Box<[Option<i32>]> {
     let mut values = BASE.to_vec();
-    if options.cuda_version > 13_000 {
+    if machine.cuda_version > 13_000 {
         values.resize(COUNT_SINCE_13_1, Some(0));
     }
     let mut set = |number: i32, value: i32| {
@@ -297,16 +291,16 @@ pub(super) fn of(
             *place = Some(value);
         }
     };
-    let multiprocessors = options.multiprocessors.unwrap_or(threads);
+    let multiprocessors = machine.multiprocessors.unwrap_or(threads);
     set(attribute::MULTIPROCESSOR_COUNT, i32::try_from(multiprocessors).unwrap_or(i32::MAX));
     set(attribute::CLOCK_RATE, host.clock_khz);
     set(attribute::L2_CACHE_SIZE, host.last_cache_bytes);
     set(attribute::PCI_DOMAIN_ID, PCI_DOMAIN);
     set(attribute::PCI_BUS_ID, i32::try_from(number).unwrap_or(0));
     set(attribute::MAX_PITCH, i32::try_from(total_memory).unwrap_or(i32::MAX));
-    set(attribute::COMPUTE_CAPABILITY_MAJOR, (options.compute_capability / 10) as i32);
-    set(attribute::COMPUTE_CAPABILITY_MINOR, (options.compute_capability % 10) as i32);
-    if let Some(known) = CAPABILITIES.iter().find(|known| known.capability == options.compute_capability) {
+    set(attribute::COMPUTE_CAPABILITY_MAJOR, (machine.compute_capability / 10) as i32);
+    set(attribute::COMPUTE_CAPABILITY_MINOR, (machine.compute_capability % 10) as i32);
+    if let Some(known) = CAPABILITIES.iter().find(|known| known.capability == machine.compute_capability) {
         set(attribute::MAX_THREADS_PER_MULTIPROCESSOR, known.threads_per_multiprocessor);
         set(attribute::MAX_BLOCKS_PER_MULTIPROCESSOR, known.ctas_per_multiprocessor);
         set(attribute::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, known.shared_per_multiprocessor);
@@ -323,21 +317,15 @@ mod tests {
     use super::*;
 
     fn attributes(compute_capability: u32, cuda_version: i32) -> Box<[Option<i32>]> {
-        let options = DriverOptions {
+        let machine = Machine {
             cuda_version,
             compute_capability,
-            devices: vec![0],
             device_count: 1,
             threads: None,
             multiprocessors: None,
             memory: None,
-            fresh_memory: None,
-            report_stalled: None,
-            launch_timeout: None,
-            eager_loading: false,
-            runtime_error_texts: |_| (c"", c""),
         };
-        of(0, &options, 3, Host::get(), 1 << 40)
+        of(0, &machine, 3, Host::get(), 1 << 40)
     }
 
     #[test]

@@ -3,6 +3,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use warploom_exec::fault::Fault;
+use warploom_exec::interprocess::activity::DeviceActivity;
 use warploom_exec::pool::Pool;
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
 
@@ -18,11 +19,17 @@ pub(crate) struct DeviceState {
     engine: Arc<Engine>,
     sticky: Arc<Sticky>,
     coredumps: Arc<Coredumps>,
+    activity: Option<DeviceActivity>,
 }
 
 impl DeviceState {
-    /// That of the device with this ordinal. The report of a fault goes to standard error, where the kernel's user looks for it.
-    pub(crate) fn new(pool: &Arc<Pool>, ordinal: Option<u32>, note: Note) -> DeviceState {
+    /// That of the device with this ordinal, of which others see `activity`. The report of a fault goes to standard error, where the kernel's user looks for it.
+    pub(crate) fn new(
+        pool: &Arc<Pool>,
+        activity: Option<DeviceActivity>,
+        ordinal: Option<u32>,
+        note: Note,
+    ) -> DeviceState {
         let sticky = Arc::new(Sticky::default());
         let first_fault = Arc::clone(&sticky);
         let coredumps = Arc::new(Coredumps::default());
@@ -41,12 +48,22 @@ impl DeviceState {
                 first_fault.set(fault);
             }),
         );
-        DeviceState { engine, sticky, coredumps }
+        DeviceState { engine, sticky, coredumps, activity }
     }
 
     /// What its contexts set of coredumps.
     pub(crate) fn coredumps(&self) -> &Coredumps {
         &self.coredumps
+    }
+
+    /// Other processes see that it has one context more.
+    pub(crate) fn begin_context(&self) {
+        self.activity.iter().for_each(DeviceActivity::begin_context);
+    }
+
+    /// Other processes see that it has one context less.
+    pub(crate) fn end_context(&self) {
+        self.activity.iter().for_each(DeviceActivity::end_context);
     }
 
     /// Who runs its streams.

@@ -101,7 +101,7 @@ impl DeviceRuntime for ModuleRuntime {
     }
 
     fn version(&self) -> i32 {
-        self.driver.upgrade().map_or(0, |driver| driver.options().cuda_version)
+        self.driver.upgrade().map_or(0, |driver| driver.options().machine.cuda_version)
     }
 
     fn function(&self, function: u64) -> Result<FunctionFacts, RuntimeError> {

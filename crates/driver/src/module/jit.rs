@@ -175,8 +175,8 @@ impl Driver {
     /// For whom PTX is translated.
     pub(crate) fn ptx_options(&self, options: &JitOptions) -> Options {
         Options {
-            driver_version: self.options().cuda_version.unsigned_abs(),
-            sm: options.target.unwrap_or(self.options().compute_capability),
+            driver_version: self.options().machine.cuda_version.unsigned_abs(),
+            sm: options.target.unwrap_or(self.options().machine.compute_capability),
         }
     }
 

@@ -70,6 +70,7 @@ pub use view::{Recent, View};
 pub use virtual_memory::{MAP_GRANULARITY, MapAccess, MapError};
 
 use crate::address::MEMORY_WINDOW_SIZE;
+use crate::interprocess::activity::{Activity, DeviceActivity};
 use access::Neighbours;
 use file_chunks::{FileChunks, FileRun};
 use run::Zone;
@@ -117,7 +118,7 @@ pub struct Memory {
     /// Most bytes of pinned host memory: what the host has.
     host_capacity: u64,
     /// By device.
-    used: Box<[Arc<AtomicU64>]>,
+    used: Box<[DeviceActivity]>,
     host_used: AtomicU64,
     room: capacity::Room,
     next_id: AtomicU64,
@@ -157,6 +158,13 @@ impl Memory {
 
     /// As [`Memory::new`], for so many devices of equal capacity.
     pub fn of_devices(options: Options, devices: u32) -> std::io::Result<Memory> {
+        let activity = Activity::hidden(devices.max(1))?;
+        let accounts = (0..devices.max(1)).map(|device| activity.device(device));
+        Memory::counted(options, accounts.collect())
+    }
+
+    /// As [`Memory::new`], for devices of equal capacity, whose memory is counted in these accounts.
+    pub fn counted(options: Options, used: Box<[DeviceActivity]>) -> std::io::Result<Memory> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         let mut size = options.window;
         let (window, table) = loop {
@@ -179,7 +187,7 @@ impl Memory {
             registered: registered::Registered::default(),
             capacity,
             host_capacity: capacity::host(),
-            used: (0..devices.max(1)).map(|_| Arc::default()).collect(),
+            used,
             host_used: AtomicU64::new(0),
             room: capacity::Room::default(),
             next_id: AtomicU64::new(1),
@@ -271,7 +279,7 @@ impl Memory {
     }
 
     /// What the memory of a device is counted in.
-    fn device_account(&self, device: u32) -> &Arc<AtomicU64> {
+    fn device_account(&self, device: u32) -> &DeviceActivity {
         let account = self.used.get(device as usize);
         account.unwrap_or_else(|| panic!("there is no device {device}, only {}", self.used.len()))
     }

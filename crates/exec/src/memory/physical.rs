@@ -11,17 +11,19 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use crate::interprocess::activity::DeviceActivity;
+
 use super::run::Zone;
 use super::virtual_memory::granular;
 use super::window::CHUNK;
-use super::{AllocError, AtomicU64, Memory, MemoryKind, Space, lock};
+use super::{AllocError, Memory, MemoryKind, Space, lock};
 
 /// Physical memory without an address. Dropping the last reference, mappings included, gives it back.
 pub struct Physical {
     size: u64,
     space: Arc<Space>,
     /// Where it is counted; None for memory that another process created.
-    used: Option<Arc<AtomicU64>>,
+    used: Option<DeviceActivity>,
     pub(super) state: Mutex<State>,
 }
 
@@ -108,7 +110,7 @@ impl Memory {
             return Err(AllocError::Empty);
         }
         self.charge(MemoryKind::Device, device, size)?;
-        let used = Some(Arc::clone(self.device_account(device)));
+        let used = Some(self.device_account(device).clone());
         let state = Mutex::new(State { pages: Pages::None, mapped: 0 });
         Ok(Arc::new(Physical { size, space: self.space.clone(), used, state }))
     }

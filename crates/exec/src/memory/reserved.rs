@@ -1,13 +1,15 @@
 //! Device memory that is counted without having addresses: what kernels keep for their threads.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+
+use crate::interprocess::activity::DeviceActivity;
 
 use super::{AllocError, Memory, MemoryKind};
 
 /// Bytes of a device's memory that count as used for as long as this lives.
 pub struct Reservation {
-    used: Arc<AtomicU64>,
+    used: DeviceActivity,
     bytes: u64,
     /// What it adds to.
     below: Option<Arc<Reservation>>,
@@ -36,6 +38,6 @@ impl Memory {
     ) -> Result<Arc<Reservation>, AllocError> {
         let more = bytes.saturating_sub(below.as_ref().map_or(0, |below| below.bytes()));
         self.charge(MemoryKind::Device, device, more)?;
-        Ok(Arc::new(Reservation { used: Arc::clone(self.device_account(device)), bytes: more, below }))
+        Ok(Arc::new(Reservation { used: self.device_account(device).clone(), bytes: more, below }))
     }
 }

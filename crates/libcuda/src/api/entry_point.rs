@@ -19,7 +19,7 @@ fn look_up(symbol: &InStr<'_>, version: i32, flags: u64) -> Result<Found, Driver
     if symbol.is_null() {
         return Err(DriverError::invalid_value("symbol is NULL"));
     }
-    let driver = Settings::get().cuda_version;
+    let driver = Settings::get().machine.cuda_version;
     let name = symbol.up_to(LONGEST_NAME).unwrap_or_default();
     lookup::find(name, version, flags, driver).map_err(|refused| match refused {
         Refused::Flags => DriverError::invalid_value(format!("flags {flags} are outside 0 to 3")),

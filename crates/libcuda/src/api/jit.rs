@@ -78,7 +78,7 @@ pub(super) fn read(
             CUjit_option::CU_JIT_TARGET => jit.options.target = Some(target(number)?),
             CUjit_option::CU_JIT_LOG_VERBOSE => jit.options.verbose = number != 0,
             CUjit_option::CU_JIT_CACHE_MODE if number > 2 => return refuse(),
-            CUjit_option::CU_JIT_BINARY_LOADER_THREAD_COUNT if driver()?.options().cuda_version <= 13_000 => {
+            CUjit_option::CU_JIT_BINARY_LOADER_THREAD_COUNT if driver()?.options().machine.cuda_version <= 13_000 => {
                 return refuse();
             }
             CUjit_option(0..=35) => {}
