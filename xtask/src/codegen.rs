@@ -10,6 +10,7 @@ mod instructions;
 mod layout;
 mod libcuda;
 mod names;
+mod nvml;
 mod runtime;
 mod rust_type;
 mod tests;
@@ -36,6 +37,7 @@ pub(crate) fn generate(root: &Path) -> Result<Vec<Output>> {
     every_function::generate(&registry, &mut outputs)?;
     headers::generate(&registry, &mut outputs)?;
     runtime::generate(root, &registry, &mut outputs)?;
+    nvml::generate(root, &registry, &mut outputs)?;
     instructions::generate(&mut outputs)?;
     Ok(outputs)
 }

@@ -3,6 +3,7 @@
 mod entry_points;
 mod errors;
 mod left_out;
+mod nvml;
 mod refusals;
 mod runtime;
 mod types;
@@ -16,6 +17,7 @@ use serde::de::DeserializeOwned;
 pub(crate) use entry_points::{Abi, Direction, EntryPoint, Group, Param};
 pub(crate) use errors::ErrorCode;
 pub(crate) use left_out::{LeftOut, Omission};
+pub(crate) use nvml::Nvml;
 pub(crate) use refusals::{Forbidden, InCallbacks, Refusal, Refusals, Zero};
 pub(crate) use runtime::{Function, FunctionGroup, MAJORS, Overload, Runtime, RuntimeError};
 pub(crate) use types::{Enumeration, Enumerator, Item, Kind, Topic, by_name};
@@ -33,6 +35,8 @@ pub(crate) struct Registry {
     pub(crate) refusals: Refusals,
     /// The runtime API.
     pub(crate) runtime: Runtime,
+    /// The management library.
+    pub(crate) nvml: Nvml,
 }
 
 impl Registry {
@@ -50,6 +54,7 @@ impl Registry {
             topics: types::load(&folder, &names, "cuda.h")?,
             left_out: left_out::load(&folder)?,
             runtime: runtime::load(&folder)?,
+            nvml: nvml::load(&folder)?,
             groups,
         })
     }

@@ -4,6 +4,7 @@
 
 pub mod entry;
 pub mod facts;
+pub mod nvml;
 pub mod pfn;
 pub mod runtime;
 pub mod types;

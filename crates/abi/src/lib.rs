@@ -13,5 +13,5 @@ pub mod settings;
 pub use define::Callback;
 pub use entry_point::{AbiVersion, EntryPoint, EntryPointFacts};
 pub use facts::CUDA_VERSION;
-pub use generated::{entry, facts, pfn, runtime, types};
+pub use generated::{entry, facts, nvml, pfn, runtime, types};
 pub use types::*;

@@ -2,6 +2,7 @@
 
 mod aggregates;
 mod entries;
+mod nvml_return;
 mod runtime_result;
 mod types;
 
@@ -22,7 +23,8 @@ pub(super) fn generate(root: &Path, registry: &Registry, outputs: &mut Vec<Outpu
     types::generate(root, registry, &types, outputs)?;
     entries::generate(root, registry, &types, outputs)?;
     types::runtime(root, registry, outputs)?;
-    let modules = "pub mod entry;\npub mod facts;\npub mod pfn;\npub mod runtime;\npub mod types;\n";
+    types::nvml(root, registry, outputs)?;
+    let modules = "pub mod entry;\npub mod facts;\npub mod nvml;\npub mod pfn;\npub mod runtime;\npub mod types;\n";
     let body = &format!("//! Generated from the registry.\n\n{modules}");
     outputs.push(Output::rust(root, format!("{FOLDER}.rs"), body)?);
     Ok(())

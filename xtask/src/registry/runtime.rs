@@ -55,6 +55,8 @@ pub(crate) struct Function {
     pub(crate) without_effect: Option<String>,
     /// Why it is refused, for good or as long as it has no handler.
     pub(crate) refused: Option<String>,
+    /// It works before the library is initialised.
+    pub(crate) before_init: bool,
 }
 
 impl Function {
@@ -113,14 +115,14 @@ struct Channels {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Errors {
-    error: Vec<RuntimeError>,
+pub(super) struct Errors {
+    pub(super) error: Vec<RuntimeError>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Groups {
-    groups: Vec<String>,
+pub(super) struct Groups {
+    pub(super) groups: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -146,6 +148,8 @@ struct RawFunction {
     plain: Option<String>,
     without_effect: Option<String>,
     refused: Option<String>,
+    #[serde(default)]
+    before_init: bool,
 }
 
 pub(super) fn load(registry: &Path) -> Result<Runtime> {
@@ -159,25 +163,28 @@ pub(super) fn load(registry: &Path) -> Result<Runtime> {
             bail!("runtime/errors.toml: {} must come before {}", pair[1].name, pair[0].name);
         }
     }
-    let groups: Result<Vec<FunctionGroup>> =
-        groups.into_iter().map(|name| group(&folder.join("functions"), name)).collect();
+    let groups: Result<Vec<FunctionGroup>> = groups
+        .into_iter()
+        .map(|name| group(&folder.join("functions"), name, "cuda_runtime_api.h", "cudaError_t"))
+        .collect();
     let Overloads { overload: overloads } = super::read_toml(&folder.join("overloads.toml"))?;
     let Channels { channels } = super::read_toml(&folder.join("channels.toml"))?;
     Ok(Runtime { groups: groups?, topics, errors, overloads, channels })
 }
 
-fn group(folder: &Path, name: String) -> Result<FunctionGroup> {
+/// The functions of a file, which `header` declares and which return `returns` if nothing is said.
+pub(super) fn group(folder: &Path, name: String, default_header: &str, returns: &str) -> Result<FunctionGroup> {
     let File { title, header, function } = super::read_toml(&folder.join(format!("{name}.toml")))?;
-    let functions: Result<Vec<Function>> = function.into_iter().map(convert).collect();
-    let header = header.unwrap_or_else(|| "cuda_runtime_api.h".to_owned());
+    let functions: Result<Vec<Function>> = function.into_iter().map(|raw| convert(raw, returns)).collect();
+    let header = header.unwrap_or_else(|| default_header.to_owned());
     Ok(FunctionGroup { functions: functions?, name, title, header })
 }
 
-fn convert(raw: RawFunction) -> Result<Function> {
+fn convert(raw: RawFunction, returns: &str) -> Result<Function> {
     let variable = |text: &str| Parser::new(tokens(text)?).variable().context(text.to_owned());
     let parts: Vec<(&str, Option<String>)> = raw.params.iter().map(|text| default(text)).collect();
     let params: Result<Vec<Variable>> = parts.iter().map(|(text, _)| variable(text)).collect();
-    let returns = raw.returns.as_deref().unwrap_or("cudaError_t");
+    let returns = raw.returns.as_deref().unwrap_or(returns);
     Ok(Function {
         params: params.with_context(|| raw.name.clone())?,
         defaults: parts.into_iter().map(|(_, default)| default).collect(),
@@ -190,6 +197,7 @@ fn convert(raw: RawFunction) -> Result<Function> {
         undeclared: raw.undeclared,
         without_effect: raw.without_effect,
         refused: raw.refused,
+        before_init: raw.before_init,
     })
 }
 

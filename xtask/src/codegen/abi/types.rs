@@ -34,6 +34,18 @@ pub(super) fn runtime(root: &Path, registry: &Registry, outputs: &mut Vec<Output
     parent_module(root, "runtime", "C types and constants of the runtime API, by topic.", &modules, outputs)
 }
 
+/// The types and constants of the management library, which is made of nothing else.
+pub(super) fn nvml(root: &Path, registry: &Registry, outputs: &mut Vec<Output>) -> Result<()> {
+    let types = RustTypes::new(&registry.nvml.topics);
+    let items = by_name(&registry.nvml.topics);
+    let mut modules = topics(root, "nvml", &registry.nvml.topics, &items, &types, outputs)?;
+    let result = super::nvml_return::result(&registry.nvml)?;
+    outputs.push(Output::rust(root, format!("{FOLDER}/nvml/result.rs"), &result)?);
+    modules.push("result");
+    modules.sort_unstable();
+    parent_module(root, "nvml", "C types and constants of the management library, by topic.", &modules, outputs)
+}
+
 /// A module for each topic, below `folder`; their names.
 fn topics<'a>(
     root: &Path,
@@ -51,13 +63,17 @@ fn topics<'a>(
         }
         let own: Vec<&str> = topic.items.iter().map(|item| item.name.as_str()).collect();
         let here = |word: &str| {
-            let result = if folder == "runtime" { "cudaError" } else { "CUresult" };
+            let result = match folder {
+                "runtime" => "cudaError",
+                "nvml" => "nvmlReturn_t",
+                _ => "CUresult",
+            };
             topics.iter().flat_map(|topic| &topic.items).any(|item| item.name == word) || word == result
         };
         let siblings = if words(&text).any(|word| here(word) && !own.contains(&word)) { "use super::*;\n" } else { "" };
         let elsewhere = words(&text).any(|word| items.contains_key(word) && !here(word));
         let driver = if elsewhere { "use crate::types::*;\n" } else { "" };
-        let source = if folder == "runtime" { "runtime/types" } else { folder };
+        let source = if folder == "types" { folder.to_owned() } else { format!("{folder}/types") };
         let body = format!(
             "//! Types and constants of `registry/{source}/{}.toml`.\n\n{siblings}{driver}{}\n{text}",
             topic.name,

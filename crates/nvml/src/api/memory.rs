@@ -1,0 +1,26 @@
+//! Memory of a device, and how much of it all processes have that this one may look into.
+
+use warploom_abi::nvml::{nvmlDevice_t, nvmlMemory_t, nvmlMemory_v2_t};
+use warploom_monitor::Look;
+
+use super::{check_version, version_of};
+use crate::border::{ApiResult, InOut, Out};
+use crate::library::device as find;
+
+pub(crate) fn nvmlDeviceGetMemoryInfo(device: nvmlDevice_t, memory: Out<'_, nvmlMemory_t>) -> ApiResult {
+    let device = find(device)?;
+    let place = memory.required("memory")?;
+    let (total, used) = (device.total_memory(), Look::now().used(device.number()));
+    place.set(nvmlMemory_t { total, free: total.saturating_sub(used), used });
+    Ok(())
+}
+
+/// Nothing is reserved.
+pub(crate) fn nvmlDeviceGetMemoryInfo_v2(device: nvmlDevice_t, memory: InOut<'_, nvmlMemory_v2_t>) -> ApiResult {
+    let device = find(device)?;
+    let version = memory.get("memory")?.version;
+    check_version(version, version_of::<nvmlMemory_v2_t>(2))?;
+    let (total, used) = (device.total_memory(), Look::now().used(device.number()));
+    memory.set(nvmlMemory_v2_t { version, total, reserved: 0, free: total.saturating_sub(used), used });
+    Ok(())
+}
