@@ -19,10 +19,11 @@ all: release
 release: $(COMPILER)
 	@scripts/need.sh cc nm
 	@$(if $(COMPILER),,rm -f $(RELEASE)/libwarploom-simt.so)
-	$(CARGO) build --release --package warploom-libcuda --package warploom-cli --package warploom-audit --package warploom-compilers $(RUNTIMES)
+	$(CARGO) build --release --package warploom-libcuda --package warploom-cli --package warploom-audit --package warploom-compilers --package warploom-nvml $(RUNTIMES)
 	@ln -sf libcuda.so $(RELEASE)/libcuda.so.1
 	@ln -sf libcudart12.so $(RELEASE)/libcudart.so.12
 	@ln -sf libcudart13.so $(RELEASE)/libcudart.so.13
+	@ln -sf libwarploom_nvml.so $(RELEASE)/libnvidia-ml.so.1
 	@for major in 12 13; do mkdir -p $(RELEASE)/$$major && \
 	  scripts/static_runtime.sh $(RELEASE)/libcudart$$major.a crates/cudart$$major/src/generated/symbols.txt $(RELEASE)/$$major/libcudart_static.a || exit 1; done
 
@@ -123,10 +124,13 @@ install: release
 	install -m 755 $(RELEASE)/warploom $(DESTDIR)$(PREFIX)/bin/warploom
 	install -d $(LIBDIR)/bin
 	ln -sf ../../../bin/warploom $(LIBDIR)/bin/ptxas
+	ln -sf ../../../bin/warploom $(LIBDIR)/bin/nvidia-smi
 	install -m 755 $(RELEASE)/libcuda.so $(LIBDIR)/libcuda.so.1
 	ln -sf libcuda.so.1 $(LIBDIR)/libcuda.so
 	install -m 755 $(RELEASE)/libcudart12.so $(LIBDIR)/libcudart.so.12
 	install -m 755 $(RELEASE)/libcudart13.so $(LIBDIR)/libcudart.so.13
+	install -m 755 $(RELEASE)/libwarploom_nvml.so $(LIBDIR)/libnvidia-ml.so.1
+	ln -sf libnvidia-ml.so.1 $(LIBDIR)/libnvidia-ml.so
 	install -m 755 $(RELEASE)/libwarploom_audit.so $(LIBDIR)/libwarploom_audit.so
 	install -m 755 $(RELEASE)/libwarploom_compilers.so $(LIBDIR)/libwarploom_compilers.so
 	$(if $(COMPILER),install -m 755 $(COMPILER) $(LIBDIR)/libwarploom-simt.so,rm -f $(LIBDIR)/libwarploom-simt.so)

@@ -5,13 +5,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use warploom_entrypoint::Driver;
 
-use crate::ptxas;
+use crate::{ptxas, smi};
 
 /// The name that programs ask the dynamic linker for.
 const SONAME: &str = "libcuda.so.1";
 /// What cargo calls our libraries, and what the dynamic linker does.
-const BUILT: [(&str, &str); 3] =
-    [("libcuda.so", SONAME), ("libcudart12.so", "libcudart.so.12"), ("libcudart13.so", "libcudart.so.13")];
+const BUILT: [(&str, &str); 4] = [
+    ("libcuda.so", SONAME),
+    ("libcudart12.so", "libcudart.so.12"),
+    ("libcudart13.so", "libcudart.so.13"),
+    ("libwarploom_nvml.so", "libnvidia-ml.so.1"),
+];
 /// The file name of the auditing library.
 pub(crate) const AUDITOR: &str = "libwarploom_audit.so";
 
@@ -53,11 +57,13 @@ pub(crate) fn auditor() -> anyhow::Result<PathBuf> {
 /// The folder with this command under the names of tools of NVIDIA's, for `PATH`: part of what is installed, in a build tree made when it is wanted.
 pub(crate) fn tools() -> anyhow::Result<PathBuf> {
     let tools = folder()?.join("bin");
-    let ptxas = tools.join(ptxas::NAME);
-    if !ptxas.exists() {
-        let command = std::env::current_exe().context("cannot tell where this command is")?;
-        std::fs::create_dir_all(&tools).with_context(|| format!("cannot create {}", tools.display()))?;
-        link(&command, &ptxas)?;
+    for name in [ptxas::NAME, smi::NAME] {
+        let tool = tools.join(name);
+        if !tool.exists() {
+            let command = std::env::current_exe().context("cannot tell where this command is")?;
+            std::fs::create_dir_all(&tools).with_context(|| format!("cannot create {}", tools.display()))?;
+            link(&command, &tool)?;
+        }
     }
     Ok(tools)
 }

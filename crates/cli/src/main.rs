@@ -10,6 +10,7 @@ mod program;
 mod ptx;
 mod ptxas;
 mod run;
+mod smi;
 mod toolkit;
 mod version;
 
@@ -41,6 +42,7 @@ enum Command {
     #[command(subcommand)]
     Ptx(ptx::Ptx),
     Ptxas(ptxas::Ptxas),
+    Smi(smi::Smi),
     Toolkit(toolkit::Toolkit),
 }
 
@@ -48,8 +50,12 @@ enum Command {
 fn command() -> Command {
     let mut words = std::env::args_os();
     let name = words.next().map(PathBuf::from);
-    if name.as_deref().and_then(Path::file_name) == Some(OsStr::new(ptxas::NAME)) {
+    let name = name.as_deref().and_then(Path::file_name);
+    if name == Some(OsStr::new(ptxas::NAME)) {
         return Command::Ptxas(ptxas::Ptxas::new(words.collect()));
+    }
+    if name == Some(OsStr::new(smi::NAME)) {
+        return Command::Smi(smi::Alone::parse().smi);
     }
     Arguments::parse().command
 }
@@ -65,6 +71,7 @@ fn main() -> ExitCode {
         Command::Info(command) => command.execute(),
         Command::Ptx(command) => command.execute(),
         Command::Ptxas(command) => command.execute(),
+        Command::Smi(command) => command.execute(),
         Command::Toolkit(command) => command.execute(),
     };
     result.unwrap_or_else(|error| {
