@@ -245,7 +245,8 @@ fn other_processes_are_seen_with_their_memory() {
     wait("there");
     let nvml = Nvml::initialized();
     let (first, second) = (nvml.device(0), nvml.device(1));
-    let memory_of = |device| processes(&nvml, device).into_iter().find(|(process, _)| *process == other.id());
+    let id = other.id();
+    let memory_of = |device| processes(&nvml, device).into_iter().find(|(process, _)| *process == id);
     let (_, memory) = memory_of(second).expect("it is listed");
     assert!((MEMORY as u64..MEMORY as u64 + (8 << 20)).contains(&memory), "{memory}");
     assert_eq!(memory_of(first), None);

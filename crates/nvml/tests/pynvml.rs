@@ -1,9 +1,9 @@
 //! pynvml, as PyPI has it, on the library: every function of it that asks.
+#[allow(dead_code, reason = "toolkits are for others")]
 #[path = "../../cudart/tests/support/pypi.rs"]
 mod pypi;
 mod support;
 
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -16,17 +16,13 @@ fn every_function_answers_or_refuses() {
         Ok(package) => package,
         Err(why) => return eprintln!("SKIPPED: {PACKAGE} cannot be installed: {why}"),
     };
-    // Under the name that programs ask for.
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libnvidia-ml");
-    std::fs::create_dir_all(&folder).expect("the scratch folder takes folders");
-    let name = folder.join("libnvidia-ml.so.1");
-    let _ = std::fs::remove_file(&name);
-    symlink(support::folder().join("libwarploom_nvml.so"), name).expect("the scratch folder takes links");
     let mut python = Command::new("/usr/bin/python3");
-    python.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/walk.py")).env("PYTHONPATH", package);
+    support::take_out(&mut python)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/walk.py"))
+        .env("PYTHONPATH", package);
     let settings = [("DEVICE_COUNT", "2"), ("MEMORY", "1G"), ("DEVICE", "sm_90"), ("CUDA_VERSION", "12.4")];
     python.envs(settings.map(|(name, value)| (format!("WARPLOOM_{name}"), value)));
-    let output = python.env("LD_LIBRARY_PATH", folder).output().expect("Python starts");
+    let output = python.env("LD_LIBRARY_PATH", support::named()).output().expect("Python starts");
     let [said, wrong] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(output.status.success(), "{}\n{said}\n{wrong}", output.status);
     println!("{said}");

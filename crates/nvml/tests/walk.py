@@ -1,5 +1,6 @@
 """Calls every function of pynvml that asks about the machine or its devices, and holds the answers against each other. The devices are two."""
 
+import ctypes
 import inspect
 import os
 
@@ -77,7 +78,8 @@ for index, handle in enumerate(handles):
     assert mine and mine <= set(os.sched_getaffinity(0)), mine
     values = nvml.nvmlDeviceGetFieldValues(handle, [nvml.NVML_FI_DEV_ECC_CURRENT, nvml.NVML_FI_DEV_NVLINK_LINK_COUNT])
     assert [value.nvmlReturn for value in values] == [nvml.NVML_ERROR_NOT_SUPPORTED] * 2
-    assert nvml.nvmlDeviceGetP2PStatus(handle, handles[1 - index], nvml.NVML_P2P_CAPS_INDEX_READ) == nvml.NVML_P2P_STATUS_OK
+    # Reading; the package has a tuple where it means this number.
+    assert nvml.nvmlDeviceGetP2PStatus(handle, handles[1 - index], ctypes.c_uint(0)) == nvml.NVML_P2P_STATUS_OK
     assert nvml.nvmlDeviceGetTopologyCommonAncestor(handle, handle) == nvml.NVML_TOPOLOGY_INTERNAL
     kind, samples = nvml.nvmlDeviceGetSamples(handle, nvml.NVML_GPU_UTILIZATION_SAMPLES, 0)
     assert len(samples) > 0 and all(sample.sampleValue.uiVal <= 100 for sample in samples)

@@ -1,9 +1,14 @@
 //! The libraries under test, and their functions by name.
+#![allow(dead_code, unused_imports, reason = "each test uses a part")]
+
 #[path = "../../../../tests/settings.rs"]
 mod settings;
 
+pub(crate) use settings::take_out;
+
 use std::ffi::{CStr, c_char, c_uint};
-use std::path::PathBuf;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -31,6 +36,16 @@ pub(crate) fn folder() -> PathBuf {
     folder.clone()
 }
 
+/// A folder with the management library under the name that programs ask for.
+pub(crate) fn named() -> PathBuf {
+    let named = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libnvidia-ml");
+    std::fs::create_dir_all(&named).expect("the scratch folder takes folders");
+    match symlink(folder().join("libwarploom_nvml.so"), named.join("libnvidia-ml.so.1")) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => panic!("{error}"),
+        _ => named,
+    }
+}
+
 /// The management library.
 pub(crate) struct Nvml(Library);
 
@@ -49,7 +64,7 @@ impl Nvml {
     /// A function, as the type that the caller knows it to have.
     pub(crate) fn get<F: Copy>(&self, name: &str) -> F {
         // SAFETY: callers name the type of the function's prototype.
-        *unsafe { self.0.get::<F>(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
+        *unsafe { self.0.get::<F>(name.as_bytes()) }.unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     pub(crate) fn call0(&self, name: &str) -> nvmlReturn_t {
