@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::hide;
 use crate::lead::{self, TELLING_IMPORT};
 use crate::libraries::{self, Libraries};
 use crate::loaded::{LinkMap, NewObject};
@@ -117,6 +118,13 @@ pub(crate) unsafe extern "C" fn la_objopen(map: *const LinkMap, namespace: c_lon
             let destination = front::stand(&object, names, libraries());
             let led = destination.map(|destination| Led { object: map.key(), closed: false, destination });
             OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).led.extend(led);
+            return;
+        }
+        if let Some(version) = hide::version()
+            && libraries().is_driver(map.path())
+        {
+            // SAFETY: the object has just been mapped.
+            hide::newer_than(version, &unsafe { NewObject::new(map, namespace) });
             return;
         }
         if !map.may_contain_runtime(TELLING_IMPORT) {

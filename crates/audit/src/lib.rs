@@ -1,10 +1,11 @@
 //! An auditing library for the dynamic linker (`LD_AUDIT`, rtld-audit(7)): how our driver and our runtime library get into a program.
 //!
-//! - Whoever loads a `libcudart` or a `libcuda`, by whatever name and path, gets ours (`libraries`).
+//! - Whoever loads a `libcudart`, a `libcuda` or a `libnvidia-ml`, by whatever name and path, gets ours (`libraries`).
 //! - Where NVIDIA's runtime library is linked into a program or library, its functions are led to our `libcudart` of the same major
 //!   version, before any code of that object runs (`embedded`, `lead`).
 //! - NVIDIA's run-time compiler and linker (`libnvrtc`, `libnvJitLink`) are loaded as they are; what they export leads through a library of
 //!   ours that knows them (`front`).
+//! - Where an older driver is asked for, our driver loses the names that are newer (`hide`).
 //!
 //! It lives in a namespace of its own, with a C library of its own, in every program that `warploom run` starts and in their children. So it
 //! starts no thread, keeps no file open, holds no lock while it calls the dynamic linker, and costs about a tenth of a millisecond.
@@ -18,6 +19,7 @@ mod embedded;
 mod explain;
 mod exports;
 mod front;
+mod hide;
 mod interface;
 mod lead;
 mod libraries;

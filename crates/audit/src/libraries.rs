@@ -13,6 +13,8 @@ const RUNTIMES: [u32; 2] = [12, 13];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Driver,
+    /// The management library.
+    Management,
     /// The runtime library of this major version.
     Runtime(u32),
     /// A runtime library whose name has no version (`libcudart.so`).
@@ -25,6 +27,7 @@ pub(crate) fn wanted(path: &Path) -> Option<Wanted> {
     let (stem, version) = name.split_once(".so")?;
     let version = if version.is_empty() { version } else { version.strip_prefix('.')? };
     let base = match stem.split_once('-') {
+        Some(("libnvidia", "ml")) => stem,
         Some((base, hash)) if !hash.is_empty() && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => base,
         Some(_) => return None,
         None => stem,
@@ -34,6 +37,7 @@ pub(crate) fn wanted(path: &Path) -> Option<Wanted> {
     }
     match base {
         "libcuda" => Some(Wanted::Driver),
+        "libnvidia-ml" => Some(Wanted::Management),
         "libcudart" if version.is_empty() => Some(Wanted::AnyRuntime),
         "libcudart" => version.split('.').next()?.parse().ok().map(Wanted::Runtime),
         _ => None,
@@ -57,6 +61,7 @@ pub(crate) fn compiler(path: &Path) -> Option<&'static [&'static str]> {
 pub(crate) struct Libraries {
     folder: PathBuf,
     driver: Option<CString>,
+    management: Option<CString>,
     /// What stands in front of NVIDIA's compilers.
     pub(crate) compilers: Option<CString>,
     runtimes: Vec<Runtime>,
@@ -100,6 +105,7 @@ impl Libraries {
         };
         Libraries {
             driver: there("libcuda.so.1").map(|(_, c_path)| c_path),
+            management: there("libnvidia-ml.so.1").map(|(_, c_path)| c_path),
             compilers: there(COMPILERS_OF_OURS).map(|(_, c_path)| c_path),
             runtimes: RUNTIMES.into_iter().filter_map(runtime).collect(),
             folder,
@@ -109,6 +115,12 @@ impl Libraries {
     /// Whether this is one of our own files.
     pub(crate) fn contain(&self, path: &Path) -> bool {
         path.parent() == Some(&self.folder)
+    }
+
+    /// Whether this is our driver.
+    pub(crate) fn is_driver(&self, path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with("libcuda.so")) && self.contain(path)
     }
 
     /// Our runtime of a major version.
@@ -125,6 +137,7 @@ impl Libraries {
         }
         let major = match wanted {
             Wanted::Driver => return self.driver.as_ref(),
+            Wanted::Management => return self.management.as_ref(),
             Wanted::Runtime(major) => major,
             Wanted::AnyRuntime if path.components().count() == 1 => return None,
             Wanted::AnyRuntime => {
@@ -157,6 +170,9 @@ mod tests {
             ("libcudart-tools.so.12", None),
             ("libcudart.so.12.bak", None),
             ("libcudart.sox", None),
+            ("/usr/lib/libnvidia-ml.so.1", Some(Wanted::Management)),
+            ("libnvidia-ml.so.550.54.15", Some(Wanted::Management)),
+            ("libnvidia-mlx.so.1", None),
             ("libcudadebugger.so.1", None),
             ("libcuda", None),
             ("libcublas.so.12", None),

@@ -119,3 +119,42 @@ fn options_of_compute_sanitizer_become_checks() {
     let (_, why) = printed(warploom().args(["compute-sanitizer", "--destroy-on-device-error", "kernel", "true"]));
     assert!(why.contains("taken is context"), "{why}");
 }
+
+/// Prints which of these names an older driver has.
+const NAMES: &str = "
+import ctypes
+cuda = ctypes.CDLL('libcuda.so.1')
+names = ['cuMemAlloc_v2', 'cuGetProcAddress', 'cuGetProcAddress_v2', 'cuCtxCreate_v4']
+print(*[name for name in names if hasattr(cuda, name)])
+";
+
+#[test]
+fn an_older_driver_lacks_the_names_that_are_newer() {
+    let names = |options: &[&str]| {
+        let mut command = warploom();
+        printed(command.arg("run").args(options).args(["--", "/usr/bin/python3", "-c", NAMES])).0
+    };
+    assert_eq!(names(&["--cuda", "11.8"]), "cuMemAlloc_v2 cuGetProcAddress\n");
+    assert_eq!(names(&["--cuda", "12.0"]), "cuMemAlloc_v2 cuGetProcAddress cuGetProcAddress_v2\n");
+    assert_eq!(names(&[]), "cuMemAlloc_v2 cuGetProcAddress cuGetProcAddress_v2 cuCtxCreate_v4\n");
+}
+
+#[test]
+fn programs_that_are_linked_with_newer_names_do_not_start_on_older_drivers() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("linked_with_newer");
+    std::fs::create_dir_all(&folder).expect("the scratch folder takes folders");
+    let (source, program) = (folder.join("program.c"), folder.join("program"));
+    std::fs::write(&source, "int cuGetProcAddress_v2(void); int main(int count, char **words) { (void)words; return count > 5 ? cuGetProcAddress_v2() : 0; }")
+        .expect("it takes files");
+    let driver = Path::new(warploom().get_program()).with_file_name("libcuda.so");
+    let compiled =
+        Command::new("cc").arg(&source).arg("-o").arg(&program).args(["-fno-plt", "-Wl,-z,now"]).arg(driver).status();
+    assert!(compiled.expect("a C compiler starts").success());
+    let run = |version: &str| {
+        let output = warploom().args(["run", "--cuda", version, "--"]).arg(&program).output().expect("it starts");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(run("12.0"), (true, String::new()));
+    let (success, said) = run("11.8");
+    assert!(!success && said.contains("undefined symbol: cuGetProcAddress_v2"), "{said}");
+}
