@@ -9,7 +9,7 @@ use super::{Scene, field, mebibytes};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Format {
     pub(super) header: bool,
-    units: bool,
+    pub(super) units: bool,
 }
 
 impl Format {

@@ -24,7 +24,7 @@ pub(super) fn table(scene: &Scene<'_>) -> String {
         "| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |".to_owned(),
         "| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |".to_owned(),
         "|                                         |                        |               MIG M. |".to_owned(),
-        LINE.replace('-', "="),
+        format!("|{}|", LINE[1..LINE.len() - 1].replace('-', "=")),
     ];
     for device in &scene.devices {
         lines.extend(device_lines(scene, device));
@@ -34,8 +34,8 @@ pub(super) fn table(scene: &Scene<'_>) -> String {
         String::new(),
         WHOLE.to_owned(),
         format!("|{:<WIDTH$}|", " Processes:"),
-        format!("|{:<77}{:<12}|", "  GPU   GI   CI              PID   Type   Process name", "GPU Memory"),
-        format!("|{:<77}{:<12}|", "        ID   ID", "Usage"),
+        format!("|{:<78}{:<11}|", "  GPU   GI   CI              PID   Type   Process name", "GPU Memory"),
+        format!("|{:<78}{:<11}|", "        ID   ID", "Usage"),
         format!("|{}|", "=".repeat(WIDTH)),
     ]);
     let processes: Vec<String> = scene.devices.iter().flat_map(|device| process_lines(scene, device)).collect();
