@@ -112,20 +112,38 @@ impl Writer<'_> {
     }
 
     fn ex2(&mut self, a: &Val, ftz: bool) -> Val {
-        let bounded = self.clamped(a, if ftz { -127.0 } else { -160.0 }, 128.0);
+        let bounded = self.exponent(a, ftz);
         let whole = self.intrinsic("floor", &[&bounded]);
         let fraction = self.binary("fsub", &bounded, &whole);
         let polynomial = self.horner(&fraction, approx::EX2);
         let one = self.single(a.ty, ONE);
         let mantissa = self.intrinsic("fma", &[&fraction, &polynomial, &one]);
+        self.scaled(&mantissa, &whole, ftz)
+    }
+
+    /// 2 to the power of what has been rounded to a whole number: nothing is left for the polynomial, but NaN.
+    pub(super) fn ex2_of_whole(&mut self, a: &Val, ftz: bool) -> Val {
+        let whole = self.exponent(a, ftz);
+        let fraction = self.binary("fsub", &whole, &whole);
+        let one = self.single(a.ty, ONE);
+        let mantissa = self.binary("fadd", &fraction, &one);
+        self.scaled(&mantissa, &whole, ftz)
+    }
+
+    fn exponent(&mut self, a: &Val, ftz: bool) -> Val {
+        self.clamped(a, if ftz { -127.0 } else { -160.0 }, 128.0)
+    }
+
+    /// A number from 1 to 2, times 2 to the power of a whole one.
+    fn scaled(&mut self, mantissa: &Val, whole: &Val, ftz: bool) -> Val {
         if ftz {
-            let power = self.power(&whole);
-            return self.binary("fmul", &mantissa, &power);
+            let power = self.power(whole);
+            return self.binary("fmul", mantissa, &power);
         }
-        let first = self.at_least(&whole, -126.0);
-        let second = self.binary("fsub", &whole, &first);
+        let first = self.at_least(whole, -126.0);
+        let second = self.binary("fsub", whole, &first);
         let (first, second) = (self.power(&first), self.power(&second));
-        let value = self.binary("fmul", &mantissa, &first);
+        let value = self.binary("fmul", mantissa, &first);
         self.binary("fmul", &value, &second)
     }
 

@@ -5,6 +5,7 @@ use warploom_ptx::ir::{FloatBinaryOp, FloatUnaryOp, Inst, Op, Operand, Rounding,
 use super::atomic_half::halves;
 use super::function::{Val, Writer};
 use super::names::{Element, Ty};
+use crate::range::is_integer;
 
 /// The bits of the exponent.
 const EXPONENT: i64 = 0x7f80_0000;
@@ -192,13 +193,31 @@ impl Writer<'_> {
         }
     }
 
+    /// Whether an `.f32` is known to have been rounded to a whole number, or to be NaN or infinite.
+    fn is_whole(&self, operand: Operand) -> bool {
+        let Some(value) = self.value_of(operand) else { return false };
+        let known = self.plan.info.values.get(value);
+        let rounds = |def: &u32| match &self.body().insts[*def as usize].op {
+            Op::Cvt { dst_ty: ScalarType::F32, src_ty: ScalarType::F32, rnd, .. } => {
+                matches!(rnd, Some(Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi))
+            }
+            Op::Cvt { dst_ty: ScalarType::F32, src_ty, .. } => is_integer(*src_ty),
+            _ => false,
+        };
+        !known.undefined && !known.defs.is_empty() && known.defs.iter().all(rounds)
+    }
+
     pub(super) fn float_unary(&mut self, inst: &Inst) -> Result<Val, String> {
         let Op::FloatUnary { op, ty, rnd, ftz, a, .. } = &inst.op else { return Err(self.lacks(inst)) };
         if halves(*ty).is_some() {
             return self.half_arithmetic(inst);
         }
-        let a = self.float_operand(*a, *ty)?;
         let single = *ty == ScalarType::F32;
+        let whole = single && *op == FloatUnaryOp::Ex2 && self.is_whole(*a);
+        let a = self.float_operand(*a, *ty)?;
+        if whole {
+            return Ok(self.ex2_of_whole(&a, *ftz));
+        }
         let approximated =
             if single { self.approximated(*op, &a, *ftz) } else { self.approximated_double(*op, &a, *ftz) };
         if let Some(value) = approximated {
