@@ -4,6 +4,7 @@
 //! if every barrier is under branches that all threads of the CTA take alike; then what is alive at a barrier is all that has to be kept of each gang.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use warploom_ptx::ir::{BarrierOp, Body, MatrixOp, Op, Operand, Predicate, TerminatorKind};
 
@@ -51,6 +52,8 @@ pub struct Region {
     pub start: RegionStart,
     /// The blocks of which it runs a part.
     pub blocks: BTreeSet<u32>,
+    /// The instructions that it runs, the barrier before it included, block by block.
+    pub insts: Vec<Range<u32>>,
     /// The barriers that end it.
     pub barriers: BTreeSet<u32>,
     /// Whether threads can end in it.
@@ -161,21 +164,25 @@ impl Region {
                 }
             });
         }
-        let mut region = Region { start, blocks: BTreeSet::new(), barriers: BTreeSet::new(), ends: false, kept };
+        let own = start.barrier().map(|inst| inst..inst + 1);
+        let insts = own.into_iter().collect();
+        let mut region = Region { start, blocks: BTreeSet::new(), insts, barriers: BTreeSet::new(), ends: false, kept };
         // Blocks that are entered at their beginning; the one that the region begins in may be one of them again.
         let mut entered = BTreeSet::new();
         let mut pending = vec![(block, first)];
         while let Some((block, first)) = pending.pop() {
             region.blocks.insert(block);
             let insts = first..body.blocks[block as usize].insts.end;
-            let barrier = insts.into_iter().find(|inst| is_barrier(*inst));
+            let barrier = insts.clone().find(|inst| is_barrier(*inst));
             if let Some(inst) = barrier {
                 region.barriers.insert(inst);
                 // Lanes for which its guard is false pass it.
                 if body.insts[inst as usize].guard.is_none() {
+                    region.insts.push(first..inst);
                     continue;
                 }
             }
+            region.insts.push(insts);
             let kind = &body.blocks[block as usize].terminator.kind;
             region.ends |= matches!(kind, TerminatorKind::Ret { .. } | TerminatorKind::Exit);
             for to in successors(body, block) {

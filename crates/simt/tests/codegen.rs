@@ -61,6 +61,20 @@ fn kernels_with_barriers_are_functions_between_them() {
 }
 
 #[test]
+fn what_a_region_leaves_as_it_was_is_not_stored_again() {
+    let kernel = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
+                  .reg .b32 %r<9>; .reg .b64 %rd<9>; ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;\n\
+                  add.s64 %rd3, %rd1, %rd2; ld.global.u32 %r2, [%rd3]; ld.global.u32 %r3, [%rd3+4]; bar.sync 0;\n\
+                  add.u32 %r2, %r2, 1; bar.sync 0;\n\
+                  st.global.u32 [%rd3], %r2; st.global.u32 [%rd3+4], %r3;\nret;\n}\n";
+    let text = compile(kernel, [60, 1, 1]).expect("covered");
+    let region = text.split("@region1(").nth(1).and_then(|rest| rest.split("\n}").next()).expect("a region");
+    let stored = region.lines().filter(|line| line.contains("store <16 x i32>") && line.contains("!tbaa !9"));
+    // `%r2`, where all lanes run and where some do; not `%r3`.
+    assert_eq!(stored.count(), 2, "{region}");
+}
+
+#[test]
 fn steps_whose_threads_are_known_need_no_branches() {
     let path = format!("{}/../../tests/filetests/run/control-flow/steps.ptx", env!("CARGO_MANIFEST_DIR"));
     let text = compile(&std::fs::read_to_string(path).expect("file"), [64, 1, 1]).expect("covered");

@@ -14,6 +14,7 @@ impl Writer<'_> {
     /// The whole function.
     pub(super) fn region(mut self, number: usize) -> Result<String, String> {
         let region = &self.plan.regions()[number];
+        self.began = Some(number);
         let lanes = self.lanes();
         let blocks = self.plan.blocks_of(region);
         let full = self.plan.has_full();
@@ -435,6 +436,9 @@ impl Writer<'_> {
         let next = self.plan.barrier(barrier).ok_or("no barrier")?;
         self.add_reduction(barrier)?;
         for &(value, keep) in self.plan.kept(next) {
+            if self.began.is_some_and(|region| self.plan.is_kept_since(region, value)) {
+                continue;
+            }
             // All gangs write the same to what is kept once, and have read it before any of them writes.
             self.keep(value, keep);
         }

@@ -49,6 +49,8 @@ pub(super) struct Writer<'p> {
     pub(super) deferred: Vec<u32>,
     /// The instruction at which a team is left, if it is another one than the one that is written.
     pub(super) leaves_at: Option<u32>,
+    /// The region that what is written begins with, if it runs no other.
+    pub(super) began: Option<usize>,
     /// Gangs that run together in what is written; 0 if it is one by itself.
     pub(super) team: u32,
     /// The one of them that is written for.
@@ -83,6 +85,7 @@ impl<'p> Writer<'p> {
             sides: BTreeMap::new(),
             deferred: Vec::new(),
             leaves_at: None,
+            began: None,
             team: 0,
             member: 0,
             whole: false,

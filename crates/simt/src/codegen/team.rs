@@ -68,6 +68,7 @@ impl Writer<'_> {
     pub(super) fn team(mut self, number: usize) -> Result<String, String> {
         let region = &self.plan.regions()[number];
         self.team = self.plan.team();
+        self.began = (!self.plan.is_one_team()).then_some(number);
         let blocks = if self.plan.is_one_team() {
             let all = 0..self.body().blocks.len() as u32;
             let own = all.filter(|block| self.plan.arm_of(*block).is_none());

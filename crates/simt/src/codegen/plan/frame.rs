@@ -103,6 +103,13 @@ impl Plan<'_> {
         self.homes.get(&value).copied()
     }
 
+    /// Whether a frame has a value since a region began, and nothing that the region runs writes it.
+    pub(in crate::codegen) fn is_kept_since(&self, region: usize, value: ValueId) -> bool {
+        let defs = &self.info.values.get(value).defs;
+        let written = self.regions()[region].insts.iter().any(|insts| defs.iter().any(|def| insts.contains(def)));
+        !written && self.kept(region).iter().any(|(kept, _)| *kept == value)
+    }
+
     /// All values that are kept somewhere.
     pub(in crate::codegen) fn homes(&self) -> Vec<(ValueId, Keep)> {
         self.homes.iter().map(|(value, keep)| (*value, *keep)).collect()
