@@ -83,7 +83,37 @@ impl<'p> Writer<'p> {
         if self.plan.is_lazy(value) {
             return self.all_lanes(value, ty);
         }
-        self.held(value, format!("%v{}", value.0), ty)
+        match self.float_kept(value, lanes) {
+            Some(float) => {
+                let held = self.held(value, format!("%v{}", value.0), Ty { element: float, lanes });
+                self.cast("bitcast", &held, ty.element)
+            }
+            None => self.held(value, format!("%v{}", value.0), ty),
+        }
+    }
+
+    /// The type in which a place keeps a floating-point register, if it is one number: LLVM moves bits to another register and back where they come to a loop.
+    fn float_kept(&self, value: ValueId, lanes: u32) -> Option<Element> {
+        Element::float(self.plan.info.values.get(value).ty).filter(|_| lanes <= 1)
+    }
+
+    /// The type of a place on the stack.
+    pub(super) fn stack_type(&self, value: ValueId, place: &str, ty: Ty) -> Ty {
+        match self.float_kept(value, ty.lanes) {
+            Some(float) if place.starts_with("%v") => ty.with(float),
+            _ => ty,
+        }
+    }
+
+    /// Puts what a value holds into its place.
+    fn put(&mut self, id: ValueId, value: &Val, place: &str) {
+        match self.float_kept(id, value.ty.lanes) {
+            Some(float) => {
+                let value = self.cast("bitcast", value, float);
+                self.store(&value, place);
+            }
+            None => self.store(value, place),
+        }
     }
 
     /// All lanes of a pattern of which only the first is kept.
@@ -203,7 +233,7 @@ impl<'p> Writer<'p> {
                 return Err(format!("line {}: a scalar result is computed by lane", inst.line));
             }
             let place = self.place(id);
-            self.store(&value, &place);
+            self.put(id, &value, &place);
             return Ok(());
         }
         let known = self.plan.info.values.get(id);
@@ -219,7 +249,7 @@ impl<'p> Writer<'p> {
             let mask = self.mask_value();
             value = self.select(&mask, &value, &old);
         }
-        self.store(&value, &place);
+        self.put(id, &value, &place);
         Ok(())
     }
 

@@ -10,7 +10,8 @@ impl Writer<'_> {
     /// Places of a value that nothing keeps, with zero in them.
     pub(super) fn places_on_stack(&mut self, value: ValueId) {
         for (place, ty, _) in self.plan.places(value, 0) {
-            self.line(format!("{place} = alloca {}", ty.text()));
+            let held = self.stack_type(value, &place, ty);
+            self.line(format!("{place} = alloca {}", held.text()));
             // Nobody reads what was never written, but for kernels that do.
             let zero = self.constant(ty, 0);
             self.store(&zero, &place);

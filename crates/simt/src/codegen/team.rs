@@ -120,7 +120,8 @@ impl Writer<'_> {
                         continue;
                     }
                     let place = this.own(value, place);
-                    this.line(format!("{place} = alloca {}", ty.text()));
+                    let held = this.stack_type(value, &place, ty);
+                    this.line(format!("{place} = alloca {}", held.text()));
                     let zero = this.constant(ty, 0);
                     this.store(&zero, &place);
                 }
