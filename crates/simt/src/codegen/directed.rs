@@ -91,7 +91,7 @@ impl Writer<'_> {
         parts.swap_remove(0)
     }
 
-    fn behind_each_other(&mut self, a: &Val, b: &Val) -> Val {
+    pub(super) fn behind_each_other(&mut self, a: &Val, b: &Val) -> Val {
         let ty = Ty { lanes: 2 * a.ty.lanes, ..a.ty };
         let order = Ty::int(32, ty.lanes).lanes(0..i64::from(ty.lanes));
         let (text, lanes) = (a.ty.text(), ty.lanes);

@@ -168,8 +168,18 @@ impl Writer<'_> {
                     return Ok(());
                 }
                 for (at, place) in places.iter().enumerate() {
-                    let pointers = this.gather_pointers(inst, target, at as u32 * ty.bytes())?;
-                    let value = this.gather(&pointers, scalar.element, ty.bytes());
+                    let bytes = at as u32 * ty.bytes();
+                    let value = match &target.apart {
+                        Some(apart) if this.gathers_words(ty.bits()) => {
+                            let base = this.place_of(target);
+                            let base = this.offset(&base, bytes);
+                            this.gather_words(&base, apart)
+                        }
+                        _ => {
+                            let pointers = this.gather_pointers(inst, target, bytes)?;
+                            this.gather(&pointers, scalar.element, ty.bytes())
+                        }
+                    };
                     this.store(&value, place);
                 }
                 Ok(())
