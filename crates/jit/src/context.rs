@@ -31,6 +31,7 @@ pub(crate) struct Context {
     pub(crate) stop: unsafe extern "C" fn(*mut Context, *const u64, u32, u32, u32) -> u32,
     pub(crate) sums: *mut Entry,
     pub(crate) add: unsafe extern "C" fn(*mut Context, u64, u32, u32),
+    pub(crate) nontemporal: u64,
     pub(crate) kernel: *const CompiledKernel,
     pub(crate) grid: *const Grid,
     pub(crate) worker: *const Worker,
@@ -62,6 +63,7 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, stop) == context::STOP as usize);
     assert!(std::mem::offset_of!(Context, sums) == context::SUMS as usize);
     assert!(std::mem::offset_of!(Context, add) == context::ADD as usize);
+    assert!(std::mem::offset_of!(Context, nontemporal) == context::NONTEMPORAL as usize);
     assert!(std::mem::offset_of!(Context, kernel) == context::SIZE as usize);
 };
 

@@ -13,6 +13,7 @@ use warploom_ptx::ir::Space;
 use warploom_simt::codegen::{FRAME_ALIGN, SiteKind, Stop, outcome};
 
 use crate::asked::{access, add, check, find, poll, step, stop};
+use crate::caches::nontemporal;
 use crate::context::{Allowed, Context};
 use crate::object::Code;
 use crate::sums::Sums;
@@ -61,6 +62,8 @@ pub(crate) struct State {
     local: Vec<Line>,
     steps: StepState,
     sums: Sums,
+    /// What tells where code stores past the caches.
+    nontemporal: u64,
     warps: Warps,
     /// By thread: the end of its stack.
     tops: Vec<u32>,
@@ -86,6 +89,7 @@ impl LoadedKernel for CompiledKernel {
             state.clear(self, shared);
             self.run(state, grid, id, shared, worker, true)
         });
+        self.order_stores();
         if self.keeps_back() && !worker.will_leave() {
             self.leave(worker);
         }
@@ -100,6 +104,7 @@ impl LoadedKernel for CompiledKernel {
             state.clear(self, shared);
         }
         let exit = self.run(&mut state, grid, cta.id, shared, worker, !cta.started);
+        self.order_stores();
         // SAFETY: as in `leave`.
         unsafe { state.sums.flush() };
         cta.state = Some(state);
@@ -137,6 +142,15 @@ impl CompiledKernel {
         self.stack.is_none() || launch.stack_limit <= u64::from(self.local[0])
     }
 
+    /// What code has stored past the caches comes before all that this thread stores from now on.
+    fn order_stores(&self) {
+        #[cfg(target_arch = "x86_64")]
+        if self.sites.iter().any(|site| site.nontemporal) {
+            // SAFETY: every x86-64 has it.
+            unsafe { std::arch::x86_64::_mm_sfence() };
+        }
+    }
+
     /// Bytes of shared memory of the CTAs of a launch.
     fn shared_size(&self, grid: &Grid) -> u32 {
         (self.shared + grid.launch.dynamic_shared).next_multiple_of(SHARED_GRANULE)
@@ -163,6 +177,7 @@ impl CompiledKernel {
             stop,
             sums: if self.keeps_back() { state.sums.table() } else { ptr::null_mut() },
             add,
+            nontemporal: state.nontemporal,
             kernel: self,
             grid,
             worker,
@@ -250,6 +265,7 @@ impl State {
                 _ => {}
             }
         }
+        self.nontemporal = nontemporal(&kernel.sites, grid);
         // What was allowed in another epoch is looked at before the first CTA.
         self.epoch = None;
         let threads = kernel.cta.iter().product::<u32>().next_multiple_of(32);

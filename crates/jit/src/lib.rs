@@ -7,6 +7,7 @@
 mod asked;
 mod background;
 mod cache;
+mod caches;
 mod compile;
 mod context;
 mod effort;

@@ -119,6 +119,55 @@ fn powers_of_two_are_few_operations() {
 }
 
 #[test]
+fn powers_of_whole_numbers_need_no_polynomial() {
+    for rounded in ["cvt.rmi.f32.f32 %f1, %f1;", "cvt.rzi.ftz.f32.f32 %f1, %f1;", "cvt.rn.f32.s32 %f1, %r2;"] {
+        for processor in [AVX2, AVX512] {
+            let products =
+                |line: &str| instructions(&code(line, processor)).filter(|line| line.starts_with("vfmadd")).count();
+            assert_eq!(products(&format!("{rounded} ex2.approx.ftz.f32 %f1, %f1;")), 0, "{rounded}");
+            assert!(products("cvt.sat.f32.f32 %f1, %f1; ex2.approx.ftz.f32 %f1, %f1;") > 0);
+        }
+    }
+}
+
+#[test]
+fn columns_are_gathered_by_distances_of_32_bits() {
+    for processor in [AVX2, AVX512] {
+        let text = code("mul.wide.u32 %rd4, %r1, 132; add.s64 %rd5, %rd1, %rd4; ld.global.u32 %r2, [%rd5];", processor);
+        // In full code and in masked code.
+        assert_eq!(count(&text, "vpgatherdd"), 2, "{text}");
+        assert_eq!(count(&text, "vpgatherqd") + count(&text, "vpgatherqq"), 0, "{text}");
+    }
+}
+
+/// The assembly of a kernel that adds a word of `b` to one of `a`, and stores it to `to`.
+fn sums_to(to: &str, (cpu, features, _): (&str, &str, u32), width: u32) -> String {
+    let text = format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c)\n{{\n\
+         .reg .b32 %r<9>; .reg .b64 %rd<9>; ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [{to}];\n\
+         mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 4; add.s64 %rd5, %rd1, %rd4; add.s64 %rd6, %rd2, %rd4; add.s64 %rd7, %rd3, %rd4;\n\
+         ld.global.u32 %r2, [%rd5]; ld.global.u32 %r3, [%rd6]; add.u32 %r4, %r2, %r3; st.global.u32 [%rd7], %r4;\nret;\n}}\n"
+    );
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let info = analyze(&module, FunctionId(0), Gangs::new([64, 1, 1], width).expect("gangs")).expect("a kernel");
+    assembly(&codegen::compile(&info, cpu, features).expect("covered").text).expect("LLVM takes it")
+}
+
+#[test]
+fn only_results_that_fill_lines_go_past_the_caches() {
+    for (processor, lanes) in [(AVX2, 8), (AVX512, 16)] {
+        let past = |to: &str, width: u32| {
+            let text = sums_to(to, processor, width);
+            instructions(&text).filter(|line| line.starts_with("vmovnt")).count() as u32
+        };
+        assert_eq!(past("c", 32), 32 / lanes);
+        // What is loaded too is in a cache.
+        assert_eq!(past("b", 32), 0);
+    }
+    assert!(!sums_to("c", AVX2, 8).contains("vmovnt"), "half a line");
+}
+
+#[test]
 fn full_gangs_in_a_row_need_no_mask() {
     for processor in [AVX2, AVX512] {
         let text = code("add.f32 %f1, %f1, %f2;", processor);

@@ -83,6 +83,29 @@ fn lanes_that_run_go_to_a_row_though_others_wrap_around() {
     }
 }
 
+/// More than the caches of two workers hold several times over: rows of whole lines go past them.
+#[test]
+fn results_of_large_grids_are_all_there() {
+    const COUNT: u32 = 16 << 20;
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n\
+                .reg .b32 %r<9>; .reg .b64 %d<9>; ld.param.u64 %d1, [out]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x;\n\
+                mad.lo.u32 %r3, %r1, 256, %r2; mul.wide.u32 %d2, %r3, 4; add.s64 %d3, %d1, %d2; mul.lo.u32 %r4, %r3, 3;\n\
+                st.global.u32 [%d3], %r4;\nret;\n}\n";
+    for target in [Target::Host, Target::V3] {
+        // At the beginning of a line, and in the middle of one.
+        for skipped in [0, 1] {
+            let device = Device::new();
+            let out = device.buffer(&vec![0; COUNT as usize + 1]);
+            let from = out + 4 * skipped;
+            run_text(&device, target, text, [COUNT / 256, 1, 1], [256, 1, 1], &[&from.to_le_bytes()]);
+            assert!(device.engine.fault().is_none());
+            let words = device.words(from, COUNT as usize);
+            let wrong = words.iter().zip(0u32..).position(|(word, at)| *word != at.wrapping_mul(3));
+            assert_eq!(wrong, None, "{target:?}, {skipped}");
+        }
+    }
+}
+
 #[test]
 fn lanes_leave_a_loop_in_different_trips() {
     [Target::Host, Target::V3].into_iter().for_each(lanes_leave_a_loop);

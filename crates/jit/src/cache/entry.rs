@@ -11,7 +11,7 @@ use warploom_simt::codegen::{SiteKind, Stop, StopKind, Turns};
 
 use super::key::Key;
 
-const MAGIC: [u8; 8] = *b"wlcode\x02\n";
+const MAGIC: [u8; 8] = *b"wlcode\x03\n";
 const HEAD: usize = 8 + 32 + 8 + 32;
 
 /// What was made of a kernel for CTAs of one shape.
@@ -95,7 +95,7 @@ impl Parts {
             let kind = KINDS.iter().position(|kind| *kind == site.kind);
             let space = Space::ALL.iter().position(|space| *space == site.space);
             out.extend([kind, space].map(|at| at.map_or(u8::MAX, |at| at as u8)));
-            out.push(u8::from(site.kept_back));
+            out.extend([site.kept_back, site.nontemporal].map(u8::from));
             out.extend_from_slice(&site.need.to_le_bytes());
             for number in [site.bytes, site.line, site.inst] {
                 word(out, number);
@@ -132,10 +132,10 @@ impl Parts {
         let sites = (0..count).map(|_| {
             let kind = *KINDS.get(usize::from(input.byte()?))?;
             let space = *Space::ALL.get(usize::from(input.byte()?))?;
-            let kept_back = input.byte()? != 0;
+            let [kept_back, nontemporal] = [input.byte()? != 0, input.byte()? != 0];
             let need = u64::from_le_bytes(input.take()?);
             let (bytes, line, inst) = (input.word()?, input.word()?, input.word()?);
-            Some(SiteKind { kind, space, bytes, need, kept_back, line, inst })
+            Some(SiteKind { kind, space, bytes, need, kept_back, nontemporal, line, inst })
         });
         let sites = sites.collect::<Option<_>>()?;
         let count = input.count()?;
@@ -195,7 +195,8 @@ mod tests {
     use super::*;
 
     fn example() -> Entry {
-        let site = |kind, space| SiteKind { kind, space, bytes: 4, need: 1 << 40, kept_back: true, line: 7, inst: 9 };
+        let (bytes, need, line, inst) = (4, 1 << 40, 7, 9);
+        let site = |kind, space| SiteKind { kind, space, bytes, need, kept_back: true, nontemporal: false, line, inst };
         Entry::Compiled(Parts {
             sites: vec![site(AccessKind::Load, Space::Generic), site(AccessKind::Atomic, Space::Shared)],
             frames: 4096,

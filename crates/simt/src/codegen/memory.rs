@@ -245,9 +245,11 @@ impl Writer<'_> {
                     this.store_lanes(*ty, &values, false);
                     return Ok(());
                 }
-                let pointer = this.place_of(&target);
                 let values: Vec<Val> = values.iter().map(|value| this.splat(value)).collect();
-                this.store_row(&pointer, *ty, &values);
+                if !this.store_row_nontemporal(&target, *ty, &values) {
+                    let pointer = this.place_of(&target);
+                    this.store_row(&pointer, *ty, &values);
+                }
                 Ok(())
             })
         } else if values.len() > 1 || !self.plan.has_wide_vectors() {

@@ -36,6 +36,7 @@ mod logic;
 mod memory;
 mod names;
 mod narrow;
+mod nontemporal;
 mod places;
 mod plan;
 mod prologue;
@@ -95,8 +96,10 @@ pub mod context {
     pub const SUMS: u32 = 128;
     /// The function that adds to a place which has no entry there: `void add(context, address, summand, site)`.
     pub const ADD: u32 = 136;
+    /// A word: places of whole cache lines that have none of its bits in their address may be written past the caches.
+    pub const NONTEMPORAL: u32 = 144;
     /// Bytes.
-    pub const SIZE: u32 = 144;
+    pub const SIZE: u32 = 152;
 }
 
 /// Sums that a worker keeps back until it turns from the grid, in a table by address.

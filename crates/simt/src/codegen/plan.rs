@@ -14,6 +14,7 @@ use super::hull::{Hull, hulls};
 use super::indexed::{Indexed, indexed};
 use super::later::kept_back;
 use super::lazy::{is_flagged, lazy};
+use super::nontemporal::nontemporal;
 use super::places::Places;
 use super::span::{Across, Span, across, spans};
 use super::stop::Stop;
@@ -74,6 +75,8 @@ pub(super) struct Plan<'k> {
     read: Vec<bool>,
     /// Updates whose sums may be kept back.
     kept_back: BTreeSet<u32>,
+    /// Stores that may go past the caches.
+    nontemporal: BTreeSet<u32>,
     machine: Machine,
     /// Gangs that run together as a team; 0 if each runs by itself.
     team: u32,
@@ -127,6 +130,7 @@ impl<'k> Plan<'k> {
             hulls: hulls(info, body, &block_of),
             deferrable: deferrable(info, body),
             kept_back: kept_back(info, body, &reads(info, body)),
+            nontemporal: if machine.x86 { nontemporal(info, body) } else { BTreeSet::new() },
             ..Plan::plain(info, body, machine)
         };
         plan.find_groups()?;
@@ -168,6 +172,7 @@ impl<'k> Plan<'k> {
             hulls: Vec::new(),
             deferrable: BTreeSet::new(),
             kept_back: BTreeSet::new(),
+            nontemporal: BTreeSet::new(),
             read: reads(info, body),
             turns: None,
             block_of,
@@ -338,6 +343,11 @@ impl<'k> Plan<'k> {
     /// Whether what an instruction adds may be kept back until the worker turns from the grid.
     pub(super) fn keeps_back(&self, inst: u32) -> bool {
         self.kept_back.contains(&inst)
+    }
+
+    /// Whether a store may go past the caches.
+    pub(super) fn is_nontemporal(&self, inst: u32) -> bool {
+        self.nontemporal.contains(&inst)
     }
 
     pub(super) fn hulls(&self) -> &[Hull] {

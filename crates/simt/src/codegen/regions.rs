@@ -38,6 +38,8 @@ pub struct SiteKind {
     pub need: u64,
     /// What it adds may be kept back.
     pub kept_back: bool,
+    /// What it stores may go past the caches.
+    pub nontemporal: bool,
     /// PTX line.
     pub line: u32,
     /// Instruction of the body.
@@ -141,7 +143,7 @@ fn whole(plan: &Plan<'_>, functions: &str, cpu: &str, features: &str) -> Compile
          attributes #3 = {{ noinline strictfp {tuned} }}\nattributes #4 = {{ strictfp }}\n\
          !0 = !{{}}\n!1 = !{{!\"branch_weights\", i32 1, i32 2000}}\n!2 = !{{!\"branch_weights\", i32 2000, i32 1}}\n\
          !3 = !{{!\"memory\"}}\n!4 = !{{!\"program\", !3, i64 0}}\n!5 = !{{!\"sites\", !3, i64 0}}\n!6 = !{{!\"frames\", !3, i64 0}}\n\
-         !7 = !{{!4, !4, i64 0}}\n!8 = !{{!5, !5, i64 0}}\n!9 = !{{!6, !6, i64 0}}\n"
+         !7 = !{{!4, !4, i64 0}}\n!8 = !{{!5, !5, i64 0}}\n!9 = !{{!6, !6, i64 0}}\n!10 = !{{i32 1}}\n"
     );
     let lanes = i64::from(info.gangs.width);
     let line = |inst: u32| plan.body.insts[inst as usize].line;
@@ -149,15 +151,16 @@ fn whole(plan: &Plan<'_>, functions: &str, cpu: &str, features: &str) -> Compile
         let (low, high) = access.reach(lanes);
         let need = (high - low) as u64 + u64::from(access.bytes);
         let (kind, space, bytes, inst) = (access.kind, access.space, access.bytes, access.inst);
-        SiteKind { kind, space, bytes, need, kept_back: plan.keeps_back(inst), line: line(inst), inst }
+        let (kept_back, nontemporal) = (plan.keeps_back(inst), plan.is_nontemporal(inst));
+        SiteKind { kind, space, bytes, need, kept_back, nontemporal, line: line(inst), inst }
     });
     let hulls = plan.hulls().iter().map(|hull| {
         let (kind, space, bytes, inst) = (hull.kind, hull.space, hull.bytes, hull.first);
-        SiteKind { kind, space, bytes, need: hull.need, kept_back: false, line: line(inst), inst }
+        SiteKind { kind, space, bytes, need: hull.need, kept_back: false, nontemporal: false, line: line(inst), inst }
     });
     let spans = plan.spans().iter().map(|span| {
         let (kind, space, bytes, inst) = (span.kind, span.space, span.bytes, span.inst);
-        SiteKind { kind, space, bytes, need: span.need, kept_back: false, line: line(inst), inst }
+        SiteKind { kind, space, bytes, need: span.need, kept_back: false, nontemporal: false, line: line(inst), inst }
     });
     let frames = plan.cta_frame() + plan.frame_size() * info.gangs.count();
     let local = [plan.body.local_size, plan.local_stride()];

@@ -52,7 +52,8 @@ impl Writer<'_> {
         }
     }
 
-    pub(super) fn store_row(&mut self, pointer: &str, ty: ScalarType, values: &[Val]) {
+    /// What lanes have of several elements, in the order of memory.
+    pub(super) fn row_of(&mut self, values: &[Val]) -> Val {
         let lanes = self.lanes();
         let count = values.len() as u32;
         let mut all = values[0].clone();
@@ -75,7 +76,12 @@ impl Writer<'_> {
         if count > 1 {
             all = self.shuffled(&all, (0..lanes * count).map(|at| i64::from(at % count * lanes + at / count)));
         }
-        let mask = self.repeated_mask(count);
+        all
+    }
+
+    pub(super) fn store_row(&mut self, pointer: &str, ty: ScalarType, values: &[Val]) {
+        let all = self.row_of(values);
+        let mask = self.repeated_mask(values.len() as u32);
         let name = format!("@llvm.masked.store.{}.p0", all.ty.suffix());
         self.plan.declare(format!("declare void {name}({}, ptr, i32, <{} x i1>)", all.ty.text(), all.ty.lanes));
         self.line(format!(

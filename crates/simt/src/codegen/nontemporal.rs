@@ -1,0 +1,125 @@
+//! Non-temporal stores: rows of whole cache lines that go to memory past the caches, where a grid writes more than those hold.
+//!
+//! A store that comes into a cache first reads the line that it is about to overwrite. Past it, nothing is read, but what is written is far away for
+//! whoever wants it next. So only results are written that way: what is stored behind a parameter behind which the kernel loads nothing.
+//!
+//! x86 orders such stores with nothing but fences. No other CTA can tell, as long as the kernel orders nothing across CTAs (PTX ISA 8), and the executor puts a
+//! fence behind the CTAs that a worker has run.
+
+use std::collections::BTreeSet;
+
+use warploom_ptx::ir::{BarrierOp, Base, Body, IntBinaryOp, Op, Operand, ScalarType, Semantics, Space};
+
+use super::context;
+use super::function::{Val, Writer};
+use super::memory::Target;
+use super::names::Ty;
+use crate::info::KernelInfo;
+use crate::values::{ValueId, paired};
+
+/// Bytes of a cache line.
+const LINE: u32 = 64;
+
+/// The stores of a kernel that may go past the caches.
+pub(super) fn nontemporal(info: &KernelInfo<'_>, body: &Body) -> BTreeSet<u32> {
+    let (mut stores, mut loaded) = (Vec::new(), BTreeSet::new());
+    for (inst, number) in body.insts.iter().zip(0u32..) {
+        match &inst.op {
+            Op::Ld { semantics: Semantics::Weak, space: Space::Global | Space::Generic, addr, .. } => match addr.base {
+                Base::Reg(_) => match parameter_behind(info, body, number) {
+                    Some(parameter) => drop(loaded.insert(parameter)),
+                    None => return BTreeSet::new(),
+                },
+                _ => return BTreeSet::new(),
+            },
+            Op::St { semantics: Semantics::Weak, space: Space::Global, addr, .. } => {
+                let parameter = matches!(addr.base, Base::Reg(_)).then(|| parameter_behind(info, body, number));
+                stores.extend(parameter.flatten().map(|parameter| (number, parameter)));
+            }
+            Op::Ld { semantics: Semantics::Weak, .. } | Op::St { semantics: Semantics::Weak, .. } => {}
+            Op::Barrier(BarrierOp::Sync { .. } | BarrierOp::Warp { .. }) => {}
+            Op::Atom { space: Space::Shared, .. } => {}
+            // What may order something, or access memory that is not known.
+            Op::Ld { .. } | Op::St { .. } | Op::Barrier(_) | Op::Atom { .. } | Op::Fence(_) | Op::Texture(_) => {
+                return BTreeSet::new();
+            }
+            Op::Call { .. } | Op::Unexecuted(_) | Op::Async(_) | Op::Mbarrier(_) | Op::Matrix(_) => {
+                return BTreeSet::new();
+            }
+            _ => {}
+        }
+    }
+    stores.into_iter().filter(|(_, parameter)| !loaded.contains(parameter)).map(|(store, _)| store).collect()
+}
+
+/// The offset of the one parameter that the address of a load or store is made of.
+fn parameter_behind(info: &KernelInfo<'_>, body: &Body, inst: u32) -> Option<i64> {
+    let (Op::Ld { addr, .. } | Op::St { addr, .. }) = &body.insts[inst as usize].op else { return None };
+    let Base::Reg(reg) = addr.base else { return None };
+    let mut next = vec![value_of(info, body, inst, Operand::Reg(reg))?];
+    let (mut seen, mut parameters) = (BTreeSet::new(), BTreeSet::new());
+    while let Some(value) = next.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        for def in &info.values.get(value).defs {
+            let from = |operand: Operand| value_of(info, body, *def, operand);
+            match &body.insts[*def as usize].op {
+                Op::Ld { addr, ty: ScalarType::U64 | ScalarType::S64 | ScalarType::B64, dst, .. }
+                    if addr.base == Base::ParamFrame && dst.len() == 1 =>
+                {
+                    parameters.insert(addr.offset);
+                }
+                Op::Mov { src: a, .. } | Op::Cvta { a, .. } => next.extend(from(*a)),
+                Op::IntBinary { op: IntBinaryOp::Add, a, b, .. } => {
+                    next.extend([from(*a), from(*b)].into_iter().flatten())
+                }
+                Op::IntBinary { op: IntBinaryOp::Sub, a, .. } | Op::Mad { c: a, .. } => next.extend(from(*a)),
+                _ => {}
+            }
+        }
+    }
+    let mut parameters = parameters.into_iter();
+    parameters.next().filter(|_| parameters.next().is_none())
+}
+
+fn value_of(info: &KernelInfo<'_>, body: &Body, inst: u32, operand: Operand) -> Option<ValueId> {
+    let reg = operand.reg()?;
+    let operands = body.insts[inst as usize].operands();
+    paired(&operands, info.values.of_inst(inst)).find(|(o, _)| o.read() == Some(reg)).and_then(|(_, value)| value)
+}
+
+impl Writer<'_> {
+    /// Stores a row, past the caches if the grid is large and it begins with a cache line; as usual otherwise. Whether that is written: it may be so only of
+    /// all lanes of a gang, which fill lines.
+    pub(super) fn store_row_nontemporal(&mut self, target: &Target, ty: ScalarType, values: &[Val]) -> bool {
+        let bytes = self.lanes() * target.bytes;
+        let Some(first) = target.first.clone() else { return false };
+        let whole = self.full && self.mask == self.constant(self.mask_type(), 1).text;
+        if !whole || !self.plan.is_nontemporal(self.inst) || !bytes.is_multiple_of(LINE) {
+            return false;
+        }
+        let word = Ty::int(64, 0);
+        let mask = self.field(context::NONTEMPORAL);
+        let mask = self.set(word, format!("load i64, ptr {mask}, align 8, !invariant.load !0"));
+        let low = self.binary("and", &first, &mask);
+        let zero = self.constant(word, 0);
+        let past = self.compare("eq", &low, &zero);
+        let [around, usual, done] = [(); 3].map(|()| self.fresh());
+        let pointer = self.set(word, format!("inttoptr i64 {} to ptr", first.text)).text;
+        self.line(format!("br i1 {}, label %L{around}, label %L{usual}", past.text));
+        self.label(&format!("L{around}"));
+        let row = self.row_of(values);
+        self.line(format!(
+            "store {} {}, ptr {pointer}, align {LINE}, !tbaa !7, !nontemporal !10",
+            row.ty.text(),
+            row.text
+        ));
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{usual}"));
+        self.store_row(&pointer, ty, values);
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{done}"));
+        true
+    }
+}
