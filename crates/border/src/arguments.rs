@@ -83,6 +83,10 @@ pointer_argument! {
     /// Several values that are read; how many says another argument.
     InArray
 }
+pointer_argument! {
+    /// Several values that are read and written; how many says another argument.
+    InOutArray
+}
 also_from_const!(In);
 also_from_const!(InArray);
 
@@ -297,6 +301,18 @@ impl<T: Copy, B: Border> InArray<'_, T, B> {
         }
         // SAFETY: not NULL, and by `FromC` good for a read of the element `index`, at any alignment.
         Ok(unsafe { self.pointer.add(index).read_unaligned() })
+    }
+}
+
+impl<T: Copy, B: Border> InOutArray<'_, T, B> {
+    /// Copies of the first `count` values; without values the pointer does not matter.
+    pub fn get(&self, count: usize, name: &'static str) -> Result<Vec<T>, B::Error> {
+        InArray { pointer: self.pointer, lifetime: self.lifetime }.get(count, name)
+    }
+
+    /// Writes the element `index`, which the caller said is there.
+    pub fn set(&self, index: usize, value: T) {
+        OutArray { pointer: self.pointer, lifetime: self.lifetime }.set(index, value);
     }
 }
 

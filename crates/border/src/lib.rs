@@ -10,7 +10,7 @@ mod report;
 pub mod settings;
 mod text;
 
-pub use arguments::{Destination, FromC, In, InArray, InOut, Kept, Out, OutArray, arg};
+pub use arguments::{Destination, FromC, In, InArray, InOut, InOutArray, Kept, Out, OutArray, arg};
 pub use descriptor::GivenDescriptor;
 pub use host::{HostAddress, HostPtr, inherited};
 pub use refusal::{Border, Refusal};

@@ -1,4 +1,5 @@
 //! Contexts: who owns modules, memory and streams, and which one a thread works in.
+mod context_ref;
 mod lifetime;
 mod limits;
 mod ordering;
@@ -6,6 +7,7 @@ mod peers;
 mod primary;
 mod stack;
 
+pub use context_ref::ContextRef;
 pub use limits::Limit;
 pub use primary::PrimaryState;
 
@@ -53,6 +55,8 @@ pub struct Context {
     additions: RwLock<()>,
     limits: Mutex<Limits>,
     streams: Streams,
+    /// Those of its green contexts, while these live.
+    green: Mutex<Vec<Arc<Streams>>>,
     environment: Arc<Environment>,
     /// What the local memory of its kernels is counted as, while some hold it.
     local_memory: Mutex<Weak<Reservation>>,
@@ -197,7 +201,7 @@ impl Context {
         Ok(())
     }
 
-    /// Its streams.
+    /// Its streams, without those of its green contexts.
     pub(crate) fn streams(&self) -> &Streams {
         &self.streams
     }

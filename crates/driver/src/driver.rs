@@ -20,6 +20,7 @@ use crate::device::{Device, DeviceState, Listener, Machine, Note};
 use crate::event::Event;
 use crate::executor::Executor;
 use crate::graph::{Captures, Conditions, Graph, GraphExec, GraphMemory, NodeRef, UserObject};
+use crate::green::{Description, GreenContext};
 use crate::handle::{HandleTable, Kind};
 use crate::launch::RuntimeErrorTexts;
 use crate::library::{Kernel, Library};
@@ -63,6 +64,8 @@ pub struct Driver {
     output: Arc<dyn DeviceOutput>,
     devices: Box<[Device]>,
     pub(crate) contexts: HandleTable<Context>,
+    pub(crate) green_contexts: HandleTable<GreenContext>,
+    pub(crate) descriptions: HandleTable<Description>,
     pub(crate) streams: HandleTable<CreatedStream>,
     pub(crate) events: HandleTable<Event>,
     pub(crate) arrays: HandleTable<Array>,
@@ -171,6 +174,8 @@ impl Driver {
             output: Arc::new(Buffered::new(OUTPUT_BUFFER, CStdout)),
             devices,
             contexts,
+            green_contexts: HandleTable::new(Kind::GreenContext),
+            descriptions: HandleTable::new(Kind::ResourceDescription),
             streams: HandleTable::owned(Kind::Stream, CreatedStream::context_id),
             events: HandleTable::owned(Kind::Event, Event::context_id),
             arrays: HandleTable::owned(Kind::Array, Array::context_id),

@@ -61,13 +61,17 @@ pub enum Kind {
     ExternalMemory,
     /// A semaphore of the host.
     ExternalSemaphore,
+    /// A green context, which is found where a context is named too.
+    GreenContext,
+    /// A description of parts of devices.
+    ResourceDescription,
 }
 
 impl Kind {
     /// What a NULL, stale or foreign handle of this kind answers.
     pub fn error(self) -> ErrorCode {
         match self {
-            Kind::Context => ErrorCode::InvalidContext,
+            Kind::Context | Kind::GreenContext => ErrorCode::InvalidContext,
             Kind::TextureReference
             | Kind::SurfaceReference
             | Kind::Texture
@@ -78,7 +82,8 @@ impl Kind {
             | Kind::GraphNode
             | Kind::GraphExec
             | Kind::UserObject
-            | Kind::Listener => ErrorCode::InvalidValue,
+            | Kind::Listener
+            | Kind::ResourceDescription => ErrorCode::InvalidValue,
             _ => ErrorCode::InvalidHandle,
         }
     }
@@ -87,6 +92,8 @@ impl Kind {
     pub fn noun(self) -> &'static str {
         match self {
             Kind::Context => "context",
+            Kind::GreenContext => "green context",
+            Kind::ResourceDescription => "description of resources",
             Kind::ExternalMemory => "external memory",
             Kind::ExternalSemaphore => "external semaphore",
             Kind::Module => "module",

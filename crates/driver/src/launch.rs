@@ -18,6 +18,7 @@ use warploom_exec::workspace::Workspace;
 use crate::context::{Context, Limit};
 use crate::device::attribute;
 use crate::driver::Driver;
+use crate::green::GreenContext;
 use crate::handle::Handle;
 use crate::module::Function;
 use crate::stream::{AttributeValue, StreamName};
@@ -74,16 +75,16 @@ impl Driver {
         if let Some(capture) = self.capture_of(&stream)? {
             let mut attributes = self.stream_preferences(name)?;
             attributes.extend(preferences);
-            let work = self.kernel_work(function, Handle::NULL, *shape, parameters, attributes);
+            let work = self.kernel_work(function, Handle::NULL, *shape, parameters, attributes, stream.green.as_ref());
             // As recorded, a launch that is refused ends the capture; other calls do not.
             let work = work.inspect_err(|_| capture.invalidate())?;
             return self.capture(&capture, &stream, work).map(|_| ());
         }
-        stream.stream.launch(self.prepare_launch(function, shape, parameters)?);
+        stream.stream.launch(self.prepare_launch(function, shape, parameters, stream.green.as_deref())?);
         Ok(())
     }
 
-    /// A launch that only needs to be put into a stream.
+    /// A launch that only needs to be put into a stream; in a green context it has the multiprocessors of that one.
     ///
     /// # Errors
     /// As [`Driver::launch`].
@@ -92,8 +93,9 @@ impl Driver {
         function: &Function,
         shape: &LaunchShape,
         parameters: Box<[u8]>,
+        green: Option<&GreenContext>,
     ) -> DriverResult<Launch> {
-        let cluster = self.check_shape(function, shape)?;
+        let cluster = self.check_shape(function, shape, green)?;
         let params = self.parameter_buffer(function, parameters)?;
         let kernel = function.loaded(self)?;
         let context = function.module().context();
@@ -111,7 +113,7 @@ impl Driver {
             variables: Arc::clone(function.module().variables().table()),
             objects: self.objects_of(function.module()),
             local: self.local_memory(function, shape)?,
-            workers: WorkerSet::default(),
+            workers: green.map_or_else(WorkerSet::default, |green| green.workers().clone()),
             runtime: self.runtime_of(function),
             behind: None,
             graph: None,
@@ -181,7 +183,12 @@ impl Driver {
     }
 
     /// Checks the sizes of a launch, and gives the shape of its clusters.
-    pub(crate) fn check_shape(&self, function: &Function, shape: &LaunchShape) -> DriverResult<[u32; 3]> {
+    pub(crate) fn check_shape(
+        &self,
+        function: &Function,
+        shape: &LaunchShape,
+        green: Option<&GreenContext>,
+    ) -> DriverResult<[u32; 3]> {
         let device = self.device_of(function.module().context())?;
         let refuse = |reason: String| Err(DriverError::invalid_value(reason));
         let LaunchShape { grid, cta, dynamic_shared, .. } = *shape;
@@ -215,7 +222,11 @@ impl Driver {
         if shape.cooperative {
             let ctas = volume(grid);
             let resident = u64::from(self.resident_ctas(function, threads, u64::from(dynamic_shared))?);
-            let most = resident * u64::from(device.limit(attribute::MULTIPROCESSOR_COUNT));
+            let multiprocessors = match green {
+                Some(green) => green.part().count(),
+                None => device.limit(attribute::MULTIPROCESSOR_COUNT),
+            };
+            let most = resident * u64::from(multiprocessors);
             if ctas > most {
                 let reason = format!("a cooperative grid of {ctas} CTAs; {most} can be resident at once");
                 return Err(DriverError::new(ErrorCode::CooperativeLaunchTooLarge, reason));

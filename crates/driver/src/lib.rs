@@ -12,6 +12,7 @@ pub mod executor;
 mod fault;
 mod generated;
 pub mod graph;
+pub mod green;
 pub mod handle;
 pub mod launch;
 pub mod library;

@@ -19,10 +19,11 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use warploom_exec::stream::{Group, Marker, Outcome, Stream, StreamKind};
 
-use crate::context::Context;
+use crate::context::{Context, ContextRef};
 use crate::device::DeviceState;
 use crate::driver::Driver;
 use crate::graph::{CaptureSlot, HostWork, Work};
+use crate::green::GreenContext;
 use crate::handle::Handle;
 use crate::{DriverError, DriverResult, ErrorCode};
 use attributes::Attributes;
@@ -50,7 +51,7 @@ pub struct CreatedStream {
     id: u64,
     flags: u32,
     priority: i32,
-    context: Arc<Context>,
+    context: ContextRef,
     stream: Stream,
     capture: Arc<CaptureSlot>,
     attributes: Attributes,
@@ -61,6 +62,8 @@ pub struct CreatedStream {
 pub struct StreamRef {
     /// Its context.
     pub context: Arc<Context>,
+    /// The green context that it is of, if it is.
+    pub(crate) green: Option<Arc<GreenContext>>,
     pub(crate) stream: Stream,
     pub(crate) capture: Arc<CaptureSlot>,
 }
@@ -75,8 +78,10 @@ impl StreamRef {
 /// What a program can ask of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamFacts {
-    /// The context's handle.
+    /// The handle of the context, or of the green one that it is of.
     pub context: Handle,
+    /// The handle of the context that the green one is of, or again of the context.
+    pub whole: Handle,
     /// The ordinal of the device.
     pub ordinal: u32,
     /// Unique in the process.
@@ -96,6 +101,7 @@ pub(crate) struct Streams {
     legacy_capture: Arc<CaptureSlot>,
     legacy_id: u64,
     context: u64,
+    green: Option<u64>,
     per_thread: Mutex<Vec<ThreadStream>>,
     /// Those that the program has created and not destroyed.
     created: Mutex<BTreeMap<Handle, Stream>>,
@@ -118,11 +124,13 @@ thread_local! {
 }
 
 impl Streams {
-    pub(crate) fn new(driver: &Driver, device: &Arc<DeviceState>, context: u64) -> Streams {
+    /// Those of the context with this id, or of a green one of it.
+    pub(crate) fn new(driver: &Driver, device: &Arc<DeviceState>, context: u64, green: Option<u64>) -> Streams {
         let group = Arc::new(Group::default());
         Streams {
             context,
-            legacy_capture: CaptureSlot::new(context, false),
+            green,
+            legacy_capture: CaptureSlot::new(context, green, false),
             legacy: Stream::new(device.engine(), &group, StreamKind::Legacy, false),
             legacy_id: driver.next_id(),
             device: Arc::clone(device),
@@ -145,7 +153,7 @@ impl Streams {
         let ended: Vec<ThreadStream> = streams.extract_if(.., of_ended).collect();
         let stream = self.new_stream(StreamKind::Blocking, false);
         let id = driver.next_id();
-        let capture = CaptureSlot::new(self.context, true);
+        let capture = self.new_slot(StreamKind::Blocking);
         streams.push(ThreadStream { thread, id, stream: stream.clone(), capture: Arc::clone(&capture) });
         drop(streams);
         // Nobody can end what their threads began to capture.
@@ -190,11 +198,8 @@ impl Streams {
         stream
     }
 
-    /// Waits for all streams. No lock is held meanwhile.
-    pub(crate) fn synchronize(&self) {
-        for stream in self.busy() {
-            stream.synchronize();
-        }
+    fn new_slot(&self, kind: StreamKind) -> Arc<CaptureSlot> {
+        CaptureSlot::new(self.context, self.green, kind == StreamKind::Blocking)
     }
 
     /// Waits for all streams, and gives up what waits for somebody outside who does not come. No lock is held meanwhile.
@@ -216,7 +221,16 @@ impl Streams {
 impl CreatedStream {
     /// The context that it was created in.
     pub(crate) fn context_id(&self) -> u64 {
-        self.context.id()
+        self.context.context.id()
+    }
+
+    /// The stream itself, if it has not lost its green context.
+    fn check(&self) -> DriverResult {
+        if self.context.green.as_ref().is_some_and(|green| green.is_destroyed()) {
+            let reason = "the green context of the stream has been destroyed";
+            return Err(DriverError::new(ErrorCode::StreamDetached, reason));
+        }
+        self.context.context.check()
     }
 }
 
@@ -226,7 +240,12 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for unknown flags, and those of [`Driver::current`].
     pub fn create_stream(&self, flags: u32, priority: i32) -> DriverResult<Handle> {
-        let context = self.current()?;
+        let context = self.current_place()?;
+        self.create_stream_in(context, flags, priority)
+    }
+
+    /// As [`Driver::create_stream`], in a context that need not be current.
+    pub(crate) fn create_stream_in(&self, context: ContextRef, flags: u32, priority: i32) -> DriverResult<Handle> {
         if flags & !NON_BLOCKING != 0 {
             return Err(DriverError::invalid_value(format!("flags {flags:#x} has unknown bits")));
         }
@@ -239,9 +258,9 @@ impl Driver {
             id,
             flags,
             priority,
-            context: Arc::clone(&context),
+            context: context.clone(),
             stream: stream.clone(),
-            capture: CaptureSlot::new(context.id(), kind == StreamKind::Blocking),
+            capture: context.streams().new_slot(kind),
             attributes: Attributes::default(),
         })?;
         context.streams().created.lock().insert(created.handle, stream);
@@ -256,7 +275,7 @@ impl Driver {
         let StreamName::Created(handle) = name else {
             return Err(DriverError::invalid_handle("a default stream cannot be destroyed"));
         };
-        self.streams.lookup(handle)?.context.check()?;
+        self.streams.lookup(handle)?.context.context.check()?;
         let stream = self.streams.remove(handle)?;
         self.abandon_capture(&stream.capture);
         stream.context.streams().created.lock().remove(&handle);
@@ -273,25 +292,35 @@ impl Driver {
         match name {
             StreamName::Created(handle) => {
                 let created = self.streams.lookup(handle)?;
-                created.context.check()?;
+                created.check()?;
                 Ok(StreamRef {
-                    context: Arc::clone(&created.context),
+                    context: Arc::clone(&created.context.context),
+                    green: created.context.green.clone(),
                     stream: created.stream.clone(),
                     capture: Arc::clone(&created.capture),
                 })
             }
             StreamName::Legacy => {
-                let context = self.current()?;
-                let stream = context.streams().legacy.clone();
-                let capture = Arc::clone(&context.streams().legacy_capture);
-                Ok(StreamRef { context, stream, capture })
+                let place = self.current_place()?;
+                let stream = place.streams().legacy.clone();
+                let capture = Arc::clone(&place.streams().legacy_capture);
+                Ok(StreamRef { context: place.context, green: place.green, stream, capture })
             }
             StreamName::PerThread => {
-                let context = self.current()?;
-                let (stream, capture, _) = context.streams().of_this_thread(self)?;
-                Ok(StreamRef { context, stream, capture })
+                let place = self.place_with_threads()?;
+                let (stream, capture, _) = place.streams().of_this_thread(self)?;
+                Ok(StreamRef { context: place.context, green: place.green, stream, capture })
             }
         }
+    }
+
+    /// The current context, in which threads have default streams of their own: as recorded, they have none in green contexts.
+    fn place_with_threads(&self) -> DriverResult<ContextRef> {
+        let place = self.current_place()?;
+        if place.green.is_some() {
+            return Err(DriverError::invalid_handle("a green context has no default streams of threads"));
+        }
+        Ok(place)
     }
 
     /// What a program can ask of a stream.
@@ -299,9 +328,10 @@ impl Driver {
     /// # Errors
     /// As [`Driver::stream`].
     pub fn stream_facts(&self, name: StreamName) -> DriverResult<StreamFacts> {
-        let facts = |context: &Context, id, flags, priority| StreamFacts {
-            context: context.handle(),
-            ordinal: context.ordinal(),
+        let facts = |place: &ContextRef, id, flags, priority| StreamFacts {
+            context: place.handle(),
+            whole: place.context.handle(),
+            ordinal: place.context.ordinal(),
             id,
             flags,
             priority,
@@ -309,17 +339,17 @@ impl Driver {
         match name {
             StreamName::Created(handle) => {
                 let created = self.streams.lookup(handle)?;
-                created.context.check()?;
+                created.check()?;
                 Ok(facts(&created.context, created.id, created.flags, created.priority))
             }
             StreamName::Legacy => {
-                let context = self.current()?;
-                Ok(facts(&context, context.streams().legacy_id, 0, 0))
+                let place = self.current_place()?;
+                Ok(facts(&place, place.streams().legacy_id, 0, 0))
             }
             StreamName::PerThread => {
-                let context = self.current()?;
-                let (_, _, id) = context.streams().of_this_thread(self)?;
-                Ok(facts(&context, id, 0, 0))
+                let place = self.place_with_threads()?;
+                let (_, _, id) = place.streams().of_this_thread(self)?;
+                Ok(facts(&place, id, 0, 0))
             }
         }
     }

@@ -7,7 +7,7 @@ const LAYERS: [&[&str]; 6] = [
     // What knows no object.
     &["generated", "error", "handle", "stack", "fault", "coredump", "executor"],
     // Where work is done, and in which order.
-    &["device", "context", "stream", "event"],
+    &["device", "context", "green", "stream", "event"],
     // What work is done on.
     &["memory", "array", "module", "texture", "tensor_map"],
     // Work.

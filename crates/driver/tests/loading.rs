@@ -153,7 +153,7 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
     };
     let executor = Arc::new(Says(Arc::clone(&said), 1));
     let driver = Driver::new(options, executor).expect("a driver");
-    let context = driver.create_context(0, 0).expect("a context");
+    driver.create_context(0, 0).expect("a context");
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
     let code = load(text.as_bytes(), &Options { driver_version: 13_000, sm: 90 }).expect("valid PTX");
     let module = driver.load_module(&Code::new(code, None)).expect("a module");
@@ -161,14 +161,14 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
     let function = driver.function_named(&module, "k").expect("a kernel");
     let function = driver.function(function).expect("its handle");
     let shape = LaunchShape { grid: [1; 3], cta: [32, 1, 1], cluster: None, dynamic_shared: 0, cooperative: false };
-    let work = driver.kernel_work(&function, Handle::NULL, shape, Box::default(), BTreeMap::new());
+    let work = driver.kernel_work(&function, Handle::NULL, shape, Box::default(), BTreeMap::new(), None);
     let graph = driver.create_graph(0).expect("a graph");
     driver.add_node(graph, &[], work.expect("a launch")).expect("a node");
     let exec = driver.instantiate(graph, 0).expect("an instance");
     let launch = || {
         driver.launch(&function, &shape, StreamName::Legacy, Box::default(), &BTreeMap::new()).expect("a launch");
         driver.launch_graph(exec, StreamName::Legacy).expect("a launch");
-        driver.synchronize(&context).expect("no fault");
+        driver.synchronize(&driver.current_place().expect("a context")).expect("no fault");
     };
     launch();
     function.replace_loaded(Arc::new(Says(Arc::clone(&said), 2)));

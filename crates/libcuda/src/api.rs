@@ -18,6 +18,7 @@ pub(crate) mod execution;
 pub(crate) mod execution_deprecated;
 pub(crate) mod external_resource;
 pub(crate) mod graph;
+pub(crate) mod green_context;
 pub(crate) mod init;
 mod jit;
 pub(crate) mod library;

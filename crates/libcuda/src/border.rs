@@ -21,8 +21,8 @@ pub(crate) mod state;
 mod trace;
 
 pub(crate) use args::{
-    DefaultStream, GivenDescriptor, HostAddress, HostPtr, In, InArray, InOut, InStr, Kept, Out, OutArray, OutCStr,
-    OutStr, arg, inherited, no_flags,
+    DefaultStream, GivenDescriptor, HostAddress, HostPtr, In, InArray, InOut, InOutArray, InStr, Kept, Out, OutArray,
+    OutCStr, OutStr, arg, inherited, no_flags,
 };
 pub(crate) use call::{ApiResult, Call, enter, not_supported};
 pub(crate) use caller::calling_object;

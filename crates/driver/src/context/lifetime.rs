@@ -8,7 +8,7 @@ use warploom_exec::heap::DeviceHeap;
 use warploom_exec::memory::AllocationInfo;
 use warploom_exec::observe::HostEvent;
 
-use super::{Context, Limits, check_flags};
+use super::{Context, ContextRef, Limits, check_flags};
 use crate::device::{Device, attribute};
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -43,7 +43,8 @@ impl Driver {
             destroyed: AtomicBool::new(false),
             additions: RwLock::default(),
             limits: Mutex::new(Limits::new(shared_size)),
-            streams: Streams::new(self, device.state(), id),
+            streams: Streams::new(self, device.state(), id, None),
+            green: Mutex::default(),
             device: Arc::clone(device.state()),
             environment: Arc::new(Environment {
                 memory: Arc::clone(self.memory()),
@@ -93,13 +94,16 @@ impl Driver {
         self.free_memory_of(context);
     }
 
-    /// Waits until all work of a context has ended.
+    /// Waits until all work of a context has ended, that of its green contexts too; of a green one its own.
     ///
     /// # Errors
     /// The sticky error; `StreamCaptureUnsupported` if one of its streams is captured, as the capture cannot wait.
-    pub fn synchronize(&self, context: &Context) -> DriverResult {
-        self.refuse_captures_of(context)?;
-        self.finish_all_of(context)?;
+    pub fn synchronize(&self, place: &ContextRef) -> DriverResult {
+        self.refuse_captures_in(place)?;
+        for stream in place.busy_streams() {
+            stream.synchronize();
+        }
+        place.context.check()?;
         self.release_pools();
         self.flush_output();
         Ok(())
@@ -107,8 +111,8 @@ impl Driver {
 
     /// Waits until all work of a context has ended, without passing on what kernels have printed.
     pub(crate) fn finish_all_of(&self, context: &Context) -> DriverResult {
-        if !context.streams().are_idle() {
-            context.streams().synchronize();
+        for stream in context.busy_streams() {
+            stream.synchronize();
         }
         context.check()
     }

@@ -12,11 +12,11 @@ use crate::{DriverError, DriverResult};
 impl Driver {
     /// Does something when all that a context's streams hold now has ended; at once if they hold nothing. Nothing waits for it.
     pub(crate) fn after_work_of(&self, context: &Context, task: impl FnOnce() + Send + 'static) {
-        if context.streams().are_idle() {
+        if context.is_idle() {
             return task();
         }
         let last = self.internal_stream();
-        for stream in context.streams().busy() {
+        for stream in context.busy_streams() {
             last.follow(&stream);
         }
         last.run(Weight::Light, task);
@@ -28,16 +28,17 @@ impl Driver {
     /// `InvalidContext` and `InvalidHandle` for stale and foreign handles, and for an event of another context; the sticky
     /// error.
     pub fn record_context(&self, context: Handle, event: Handle) -> DriverResult {
-        let context = self.context_or_current(context)?;
+        let place = self.context_ref(context)?;
         let event: Arc<Event> = self.event(event)?;
-        self.refuse_captures_of(&context)?;
+        self.refuse_captures_in(&place)?;
+        let context = &place.context;
         if event.context_id() != context.id() {
             return Err(DriverError::invalid_handle("the event belongs to another context"));
         }
         // A stream of its own comes after all others.
-        let streams = context.streams();
-        let last = Stream::new(context.device().engine(), streams.group(), StreamKind::NonBlocking, false);
-        for stream in streams.busy() {
+        let group = place.streams().group();
+        let last = Stream::new(context.device().engine(), group, StreamKind::NonBlocking, false);
+        for stream in place.busy_streams() {
             last.wait_for(&stream.record());
         }
         event.record_in(&last);
@@ -49,10 +50,10 @@ impl Driver {
     /// # Errors
     /// `InvalidContext` and `InvalidHandle` for stale and foreign handles; the sticky error.
     pub fn wait_context(&self, context: Handle, event: Handle) -> DriverResult {
-        let context = self.context_or_current(context)?;
-        self.refuse_captures_of(&context)?;
+        let place = self.context_ref(context)?;
+        self.refuse_captures_in(&place)?;
         if let Some(marker) = self.event(event)?.marker() {
-            context.streams().hold_back(&marker);
+            place.hold_back(&marker);
         }
         Ok(())
     }

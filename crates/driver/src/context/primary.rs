@@ -69,9 +69,14 @@ impl Driver {
     /// Destroys a device's primary context, however many use it. They stay counted, as recorded: who retains it next makes it anew for all of them.
     ///
     /// # Errors
-    /// `InvalidDevice`.
+    /// `InvalidDevice`; as recorded, `NotPermitted` while it has green contexts.
     pub fn reset_primary(&self, ordinal: i32) -> DriverResult {
-        self.end_primary(self.device(ordinal)?);
+        let device = self.device(ordinal)?;
+        if self.contexts.get(device.primary_handle()).is_some_and(|context| context.has_green()) {
+            let reason = "the primary context has green contexts, which would lose it";
+            return Err(DriverError::new(ErrorCode::NotPermitted, reason));
+        }
+        self.end_primary(device);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::Context;
+use super::context_ref::{ContextRef, green_is_destroyed};
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -19,10 +20,10 @@ thread_local! {
 
 /// The stacks of threads whose thread-local storage is gone: a process runs its exit handlers and the destructors of its static
 /// objects on the main thread after that, and they free what they hold.
-static ENDING_STACKS: Mutex<Option<HashMap<u64, Vec<Arc<Context>>>>> = Mutex::new(None);
+static ENDING_STACKS: Mutex<Option<HashMap<u64, Vec<ContextRef>>>> = Mutex::new(None);
 
 /// A thread's stack. That of the main thread outlives the thread's storage.
-struct Stack(Vec<Arc<Context>>);
+struct Stack(Vec<ContextRef>);
 
 impl Drop for Stack {
     fn drop(&mut self) {
@@ -39,7 +40,7 @@ fn is_main() -> bool {
     thread.is_ok_and(|thread| thread.file_name() == Some(std::process::id().to_string().as_ref()))
 }
 
-fn with_ending_stack<T>(use_stack: impl FnOnce(&mut Vec<Arc<Context>>) -> T) -> T {
+fn with_ending_stack<T>(use_stack: impl FnOnce(&mut Vec<ContextRef>) -> T) -> T {
     static THREADS: AtomicU64 = AtomicU64::new(1);
     if ENDING.get() == 0 {
         ENDING.set(THREADS.fetch_add(1, Ordering::Relaxed));
@@ -49,7 +50,7 @@ fn with_ending_stack<T>(use_stack: impl FnOnce(&mut Vec<Arc<Context>>) -> T) -> 
 
 /// Uses the thread's stack.
 #[inline]
-fn with_stack<T>(use_stack: impl FnOnce(&mut Vec<Arc<Context>>) -> T) -> T {
+fn with_stack<T>(use_stack: impl FnOnce(&mut Vec<ContextRef>) -> T) -> T {
     if STACK.try_with(|_| ()).is_err() {
         return with_ending_stack(use_stack);
     }
@@ -59,8 +60,8 @@ fn with_stack<T>(use_stack: impl FnOnce(&mut Vec<Arc<Context>>) -> T) -> T {
 /// What the thread's top of stack is in for.
 enum Top {
     None,
-    Live(Arc<Context>),
-    Destroyed(Handle, bool),
+    Live(ContextRef),
+    Destroyed(ContextRef),
 }
 
 impl Driver {
@@ -75,34 +76,59 @@ impl Driver {
         Ok(context)
     }
 
+    /// As [`Driver::current`], and which green context of it is meant.
+    ///
+    /// # Errors
+    /// As [`Driver::current`].
+    #[inline]
+    pub fn current_place(&self) -> DriverResult<ContextRef> {
+        let current = self.current_ref()?;
+        current.context.check()?;
+        Ok(current)
+    }
+
     /// As [`Driver::current`], for the few calls that work after a kernel has faulted.
     ///
     /// # Errors
     /// `InvalidContext` without one, `ContextIsDestroyed` if another thread destroyed it.
     #[inline]
     pub fn current_unless_destroyed(&self) -> DriverResult<Arc<Context>> {
+        Ok(self.current_ref()?.context)
+    }
+
+    /// As [`Driver::current_unless_destroyed`], and which green context of it is meant.
+    ///
+    /// # Errors
+    /// As [`Driver::current_unless_destroyed`].
+    #[inline]
+    pub fn current_ref(&self) -> DriverResult<ContextRef> {
         let top = with_stack(|stack| match stack.last() {
             None => Top::None,
-            Some(top) if !top.is_destroyed() => Top::Live(Arc::clone(top)),
-            Some(top) => Top::Destroyed(top.handle(), top.is_primary()),
+            Some(top) if !top.is_destroyed() => Top::Live(top.clone()),
+            Some(top) => Top::Destroyed(top.clone()),
         });
         match top {
             Top::Live(context) => Ok(context),
             Top::None => Err(no_context()),
-            Top::Destroyed(handle, primary) => self.revived(handle, primary),
+            Top::Destroyed(top) => self.revived(&top),
         }
     }
 
     /// A primary context that was destroyed while current is current again once it lives again.
     #[cold]
-    fn revived(&self, handle: Handle, primary: bool) -> DriverResult<Arc<Context>> {
-        let Some(context) = self.contexts.get(handle).filter(|_| primary) else {
+    fn revived(&self, destroyed: &ContextRef) -> DriverResult<ContextRef> {
+        if destroyed.green.is_some() {
+            return Err(green_is_destroyed());
+        }
+        let context = &destroyed.context;
+        let Some(context) = self.contexts.get(context.handle()).filter(|_| context.is_primary()) else {
             let reason = "the calling thread's context has been destroyed";
             return Err(DriverError::new(ErrorCode::ContextIsDestroyed, reason));
         };
+        let context = ContextRef { context, green: None };
         with_stack(|stack| {
             if let Some(top) = stack.last_mut() {
-                *top = Arc::clone(&context);
+                *top = context.clone();
             }
         });
         Ok(context)
@@ -118,7 +144,7 @@ impl Driver {
     /// # Errors
     /// `InvalidContext` for a stale or foreign handle, or without a current context.
     pub fn context_or_current(&self, handle: Handle) -> DriverResult<Arc<Context>> {
-        if handle.is_null() { self.current_unless_destroyed() } else { self.contexts.lookup(handle) }
+        Ok(self.context_ref(handle)?.context)
     }
 
     /// Makes a context the calling thread's, above those it had.
@@ -129,7 +155,7 @@ impl Driver {
         if handle.is_null() {
             return Err(DriverError::invalid_value("the context is NULL"));
         }
-        let context = self.contexts.lookup(handle)?;
+        let context = self.named_context(handle)?;
         with_stack(|stack| stack.push(context));
         Ok(())
     }
@@ -147,7 +173,7 @@ impl Driver {
     /// # Errors
     /// `InvalidContext` for stale and foreign handles.
     pub fn set_current(&self, handle: Handle) -> DriverResult {
-        let context = if handle.is_null() { None } else { Some(self.contexts.lookup(handle)?) };
+        let context = if handle.is_null() { None } else { Some(self.named_context(handle)?) };
         with_stack(|stack| {
             stack.pop();
             stack.extend(context);
@@ -157,11 +183,11 @@ impl Driver {
 
     /// Takes a context that is being destroyed from the top of the calling thread's stack.
     pub(super) fn leave(&self, context: &Arc<Context>) {
-        with_stack(|stack| stack.pop_if(|top| Arc::ptr_eq(top, context)));
+        with_stack(|stack| stack.pop_if(|top| top.green.is_none() && Arc::ptr_eq(&top.context, context)));
     }
 
     pub(super) fn enter(&self, context: Arc<Context>) {
-        with_stack(|stack| stack.push(context));
+        with_stack(|stack| stack.push(ContextRef { context, green: None }));
     }
 }
 

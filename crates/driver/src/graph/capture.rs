@@ -102,6 +102,8 @@ pub(crate) struct Capture {
 /// A stream's part in a capture.
 pub(crate) struct CaptureSlot {
     context: u64,
+    /// The stream's green context, if it is of one.
+    green: Option<u64>,
     /// Whether the legacy stream waits for the stream.
     blocking: bool,
     member: Mutex<Option<Member>>,
@@ -168,8 +170,8 @@ impl Capture {
 
 impl CaptureSlot {
     /// The slot of a stream that is not captured.
-    pub(crate) fn new(context: u64, blocking: bool) -> Arc<CaptureSlot> {
-        Arc::new(CaptureSlot { context, blocking, member: Mutex::new(None), closed: AtomicBool::new(false) })
+    pub(crate) fn new(context: u64, green: Option<u64>, blocking: bool) -> Arc<CaptureSlot> {
+        Arc::new(CaptureSlot { context, green, blocking, member: Mutex::new(None), closed: AtomicBool::new(false) })
     }
 
     fn capture(&self) -> Option<Arc<Capture>> {
@@ -367,7 +369,7 @@ impl Driver {
         if self.captures.is_empty() {
             return Ok((CaptureStatus::None, None));
         }
-        if name == StreamName::Legacy && !self.captures_of_blocking(&stream.context).is_empty() {
+        if name == StreamName::Legacy && !self.captures_of_blocking(&stream.capture).is_empty() {
             return Err(implicit());
         }
         let mut member = stream.capture.member.lock();
@@ -469,12 +471,12 @@ fn implicit() -> DriverError {
 }
 
 impl Driver {
-    /// The captures in which a stream takes part that the legacy stream of `context` waits for; also those that have failed, as
-    /// recorded.
-    fn captures_of_blocking(&self, context: &Context) -> Vec<Arc<Capture>> {
+    /// The captures in which a stream takes part that a legacy stream waits for; also those that have failed, as recorded.
+    fn captures_of_blocking(&self, legacy: &CaptureSlot) -> Vec<Arc<Capture>> {
         let all = self.captures.all.lock();
         let involved = |capture: &&Arc<Capture>| {
-            capture.is_endable() && capture.slots().iter().any(|slot| slot.blocking && slot.context == context.id())
+            let waits = |slot: &CaptureSlot| (slot.context, slot.green) == (legacy.context, legacy.green);
+            capture.is_endable() && capture.slots().iter().any(|slot| slot.blocking && waits(slot))
         };
         all.iter().filter(involved).cloned().collect()
     }

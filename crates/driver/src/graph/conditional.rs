@@ -268,11 +268,7 @@ impl Driver {
 
     fn prepare(&self, step: &Step) -> DriverResult<Option<Prepared>> {
         Ok(match &step.work {
-            Work::Kernel(kernel) => Some(Prepared::Launch(self.prepare_launch(
-                &kernel.function,
-                &kernel.shape(),
-                kernel.parameters.clone(),
-            )?)),
+            Work::Kernel(kernel) => Some(Prepared::Launch(self.prepare_kernel(kernel)?)),
             Work::Copy(copy) => copy.checked.map(Prepared::Copy),
             Work::Fill(fill) => self.check_fill(fill)?.map(|extent| Prepared::Fill(*fill, extent)),
             Work::Conditional(work) => Some(Prepared::Choice(self.prepare_choice(work, &step.bodies)?)),

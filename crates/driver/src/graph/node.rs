@@ -7,6 +7,7 @@ use super::conditional::ConditionalWork;
 use super::memory::GraphAllocation;
 use super::{Driver, DriverError, DriverResult, Graph, Handle};
 use crate::event::Event;
+use crate::green::GreenContext;
 use crate::launch::LaunchShape;
 use crate::memory::{CallersMemory, Checked, CopyPlace, Fill2d, Transfer};
 use crate::module::Function;
@@ -109,6 +110,8 @@ pub struct KernelWork {
     pub pointers: Box<[usize]>,
     /// Attributes of the launch, by their numbers in `CUlaunchAttributeID`.
     pub attributes: BTreeMap<u32, AttributeValue>,
+    /// The green context in whose stream it was captured.
+    pub green: Option<Arc<GreenContext>>,
 }
 
 /// Numbers of the attributes that change a launch (`CUlaunchAttributeID`).
@@ -305,6 +308,7 @@ impl Driver {
         shape: LaunchShape,
         parameters: Box<[u8]>,
         attributes: BTreeMap<u32, AttributeValue>,
+        green: Option<&Arc<GreenContext>>,
     ) -> DriverResult<Work> {
         for (attribute, value) in &attributes {
             check_attribute(*attribute)?;
@@ -314,8 +318,8 @@ impl Driver {
         let start = parameters.as_ptr().expose_provenance();
         let pointers = function.parameters().iter().map(|place| start + place.offset as usize).collect();
         let function = Arc::clone(function);
-        let work = KernelWork { function, kernel, shape, parameters, pointers, attributes };
-        self.check_shape(&work.function, &work.shape())?;
+        let work = KernelWork { function, kernel, shape, parameters, pointers, attributes, green: green.cloned() };
+        self.check_shape(&work.function, &work.shape(), work.green.as_deref())?;
         Ok(Work::Kernel(Arc::new(work)))
     }
 
@@ -328,7 +332,8 @@ impl Driver {
         work: &KernelWork,
         attributes: BTreeMap<u32, AttributeValue>,
     ) -> DriverResult<Work> {
-        self.kernel_work(&work.function, work.kernel, work.shape, work.parameters.clone(), attributes)
+        let parameters = work.parameters.clone();
+        self.kernel_work(&work.function, work.kernel, work.shape, parameters, attributes, work.green.as_ref())
     }
 
     /// The work of a copy node.

@@ -13,6 +13,7 @@ use crate::context::Limit;
 use crate::event::Event;
 use crate::memory::{Checked, Fill2d};
 use crate::stream::SemaphoreWork;
+use crate::{DriverError, ErrorCode};
 
 /// What a step does.
 pub(super) enum Ready {
@@ -47,10 +48,22 @@ impl Driver {
         Ok(())
     }
 
+    /// The launch of a kernel node.
+    ///
+    /// # Errors
+    /// As [`Driver::launch`]; `ContextIsDestroyed` for one of a green context that is no more.
+    pub(super) fn prepare_kernel(&self, kernel: &KernelWork) -> DriverResult<Launch> {
+        if kernel.green.as_ref().is_some_and(|green| green.is_destroyed()) {
+            let reason = "the green context of a kernel node has been destroyed";
+            return Err(DriverError::new(ErrorCode::ContextIsDestroyed, reason));
+        }
+        self.prepare_launch(&kernel.function, &kernel.shape(), kernel.parameters.clone(), kernel.green.as_deref())
+    }
+
     fn ready(&self, step: &Step) -> DriverResult<Ready> {
         Ok(match &step.work {
             Work::Kernel(kernel) => {
-                let launch = self.prepare_launch(&kernel.function, &kernel.shape(), kernel.parameters.clone())?;
+                let launch = self.prepare_kernel(kernel)?;
                 Ready::Launch(Arc::clone(kernel), Box::new(launch))
             }
             Work::Copy(copy) => copy.checked.map_or(Ready::Nothing, Ready::Copy),

@@ -221,7 +221,10 @@ impl<T> HandleTable<T> {
     pub fn unknown(&self, handle: Handle) -> DriverError {
         let noun = self.kind.noun();
         if self.kind != Kind::Context && self.is_suspended(handle) {
-            let reason = format!("the context of the {noun} {handle:?} has been destroyed");
+            let reason = match self.kind {
+                Kind::GreenContext => format!("the {noun} {handle:?} has been destroyed"),
+                _ => format!("the context of the {noun} {handle:?} has been destroyed"),
+            };
             return DriverError::new(ErrorCode::ContextIsDestroyed, reason);
         }
         let reason = if handle.is_null() {

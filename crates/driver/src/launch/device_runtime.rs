@@ -71,14 +71,14 @@ impl DeviceRuntime for ModuleRuntime {
     fn check(&self, child: &ChildLaunch) -> Result<(), RuntimeError> {
         let driver = self.driver()?;
         let function = self.kernel(&driver, child.function)?;
-        driver.check_shape(&function, &shape_of(child)).map_err(|error| refused(&error))?;
+        driver.check_shape(&function, &shape_of(child), None).map_err(|error| refused(&error))?;
         Ok(())
     }
 
     fn prepare(&self, child: &ChildLaunch, parameters: Box<[u8]>) -> Result<Launch, RuntimeError> {
         let driver = self.driver()?;
         let function = self.kernel(&driver, child.function)?;
-        driver.prepare_launch(&function, &shape_of(child), parameters).map_err(|error| refused(&error))
+        driver.prepare_launch(&function, &shape_of(child), parameters, None).map_err(|error| refused(&error))
     }
 
     fn attribute(&self, attribute: i32, device: i32) -> Result<i32, RuntimeError> {

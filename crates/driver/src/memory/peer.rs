@@ -93,14 +93,14 @@ impl Driver {
         stream: &StreamRef,
         put: impl FnOnce() -> DriverResult,
     ) -> DriverResult {
-        for other in contexts.iter().flat_map(|context| context.streams().busy()) {
+        for other in contexts.iter().flat_map(|context| context.busy_streams()) {
             stream.stream.follow(&other);
         }
         put()?;
         if !stream.stream.is_idle() {
             let end = stream.stream.record();
             for context in contexts {
-                context.streams().hold_back(&end);
+                context.hold_back(&end);
             }
         }
         Ok(())

@@ -74,8 +74,8 @@ impl Driver {
             }
             // The default streams of a context have theirs in common.
             StreamName::Legacy | StreamName::PerThread => {
-                let context = self.current()?;
-                Ok(look(&mut context.streams().attributes.lock()))
+                let place = self.current_place()?;
+                Ok(look(&mut place.streams().attributes.lock()))
             }
         }
     }

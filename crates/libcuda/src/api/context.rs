@@ -157,7 +157,7 @@ pub(crate) fn cuCtxSetFlags(flags: u32) -> ApiResult {
 
 pub(crate) fn cuCtxGetId(ctx: CUcontext, ctxId: Out<'_, u64>) -> ApiResult {
     let place = ctxId.required("ctxId")?;
-    place.set(driver()?.context_or_current(handle(ctx))?.id());
+    place.set(driver()?.context_ref(handle(ctx))?.id());
     Ok(())
 }
 
@@ -207,13 +207,16 @@ pub(crate) fn cuCtxResetPersistingL2Cache() -> ApiResult {
     Ok(())
 }
 
-/// A context without an affinity has all multiprocessors.
+/// A context without an affinity has all multiprocessors. What a green one has are its resources: it is no answer here, as recorded.
 pub(crate) fn cuCtxGetExecAffinity(
     pExecAffinity: Out<'_, CUexecAffinityParam>,
     affinityType: CUexecAffinityType,
 ) -> ApiResult {
     let place = pExecAffinity.required("pExecAffinity")?;
     let context = driver()?.current()?;
+    if driver()?.current_ref()?.green().is_some() {
+        return Err(DriverError::new(ErrorCode::InvalidContext, "a green context has resources, and no affinity"));
+    }
     if affinityType != CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_SM_COUNT {
         return Err(DriverError::new(
             ErrorCode::UnsupportedExecAffinity,
@@ -229,12 +232,12 @@ pub(crate) fn cuCtxGetExecAffinity(
 
 pub(crate) fn cuCtxSynchronize() -> ApiResult {
     let driver = driver()?;
-    driver.synchronize(&*driver.current()?)
+    driver.synchronize(&driver.current_place()?)
 }
 
 pub(crate) fn cuCtxSynchronize_v2(ctx: CUcontext) -> ApiResult {
     let driver = driver()?;
-    driver.synchronize(&*driver.context_or_current(Handle::from_raw(ctx.0))?)
+    driver.synchronize(&driver.context_ref(handle(ctx))?)
 }
 
 pub(crate) fn cuCtxRecordEvent(hCtx: CUcontext, hEvent: CUevent) -> ApiResult {

@@ -6,6 +6,7 @@ use warploom_abi::{
 use warploom_driver::stream::StreamName;
 use warploom_driver::{DriverError, ErrorCode, Handle};
 
+use super::green_context::green_of;
 use crate::border::{ApiResult, DefaultStream, HostAddress, In, Out, callback, members, no_flags};
 use crate::process::driver;
 
@@ -68,7 +69,7 @@ pub(crate) fn cuStreamGetCtx(default: DefaultStream, hStream: CUstream, pctx: Ou
     Ok(())
 }
 
-/// No stream belongs to a green context.
+/// Of a stream of a green context the one that this is of.
 pub(crate) fn cuStreamGetCtx_v2(
     default: DefaultStream,
     hStream: CUstream,
@@ -76,16 +77,9 @@ pub(crate) fn cuStreamGetCtx_v2(
     pGreenCtx: Out<'_, CUgreenCtx>,
 ) -> ApiResult {
     let (context, green) = (pCtx.required("pCtx")?, pGreenCtx.required("pGreenCtx")?);
-    context.set(CUcontext(driver()?.stream_facts(named(hStream, default))?.context.raw()));
-    green.set(CUgreenCtx::NULL);
-    Ok(())
-}
-
-/// No stream belongs to a green context.
-pub(crate) fn cuStreamGetGreenCtx(hStream: CUstream, phCtx: Out<'_, CUgreenCtx>) -> ApiResult {
-    let place = phCtx.required("phCtx")?;
-    driver()?.stream_facts(named(hStream, DefaultStream::Legacy))?;
-    place.set(CUgreenCtx::NULL);
+    let facts = driver()?.stream_facts(named(hStream, default))?;
+    context.set(CUcontext(facts.whole.raw()));
+    green.set(green_of(&facts));
     Ok(())
 }
 

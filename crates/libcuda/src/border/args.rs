@@ -25,6 +25,7 @@ impl Border for Libcuda {
 
 pub(crate) type Out<'a, T> = warploom_border::Out<'a, T, Libcuda>;
 pub(crate) type InOut<'a, T> = warploom_border::InOut<'a, T, Libcuda>;
+pub(crate) type InOutArray<'a, T> = warploom_border::InOutArray<'a, T, Libcuda>;
 pub(crate) type OutArray<'a, T> = warploom_border::OutArray<'a, T, Libcuda>;
 pub(crate) type In<'a, T> = warploom_border::In<'a, T, Libcuda>;
 pub(crate) type InArray<'a, T> = warploom_border::InArray<'a, T, Libcuda>;

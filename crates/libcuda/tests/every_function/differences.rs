@@ -69,10 +69,10 @@ const DIFFERENCES: &[Difference] = &[
         reason: "both refuse the call: the parameters are of a kernel node without a kernel, for a node of another type",
     },
     Difference {
-        functions: "cuGreenCtxGetDevResource cuGreenCtxStreamCreate",
+        functions: "cuGreenCtxCreate",
         situations: PLAUSIBLE,
-        ours: "INVALID_VALUE",
-        reason: "not implemented; what is NULL is refused",
+        ours: "SUCCESS",
+        reason: "flags of 0 are documented since CUDA 13.1",
     },
     Difference {
         functions: "cuParamSetTexRef",

@@ -2,7 +2,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::{Capture, CaptureMode, Driver, DriverError, DriverResult, ErrorCode, implicit};
+use super::{Capture, CaptureMode, CaptureSlot, Driver, DriverError, DriverResult, ErrorCode, implicit};
 use crate::context::Context;
 use crate::stream::{StreamName, StreamRef};
 
@@ -40,13 +40,13 @@ impl Driver {
             return Ok(Some(capture));
         }
         if stream.is_legacy() {
-            self.check_legacy(&stream.context)?;
+            self.check_legacy(&stream.capture)?;
         }
         Ok(None)
     }
 
-    fn check_legacy(&self, context: &Context) -> DriverResult {
-        let involved = self.captures_of_blocking(context);
+    fn check_legacy(&self, legacy: &CaptureSlot) -> DriverResult {
+        let involved = self.captures_of_blocking(legacy);
         for capture in &involved {
             capture.invalidate();
         }
@@ -68,7 +68,7 @@ impl Driver {
             capture.invalidate();
             return Err(unsupported("the call is not possible for a stream that is captured"));
         }
-        if stream.is_legacy() { self.check_legacy(&stream.context) } else { Ok(()) }
+        if stream.is_legacy() { self.check_legacy(&stream.capture) } else { Ok(()) }
     }
 
     /// As `Driver::refuse_capture`, for calls that fail a capture before they look at what else they were given.
@@ -94,6 +94,18 @@ impl Driver {
         }
         let takes_part = |capture: &&Arc<Capture>| capture.slots().iter().any(|slot| slot.context == context.id());
         self.fail_all(takes_part, "a stream of the context is captured")
+    }
+
+    /// As [`Driver::refuse_captures_of`], for the streams of the green context with this id.
+    ///
+    /// # Errors
+    /// `StreamCaptureUnsupported`.
+    pub(crate) fn refuse_captures_of_green(&self, green: u64) -> DriverResult {
+        if self.captures.is_empty() {
+            return Ok(());
+        }
+        let takes_part = |capture: &&Arc<Capture>| capture.slots().iter().any(|slot| slot.green == Some(green));
+        self.fail_all(takes_part, "a stream of the green context is captured")
     }
 
     /// Fails if a capture forbids the calling thread calls that may wait for other work, such as allocations.

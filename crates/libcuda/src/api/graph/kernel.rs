@@ -53,7 +53,7 @@ pub(super) fn work(
         cooperative: false,
     };
     let parameters = parameters(&function, &pointers(given.kernelParams), &pointers(given.extra))?;
-    driver.kernel_work(&function, kernel, shape, parameters, attributes)
+    driver.kernel_work(&function, kernel, shape, parameters, attributes, None)
 }
 
 /// The parameters of a node. The lists belong to the node.
@@ -77,7 +77,10 @@ pub(super) fn described(work: &KernelWork) -> CUDA_KERNEL_NODE_PARAMS_v2 {
         kernelParams: std::ptr::with_exposed_provenance_mut(work.pointers.as_ptr().expose_provenance()),
         extra: std::ptr::null_mut(),
         kern,
-        ctx: CUcontext(work.function.module().context().handle().raw()),
+        ctx: CUcontext(match &work.green {
+            Some(green) => green.handle().raw(),
+            None => work.function.module().context().handle().raw(),
+        }),
     }
 }
 

@@ -6,7 +6,7 @@ use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
 use crate::api;
-use crate::border::{Call, arg, enter, not_supported};
+use crate::border::{Call, DefaultStream, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGreenCtxCreate(
@@ -16,12 +16,14 @@ pub(crate) unsafe extern "C" fn cuGreenCtxCreate(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGreenCtxCreate");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::green_context::cuGreenCtxCreate(arg(phCtx), arg(desc), arg(dev), arg(flags)) }
+        },
         |given| {
             given.then("phCtx", phCtx.is_null(), ErrorCode::InvalidValue);
-            given.then("desc", desc.0 == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -36,9 +38,12 @@ pub(crate) unsafe extern "C" fn cuGreenCtxCreate(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGreenCtxDestroy(hCtx: CUgreenCtx) -> CUresult {
     static CALL: Call = Call::new("cuGreenCtxDestroy");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::green_context::cuGreenCtxDestroy(arg(hCtx)) }
+        },
         |given| {
             given.then("hCtx", hCtx.0 == 0, ErrorCode::InvalidContext);
         },
@@ -51,9 +56,12 @@ pub(crate) unsafe extern "C" fn cuGreenCtxDestroy(hCtx: CUgreenCtx) -> CUresult 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCtxFromGreenCtx(pContext: *mut CUcontext, hCtx: CUgreenCtx) -> CUresult {
     static CALL: Call = Call::new("cuCtxFromGreenCtx");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::green_context::cuCtxFromGreenCtx(arg(pContext), arg(hCtx)) }
+        },
         |given| {
             given.first("pContext", pContext.is_null(), ErrorCode::InvalidValue);
         },
@@ -72,9 +80,12 @@ pub(crate) unsafe extern "C" fn cuDeviceGetDevResource(
     r#type: CUdevResourceType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetDevResource");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::green_context::cuDeviceGetDevResource(arg(device), arg(resource), arg(r#type)) }
+        },
         |given| {
             given.then("resource", resource.is_null(), ErrorCode::InvalidValue);
         },
@@ -94,11 +105,13 @@ pub(crate) unsafe extern "C" fn cuCtxGetDevResource(
     r#type: CUdevResourceType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuCtxGetDevResource").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::green_context::cuCtxGetDevResource(arg(hCtx), arg(resource), arg(r#type)) }
+        },
         |given| {
-            given.first("hCtx", hCtx.0 == 0, ErrorCode::InvalidValue);
             given.first("resource", resource.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
@@ -117,11 +130,13 @@ pub(crate) unsafe extern "C" fn cuGreenCtxGetDevResource(
     r#type: CUdevResourceType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGreenCtxGetDevResource").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::green_context::cuGreenCtxGetDevResource(arg(hCtx), arg(resource), arg(r#type)) }
+        },
         |given| {
-            given.first("hCtx", hCtx.0 == 0, ErrorCode::InvalidValue);
             given.first("resource", resource.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
@@ -143,14 +158,24 @@ pub(crate) unsafe extern "C" fn cuDevSmResourceSplitByCount(
     minCount: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDevSmResourceSplitByCount");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::green_context::cuDevSmResourceSplitByCount(
+                    arg(result),
+                    arg(nbGroups),
+                    arg(input),
+                    arg(remainder),
+                    arg(flags),
+                    arg(minCount),
+                )
+            }
+        },
         |given| {
-            given.then("result", result.is_null(), ErrorCode::InvalidValue);
             given.then("nbGroups", nbGroups.is_null(), ErrorCode::InvalidValue);
             given.then("input", input.is_null(), ErrorCode::InvalidValue);
-            given.then("remainder", remainder.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             trace.arg("result", &result);
@@ -175,9 +200,21 @@ pub(crate) unsafe extern "C" fn cuDevSmResourceSplit(
     groupParams: *mut CU_DEV_SM_RESOURCE_GROUP_PARAMS,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDevSmResourceSplit");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::green_context::cuDevSmResourceSplit(
+                    arg(result),
+                    arg(nbGroups),
+                    arg(input),
+                    arg(remainder),
+                    arg(flags),
+                    arg(groupParams),
+                )
+            }
+        },
         |_| {},
         |trace| {
             trace.arg("result", &result);
@@ -198,9 +235,12 @@ pub(crate) unsafe extern "C" fn cuDevResourceGenerateDesc(
     nbResources: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDevResourceGenerateDesc");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::green_context::cuDevResourceGenerateDesc(arg(phDesc), arg(resources), arg(nbResources)) }
+        },
         |given| {
             given.first("phDesc", phDesc.is_null(), ErrorCode::InvalidValue);
             given.first("resources", resources.is_null(), ErrorCode::InvalidValue);
@@ -217,12 +257,14 @@ pub(crate) unsafe extern "C" fn cuDevResourceGenerateDesc(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGreenCtxRecordEvent(hCtx: CUgreenCtx, hEvent: CUevent) -> CUresult {
     static CALL: Call = Call::new("cuGreenCtxRecordEvent").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::green_context::cuGreenCtxRecordEvent(arg(hCtx), arg(hEvent)) }
+        },
         |given| {
             given.first("hCtx", hCtx.0 == 0, ErrorCode::InvalidContext);
-            given.first("hEvent", hEvent.0 == 0, ErrorCode::InvalidContext);
         },
         |trace| {
             trace.arg("hCtx", &hCtx);
@@ -234,12 +276,14 @@ pub(crate) unsafe extern "C" fn cuGreenCtxRecordEvent(hCtx: CUgreenCtx, hEvent: 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGreenCtxWaitEvent(hCtx: CUgreenCtx, hEvent: CUevent) -> CUresult {
     static CALL: Call = Call::new("cuGreenCtxWaitEvent").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::green_context::cuGreenCtxWaitEvent(arg(hCtx), arg(hEvent)) }
+        },
         |given| {
             given.first("hCtx", hCtx.0 == 0, ErrorCode::InvalidContext);
-            given.first("hEvent", hEvent.0 == 0, ErrorCode::InvalidContext);
         },
         |trace| {
             trace.arg("hCtx", &hCtx);
@@ -255,7 +299,7 @@ pub(crate) unsafe extern "C" fn cuStreamGetGreenCtx(hStream: CUstream, phCtx: *m
         &CALL,
         || {
             // SAFETY: the caller keeps the contract of the C prototype.
-            unsafe { api::stream::cuStreamGetGreenCtx(arg(hStream), arg(phCtx)) }
+            unsafe { api::green_context::cuStreamGetGreenCtx(arg(hStream), arg(phCtx)) }
         },
         |given| {
             given.first("phCtx", phCtx.is_null(), ErrorCode::InvalidValue);
@@ -276,11 +320,16 @@ pub(crate) unsafe extern "C" fn cuGreenCtxStreamCreate(
     priority: i32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGreenCtxStreamCreate").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::green_context::cuGreenCtxStreamCreate(arg(phStream), arg(greenCtx), arg(flags), arg(priority))
+            }
+        },
         |given| {
-            given.first("greenCtx", greenCtx.0 == 0, ErrorCode::InvalidValue);
+            given.first("phStream", phStream.is_null(), ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -295,9 +344,12 @@ pub(crate) unsafe extern "C" fn cuGreenCtxStreamCreate(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGreenCtxGetId(greenCtx: CUgreenCtx, greenCtxId: *mut u64) -> CUresult {
     static CALL: Call = Call::new("cuGreenCtxGetId");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::green_context::cuGreenCtxGetId(arg(greenCtx), arg(greenCtxId)) }
+        },
         |given| {
             given.first("greenCtxId", greenCtxId.is_null(), ErrorCode::InvalidValue);
         },
@@ -316,9 +368,19 @@ pub(crate) unsafe extern "C" fn cuStreamGetDevResource(
     r#type: CUdevResourceType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetDevResource");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::green_context::cuStreamGetDevResource(
+                    DefaultStream::Legacy,
+                    arg(hStream),
+                    arg(resource),
+                    arg(r#type),
+                )
+            }
+        },
         |_| {},
         |trace| {
             trace.arg("hStream", &hStream);
@@ -336,9 +398,19 @@ pub(crate) unsafe extern "C" fn cuStreamGetDevResource_ptsz(
     r#type: CUdevResourceType,
 ) -> CUresult {
     static CALL: Call = Call::new("cuStreamGetDevResource_ptsz");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::green_context::cuStreamGetDevResource(
+                    DefaultStream::PerThread,
+                    arg(hStream),
+                    arg(resource),
+                    arg(r#type),
+                )
+            }
+        },
         |_| {},
         |trace| {
             trace.arg("hStream", &hStream);

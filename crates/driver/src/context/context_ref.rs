@@ -1,0 +1,134 @@
+//! A context as a call names it: itself, or one of its green contexts.
+use std::sync::Arc;
+
+use warploom_exec::stream::{Marker, Stream};
+
+use super::Context;
+use crate::driver::Driver;
+use crate::green::GreenContext;
+use crate::handle::{Handle, Kind};
+use crate::stream::Streams;
+use crate::{DriverError, DriverResult, ErrorCode};
+
+/// A context, and the green one of it that is meant, if one is. What belongs to a context belongs to its green ones too; they differ in their
+/// streams, and in the multiprocessors that these have.
+#[derive(Clone)]
+pub struct ContextRef {
+    pub(crate) context: Arc<Context>,
+    pub(crate) green: Option<Arc<GreenContext>>,
+}
+
+impl ContextRef {
+    /// The handle that names it.
+    pub(crate) fn handle(&self) -> Handle {
+        self.green.as_ref().map_or_else(|| self.context.handle(), |green| green.handle())
+    }
+
+    /// A number that no other context of the process has or had, green ones among them.
+    pub fn id(&self) -> u64 {
+        self.green.as_ref().map_or_else(|| self.context.id(), |green| green.id())
+    }
+
+    pub(super) fn is_destroyed(&self) -> bool {
+        match &self.green {
+            Some(green) => green.is_destroyed(),
+            None => self.context.is_destroyed(),
+        }
+    }
+
+    /// The green context.
+    pub fn green(&self) -> Option<&Arc<GreenContext>> {
+        self.green.as_ref()
+    }
+
+    /// Where its default streams are, and where streams are created.
+    pub(crate) fn streams(&self) -> &Streams {
+        self.green.as_ref().map_or_else(|| self.context.streams(), |green| green.streams())
+    }
+
+    /// The streams in which something has not ended. Those of a context's green ones are a context's too.
+    pub(super) fn busy_streams(&self) -> Vec<Stream> {
+        match &self.green {
+            Some(green) => green.streams().busy(),
+            None => self.context.busy_streams(),
+        }
+    }
+
+    /// Lets all its streams, also those to come, wait for a place in another one.
+    pub(super) fn hold_back(&self, marker: &Marker) {
+        match &self.green {
+            Some(green) => green.streams().hold_back(marker),
+            None => self.context.hold_back(marker),
+        }
+    }
+}
+
+impl Context {
+    /// Counts the streams of a new green context among its own.
+    pub(crate) fn add_green(&self, streams: &Arc<Streams>) {
+        self.green.lock().push(Arc::clone(streams));
+    }
+
+    /// The green context of these streams has been destroyed.
+    pub(crate) fn remove_green(&self, streams: &Arc<Streams>) {
+        self.green.lock().retain(|other| !Arc::ptr_eq(other, streams));
+    }
+
+    /// Whether it has green contexts.
+    pub(super) fn has_green(&self) -> bool {
+        !self.green.lock().is_empty()
+    }
+
+    /// Whether nothing is left to wait for.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.streams.are_idle() && self.green.lock().iter().all(|streams| streams.are_idle())
+    }
+
+    /// All of its streams in which something has not ended.
+    pub(crate) fn busy_streams(&self) -> Vec<Stream> {
+        let mut busy = self.streams.busy();
+        busy.extend(self.green.lock().iter().flat_map(|streams| streams.busy()));
+        busy
+    }
+
+    /// Lets all of its streams, also those to come, wait for a place in another one.
+    pub(crate) fn hold_back(&self, marker: &Marker) {
+        self.streams.hold_back(marker);
+        self.green.lock().iter().for_each(|streams| streams.hold_back(marker));
+    }
+}
+
+impl Driver {
+    /// The context of `handle`, or for NULL the calling thread's.
+    ///
+    /// # Errors
+    /// `InvalidContext` for a stale or foreign handle, or without a current context; `ContextIsDestroyed`.
+    pub fn context_ref(&self, handle: Handle) -> DriverResult<ContextRef> {
+        if handle.is_null() { self.current_ref() } else { self.named_context(handle) }
+    }
+
+    /// The context of a handle, which may be a green one's.
+    ///
+    /// # Errors
+    /// `InvalidContext` for NULL, stale and foreign handles; `ContextIsDestroyed` for a green one that is no more.
+    pub(super) fn named_context(&self, handle: Handle) -> DriverResult<ContextRef> {
+        if handle.claims(Kind::GreenContext) {
+            let green = self.green_contexts.lookup(handle)?;
+            return Ok(ContextRef { context: Arc::clone(green.context()), green: Some(green) });
+        }
+        Ok(ContextRef { context: self.contexts.lookup(handle)?, green: None })
+    }
+
+    /// Fails if one of the streams is captured: the captures fail with it.
+    pub(super) fn refuse_captures_in(&self, place: &ContextRef) -> DriverResult {
+        match &place.green {
+            Some(green) => self.refuse_captures_of_green(green.id()),
+            None => self.refuse_captures_of(&place.context),
+        }
+    }
+}
+
+/// What a call answers in a green context that has been destroyed.
+pub(super) fn green_is_destroyed() -> DriverError {
+    DriverError::new(ErrorCode::ContextIsDestroyed, "the calling thread's green context has been destroyed")
+}
