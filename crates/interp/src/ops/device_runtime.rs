@@ -287,8 +287,10 @@ impl Thread<'_, '_> {
         parameters.truncate(self.runtime.parameter_bytes(child.function)? as usize);
         let launch = self.runtime.prepare(&child, parameters.into())?;
         let pending = environment.pending.enter().ok_or(RuntimeError::LAUNCH_PENDING_COUNT_EXCEEDED)?;
+        // In a green context children have what their parent has.
+        let workers = self.machine.grid.launch.workers.clone();
         let work = move |stream: &warploom_exec::stream::Stream, behind| {
-            stream.launch(Launch { behind, ..launch });
+            stream.launch(Launch { behind, workers, ..launch });
             stream.run(Weight::Light, move || drop(pending));
         };
         require(self.family.put(self.cta, self.stream(stream), Box::new(work)))?;
