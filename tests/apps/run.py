@@ -124,9 +124,11 @@ def run(recipe, names, warploom, build):
         process = subprocess.Popen(command, start_new_session=True, **kept)
         try:
             status = process.wait(timeout=recipe.get("seconds"))
-        except subprocess.TimeoutExpired:
+        except BaseException as why:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            if not isinstance(why, subprocess.TimeoutExpired):
+                raise
             return [], f"over {recipe.get('seconds')} s: {printed}"
     tests = results.of_pytest(report) if kind == "pytest" else results.of_cargo(printed.read_text(errors="replace"))
     if not tests:
