@@ -13,6 +13,7 @@ REFUSALS = (
     nvml.NVML_ERROR_NOT_FOUND,
     nvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH,
     nvml.NVML_ERROR_INSUFFICIENT_SIZE,
+    nvml.NVML_ERROR_FUNCTION_NOT_FOUND,
 )
 # Those that use another machine's handles or take long by themselves.
 LEFT_OUT = {"nvmlInit", "nvmlInitWithFlags", "nvmlShutdown"}

@@ -11,10 +11,7 @@ pub(crate) fn nvmlDeviceGetClockInfo(device: nvmlDevice_t, r#type: nvmlClockType
     let place = clock.required("clock")?;
     match r#type {
         nvmlClockType_t::NVML_CLOCK_GRAPHICS | nvmlClockType_t::NVML_CLOCK_SM => place.set(device.clock()),
-        nvmlClockType_t::NVML_CLOCK_MEM | nvmlClockType_t::NVML_CLOCK_VIDEO => {
-            return Err(Failure::not_supported(format!("a CPU has no {:?}", r#type)));
-        }
-        _ => return Err(Failure::invalid_argument(format!("{:?} is no clock", r#type))),
+        _ => return Err(Failure::not_supported(format!("a CPU has no {:?}", r#type))),
     }
     Ok(())
 }
@@ -52,4 +49,35 @@ pub(crate) fn nvmlDeviceGetPerformanceState(device: nvmlDevice_t, pState: Out<'_
 
 pub(crate) fn nvmlDeviceGetPowerState(device: nvmlDevice_t, pState: Out<'_, nvmlPstates_t>) -> ApiResult {
     nvmlDeviceGetPerformanceState(device, pState)
+}
+
+/// Nothing that slows a device down is known.
+pub(crate) fn nvmlDeviceGetCurrentClocksEventReasons(
+    device: nvmlDevice_t,
+    clocksEventReasons: Out<'_, u64>,
+) -> ApiResult {
+    find(device)?;
+    clocksEventReasons.required("clocksEventReasons")?.set(0);
+    Ok(())
+}
+
+pub(crate) fn nvmlDeviceGetCurrentClocksThrottleReasons(
+    device: nvmlDevice_t,
+    clocksThrottleReasons: Out<'_, u64>,
+) -> ApiResult {
+    nvmlDeviceGetCurrentClocksEventReasons(device, clocksThrottleReasons)
+}
+
+pub(crate) fn nvmlDeviceGetSupportedClocksEventReasons(
+    device: nvmlDevice_t,
+    supportedClocksEventReasons: Out<'_, u64>,
+) -> ApiResult {
+    nvmlDeviceGetCurrentClocksEventReasons(device, supportedClocksEventReasons)
+}
+
+pub(crate) fn nvmlDeviceGetSupportedClocksThrottleReasons(
+    device: nvmlDevice_t,
+    supportedClocksThrottleReasons: Out<'_, u64>,
+) -> ApiResult {
+    nvmlDeviceGetCurrentClocksEventReasons(device, supportedClocksThrottleReasons)
 }

@@ -1,6 +1,6 @@
 //! Values that are asked for by number.
 
-use warploom_abi::nvml::{nvmlDevice_t, nvmlFieldValue_t, nvmlReturn_t};
+use warploom_abi::nvml::{NVML_FI_MAX, nvmlDevice_t, nvmlFieldValue_t, nvmlReturn_t};
 
 use crate::border::{ApiResult, Failure, OutArray};
 use crate::library::device as find;
@@ -16,7 +16,11 @@ pub(crate) fn nvmlDeviceGetFieldValues(
     let count = count.ok_or_else(|| Failure::invalid_argument(format!("{valuesCount} values are asked for")))?;
     for index in 0..count {
         let mut value = values.at("values", index)?;
-        value.nvmlReturn = nvmlReturn_t::NVML_ERROR_NOT_SUPPORTED;
+        value.nvmlReturn = if value.fieldId < NVML_FI_MAX {
+            nvmlReturn_t::NVML_ERROR_NOT_SUPPORTED
+        } else {
+            nvmlReturn_t::NVML_ERROR_INVALID_ARGUMENT
+        };
         values.set(index, value);
     }
     Ok(())

@@ -35,7 +35,7 @@ pub(crate) fn nvmlDeviceGetHandleByIndex(index: u32, device: Out<'_, nvmlDevice_
 
 pub(crate) fn nvmlDeviceGetHandleByUUID(uuid: InStr<'_>, device: Out<'_, nvmlDevice_t>) -> ApiResult {
     let uuid = uuid.get("uuid")?.to_string_lossy();
-    find(device, &format!("the UUID {uuid}"), |candidate| candidate.uuid_text().eq_ignore_ascii_case(&uuid))
+    find(device, &format!("the UUID {uuid}"), |candidate| is_named(candidate, &uuid))
 }
 
 pub(crate) fn nvmlDeviceGetHandleByUUIDV(uuid: In<'_, nvmlUUID_t>, device: Out<'_, nvmlDevice_t>) -> ApiResult {
@@ -46,7 +46,7 @@ pub(crate) fn nvmlDeviceGetHandleByUUIDV(uuid: In<'_, nvmlUUID_t>, device: Out<'
     match nvmlUUIDType_t(given.r#type) {
         nvmlUUIDType_t::NVML_UUID_TYPE_ASCII => {
             let text = CStr::from_bytes_until_nul(&bytes).unwrap_or_default().to_string_lossy();
-            find(device, &format!("the UUID {text}"), |candidate| candidate.uuid_text().eq_ignore_ascii_case(&text))
+            find(device, &format!("the UUID {text}"), |candidate| is_named(candidate, &text))
         }
         nvmlUUIDType_t::NVML_UUID_TYPE_BINARY => find(device, "the UUID", |one| one.uuid() == bytes[..16]),
         other => Err(Failure::invalid_argument(format!("{other:?} is no form of a UUID"))),
@@ -68,6 +68,12 @@ pub(crate) fn nvmlDeviceGetHandleByPciBusId(pciBusId: InStr<'_>, device: Out<'_,
 pub(crate) fn nvmlDeviceGetHandleBySerial(serial: InStr<'_>, device: Out<'_, nvmlDevice_t>) -> ApiResult {
     let serial = serial.get("serial")?.to_string_lossy();
     find(device, &format!("the serial number {serial}"), |_| false)
+}
+
+/// With or without the first letters, in small ones behind that, as recorded.
+fn is_named(device: &Device, name: &str) -> bool {
+    let uuid = device.uuid_text();
+    uuid == name || uuid.strip_prefix("GPU-") == Some(name)
 }
 
 fn find(place: Out<'_, nvmlDevice_t>, what: &str, is_it: impl Fn(&Device) -> bool) -> ApiResult {

@@ -1,10 +1,10 @@
 //! Memory of a device, and how much of it all processes have that this one may look into.
 
-use warploom_abi::nvml::{nvmlDevice_t, nvmlMemory_t, nvmlMemory_v2_t};
+use warploom_abi::nvml::{nvmlDevice_t, nvmlMemory_t, nvmlMemory_v2_t, nvmlReturn_t};
 use warploom_monitor::Look;
 
-use super::{check_version, version_of};
-use crate::border::{ApiResult, InOut, Out};
+use super::version_of;
+use crate::border::{ApiResult, Failure, InOut, Out};
 use crate::library::device as find;
 
 pub(crate) fn nvmlDeviceGetMemoryInfo(device: nvmlDevice_t, memory: Out<'_, nvmlMemory_t>) -> ApiResult {
@@ -19,7 +19,11 @@ pub(crate) fn nvmlDeviceGetMemoryInfo(device: nvmlDevice_t, memory: Out<'_, nvml
 pub(crate) fn nvmlDeviceGetMemoryInfo_v2(device: nvmlDevice_t, memory: InOut<'_, nvmlMemory_v2_t>) -> ApiResult {
     let device = find(device)?;
     let version = memory.get("memory")?.version;
-    check_version(version, version_of::<nvmlMemory_v2_t>(2))?;
+    if version != version_of::<nvmlMemory_v2_t>(2) {
+        // As recorded; other functions say that the version is wrong.
+        let reason = format!("the structure says version {version:#x}, which this function does not know");
+        return Err(Failure::new(nvmlReturn_t::NVML_ERROR_FUNCTION_NOT_FOUND, reason));
+    }
     let (total, used) = (device.total_memory(), Look::now().used(device.number()));
     memory.set(nvmlMemory_v2_t { version, total, reserved: 0, free: total.saturating_sub(used), used });
     Ok(())

@@ -1,7 +1,7 @@
 //! System queries.
 
 use warploom_abi::nvml::{nvmlDevice_t, nvmlReturn_t, nvmlSystemDriverBranchInfo_t};
-use warploom_monitor::name_of_process;
+use warploom_monitor::{Monitor, name_of_process};
 
 use super::{check_version, version_of, write_list};
 use crate::border::{ApiResult, Failure, InOut, Out, OutArray, OutStr, characters, write};
@@ -11,8 +11,11 @@ pub(crate) fn nvmlSystemGetDriverVersion(version: OutStr<'_>, length: u32) -> Ap
     write(&version, "version", length, &monitor()?.driver_version())
 }
 
+/// This one is answered before the library is initialised, too.
 pub(crate) fn nvmlSystemGetNVMLVersion(version: OutStr<'_>, length: u32) -> ApiResult {
-    write(&version, "version", length, &monitor()?.library_version())
+    let version_of = |monitor: &Monitor| monitor.library_version();
+    let known = monitor().map(|monitor| version_of(&monitor));
+    write(&version, "version", length, &known.unwrap_or_else(|_| version_of(&Monitor::from_environment().0)))
 }
 
 pub(crate) fn nvmlSystemGetCudaDriverVersion(cudaDriverVersion: Out<'_, i32>) -> ApiResult {
@@ -68,4 +71,13 @@ pub(crate) fn nvmlSystemGetTopologyGpuSet(
 pub(crate) fn nvmlUnitGetCount(unitCount: Out<'_, u32>) -> ApiResult {
     unitCount.required("unitCount")?.set(0);
     Ok(())
+}
+
+/// No device is kept from programs.
+pub(crate) fn nvmlGetExcludedDeviceCount(deviceCount: Out<'_, u32>) -> ApiResult {
+    nvmlUnitGetCount(deviceCount)
+}
+
+pub(crate) fn nvmlGetBlacklistDeviceCount(deviceCount: Out<'_, u32>) -> ApiResult {
+    nvmlUnitGetCount(deviceCount)
 }

@@ -5,6 +5,9 @@
 use super::*;
 use crate::define::{c_enum, opaque_debug};
 
+/// `308` in C.
+pub const NVML_FI_MAX: u32 = 308;
+
 /// `6` in C.
 pub const NVML_DEVICE_ARCH_TURING: u32 = 6;
 

@@ -109,12 +109,15 @@ pub(crate) extern "C" fn nvmlDeviceGetCurrentClockFreqs(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(
+pub(crate) unsafe extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(
     device: nvmlDevice_t,
-    clocksThrottleReasons: *const core::ffi::c_void,
+    clocksThrottleReasons: *mut u64,
 ) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlDeviceGetCurrentClocksThrottleReasons");
-    not_supported(&CALL, Some(device), &[clocksThrottleReasons])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::clocks::nvmlDeviceGetCurrentClocksThrottleReasons(arg(device), arg(clocksThrottleReasons)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -376,12 +379,17 @@ pub(crate) extern "C" fn nvmlDeviceGetPowerUsage(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetSupportedClocksThrottleReasons(
+pub(crate) unsafe extern "C" fn nvmlDeviceGetSupportedClocksThrottleReasons(
     device: nvmlDevice_t,
-    supportedClocksThrottleReasons: *const core::ffi::c_void,
+    supportedClocksThrottleReasons: *mut u64,
 ) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlDeviceGetSupportedClocksThrottleReasons");
-    not_supported(&CALL, Some(device), &[supportedClocksThrottleReasons])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::clocks::nvmlDeviceGetSupportedClocksThrottleReasons(arg(device), arg(supportedClocksThrottleReasons))
+        }
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -4,24 +4,31 @@
 
 use warploom_abi::nvml::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetCurrentClocksEventReasons(
+pub(crate) unsafe extern "C" fn nvmlDeviceGetCurrentClocksEventReasons(
     device: nvmlDevice_t,
-    clocksEventReasons: *const core::ffi::c_void,
+    clocksEventReasons: *mut u64,
 ) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlDeviceGetCurrentClocksEventReasons");
-    not_supported(&CALL, Some(device), &[clocksEventReasons])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::clocks::nvmlDeviceGetCurrentClocksEventReasons(arg(device), arg(clocksEventReasons)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetSupportedClocksEventReasons(
+pub(crate) unsafe extern "C" fn nvmlDeviceGetSupportedClocksEventReasons(
     device: nvmlDevice_t,
-    supportedClocksEventReasons: *const core::ffi::c_void,
+    supportedClocksEventReasons: *mut u64,
 ) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlDeviceGetSupportedClocksEventReasons");
-    not_supported(&CALL, Some(device), &[supportedClocksEventReasons])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::clocks::nvmlDeviceGetSupportedClocksEventReasons(arg(device), arg(supportedClocksEventReasons)) }
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -694,7 +694,10 @@ pub(crate) extern "C" fn nvmlDeviceReadWritePRM_v1(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlGetExcludedDeviceCount(deviceCount: *const core::ffi::c_void) -> nvmlReturn_t {
+pub(crate) unsafe extern "C" fn nvmlGetExcludedDeviceCount(deviceCount: *mut u32) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlGetExcludedDeviceCount");
-    not_supported(&CALL, None, &[deviceCount])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::system::nvmlGetExcludedDeviceCount(arg(deviceCount)) }
+    })
 }

@@ -5,7 +5,7 @@
 use warploom_abi::nvml::*;
 
 use crate::api;
-use crate::border::{Call, arg, enter, not_supported};
+use crate::border::{Call, answer, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlSystemGetCPER_v1(cper: *const core::ffi::c_void) -> nvmlReturn_t {
@@ -58,7 +58,7 @@ pub(crate) unsafe extern "C" fn nvmlSystemGetDriverVersion(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn nvmlSystemGetNVMLVersion(version: *mut core::ffi::c_char, length: u32) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlSystemGetNVMLVersion");
-    enter(&CALL, || {
+    answer(&CALL, || {
         // SAFETY: the caller keeps the contract of the C prototype.
         unsafe { api::system::nvmlSystemGetNVMLVersion(arg(version), arg(length)) }
     })
@@ -88,4 +88,22 @@ pub(crate) unsafe extern "C" fn nvmlSystemGetTopologyGpuSet(
         // SAFETY: the caller keeps the contract of the C prototype.
         unsafe { api::system::nvmlSystemGetTopologyGpuSet(arg(cpuNumber), arg(count), arg(deviceArray)) }
     })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn nvmlGetBlacklistDeviceCount(deviceCount: *mut u32) -> nvmlReturn_t {
+    static CALL: Call = Call::new("nvmlGetBlacklistDeviceCount");
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::system::nvmlGetBlacklistDeviceCount(arg(deviceCount)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvmlGetBlacklistDeviceInfoByIndex(
+    _index: u32,
+    info: *const core::ffi::c_void,
+) -> nvmlReturn_t {
+    static CALL: Call = Call::new("nvmlGetBlacklistDeviceInfoByIndex");
+    not_supported(&CALL, None, &[info])
 }
