@@ -1,0 +1,44 @@
+"""Examples of Thrust print the same on the device as on Thrust's system of the host."""
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CCCL, TOOLKIT, OUT = (Path(os.environ[name]) for name in ["CCCL", "TOOLKIT", "OUT"])
+HEADERS = [f"-I{CCCL / folder}" for folder in ["thrust", "cub", "libcudacxx/include"]]
+EXAMPLES = """
+    bounding_box constant_iterator expand histogram minmax mode norm run_length_encoding scan_by_key set_operations sparse_vector
+    stream_compaction sum
+""".split()
+
+
+def build(program, command):
+    """Builds a program that is not there yet; what it is made of is pinned."""
+    if not program.exists():
+        OUT.mkdir(exist_ok=True)
+        subprocess.run([*map(str, command), "-o", f"{program}.new"], check=True)
+        Path(f"{program}.new").rename(program)
+    return program
+
+
+def on_the_device(source):
+    nvcc = [TOOLKIT / "bin/nvcc", "-std=c++17", "-O1", "-gencode", "arch=compute_90,code=compute_90", f"-L{TOOLKIT}/lib"]
+    return printed(build(OUT / source.stem, [*nvcc, *HEADERS, source]))
+
+
+def on_the_host(source):
+    system = [f"-DTHRUST_{side}_SYSTEM=THRUST_{side}_SYSTEM_CPP" for side in ["HOST", "DEVICE"]]
+    compiler = ["g++", "-std=c++17", "-O1", "-w", *system, f"-I{TOOLKIT}/include", *HEADERS, "-x", "c++"]
+    return printed(build(OUT / f"{source.stem}.host", [*compiler, source]))
+
+
+def printed(program):
+    return subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True, timeout=600).stdout
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example(name):
+    source = CCCL / "thrust/examples" / f"{name}.cu"
+    expected = on_the_host(source)
+    assert on_the_device(source) == expected != ""
