@@ -125,6 +125,7 @@ install: release
 	install -d $(LIBDIR)/bin
 	ln -sf ../../../bin/warploom $(LIBDIR)/bin/ptxas
 	ln -sf ../../../bin/warploom $(LIBDIR)/bin/nvidia-smi
+	ln -sf ../../../bin/warploom $(LIBDIR)/bin/nvlink
 	install -m 755 $(RELEASE)/libcuda.so $(LIBDIR)/libcuda.so.1
 	ln -sf libcuda.so.1 $(LIBDIR)/libcuda.so
 	install -m 755 $(RELEASE)/libcudart12.so $(LIBDIR)/libcudart.so.12

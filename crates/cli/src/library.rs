@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use warploom_entrypoint::Driver;
 
-use crate::{ptxas, smi};
+use crate::{nvlink, ptxas, smi};
 
 /// The name that programs ask the dynamic linker for.
 const SONAME: &str = "libcuda.so.1";
@@ -57,7 +57,7 @@ pub(crate) fn auditor() -> anyhow::Result<PathBuf> {
 /// The folder with this command under the names of tools of NVIDIA's, for `PATH`: part of what is installed, in a build tree made when it is wanted.
 pub(crate) fn tools() -> anyhow::Result<PathBuf> {
     let tools = folder()?.join("bin");
-    for name in [ptxas::NAME, smi::NAME] {
+    for name in [ptxas::NAME, nvlink::NAME, smi::NAME] {
         let tool = tools.join(name);
         if !tool.exists() {
             let command = std::env::current_exe().context("cannot tell where this command is")?;

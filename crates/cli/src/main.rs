@@ -6,6 +6,7 @@ mod entry_point;
 mod entry_points;
 mod info;
 mod library;
+mod nvlink;
 mod program;
 mod ptx;
 mod ptxas;
@@ -13,6 +14,7 @@ mod run;
 mod smi;
 mod toolkit;
 mod version;
+mod words;
 
 use std::ffi::OsStr;
 use std::io;
@@ -42,6 +44,7 @@ enum Command {
     #[command(subcommand)]
     Ptx(ptx::Ptx),
     Ptxas(ptxas::Ptxas),
+    Nvlink(nvlink::Nvlink),
     Smi(smi::Smi),
     Toolkit(toolkit::Toolkit),
 }
@@ -50,14 +53,12 @@ enum Command {
 fn command() -> Command {
     let mut words = std::env::args_os();
     let name = words.next().map(PathBuf::from);
-    let name = name.as_deref().and_then(Path::file_name);
-    if name == Some(OsStr::new(ptxas::NAME)) {
-        return Command::Ptxas(ptxas::Ptxas::new(words.collect()));
+    match name.as_deref().and_then(Path::file_name).and_then(OsStr::to_str) {
+        Some(ptxas::NAME) => Command::Ptxas(ptxas::Ptxas::new(words.collect())),
+        Some(nvlink::NAME) => Command::Nvlink(nvlink::Nvlink::new(words.collect())),
+        Some(smi::NAME) => Command::Smi(smi::Alone::parse().smi),
+        _ => Arguments::parse().command,
     }
-    if name == Some(OsStr::new(smi::NAME)) {
-        return Command::Smi(smi::Alone::parse().smi);
-    }
-    Arguments::parse().command
 }
 
 /// 0: done. 1: the answer is no (nothing of this name, PTX with errors). 2: wrong usage, or something broke. `run` exits as its
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         Command::Info(command) => command.execute(),
         Command::Ptx(command) => command.execute(),
         Command::Ptxas(command) => command.execute(),
+        Command::Nvlink(command) => command.execute(),
         Command::Smi(command) => command.execute(),
         Command::Toolkit(command) => command.execute(),
     };

@@ -1,6 +1,6 @@
 //! `warploom ptxas`: NVIDIA's assembler as tools start it. PTX is checked with our diagnostics in its lines, and becomes the image that our
 //! driver loads, which holds the PTX.
-mod options;
+pub(crate) mod options;
 
 use std::ffi::OsString;
 use std::fs;
@@ -196,11 +196,6 @@ fn report(options: &Assemble, module: Option<&VerifiedModule>, container: &Conta
     }
     if options.disable_warnings {
         return;
-    }
-    if options.compile_only {
-        eprintln!(
-            "ptxas warning : nvlink does not link this image, but PTX: with -rdc=true nvcc is to make code=compute_{sm}"
-        );
     }
     let file = container.texts.first().map_or("", |(name, _)| name.as_str());
     for Refusal { line, kernel, reason } in module.into_iter().flat_map(refusals) {

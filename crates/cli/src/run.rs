@@ -62,11 +62,11 @@ pub(crate) struct Run {
     #[arg(long, value_name = "WHAT", value_parser = ["calls", "errors"])]
     pub(crate) log: Option<String>,
 
-    /// Leave the CUDA runtime that programs bring along alone: only the driver is warploom's.
+    /// Leave the CUDA runtime and compilers that programs bring along alone: only the driver is warploom's.
     #[arg(long)]
     pub(crate) keep_runtime: bool,
 
-    /// Say on standard error which objects were led to warploom's libraries, and which could not be, and why; and what became of each kernel that was to be
+    /// Say on standard error which objects were led to warploom's libraries and tools, and which could not be, and why; and what became of each kernel that was to be
     /// compiled.
     #[arg(long)]
     pub(crate) explain: bool,
@@ -158,19 +158,31 @@ impl Run {
         command.args(arguments);
         command.env("LD_LIBRARY_PATH", search_path(library::folder()?.into_os_string(), "LD_LIBRARY_PATH"));
         let tools = library::tools()?;
+        let explain = |what: String| {
+            if self.explain {
+                eprintln!("warploom: explain: {}: {what}", program.to_string_lossy());
+            }
+        };
         for name in PTXAS_VARIABLES {
-            if std::env::var_os(name).is_none() {
-                command.env(name, tools.join(ptxas::NAME));
+            match std::env::var_os(name) {
+                None => {
+                    explain(format!("finds warploom's ptxas in {name}"));
+                    command.env(name, tools.join(ptxas::NAME));
+                }
+                Some(there) => explain(format!("left alone: {name} is set, to {}", there.to_string_lossy())),
             }
         }
+        explain(format!("finds warploom's ptxas and nvlink on PATH, in {}", tools.display()));
         command.env("PATH", search_path(tools.into_os_string(), "PATH"));
         let auditor = if self.keep_runtime { None } else { Some(library::auditor()?) };
         match audit_list(auditor.map(PathBuf::into_os_string), std::env::var_os("LD_AUDIT")) {
             Some(list) => command.env("LD_AUDIT", list),
             None => command.env_remove("LD_AUDIT"),
         };
-        if let Some(why) = self.explain.then(|| unaudited(program)).flatten() {
-            eprintln!("warploom: explain: {}: left alone: {why}", program.to_string_lossy());
+        if self.keep_runtime {
+            explain("left alone: its CUDA runtime and compilers, as --keep-runtime says".to_owned());
+        } else if let Some(why) = unaudited(program) {
+            explain(format!("left alone: {why}"));
         }
         let settings = [
             ("WARPLOOM_EXPLAIN", self.explain.then(|| "1".to_owned())),

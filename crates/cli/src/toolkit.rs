@@ -1,4 +1,4 @@
-//! `warploom toolkit`: NVIDIA's toolkit with our assembler in it, for nvcc and what starts nvcc. nvcc looks for its tools in its own folder first,
+//! `warploom toolkit`: NVIDIA's toolkit with our assembler and linker in it, for nvcc and what starts nvcc. nvcc looks for its tools in its own folder first,
 //! whatever PATH says.
 use std::fs;
 use std::io;
@@ -9,16 +9,18 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use clap::Args;
 
-use crate::ptxas;
+use crate::{nvlink, ptxas};
 
 /// What of a toolkit's `bin` must lie there itself: nvcc takes the folder where it is, past links, for its own.
 const COPIED: [&str; 2] = ["nvcc", "nvcc.profile"];
+/// The tools of a toolkit that are this command.
+const OURS: [&str; 2] = [ptxas::NAME, nvlink::NAME];
 /// Variables that name a toolkit, as CMake and Python packages look at them.
 const VARIABLES: [&str; 3] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"];
 /// Where NVIDIA's packages put the toolkit.
 const INSTALLED: &str = "/usr/local/cuda";
 
-/// Make a folder with a CUDA toolkit whose ptxas is warploom's.
+/// Make a folder with a CUDA toolkit whose ptxas and nvlink are warploom's.
 ///
 /// It holds nvcc, and links to everything else of the toolkit. What its nvcc compiles for a device (`-arch=sm_80`, `--cubin`), warploom loads.
 #[derive(Debug, Args)]
@@ -47,7 +49,7 @@ impl Toolkit {
         }
         let command = std::env::current_exe().context("cannot tell where this command is")?;
         make(&from, &self.folder, &command).with_context(|| format!("cannot make {}", self.folder.display()))?;
-        println!("{}: the toolkit of {} with warploom's ptxas", self.folder.display(), from.display());
+        println!("{}: the toolkit of {} with warploom's ptxas and nvlink", self.folder.display(), from.display());
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -84,11 +86,13 @@ fn make(from: &Path, folder: &Path, command: &Path) -> anyhow::Result<()> {
             // A link from before would be written through.
             remove(&here)?;
             fs::copy(&there, &here)?;
-        } else if name != ptxas::NAME {
+        } else if !OURS.iter().any(|ours| name == *ours) {
             link(&there, &here)?;
         }
     }
-    link(command, &ours)?;
+    for name in OURS {
+        link(command, &bin.join(name))?;
+    }
     Ok(())
 }
 

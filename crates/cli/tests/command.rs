@@ -289,7 +289,8 @@ fn help_says_what_there_is() {
       info               Show the driver, its devices and the settings in force
       ptx                Check PTX, or show how it is understood
       ptxas              Stand in for NVIDIA's ptxas: check PTX, and write an image that warploom's driver loads
-      toolkit            Make a folder with a CUDA toolkit whose ptxas is warploom's
+      nvlink             Stand in for NVIDIA's nvlink: link images that hold PTX
+      toolkit            Make a folder with a CUDA toolkit whose ptxas and nvlink are warploom's
       help               Print this message or the help of the given subcommand(s)
 
     Options:
@@ -320,8 +321,8 @@ fn help_says_what_there_is() {
           --stall-seconds <SECONDS>   Report a kernel on standard error, once, when none of its CTAs has ended for so long [default: 10]
           --launch-timeout <SECONDS>  End a kernel that runs for longer, whatever it does, with CUDA_ERROR_LAUNCH_TIMEOUT [default: none]
           --log <WHAT>                Print calls of the driver on standard error: all of them, or those that fail [possible values: calls, errors]
-          --keep-runtime              Leave the CUDA runtime that programs bring along alone: only the driver is warploom's
-          --explain                   Say on standard error which objects were led to warploom's libraries, and which could not be, and why; and what became of each kernel that was to be compiled
+          --keep-runtime              Leave the CUDA runtime and compilers that programs bring along alone: only the driver is warploom's
+          --explain                   Say on standard error which objects were led to warploom's libraries and tools, and which could not be, and why; and what became of each kernel that was to be compiled
           --check <CHECKS>            Check what kernels do, and report what is wrong: a list with commas of memory (accesses of what a thread may not access), race (accesses that nothing orders), init (values that nobody has written), sync (misuse of barriers), leak (what is not freed or destroyed), host (what the host does wrong beside its kernels)
           --suppressions <FILE>       Leave out the reports that the rules of this file name, one `CHECK KERNEL FILE:LINE` a line; * is any
           --report <FILE>             Write the reports of checks to this file: JSON, or JUnit's XML if its name ends in .xml

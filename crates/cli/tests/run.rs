@@ -58,6 +58,16 @@ fn what_was_led_is_explained_if_somebody_asks() {
     let (_, explained) = printed(warploom().args(["run", "--explain", "--", "/usr/bin/python3", "-c", asking]));
     assert!(explained.contains("starts, as process "), "{explained}");
     assert!(explained.contains("asks for /nonexistent/libcuda.so.1 and gets /"), "{explained}");
+    assert!(explained.contains("/usr/bin/python3: finds warploom's ptxas in TRITON_PTXAS_PATH"), "{explained}");
+    assert!(explained.contains("finds warploom's ptxas and nvlink on PATH, in /"), "{explained}");
+    let mut own = warploom();
+    own.args(["run", "--explain", "--keep-runtime", "--", "true"]).env("TRITON_PTXAS_PATH", "/own/ptxas");
+    let (_, explained) = printed(&mut own);
+    assert!(explained.contains("true: left alone: TRITON_PTXAS_PATH is set, to /own/ptxas"), "{explained}");
+    assert!(
+        explained.contains("true: left alone: its CUDA runtime and compilers, as --keep-runtime says"),
+        "{explained}"
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! NVIDIA's run-time compiler and linker under `warploom run`, asked for machine code. They come from PyPI into the build folder; where that
 //! cannot be reached, these tests say so and pass.
 #[path = "../../../cudart/tests/support/pypi.rs"]
+#[expect(dead_code, reason = "it knows the parts of a toolkit, too")]
 mod pypi;
 #[path = "../support/mod.rs"]
 mod support;
@@ -8,6 +9,7 @@ mod support;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use support::warploom;
 
@@ -22,7 +24,12 @@ struct Installed {
 type Version = (u32, [&'static str; 2], [&'static str; 2]);
 
 /// All that could be installed; says so where that is not all.
-fn installed() -> Vec<Installed> {
+fn installed() -> &'static [Installed] {
+    static INSTALLED: OnceLock<Vec<Installed>> = OnceLock::new();
+    INSTALLED.get_or_init(install)
+}
+
+fn install() -> Vec<Installed> {
     let versions: [Version; 2] = [
         (
             12,
@@ -31,7 +38,7 @@ fn installed() -> Vec<Installed> {
         ),
         (13, ["nvidia-cuda-nvrtc==13.5.37", "nvidia-nvjitlink==13.5.37"], ["nvidia/cu13/lib"; 2]),
     ];
-    let install = |(major, packages, [nvrtc, jitlink]): Version| {
+    let one = |(major, packages, [nvrtc, jitlink]): Version| {
         match pypi::install(&format!("run-time-compilers-{major}"), &packages.map(str::to_owned)) {
             Ok(target) => Some(Installed {
                 major,
@@ -48,7 +55,7 @@ fn installed() -> Vec<Installed> {
             }
         }
     };
-    versions.into_iter().filter_map(install).collect()
+    versions.into_iter().filter_map(one).collect()
 }
 
 fn source(name: &str) -> PathBuf {
@@ -90,7 +97,7 @@ fn programs_that_are_linked_with_nvrtc_get_images() {
         let program = nvrtc.with_file_name("linked");
         for binding in ["lazy", "now"] {
             let mut compiler = Command::new("cc");
-            compiler.arg(source("linked.c")).arg(&nvrtc).args(["-Wall", "-Werror", "-o"]).arg(&program);
+            compiler.arg(source("linked.c")).arg(nvrtc).args(["-Wall", "-Werror", "-o"]).arg(&program);
             compiler.arg(format!("-Wl,-rpath,{}", nvrtc.parent().expect("a folder").display()));
             pypi::run(compiler.arg(format!("-Wl,-z,{binding}"))).unwrap_or_else(|why| panic!("{why}"));
             let (said, _) = printed(warploom().args(["run", "--"]).arg(&program));
@@ -108,7 +115,7 @@ fn logs_of_refused_programs_are_as_without_us() {
         let log = |options: &[&str]| {
             let mut command = warploom();
             command.arg("run").args(options).args(["--", "/usr/bin/python3"]).arg(source("refused.py"));
-            printed(command.arg(&nvrtc)).0
+            printed(command.arg(nvrtc)).0
         };
         let with_us = log(&[]);
         assert!(with_us.contains("a.cu(1): error: identifier \"nothing\" is undefined"), "{major}: {with_us}");
@@ -131,7 +138,7 @@ fn links_that_are_refused_are_so_as_without_us() {
         let said = |options: &[&str]| {
             let mut command = warploom();
             command.arg("run").args(options).args(["--", "/usr/bin/python3"]).arg(source("refused_links.py"));
-            printed(command.arg(&jitlink)).0
+            printed(command.arg(jitlink)).0
         };
         let with_us = said(&[]);
         assert!(with_us.contains("unrecognized option: -nothing"), "{major}: {with_us}");

@@ -221,6 +221,53 @@ fn two_major_versions_share_a_process() {
     }
 }
 
+/// Relocatable device code, from objects and from an archive, linked by the linker of that toolkit.
+#[test]
+fn a_toolkit_with_our_linker_links_relocatable_code() {
+    const CODE: &str = "arch=compute_80,code=sm_80";
+    for toolkit in toolkits() {
+        let version = toolkit.version();
+        let folder = toolkit.folder().join("with-our-linker");
+        let (_, errors, made) = run(warploom().args(["toolkit", "--from"]).arg(toolkit.folder()).arg(&folder));
+        assert!(made, "{version}: {errors}");
+        let nvcc = || {
+            let mut nvcc = Command::new(folder.join("bin/nvcc"));
+            nvcc.args(["-rdc=true", "-gencode", CODE, "-L"]).arg(toolkit.folder().join("lib"));
+            nvcc
+        };
+        let parts =
+            [("first", "-DFACTOR=3"), ("second", "-DFACTOR=50"), ("units", "-DUNUSED")].map(|(unit, factor)| {
+                let source = if unit == "units" { "units.cu" } else { "unit.cu" };
+                let object = folder.join(unit).with_extension("o");
+                let mut nvcc = nvcc();
+                nvcc.arg("-c").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvcc").join(source));
+                must_succeed(nvcc.args([factor, &format!("-DUNIT={unit}"), "-DSUMMAND=1+FACTOR/5", "-o"]).arg(&object));
+                object
+            });
+        let archive = folder.join("libparts.a");
+        let _ = std::fs::remove_file(&archive);
+        must_succeed(Command::new("ar").arg("rcs").arg(&archive).args(&parts[..2]));
+        let with_archive = [parts[2].clone(), format!("-L{}", folder.display()).into(), "-lparts".into()];
+        for inputs in [&parts[..], &with_archive[..]] {
+            let program = folder.join("units-linked");
+            must_succeed(nvcc().args(inputs).arg("-o").arg(&program));
+            let (printed, errors, success) = run(warploom().args(["run", "--"]).arg(&program));
+            assert_eq!((printed.as_str(), errors.as_str(), success), ("211 no error\n", "", true), "CUDA {version}");
+        }
+        // What NVIDIA's assembler made, and nothing at all.
+        let object = toolkit.object(CODE, "units.cu", &["-rdc=true"]);
+        let theirs = toolkit.object(CODE, "unit.cu", &["-rdc=true", "-DFACTOR=3", "-DUNIT=first", "-DSUMMAND=1"]);
+        let (_, errors, linked) =
+            run(nvcc().args([object, theirs, parts[1].clone()]).arg("-o").arg(folder.join("none")));
+        assert!(!linked && errors.contains("holds machine code for GPUs, and no PTX for sm_80"), "{version}: {errors}");
+        let (_, errors, linked) = run(Command::new(folder.join("bin/nvlink")).args(["-arch=sm_80", "/nonexistent.o"]));
+        assert!(
+            !linked && errors.starts_with("nvlink fatal   : Could not open input file '/nonexistent.o'"),
+            "{errors}"
+        );
+    }
+}
+
 /// What nvcc compiles for a device with our assembler in its toolkit runs, and says which device it needs.
 #[test]
 fn a_toolkit_with_our_assembler_makes_code_that_runs() {
