@@ -63,7 +63,8 @@ fn write_export(text: &mut String, function: &Function, types: &RustTypes, handl
         ("nvmlReturn_t", false) => "enter(&CALL, ",
         ("nvmlReturn_t", true) => "answer(&CALL, ",
         _ => {
-            writeln!(text, "pub(crate) unsafe extern \"C\" fn {symbol}({params}) -> {returns} {{\n({body})()\n}}\n")?;
+            let body = format!("// SAFETY: the caller keeps the contract of the C prototype.\nunsafe {{ {handled} }}");
+            writeln!(text, "pub(crate) unsafe extern \"C\" fn {symbol}({params}) -> {returns} {{\n{body}\n}}\n")?;
             return Ok(());
         }
     };

@@ -9,8 +9,6 @@ use crate::border::arg;
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn nvmlErrorString(result: nvmlReturn_t) -> *const core::ffi::c_char {
-    (|| {
-        // SAFETY: the caller keeps the contract of the C prototype.
-        unsafe { api::error::nvmlErrorString(arg(result)) }
-    })()
+    // SAFETY: the caller keeps the contract of the C prototype.
+    unsafe { api::error::nvmlErrorString(arg(result)) }
 }
