@@ -1,6 +1,6 @@
 //! The programs of `tests/cuda_recorded` print what they print with NVIDIA's driver and runtime library on real hardware, line by line.
 //!
-//! All are run with CUDA 13, and with 12 those that differ there; `WARPLOOM_TEST_PROGRAMS` is a list of programs to run with both
+//! All are run with CUDA 13, once more with all checks of our driver, which print no other lines and report what `reported.txt` lists, and with 12 those that differ there; `WARPLOOM_TEST_PROGRAMS` is a list of programs to run with both
 //! instead, or `all`.
 #[path = "support/compiler.rs"]
 mod compiler;
@@ -15,7 +15,7 @@ mod runner;
 #[path = "../../../tests/settings.rs"]
 mod settings;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -52,10 +52,17 @@ fn build(compiler: &Path, toolkit: &str, chosen: &[String]) -> Result<BTreeMap<S
     Ok(listed.lines().map(|name| (name.to_owned(), folder.join("programs").join(name))).collect())
 }
 
-/// What a program prints, which must end well and in time.
-fn run(name: &str, program: &Path) -> Result<String, String> {
+/// Not `leak`: the programs leave much to their end.
+const CHECKS: &str = "memory,race,init,sync,host";
+
+/// What a program prints, which must end well and in time; and on the error output.
+fn run(name: &str, program: &Path, checks: Option<&str>) -> Result<(String, String), String> {
     let mut command = runner::runner(program, name.starts_with("units/static_"));
-    settings::take_out(&mut command).stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
+    settings::take_out(&mut command)
+        .envs(checks.map(|checks| ("WARPLOOM_CHECK", checks)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdin(Stdio::null());
     let mut child = command.spawn().map_err(|error| format!("does not start: {error}"))?;
     let (mut printed, mut errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
     let read = std::thread::spawn(move || {
@@ -79,12 +86,29 @@ fn run(name: &str, program: &Path) -> Result<String, String> {
         }
     };
     let text = read.join().expect("the reader lives").map_err(|error| format!("prints no text: {error}"))?;
+    let complaints = complaints.join().expect("the reader lives").unwrap_or_default();
+    let complaints = String::from_utf8_lossy(&complaints).into_owned();
     if !status.success() {
-        let complaints = complaints.join().expect("the reader lives").unwrap_or_default();
         let last = text.lines().last().unwrap_or("nothing");
-        return Err(format!("{status} after \"{last}\": {}", String::from_utf8_lossy(&complaints).trim()));
+        return Err(format!("{status} after \"{last}\": {}", complaints.trim()));
     }
-    Ok(text)
+    Ok((text, complaints))
+}
+
+/// Runs a program with checks: it prints the same, and what is reported of it is listed.
+fn check_reports(name: &str, program: &Path, listed: &BTreeMap<String, String>) -> Result<(), String> {
+    let (printed, said) = run(name, program, Some(CHECKS)).map_err(|why| format!("with checks: {why}"))?;
+    compare(&printed, &expected(name, "13")).map_err(|why| format!("with checks: {why}"))?;
+    let reported = said.lines().filter_map(|line| Some(line.split_once(": error[")?.1.split_once(']')?.0));
+    let reported = Vec::from_iter(reported.collect::<BTreeSet<_>>()).join(", ");
+    let listed = listed.get(name).map_or("", String::as_str);
+    let listed = match listed.strip_prefix("sometimes ") {
+        Some(_) if reported.is_empty() => "",
+        Some(kinds) => kinds,
+        None => listed,
+    };
+    let wrong = || format!("has reports \"{reported}\", and \"{listed}\" are listed\n{said}");
+    if reported == listed { Ok(()) } else { Err(wrong()) }
 }
 
 /// What NVIDIA's libraries printed: the file for the toolkit, or the one for all.
@@ -117,12 +141,12 @@ fn compare(ours: &str, theirs: &str) -> Result<(), String> {
     if count == 0 { Ok(()) } else { Err(format!("{count} lines differ\n{}", differences.join("\n"))) }
 }
 
-/// The programs that need what is not implemented, each with the reason.
-fn not_yet() -> BTreeMap<String, String> {
-    let list = std::fs::read_to_string(programs().join("not_yet.txt")).expect("the list is there");
+/// A list of programs, each with something behind it: the reason for which what it needs is not implemented, or the kinds of reports of it.
+fn list(file: &str) -> BTreeMap<String, String> {
+    let list = std::fs::read_to_string(programs().join(file)).expect("the list is there");
     let lines = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
-        .map(|line| line.split_once(": ").expect("a name and a reason"))
+        .map(|line| line.split_once(": ").expect("a name and what is said of it"))
         .map(|(name, reason)| (name.to_owned(), reason.to_owned()))
         .collect()
 }
@@ -158,18 +182,23 @@ fn check(toolkit: &str, chosen: &[String]) {
         }
     };
     let (queue, next) = (Vec::from_iter(&built), AtomicUsize::new(0));
+    let (not_yet, reported) = (list("not_yet.txt"), list("reported.txt"));
     let results = Mutex::new(BTreeMap::new());
     std::thread::scope(|scope| {
         for _ in 0..JOBS {
             scope.spawn(|| {
                 while let Some((name, program)) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = run(name, program).and_then(|ours| compare(&ours, &expected(name, toolkit)));
+                    let result =
+                        run(name, program, None).and_then(|(ours, _)| compare(&ours, &expected(name, toolkit)));
+                    let result = result.and_then(|()| match toolkit {
+                        "13" => check_reports(name, program, &reported),
+                        _ => Ok(()),
+                    });
                     results.lock().expect("no runner panicked").insert((*name).clone(), result);
                 }
             });
         }
     });
-    let not_yet = not_yet();
     let results = results.into_inner().expect("no runner panicked");
     let passed = results.values().filter(|result| result.is_ok()).count();
     println!("{} programs, {passed} as on hardware", results.len());

@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::observe::StreamPlace;
 use crate::stream::{Marker, Stream, Weight};
 
 /// A stream as a thread of a grid names it.
@@ -54,6 +55,8 @@ pub struct ChildLaunch {
 pub struct Family {
     /// The stream that the grid is in: the grid's own are of the same device, and end with the same context.
     stream: Stream,
+    /// Where in it, which is where the grid's own streams do their work for observers.
+    place: StreamPlace,
     /// What came before, if the grid came behind something: what is to come behind it comes first there.
     behind: Option<Arc<Family>>,
     state: Mutex<State>,
@@ -96,10 +99,19 @@ impl Drop for Member {
 }
 
 impl Family {
-    /// That of a grid, or of a launch of a graph, which is about to start in a stream.
+    /// That of a launch of a graph, which is put into a stream next.
     pub fn of(stream: &Stream, behind: Option<Arc<Family>>) -> Arc<Family> {
+        Family::at(stream.next(), stream, behind)
+    }
+
+    /// That of a grid which is about to start at a place in a stream.
+    pub(crate) fn at(place: StreamPlace, stream: &Stream, behind: Option<Arc<Family>>) -> Arc<Family> {
         let state = Mutex::new(State { open: 1, ..State::default() });
-        Arc::new(Family { stream: stream.clone(), behind, state })
+        Arc::new(Family { stream: stream.clone(), place, behind, state })
+    }
+
+    fn new_stream(&self) -> Stream {
+        self.stream.new_at(self.place)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -121,13 +133,13 @@ impl Family {
                     state.tail.push_back(work);
                     return true;
                 }
-                ChildStream::FireAndForget => self.stream.new_beside(),
+                ChildStream::FireAndForget => self.new_stream(),
                 ChildStream::Named(_) => match state.streams.get(&stream) {
                     Some(stream) => stream.clone(),
                     None => return false,
                 },
                 ChildStream::OfCta(_) | ChildStream::OfThread(..) => {
-                    state.streams.entry(stream).or_insert_with(|| self.stream.new_beside()).clone()
+                    state.streams.entry(stream).or_insert_with(|| self.new_stream()).clone()
                 }
             };
             state.open += 1;
@@ -171,7 +183,7 @@ impl Family {
         while let Some(work) = state.tail.pop_front() {
             state.open += 1;
             drop(state);
-            self.put_member(&self.stream.new_beside(), work, None, Some(Arc::clone(self)));
+            self.put_member(&self.new_stream(), work, None, Some(Arc::clone(self)));
             state = self.state();
             if state.open != 0 {
                 state.draining = false;
@@ -193,7 +205,7 @@ impl Family {
     /// Makes a stream; its handle.
     pub fn create_stream(&self) -> u64 {
         let handle = next_handle();
-        self.state().streams.insert(ChildStream::Named(handle), self.stream.new_beside());
+        self.state().streams.insert(ChildStream::Named(handle), self.new_stream());
         handle
     }
 

@@ -173,10 +173,20 @@ impl Stream {
 
     /// As [`Stream::new_beside`], for the work of what is put into this one next, which lasts until that has ended.
     pub fn new_within(&self) -> Stream {
+        self.new_at(self.next())
+    }
+
+    /// As [`Stream::new_beside`], for the work of what is at a place in this one, which lasts until that has ended.
+    pub(crate) fn new_at(&self, place: StreamPlace) -> Stream {
         let group = Group::beside(&self.shared.group);
-        let next = || StreamPlace { number: self.last().number + 1, ..self.last() };
-        let place = self.shared.within.unwrap_or_else(next);
+        let place = self.shared.within.unwrap_or(place);
         Stream::with_place(&self.shared.engine, &group, StreamKind::NonBlocking, false, Some(place))
+    }
+
+    /// The place of what is put into it next.
+    pub(crate) fn next(&self) -> StreamPlace {
+        let last = self.last();
+        StreamPlace { number: last.number + 1, ..last }
     }
 
     /// Whether both are of the same device and end with the same context.
@@ -447,7 +457,8 @@ impl Shared {
                 // Given back before anybody hears of the end; a worker may hold the launch for a moment longer.
                 let local = launch.local.take();
                 let behind = launch.behind.take();
-                let family = launch.runtime.is_some().then(|| Family::of(&Stream { shared: Arc::clone(self) }, behind));
+                let this = || Stream { shared: Arc::clone(self) };
+                let family = launch.runtime.is_some().then(|| Family::at(self.present(), &this(), behind));
                 let own = family.clone();
                 let done = Box::new(move |fault: Option<Arc<Fault>>| {
                     if let Some(fault) = fault {
