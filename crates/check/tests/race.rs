@@ -8,7 +8,10 @@ use warploom_interp_testing::{Device, Shape};
 /// Bytes of global memory that a kernel gets.
 const BYTES: u64 = 1 << 16;
 
-const PROLOGUE: &str = ".visible .entry kernel(.param .u64 out) {
+const VERSION: &str = ".version 8.3\n.target sm_90\n.address_size 64\n";
+const ENTRY: &str = ".visible .entry kernel(.param .u64 out)";
+
+const PROLOGUE: &str = "{
     .reg .b32 %r<40>; .reg .b64 %d<20>; .reg .pred %p<10>; .shared .align 16 .b32 s[2048];
     ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %laneid; shr.u32 %r3, %r0, 5;
     mov.u32 %r4, s; shl.b32 %r5, %r0, 2; add.u32 %r6, %r4, %r5; mov.u32 %r7, %ntid.x; mad.lo.u32 %r7, %r1, %r7, %r0;
@@ -30,14 +33,19 @@ fn cases(text: &str) -> Vec<Case> {
             let (heading, body) = part.split_once('\n').expect("a heading and a body");
             let (name, what) = heading.rsplit_once(": ").expect("a name");
             let (shape, verdict) = what.split_once(", ").expect("a shape and a verdict");
+            let (shape, cluster) = shape.split_once(" in clusters of ").unwrap_or((shape, ""));
             let (ctas, threads) = shape.split_once(" x ").expect("two numbers");
             let racy = match verdict {
                 "race" => true,
                 "clean" => false,
                 other => panic!("{name}: {other}"),
             };
-            let shape = Shape { cooperative: true, ..Shape::new(ctas.parse().unwrap(), threads.parse().unwrap()) };
-            Case { name: name.to_owned(), shape, racy, ptx: format!("{PROLOGUE}{body}ret;\n}}") }
+            let shape = Shape::new(ctas.parse().unwrap(), threads.parse().unwrap());
+            let shape = match cluster {
+                "" => Shape { cooperative: true, ..shape },
+                size => Shape { cluster: [size.parse().unwrap(), 1, 1], ..shape },
+            };
+            Case { name: name.to_owned(), shape, racy, ptx: format!("{VERSION}{ENTRY} {PROLOGUE}{body}ret;\n}}") }
         })
         .collect()
 }
@@ -80,7 +88,7 @@ macro_rules! files {
     )*};
 }
 
-files! { barriers warps bytes atomics flags locks grids copies bulk crowds rows }
+files! { barriers warps bytes atomics flags locks grids copies bulk crowds rows clusters }
 
 #[test]
 fn there_are_enough_kernels_of_both_kinds() {
@@ -96,6 +104,7 @@ fn there_are_enough_kernels_of_both_kinds() {
         include_str!("races/bulk.txt"),
         include_str!("races/crowds.txt"),
         include_str!("races/rows.txt"),
+        include_str!("races/clusters.txt"),
     ];
     let cases: Vec<Case> = all.into_iter().flat_map(cases).collect();
     let racy = cases.iter().filter(|case| case.racy).count();
@@ -109,8 +118,8 @@ fn a_report_names_both_threads_and_their_lines() {
         shape: Shape::new(1, 64),
         racy: true,
         ptx: format!(
-            ".file 1 \"sum.cu\"
-            {PROLOGUE}.loc 1 11 3
+            "{VERSION}.file 1 \"sum.cu\"
+            {ENTRY} {PROLOGUE}.loc 1 11 3
             st.shared.u32 [%r6], %r0;
             .loc 1 12 3
             xor.b32 %r10, %r6, 128;

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::clock::{Clocks, Known, Lanes};
-use super::note::{Note, Strength};
+use super::note::{Kind, Note, Strength};
 use super::threads::Class;
 
 /// What is the same for all CTAs of a grid.
@@ -175,10 +175,11 @@ impl Actor<'_> {
     /// completely.
     pub(crate) fn morally_strong(&self, note: &Note, new: &Note) -> bool {
         let needed = self.grid.between(self.cta, note.cta);
+        let sizes = [note.kind.size(), new.kind.size()];
         note.kind.strength() >= needed
             && new.kind.strength() >= needed
             && note.bytes == new.bytes
-            && note.kind.size() == new.kind.size()
+            && (sizes[0] == sizes[1] || sizes.contains(&Kind::ANY_SIZE))
     }
 }
 

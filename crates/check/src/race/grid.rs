@@ -14,7 +14,7 @@ use super::actor::{Actor, GridOrder};
 use super::clock::{BULK, COPIES};
 use super::cluster::{Cluster, Cta, strength_of};
 use super::location::{Location, Released};
-use super::note::{Access, Conflict, Kind, Strength};
+use super::note::{Access, Conflict, FIXED, Kind, Strength};
 use super::pieces::groups;
 use super::rows::Rows;
 use super::shadow::Region;
@@ -104,8 +104,7 @@ impl ClusterRace {
                 issuer + BULK
             }
         };
-        let rows = Rows::of(at.mask, told, kind);
-        let access = Access { kind, place: place_of(at.site.0), time: warp.now, turn: rows.turn, tentative };
+        let access = Access { kind, place: place_of(at.site.0), time: warp.now, turn: 0, tentative };
         let classes = std::mem::take(&mut warp.classes);
         let actor = Actor {
             grid: &grid.order,
@@ -114,9 +113,15 @@ impl ClusterRace {
             issuer,
             mask: at.mask,
             classes: &classes,
-            turn: access.turn,
+            turn: FIXED,
             depends: Cell::new(false),
         };
+        let mut mask = at.mask;
+        if told.space == Space::Shared {
+            mask = Rows::updated(&mut cluster.ctas, mask, told, &access, &actor);
+        }
+        let rows = if mask == 0 { Rows::none() } else { Rows::of(mask, told, kind) };
+        let (access, actor) = (Access { turn: rows.turn, ..access }, Actor { turn: rows.turn, ..actor });
         match told.space {
             Space::Shared => rows.in_shared(&mut cluster.ctas, &mut cluster.spare, &access, &actor, conflicts),
             Space::Global => rows.in_global(&grid.shared.memory, &access, &actor, conflicts),
@@ -186,15 +191,18 @@ impl CtaObserver for ClusterRace {
             return;
         }
         let strength = strength(told);
-        // Elements of a vector are accesses of their own (PTX ISA 8.2.2).
-        let size = u64::from(told.bytes) / told.registers.len().max(1) as u64;
+        // Elements of a vector are accesses of their own (PTX ISA 8.2.2). Those that a bulk copy reduces to are not told of.
+        let size = match (told.proxy, told.bytes) {
+            (Proxy::Async, 16..) => 1 << Kind::ANY_SIZE,
+            _ => u64::from(told.bytes) / told.registers.len().max(1) as u64,
+        };
         let kind = match told.kind {
             AccessKind::Load => Kind::new(strength, true, false, size),
             AccessKind::Store => Kind::new(strength, false, true, size),
             AccessKind::Atomic => Kind::new(strength, true, true, size),
         };
         self.look_up(at, told, kind, false);
-        if kind.strong() && kind.writes() {
+        if kind.strong() && kind.writes() && told.proxy != Proxy::Async {
             self.release(at, told, strength);
         }
         if !self.conflicts.is_empty() {
@@ -273,6 +281,10 @@ impl CtaObserver for ClusterRace {
 }
 
 fn strength(told: &Told<'_>) -> Strength {
+    // `red.async` is relaxed for the cluster, and what a bulk copy reduces to for the device (PTX ISA 9.7.13.7, 9.7.9.25.4.2).
+    if told.proxy == Proxy::Async && told.kind == AccessKind::Atomic {
+        return if told.space == Space::Shared { Strength::Cluster } else { Strength::Gpu };
+    }
     match told.semantics {
         Semantics::Weak => Strength::Weak,
         // "Volatile operations are treated as relaxed ones with system scope" (PTX ISA 9.7.9.8).

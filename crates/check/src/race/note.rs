@@ -27,7 +27,10 @@ impl Kind {
     const READS: u8 = 8;
     const WRITES: u8 = 16;
 
-    /// `size`: bytes of an element.
+    /// [`Kind::size`] of elements that may have any.
+    pub(crate) const ANY_SIZE: u8 = 7;
+
+    /// `size`: bytes of an element; 128 and more where it is not known.
     pub(crate) fn new(strength: Strength, reads: bool, writes: bool, size: u64) -> Kind {
         let size = size.checked_ilog2().unwrap_or(0).min(7) as u8;
         Kind(strength as u8 | if reads { Kind::READS } else { 0 } | if writes { Kind::WRITES } else { 0 } | size << 5)
@@ -58,6 +61,10 @@ impl Kind {
 
     pub(crate) fn is_weak_read(self) -> bool {
         self.0 & (7 | Kind::READS | Kind::WRITES) == Kind::READS
+    }
+
+    pub(crate) fn is_strong_atomic(self) -> bool {
+        self.strong() && self.reads() && self.writes()
     }
 
     pub(crate) fn strong(self) -> bool {

@@ -40,6 +40,10 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    pub(super) fn none() -> Rows {
+        Rows { rows: SmallVec::new(), turn: FIXED }
+    }
+
     /// Those of an access by the lanes of a mask.
     pub(super) fn of(mask: u32, told: &Told<'_>, kind: Kind) -> Rows {
         let bytes = u64::from(told.bytes);
@@ -142,6 +146,29 @@ impl Rows {
             before = Some(piece);
         }
         rows
+    }
+
+    /// Atomics of lanes on words of shared memory that are updated all the time. Those of which more is to be said.
+    #[inline]
+    pub(super) fn updated(ctas: &mut [Cta], mask: u32, told: &Told<'_>, access: &Access, actor: &Actor<'_>) -> u32 {
+        let plain = told.bytes == 4 && told.aligned && told.spread == Spread::Other && access.kind.is_strong_atomic();
+        if !plain {
+            return mask;
+        }
+        let access = Access { turn: FIXED, ..*access };
+        let mut rest = mask;
+        let mut lanes = mask;
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros();
+            lanes &= lanes - 1;
+            let (rank, offset) = split_shared(told.addresses[lane as usize] as u32);
+            let (index, word) = (u64::from(offset) / REGION, u64::from(offset) % REGION / 4);
+            let region = ctas.get_mut(rank as usize).and_then(|cta| cta.shadow.get_mut(index as usize)?.as_deref_mut());
+            if region.is_some_and(|region| region.update(word as usize, lane, &access, actor)) {
+                rest &= !(1 << lane);
+            }
+        }
+        rest
     }
 
     /// Looks them up in the shadows of the CTAs of a cluster.

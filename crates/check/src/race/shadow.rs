@@ -24,6 +24,8 @@ const NEAR: usize = 3;
 const GROWN: usize = 16;
 /// Notes of a region before the first time that unused ones are sorted out.
 const NOTES: usize = 400;
+/// The same of one whose words single lanes update.
+const SINGLES: usize = 2048;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cell {
@@ -42,6 +44,8 @@ pub(crate) struct Region {
     writer: u32,
     /// There may be writes in crowds.
     overtaken: bool,
+    /// Atomics of single lanes: what their notes have in common, and the first of 32 notes.
+    singles: Vec<(Note, u32)>,
 }
 
 /// What the last words with some states came to, within one instruction and one region: numbers of notes are those of their region.
@@ -87,6 +91,7 @@ impl Default for Region {
             reads: Reads::default(),
             writer: 0,
             overtaken: false,
+            singles: Vec::new(),
         }
     }
 }
@@ -120,6 +125,7 @@ impl Region {
         self.notes.clear();
         self.limit = NOTES;
         self.reads.clear();
+        self.singles.clear();
         (self.writer, self.overtaken) = (0, false);
     }
 
@@ -179,10 +185,15 @@ impl Region {
     #[inline]
     fn tidy(&mut self, memo: &mut Memo) {
         if self.notes.len() > self.limit {
-            self.notes.collect(self.cells.iter_mut().flat_map(|cell| [&mut cell.writes, &mut cell.crowd]));
-            self.limit = (self.notes.len() + self.notes.len() / 2).max(NOTES);
+            self.collect();
             memo.forget();
         }
+    }
+
+    fn collect(&mut self) {
+        self.notes.collect(self.cells.iter_mut().flat_map(|cell| [&mut cell.writes, &mut cell.crowd]));
+        self.limit = (self.notes.len() + self.notes.len() / 2).max(NOTES);
+        self.singles.clear();
     }
 
     /// The same of a weak read of whole words in a row, which is remembered as such. `address` is that of the region.
@@ -331,12 +342,54 @@ impl Region {
 
     /// What becomes of a word that atomics alone have accessed, all strong for each other.
     fn updated(&mut self, old: Cell, note: &Note, actor: &Actor<'_>) -> Option<Cell> {
+        self.is_updated(old, note, actor).then(|| Cell { writes: self.notes.number(*note), crowd: 0 })
+    }
+
+    #[inline]
+    fn is_updated(&self, old: Cell, note: &Note, actor: &Actor<'_>) -> bool {
         if old.crowd != 0 || old.writes == 0 || !note.kind.reads() || !note.kind.strong() {
-            return None;
+            return false;
         }
         let last = self.notes.get(old.writes);
-        let alone = last.next == 0 && last.cta == last.last && actor.morally_strong(last, note);
-        alone.then(|| Cell { writes: self.notes.number(*note), crowd: 0 })
+        last.next == 0 && last.cta == last.last && actor.morally_strong(last, note)
+    }
+
+    /// One lane updates a whole word. False if that is not the same as all that was done to the word before: then nothing is remembered.
+    #[inline]
+    pub(crate) fn update(&mut self, word: usize, lane: u32, access: &Access, actor: &Actor<'_>) -> bool {
+        let Some(&old) = self.cells.get(word) else { return false };
+        let note = Note { warps: 0, ..Region::note((0, WHOLE), access, actor) };
+        if self.reads.has_any(&(word..word + 1)) || !self.is_updated(old, &note, actor) {
+            return false;
+        }
+        self.writer = self.writer.max(actor.cta);
+        let first = match self.singles.last() {
+            Some((like, first)) if *like == note => *first,
+            _ => self.singles_of(note),
+        };
+        // Numbers of the other words may have changed, but not this one's cell, which is replaced.
+        self.cells[word] = Cell { writes: first + lane, crowd: 0 };
+        true
+    }
+
+    /// The first of the notes of 32 lanes, which are the last ones of the list then.
+    #[inline(never)]
+    fn singles_of(&mut self, note: Note) -> u32 {
+        if let Some(at) = self.singles.iter().position(|(like, _)| *like == note) {
+            let last = self.singles.len() - 1;
+            self.singles.swap(at, last);
+            return self.singles[last].1;
+        }
+        if self.notes.len() > self.limit {
+            self.collect();
+        }
+        self.limit = self.limit.max(SINGLES);
+        let first = self.notes.len() as u32;
+        for lane in 0..32 {
+            self.notes.push(Note { lanes: 1 << lane, ..note });
+        }
+        self.singles.push((note, first));
+        first
     }
 
     /// Finds what the access is not ordered with.

@@ -64,12 +64,15 @@ pub struct Shape {
     pub cooperative: bool,
     /// Bytes of stack of a thread.
     pub stack_limit: u64,
+    /// CTAs of a cluster.
+    pub cluster: [u32; 3],
 }
 
 impl Shape {
     /// A grid of one dimension.
     pub fn new(grid: u32, cta: u32) -> Shape {
-        Shape { grid: [grid, 1, 1], cta: [cta, 1, 1], dynamic_shared: 0, cooperative: false, stack_limit: 1024 }
+        let (grid, cta, cluster) = ([grid, 1, 1], [cta, 1, 1], [1; 3]);
+        Shape { grid, cta, dynamic_shared: 0, cooperative: false, stack_limit: 1024, cluster }
     }
 }
 
@@ -274,6 +277,8 @@ impl Device {
             params: params.into(),
             cooperative: shape.cooperative.then(|| Workspace::new(&self.memory, 0).unwrap()),
             stack_limit: shape.stack_limit,
+            cluster: shape.cluster,
+            explicit_cluster: shape.cluster != [1; 3],
             ..Launch::new(kernel.loaded.clone(), shape.grid, shape.cta, &self.environment)
         }
     }
