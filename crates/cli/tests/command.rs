@@ -290,6 +290,7 @@ fn help_says_what_there_is() {
       ptx                Check PTX, or show how it is understood
       ptxas              Stand in for NVIDIA's ptxas: check PTX, and write an image that warploom's driver loads
       nvlink             Stand in for NVIDIA's nvlink: link images that hold PTX
+      smi                Show devices, their memory and how busy they are, and the processes that use them
       toolkit            Make a folder with a CUDA toolkit whose ptxas and nvlink are warploom's
       help               Print this message or the help of the given subcommand(s)
 
