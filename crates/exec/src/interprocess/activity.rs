@@ -228,8 +228,8 @@ impl DeviceUse {
     pub fn busy(&self, from: u64, to: u64) -> Duration {
         let ended = slots_between(from, to).map(|(number, within)| {
             let ran = time_in(self.slots[number as usize % SLOTS], number);
-            // Which part of the slot it was is not known.
-            ran.min(SLOT_NANOSECONDS) * within / SLOT_NANOSECONDS
+            // Which part of the slot it was is not known; the slot of this moment has no more than that yet.
+            ran.min(within)
         });
         let still = if self.running_since == 0 { 0 } else { to.saturating_sub(self.running_since.max(from)) };
         Duration::from_nanos((ended.sum::<u64>() + still).min(to.saturating_sub(from)))
