@@ -36,7 +36,7 @@ struct Link {
     #[arg(long, value_name = "FILE")]
     register_link_binaries: Option<PathBuf>,
 
-    /// Archives to link with, as lib<NAME>.a.
+    /// Archives to link with, as libNAME.a.
     #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
     library: Vec<String>,
 
