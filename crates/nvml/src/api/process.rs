@@ -10,9 +10,22 @@ use crate::library::device as find;
 /// An instance of a device that there is not.
 const NO_INSTANCE: u32 = u32::MAX;
 
-fn processes(device: nvmlDevice_t) -> ApiResult<Vec<ProcessUse>> {
+/// The processes that compute on a device, as one version of the list has them.
+fn computing<T: Copy>(
+    device: nvmlDevice_t,
+    count: &InOut<'_, u32>,
+    list: &OutArray<'_, T>,
+    version: fn(ProcessUse) -> T,
+) -> ApiResult {
     let device = find(device)?;
-    Ok(Look::now().processes(device.number()))
+    let found: Vec<T> = Look::now().processes(device.number()).into_iter().map(version).collect();
+    write_list(count, list, &found)
+}
+
+/// The processes that draw, or share a device through a server: none.
+fn nobody<T: Copy>(device: nvmlDevice_t, count: &InOut<'_, u32>, list: &OutArray<'_, T>) -> ApiResult {
+    find(device)?;
+    write_list(count, list, &[])
 }
 
 fn first(found: ProcessUse) -> nvmlProcessInfo_v1_t {
@@ -34,8 +47,7 @@ pub(crate) fn nvmlDeviceGetComputeRunningProcesses(
     infoCount: InOut<'_, u32>,
     infos: OutArray<'_, nvmlProcessInfo_v1_t>,
 ) -> ApiResult {
-    let found: Vec<nvmlProcessInfo_v1_t> = processes(device)?.into_iter().map(first).collect();
-    write_list(&infoCount, &infos, &found)
+    computing(device, &infoCount, &infos, first)
 }
 
 pub(crate) fn nvmlDeviceGetGraphicsRunningProcesses(
@@ -43,8 +55,7 @@ pub(crate) fn nvmlDeviceGetGraphicsRunningProcesses(
     infoCount: InOut<'_, u32>,
     infos: OutArray<'_, nvmlProcessInfo_v1_t>,
 ) -> ApiResult {
-    find(device)?;
-    write_list(&infoCount, &infos, &[])
+    nobody(device, &infoCount, &infos)
 }
 
 pub(crate) fn nvmlDeviceGetMPSComputeRunningProcesses(
@@ -52,8 +63,7 @@ pub(crate) fn nvmlDeviceGetMPSComputeRunningProcesses(
     infoCount: InOut<'_, u32>,
     infos: OutArray<'_, nvmlProcessInfo_v1_t>,
 ) -> ApiResult {
-    find(device)?;
-    write_list(&infoCount, &infos, &[])
+    nobody(device, &infoCount, &infos)
 }
 
 pub(crate) fn nvmlDeviceGetComputeRunningProcesses_v2(
@@ -61,8 +71,7 @@ pub(crate) fn nvmlDeviceGetComputeRunningProcesses_v2(
     infoCount: InOut<'_, u32>,
     infos: OutArray<'_, nvmlProcessInfo_v2_t>,
 ) -> ApiResult {
-    let found: Vec<nvmlProcessInfo_v2_t> = processes(device)?.into_iter().map(second).collect();
-    write_list(&infoCount, &infos, &found)
+    computing(device, &infoCount, &infos, second)
 }
 
 pub(crate) fn nvmlDeviceGetGraphicsRunningProcesses_v2(
@@ -70,8 +79,7 @@ pub(crate) fn nvmlDeviceGetGraphicsRunningProcesses_v2(
     infoCount: InOut<'_, u32>,
     infos: OutArray<'_, nvmlProcessInfo_v2_t>,
 ) -> ApiResult {
-    find(device)?;
-    write_list(&infoCount, &infos, &[])
+    nobody(device, &infoCount, &infos)
 }
 
 pub(crate) fn nvmlDeviceGetMPSComputeRunningProcesses_v2(
@@ -79,8 +87,7 @@ pub(crate) fn nvmlDeviceGetMPSComputeRunningProcesses_v2(
     infoCount: InOut<'_, u32>,
     infos: OutArray<'_, nvmlProcessInfo_v2_t>,
 ) -> ApiResult {
-    find(device)?;
-    write_list(&infoCount, &infos, &[])
+    nobody(device, &infoCount, &infos)
 }
 
 pub(crate) fn nvmlDeviceGetComputeRunningProcesses_v3(
@@ -88,8 +95,7 @@ pub(crate) fn nvmlDeviceGetComputeRunningProcesses_v3(
     infoCount: InOut<'_, u32>,
     infos: OutArray<'_, nvmlProcessInfo_t>,
 ) -> ApiResult {
-    let found: Vec<nvmlProcessInfo_t> = processes(device)?.into_iter().map(third).collect();
-    write_list(&infoCount, &infos, &found)
+    computing(device, &infoCount, &infos, third)
 }
 
 pub(crate) fn nvmlDeviceGetGraphicsRunningProcesses_v3(
@@ -97,8 +103,7 @@ pub(crate) fn nvmlDeviceGetGraphicsRunningProcesses_v3(
     infoCount: InOut<'_, u32>,
     infos: OutArray<'_, nvmlProcessInfo_t>,
 ) -> ApiResult {
-    find(device)?;
-    write_list(&infoCount, &infos, &[])
+    nobody(device, &infoCount, &infos)
 }
 
 pub(crate) fn nvmlDeviceGetMPSComputeRunningProcesses_v3(
@@ -106,6 +111,5 @@ pub(crate) fn nvmlDeviceGetMPSComputeRunningProcesses_v3(
     infoCount: InOut<'_, u32>,
     infos: OutArray<'_, nvmlProcessInfo_t>,
 ) -> ApiResult {
-    find(device)?;
-    write_list(&infoCount, &infos, &[])
+    nobody(device, &infoCount, &infos)
 }
