@@ -50,6 +50,30 @@ pub(crate) struct Export {
     pub(crate) entry: u64,
 }
 
+/// A symbol that a file takes from another object: its entry of the dynamic symbol table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Import {
+    /// Where the entry is, as linked.
+    pub(crate) entry: u64,
+}
+
+impl Import {
+    /// In bytes.
+    pub(crate) fn size(self) -> u64 {
+        size_of::<Sym64<Endian>>() as u64
+    }
+
+    /// Where its address is to stand.
+    pub(crate) fn value(self) -> u64 {
+        self.entry + std::mem::offset_of!(Sym64<Endian>, st_value) as u64
+    }
+
+    /// Where it stands who sees it.
+    pub(crate) fn visibility(self) -> u64 {
+        self.entry + std::mem::offset_of!(Sym64<Endian>, st_other) as u64
+    }
+}
+
 /// The symbol table of a file with its names.
 #[derive(Debug)]
 pub(crate) struct Symbols {
@@ -213,6 +237,20 @@ impl ElfFile {
         Ok(self.symbols_of(SHT_DYNSYM)?.is_some_and(|symbols| symbols.has(name, false)))
     }
 
+    /// Where the dynamic symbol table says that it takes a symbol of this name from another object.
+    pub(crate) fn import(&self, name: &[u8]) -> Result<Option<Import>, Reason> {
+        let Some(table) = self.sections.iter().find(|section| section.sh_type.get(ENDIAN) == SHT_DYNSYM) else {
+            return Ok(None);
+        };
+        let Some(symbols) = self.symbols_of(SHT_DYNSYM)? else { return Ok(None) };
+        let undefined = |symbol: &Sym64<Endian>| {
+            symbol.st_shndx.get(ENDIAN) == SHN_UNDEF && symbols.name(symbol.st_name.get(ENDIAN)) == Some(name)
+        };
+        let number = symbols.symbols.iter().position(undefined);
+        let entry = |number| table.sh_addr.get(ENDIAN).wrapping_add((number * size_of::<Sym64<Endian>>()) as u64);
+        Ok(number.map(|number| Import { entry: entry(number) }))
+    }
+
     /// The name under which it wants to be known.
     pub(crate) fn soname(&self) -> Result<Option<String>, Reason> {
         let Some(section) = self.sections.iter().find(|section| section.sh_type.get(ENDIAN) == SHT_DYNAMIC) else {
@@ -234,6 +272,17 @@ impl ElfFile {
                 && segment.p_flags.get(ENDIAN) & PF_X != 0
                 && covers(segment, address, size)
         })
+    }
+
+    /// All of its code, as it is in the file, one segment at a time.
+    pub(crate) fn all_code(&self) -> impl Iterator<Item = Result<Vec<u8>, Reason>> {
+        let code = |segment: &&ProgramHeader64<Endian>| {
+            segment.p_type.get(ENDIAN) == PT_LOAD && segment.p_flags.get(ENDIAN) & PF_X != 0
+        };
+        self.segments
+            .iter()
+            .filter(code)
+            .map(|segment| bytes(&self.file, self.size, segment.p_offset.get(ENDIAN), segment.p_filesz.get(ENDIAN)))
     }
 
     /// The code at `address`, as it is in the file.

@@ -104,6 +104,22 @@ fn version(file: &ElfFile, symbols: &Symbols, functions: &[Function<'_>]) -> Res
     Ok(Some(version).filter(|version| !named_as_12 || version.major() == 12))
 }
 
+/// The same for a file without a symbol table, told from all of its code: the store is the last thing that the function does before it
+/// answers `cudaSuccess` (`xor %eax, %eax; ret`), and all such stores are of one version.
+pub(crate) fn version_in_code(file: &ElfFile) -> Result<Option<Version>, Reason> {
+    const STORE: usize = 6;
+    const SUCCESS: &[u8] = &[0x31, 0xc0, 0xc3];
+    let mut versions = Vec::new();
+    for code in file.all_code() {
+        let code = code?;
+        let ends = code.windows(STORE + SUCCESS.len()).filter(|bytes| bytes.ends_with(SUCCESS));
+        versions.extend(ends.flat_map(|bytes| constants_answered(&bytes[..STORE])));
+    }
+    versions.dedup();
+    let [version] = versions[..] else { return Ok(None) };
+    Ok(Some(version))
+}
+
 /// `movl $version, (%rdi)` in `code`.
 fn constants_answered(code: &[u8]) -> Vec<Version> {
     let constants = code.windows(6).filter_map(|bytes| match bytes {

@@ -3,7 +3,7 @@
 use std::io;
 
 use object::LittleEndian;
-use object::elf::ProgramHeader64;
+use object::elf::{ProgramHeader64, STV_HIDDEN};
 
 use crate::loaded::NewObject;
 use crate::text::protection;
@@ -15,6 +15,24 @@ pub(crate) struct Lead {
     /// Where the word is in memory.
     pub(crate) entry: usize,
     pub(crate) to: usize,
+}
+
+/// Makes an import of `object` a symbol of its own that no other object sees (`STV_HIDDEN`), before the object itself was bound to it: its
+/// calls go to the lead. The byte at `visibility` is that of the same entry of the symbol table, which is in `segment`.
+pub(crate) fn take_as_own(
+    object: &NewObject,
+    segment: &ProgramHeader64<LittleEndian>,
+    lead: Lead,
+    visibility: usize,
+) -> io::Result<()> {
+    write(object, segment, &[lead])?;
+    let (start, size) = (visibility & !(PAGE - 1), PAGE);
+    // SAFETY: as in `write`; the byte is the entry's own.
+    unsafe {
+        protect(start, size, libc::PROT_READ | libc::PROT_WRITE)?;
+        *std::ptr::with_exposed_provenance_mut::<u8>(visibility) = STV_HIDDEN;
+        protect(start, size, protection(segment))
+    }
 }
 
 /// Writes all `leads` into the symbol table of `object`, which is in `segment`.

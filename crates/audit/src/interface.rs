@@ -11,7 +11,7 @@ use crate::lead::{self, TELLING_IMPORT};
 use crate::libraries::{self, Libraries};
 use crate::loaded::{LinkMap, NewObject};
 use crate::resolve::Destination;
-use crate::{explain, front};
+use crate::{explain, front, python};
 
 /// The version of the interface that this is written for (`LAV_CURRENT` of glibc 2.35; 1 differs in the registers of calls, which are not
 /// looked at here).
@@ -132,6 +132,13 @@ pub(crate) unsafe extern "C" fn la_objopen(map: *const LinkMap, namespace: c_lon
         }
         // SAFETY: the object has just been mapped, and leaves the list before it is unmapped.
         let object = unsafe { NewObject::new(map, namespace) };
+        if python::may_be(map)
+            && let Some(destination) = python::lead(&object, libraries())
+        {
+            let led = Led { object: map.key(), closed: false, destination };
+            OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).led.push(led);
+            return;
+        }
         if !libraries().contain(object.path()) {
             OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).new.push((map.key(), object));
         }

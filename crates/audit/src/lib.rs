@@ -2,7 +2,8 @@
 //!
 //! - Whoever loads a `libcudart`, a `libcuda` or a `libnvidia-ml`, by whatever name and path, gets ours (`libraries`).
 //! - Where NVIDIA's runtime library is linked into a program or library, its functions are led to our `libcudart` of the same major
-//!   version, before any code of that object runs (`embedded`, `lead`).
+//!   version, before any code of that object runs (`embedded`, `lead`). In Python modules without a symbol table those lead there that the
+//!   module hands to others (`python`).
 //! - NVIDIA's run-time compiler and linker (`libnvrtc`, `libnvJitLink`) are loaded as they are; what they export leads through a library of
 //!   ours that knows them (`front`).
 //! - Where an older driver is asked for, our driver loses the names that are newer (`hide`).
@@ -24,6 +25,7 @@ mod interface;
 mod lead;
 mod libraries;
 mod loaded;
+mod python;
 mod resolve;
 mod text;
 mod trampolines;

@@ -24,9 +24,8 @@ struct DynamicEntry {
     value: usize,
 }
 
-/// Whether a string table has `name`, or a name that ends like it. Tables may have megabytes.
-fn contains(strings: &[u8], name: &CStr) -> bool {
-    let name = name.to_bytes_with_nul();
+/// Whether a string table has these bytes. Tables may have megabytes.
+fn contains(strings: &[u8], name: &[u8]) -> bool {
     // SAFETY: both are slices.
     unsafe { !libc::memmem(strings.as_ptr().cast(), strings.len(), name.as_ptr().cast(), name.len()).is_null() }
 }
@@ -40,7 +39,17 @@ impl LinkMap {
         let file_name = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
         // The kernel's own object has a name without a path.
         let has_file = name.is_empty() || name.len() > file_name.len();
-        has_file && !file_name.starts_with(b"libc.so.") && contains(self.dynamic_names(), imported)
+        has_file && !file_name.starts_with(b"libc.so.") && self.has_symbol(imported)
+    }
+
+    /// Whether there is a dynamic symbol of this name, or one that ends like it.
+    pub(crate) fn has_symbol(&self, name: &CStr) -> bool {
+        contains(self.dynamic_names(), name.to_bytes_with_nul())
+    }
+
+    /// Whether there is a dynamic symbol with `part` in its name.
+    pub(crate) fn has_symbol_with(&self, part: &[u8]) -> bool {
+        contains(self.dynamic_names(), part)
     }
 
     /// What the object is known by as long as it is loaded.

@@ -49,11 +49,11 @@ impl Destination {
     /// If the function cannot be had, the process ends, as it does for the dynamic linker when a symbol is missing: there is nothing to
     /// return to.
     fn instead(&self, index: usize) -> usize {
-        let Some(handle) = self.load() else { give_up("cannot load warploom's CUDA runtime") };
+        let Some(handle) = self.load() else { self.give_up("cannot load") };
         // SAFETY: the handle is one of dlmopen's, never closed.
         let address = unsafe { libc::dlsym(handle, self.names[index].as_ptr()) };
         if address.is_null() {
-            give_up("cannot find a function in warploom's CUDA runtime");
+            self.give_up("cannot find a function in");
         }
         self.trampolines.set(index, address.addr());
         address.addr()
@@ -79,6 +79,13 @@ impl Destination {
         functions
     }
 
+    /// With the exit status of the dynamic linker's own failures.
+    fn give_up(&self, what: &str) -> ! {
+        explain::complain(format_args!("{what} {}: {}", self.library.to_string_lossy(), reason()));
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(127) }
+    }
+
     fn load(&self) -> Option<*mut c_void> {
         let mut handle = self.handle.load(Ordering::Acquire);
         if handle.is_null() {
@@ -101,13 +108,6 @@ fn reason() -> String {
         // SAFETY: as above.
         unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned()
     }
-}
-
-/// With the exit status of the dynamic linker's own failures.
-fn give_up(what: &str) -> ! {
-    explain::complain(format_args!("{what}: {}", reason()));
-    // SAFETY: ends the process.
-    unsafe { libc::_exit(127) }
 }
 
 /// Called by [`enter`]: the address to go on at.

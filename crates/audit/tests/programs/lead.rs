@@ -213,7 +213,7 @@ fn a_runtime_of_ours_that_does_not_load_ends_the_program_with_the_reason() {
     let output = scene.audited("program").output().expect("the program starts");
     assert_eq!(output.status.code(), Some(127));
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("cannot load warploom's CUDA runtime: libgone.so"), "{errors}");
+    assert!(errors.contains("libcudart.so.13: libgone.so"), "{errors}");
 }
 
 #[test]

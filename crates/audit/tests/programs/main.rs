@@ -3,5 +3,6 @@
 
 mod front;
 mod lead;
+mod python;
 mod redirect;
 mod support;
