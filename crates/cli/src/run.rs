@@ -1,4 +1,6 @@
 //! `warploom run`: starts a program that finds our driver and our CUDA runtime.
+mod tunables;
+
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -176,9 +178,14 @@ impl Run {
         command.env("PATH", search_path(tools.into_os_string(), "PATH"));
         let auditor = if self.keep_runtime { None } else { Some(library::auditor()?) };
         match audit_list(auditor.map(PathBuf::into_os_string), std::env::var_os("LD_AUDIT")) {
-            Some(list) => command.env("LD_AUDIT", list),
-            None => command.env_remove("LD_AUDIT"),
-        };
+            Some(list) => {
+                command.env("LD_AUDIT", list);
+                command.env(tunables::VARIABLE, tunables::with_static_tls(std::env::var_os(tunables::VARIABLE)));
+            }
+            None => {
+                command.env_remove("LD_AUDIT");
+            }
+        }
         if self.keep_runtime {
             explain("left alone: its CUDA runtime and compilers, as --keep-runtime says".to_owned());
         } else if let Some(why) = unaudited(program) {

@@ -50,6 +50,24 @@ fn programs_are_audited_by_ours_and_by_what_was_there() {
     assert_eq!([nested(&[], &[]), nested(&[], &["--keep-runtime"]), nested(&["--keep-runtime"], &[])], [1, 0, 1]);
 }
 
+/// A library with thread-local variables at fixed places, more than the dynamic linker has room for by default once an auditing library is loaded.
+const FIXED: &str = "static __thread char fixed[2632] __attribute__((tls_model(\"initial-exec\")));
+int last(void) { fixed[2631]++; return fixed[2631]; }";
+
+#[test]
+fn preloaded_libraries_with_thread_local_variables_at_fixed_places_load() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (source, library) = (folder.join("fixed.c"), folder.join("libfixed.so"));
+    std::fs::write(&source, FIXED).expect("the test's folder takes files");
+    let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status();
+    assert!(built.expect("a C compiler is there").success());
+    let preload = format!("LD_PRELOAD={}", library.display());
+    let asking = "import ctypes, sys; sys.stdout.write(str(ctypes.CDLL(sys.argv[1]).last()))";
+    let mut command = warploom();
+    command.args(["run", "--", "env", &preload, "/usr/bin/python3", "-c", asking]).arg(&library);
+    assert_eq!(printed(&mut command), ("1".to_owned(), String::new()));
+}
+
 #[test]
 fn what_was_led_is_explained_if_somebody_asks() {
     let asking = "import ctypes; ctypes.CDLL('/nonexistent/libcuda.so.1').cuInit(0)";
