@@ -5,6 +5,8 @@ use warploom_exec::texture::{AddressMode, Channel, Objects, Sampler, Texels, Tex
 use warploom_interp_testing::{Device, Shape, entry};
 
 const HANDLE: u64 = 0x70;
+/// The same by another name.
+const OTHER: u64 = 0x90;
 
 /// One texture, which is also a surface.
 #[derive(Default)]
@@ -12,7 +14,7 @@ struct One(OnceLock<Texture>);
 
 impl Objects for One {
     fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
-        self.0.get().filter(|_| handle == HANDLE).cloned().map(Arc::new)
+        self.0.get().filter(|_| handle == HANDLE || handle == OTHER).cloned().map(Arc::new)
     }
 
     fn surface(&self, handle: u64) -> Option<Arc<Texels>> {
@@ -158,6 +160,79 @@ fn a_handle_of_nothing_is_an_illegal_address() {
         let (code, text) = fault(body);
         assert_eq!(code, "CUDA_ERROR_ILLEGAL_ADDRESS");
         assert!(text.contains("0x71"), "{text}");
+    }
+}
+
+/// What is sampled for a whole warp at once, as its lanes name one texture, is what lanes by themselves sample, which names that differ make them do.
+#[test]
+fn warps_sample_what_lanes_do() {
+    const SIDE: u32 = 8;
+    let mut state = 7u32;
+    let mut random = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 8
+    };
+    let formats = [
+        (Channel::F32, 1),
+        (Channel::F32, 2),
+        (Channel::F16, 2),
+        (Channel::U8, 4),
+        (Channel::S8, 2),
+        (Channel::U16, 1),
+        (Channel::S16, 4),
+        (Channel::U32, 1),
+    ];
+    let modes = [
+        (AddressMode::Clamp, false),
+        (AddressMode::Clamp, true),
+        (AddressMode::Wrap, true),
+        (AddressMode::Mirror, true),
+    ];
+    for (channel, channels) in formats {
+        // Numbers of any size, and such as are near to each other.
+        for near in [false, true] {
+            let pitch = u64::from(SIDE) * channel.bytes() * u64::from(channels);
+            let words: Vec<u32> = (0..pitch * u64::from(SIDE) / 4)
+                .map(|_| match near {
+                    true => 0x3c00_3c00 | random() & 0x83ff_03ff,
+                    false => random() << 16 ^ random(),
+                })
+                .collect();
+            for ((address, normalized), linear, srgb) in
+                modes.into_iter().flat_map(|mode| [(mode, true, false), (mode, false, false), (mode, true, true)])
+            {
+                let objects = Arc::new(One::default());
+                let device = Device::with_objects(objects.clone());
+                let texels = Texels {
+                    address: device.buffer(&words),
+                    size: [SIDE, SIDE, 1],
+                    dimensions: 2,
+                    pitch,
+                    slice: pitch * u64::from(SIDE),
+                    channel,
+                    channels,
+                    layered: false,
+                    cube: false,
+                };
+                let sampler = Sampler { address: [address; 3], linear, normalized, srgb, ..Sampler::default() };
+                objects.0.set(Texture::new(vec![texels], sampler)).unwrap();
+                let scale = if normalized { 1.0 } else { SIDE as f32 };
+                let coordinates: Vec<u32> =
+                    (0..64).map(|_| ((random() % 1000) as f32 / 250.0 - 1.5) * scale).map(f32::to_bits).collect();
+                let coordinates = device.buffer(&coordinates);
+                let sample = |names: &str| {
+                    let body = format!(
+                        "mov.u64 %d4, {coordinates}; add.u64 %d4, %d4, %d2; ld.global.f32 %f1, [%d4]; ld.global.f32 %f2, [%d4 + 128];
+                         mov.u64 %d3, {HANDLE}; {names} tex.2d.v4.f32.f32 {{%f3, %f4, %f5, %f6}}, [%d3, {{%f1, %f2}}];
+                         mov.b32 %r1, %f3; mov.b32 %r3, %f4; mad.lo.u32 %r1, %r1, 31, %r3; mov.b32 %r3, %f5; mad.lo.u32 %r1, %r1, 31, %r3;
+                         mov.b32 %r3, %f6; mad.lo.u32 %r1, %r1, 31, %r3;"
+                    );
+                    device.run(&entry(&body), Shape::new(1, 32))
+                };
+                let other = format!("setp.eq.u32 %p1, %r2, 31; @%p1 mov.u64 %d3, {OTHER};");
+                assert_eq!(sample(""), sample(&other), "{channel:?} {channels} {sampler:?}, near {near}");
+            }
+        }
     }
 }
 

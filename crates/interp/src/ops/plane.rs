@@ -4,7 +4,10 @@
 use warploom_exec::fault::FaultKind;
 use warploom_exec::memory::{Lanes, Scalar, Spread};
 use warploom_exec::texture::{Texels, Texture};
-use warploom_numerics::texture::{Axis, Numbers, Outside, UNIT, blend, square_weights};
+use warploom_numerics::format::{F16, widen};
+use warploom_numerics::texture::{
+    Axis, Numbers, Outside, UNIT, blend_plain, blend_square, from_srgb, is_plain, square_weights,
+};
 
 use crate::frame::{Row32, Row64};
 use crate::machine::{Flow, Machine};
@@ -55,8 +58,8 @@ impl Machine<'_> {
         }
         let plane = Plane { texels, axes, readings: std::array::from_fn(|index| reading(texels, sampler, index)) };
         let at = [self.frame.r32[x as usize], self.frame.r32[y as usize]];
-        let done = match plane.readings[0].numbers() {
-            Some(numbers) if sampler.linear => self.interpolated(&plane, numbers, &at, site, mask)?,
+        let done = match plane.readings[0] {
+            Reading::Number(_) | Reading::Srgb if sampler.linear => self.interpolated(&plane, &at, site, mask)?,
             _ => self.nearest_in_plane(&plane, &at, site, mask)?,
         };
         Some(match done {
@@ -70,7 +73,6 @@ impl Machine<'_> {
     fn interpolated(
         &mut self,
         plane: &Plane<'_>,
-        numbers: Numbers,
         at: &[Row32; 2],
         site: &TextureSite,
         mask: u32,
@@ -97,13 +99,8 @@ impl Machine<'_> {
             #[inline(always)]
             |channel| {
                 let (word, shift) = plane.place(channel);
-                let mut terms = [[0; 32]; 4];
-                for (terms, corner) in terms.iter_mut().zip(&corners) {
-                    for (term, &word) in terms.iter_mut().zip(&corner[word]) {
-                        *term = plane.readings[channel].term(extended(word >> shift, plane.texels.channel));
-                    }
-                }
-                blended(plane.readings[channel].numbers().unwrap_or(numbers), &terms, &weights)
+                let corners = [&corners[0][word], &corners[1][word], &corners[2][word], &corners[3][word]];
+                mixed(plane.readings[channel], corners, shift, &weights)
             },
         )
     }
@@ -256,27 +253,102 @@ fn each_of(
     }
 }
 
-/// The sums of one channel.
+/// The weighted sums of one channel, which lies `shift` bits up in the words of each corner. One loop over lanes for each type, from words to sums: loops that
+/// only take words apart would be written out lane by lane, and what comes behind them with them.
 #[inline(always)]
-fn blended(numbers: Numbers, terms: &[Row32; 4], weights: &[Row32; 4]) -> Row32 {
-    // As above.
-    match numbers {
-        Numbers::Unsigned8 => blended_as(Numbers::Unsigned8, terms, weights),
-        Numbers::Unsigned16 => blended_as(Numbers::Unsigned16, terms, weights),
-        Numbers::Signed8 => blended_as(Numbers::Signed8, terms, weights),
-        Numbers::Signed16 => blended_as(Numbers::Signed16, terms, weights),
-        Numbers::Half => blended_as(Numbers::Half, terms, weights),
-        Numbers::Float => blended_as(Numbers::Float, terms, weights),
+fn mixed(reading: Reading, corners: [&Row32; 4], shift: u32, weights: &[Row32; 4]) -> Row32 {
+    match reading {
+        Reading::Number(Numbers::Unsigned8) => sums(
+            corners,
+            weights,
+            Numbers::Unsigned8,
+            #[inline(always)]
+            |word| word >> shift & 0xff,
+        ),
+        Reading::Number(Numbers::Unsigned16) => sums(
+            corners,
+            weights,
+            Numbers::Unsigned16,
+            #[inline(always)]
+            |word| word >> shift & 0xffff,
+        ),
+        Reading::Number(Numbers::Signed8) => sums(
+            corners,
+            weights,
+            Numbers::Signed8,
+            #[inline(always)]
+            |word| (word >> shift) as i8 as u32,
+        ),
+        Reading::Number(Numbers::Signed16) => sums(
+            corners,
+            weights,
+            Numbers::Signed16,
+            #[inline(always)]
+            |word| (word >> shift) as i16 as u32,
+        ),
+        Reading::Number(Numbers::Half) => sums_of_floats(
+            corners,
+            weights,
+            Numbers::Half,
+            #[inline(always)]
+            |word| widen::<F16>(word >> shift & 0xffff).to_bits(),
+        ),
+        Reading::Number(Numbers::Float) => sums_of_floats(
+            corners,
+            weights,
+            Numbers::Float,
+            #[inline(always)]
+            |word| word,
+        ),
+        Reading::Srgb => sums_of_floats(
+            corners,
+            weights,
+            Numbers::Half,
+            #[inline(always)]
+            |word| from_srgb((word >> shift) as u8).to_bits(),
+        ),
+        // They have no sums, and are not asked for any.
+        Reading::Whole => [0; 32],
     }
 }
 
-/// The sums of numbers that are known where the loop is written.
+/// The terms of one lane.
 #[inline(always)]
-fn blended_as(numbers: Numbers, terms: &[Row32; 4], weights: &[Row32; 4]) -> Row32 {
-    let ([a, b, c, d], [e, f, g, h]) = (terms, weights);
+fn terms(corners: [&Row32; 4], lane: usize, term: impl Fn(u32) -> u32) -> [u32; 4] {
+    let [a, b, c, d] = corners;
+    [term(a[lane]), term(b[lane]), term(c[lane]), term(d[lane])]
+}
+
+/// The weights of one lane.
+#[inline(always)]
+fn parts(weights: &[Row32; 4], lane: usize) -> [u32; 4] {
+    let [a, b, c, d] = weights;
+    [a[lane], b[lane], c[lane], d[lane]]
+}
+
+/// The sums of terms that `term` finds in words, of numbers that are known where the loop is written.
+#[inline(always)]
+fn sums(corners: [&Row32; 4], weights: &[Row32; 4], numbers: Numbers, term: impl Fn(u32) -> u32) -> Row32 {
     let mut out = [0; 32];
+    for (lane, out) in out.iter_mut().enumerate() {
+        *out = blend_square(numbers, &terms(corners, lane, &term), &parts(weights, lane));
+    }
+    out
+}
+
+/// [`sums`] of floats: as they are in pictures, none is much larger than its neighbours, and then there is less to do.
+#[inline(always)]
+fn sums_of_floats(corners: [&Row32; 4], weights: &[Row32; 4], numbers: Numbers, term: impl Fn(u32) -> u32) -> Row32 {
+    let mut plain = true;
     for lane in 0..32 {
-        out[lane] = blend(numbers, &[a[lane], b[lane], c[lane], d[lane]], &[e[lane], f[lane], g[lane], h[lane]]);
+        plain &= is_plain(&terms(corners, lane, &term));
+    }
+    if !plain {
+        return sums(corners, weights, numbers, term);
+    }
+    let mut out = [0; 32];
+    for (lane, out) in out.iter_mut().enumerate() {
+        *out = blend_plain(numbers, &terms(corners, lane, &term), &parts(weights, lane));
     }
     out
 }

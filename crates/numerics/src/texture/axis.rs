@@ -42,6 +42,26 @@ pub fn offset(operand: u32) -> i32 {
     (operand << 28) as i32 >> 28
 }
 
+/// A coordinate in texels, no further out than any texture is wide.
+#[inline(always)]
+fn bounded(coordinate: f32) -> f64 {
+    number(coordinate.clamp(-4e6, 4e6))
+}
+
+/// NaN counts as 0.
+#[inline(always)]
+fn number(value: f32) -> f64 {
+    f64::from(if value.is_nan() { 0.0 } else { value })
+}
+
+/// A whole number of less than 32 bits: conversions that bound what they convert are no vector instructions.
+#[inline(always)]
+fn whole(value: f64) -> i32 {
+    // Behind it the last bit of a number counts 1.
+    const ONES: f64 = 6_755_399_441_055_744.0;
+    (value + ONES).to_bits() as i32
+}
+
 impl Axis {
     /// What coordinates outside mean, without normalised coordinates too.
     #[inline]
@@ -98,16 +118,15 @@ impl Axis {
     /// loop is written. The two texels, and the weight of the second.
     #[inline(always)]
     pub fn between_quickly(&self, coordinate: f32, outside: Outside) -> ([u32; 2], u32) {
+        let unit = f64::from(UNIT);
+        // Products of whole numbers below 2^50, and quotients by powers of 2: exact.
         let fixed = if self.normalized {
-            let bits = step_bits(self.size);
-            let half = (i64::from(UNIT) - 1) << (bits - 1);
-            let step = self.step(coordinate, outside);
-            ((i64::from(step) * i64::from(self.size) * i64::from(UNIT) - half) >> bits) as i32
+            let steps = f64::from(1u32 << step_bits(self.size));
+            self.step(coordinate, outside) * (f64::from(self.size) * unit / steps)
         } else {
-            let scaled = coordinate * UNIT as f32;
-            let whole = scaled.floor();
-            whole.clamp(-1e9, 1e9) as i32 + i32::from(scaled - whole >= 0.5) - (UNIT / 2) as i32
+            bounded(coordinate) * unit
         };
+        let fixed = whole((fixed - (unit - 1.0) / 2.0).floor());
         let (first, weight) = (fixed >> WEIGHT_BITS, fixed as u32 & (UNIT - 1));
         let pair = [self.inside(first, outside), self.inside(first + 1, outside)];
         let same = outside == Outside::Clamp && pair[0] == pair[1];
@@ -117,27 +136,28 @@ impl Axis {
     /// [`Axis::nearest`] as [`Axis::between_quickly`].
     #[inline(always)]
     pub fn nearest_quickly(&self, coordinate: f32, outside: Outside) -> u32 {
-        let index = if self.normalized {
-            ((i64::from(self.step(coordinate, outside)) * i64::from(self.size)) >> step_bits(self.size)) as i32
+        let texel = if self.normalized {
+            let steps = f64::from(1u32 << step_bits(self.size));
+            self.step(coordinate, outside) * (f64::from(self.size) / steps)
         } else {
-            coordinate.floor().clamp(-1e9, 1e9) as i32
+            bounded(coordinate)
         };
-        self.inside(index, outside)
+        self.inside(whole(texel.floor()), outside)
     }
 
     /// The step of a normalised coordinate, in the first period of an axis that has one.
     #[inline(always)]
-    fn step(&self, coordinate: f32, outside: Outside) -> i32 {
+    fn step(&self, coordinate: f32, outside: Outside) -> f64 {
         let steps = (1u32 << step_bits(self.size)) as f32;
         let step = (coordinate * steps).floor();
         let period = match outside {
             Outside::Wrap => steps,
             Outside::Mirror => 2.0 * steps,
             // Where all beyond is the last texel, nothing is lost by going no further.
-            Outside::Clamp | Outside::Border => return step.clamp(-1e7, 4e7) as i32,
+            Outside::Clamp | Outside::Border => return number(step.clamp(-4.0 * steps, 4.0 * steps)),
         };
         // Periods are powers of 2: all of this is exact.
-        (step - (step / period).floor() * period) as i32
+        number(step - (step * (1.0 / period)).floor() * period)
     }
 
     /// The texel of an index at most one before the first period or behind it.

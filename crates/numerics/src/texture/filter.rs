@@ -46,49 +46,102 @@ pub fn square_weights(weight: u32, x: u32, y: u32) -> [u32; 4] {
 ///
 /// Sums of floats over two slices or levels are not always the hardware's last bit: of random floats, one sum in 15000 that lies between two
 /// results is rounded to the other one. All other sums are the hardware's.
-#[inline(always)]
 pub fn blend(numbers: Numbers, texels: &[u32], weights: &[u32]) -> u32 {
-    // Of 16 bits with a sign times 256, and of 17 times 258, there is room.
-    let integers =
-        || -> i32 { texels.iter().zip(weights).fold(0, |sum, (&texel, &weight)| sum + texel as i32 * weight as i32) };
-    let round = |sum: i32| (sum + (UNIT / 2) as i32) >> WEIGHT_BITS;
-    let fraction = |sum: i32, range: f32| (round(sum) as f32 / range).to_bits();
+    let fours = || texels.as_chunks().0.iter().zip(weights.as_chunks().0);
     match numbers {
-        // Channels of 8 bits are stretched to 16.
-        Numbers::Unsigned8 => fraction(integers() * 257, 65535.0),
-        Numbers::Unsigned16 => fraction(integers(), 65535.0),
-        Numbers::Signed8 => {
-            let sum = integers();
-            (round(sum * 258 + ((sum >> 12) << 5)).max(-32767) as f32 / 32767.0).to_bits()
+        Numbers::Float => of_float::<0>(fours().fold(-0.0, |sum, (texels, weights)| sum + four::<0>(texels, weights))),
+        Numbers::Half => {
+            of_float::<SHORT>(fours().fold(-0.0, |sum, (texels, weights)| sum + four::<SHORT>(texels, weights)))
         }
-        Numbers::Signed16 => {
-            let terms = texels.iter().zip(weights);
-            let sum = terms.fold(0, |sum, (&texel, &weight)| sum + (texel as i32).max(-32767) * weight as i32);
-            fraction(sum, 32767.0)
-        }
-        Numbers::Float => floats::<0>(texels, weights),
-        Numbers::Half => floats::<{ F32_FRACTION - F16_FRACTION }>(texels, weights),
+        _ => of_whole(numbers, fours().map(|(texels, weights)| whole(numbers, texels, weights)).sum()),
     }
+}
+
+/// [`blend`] of four, for loops over lanes: there is nothing in it that a compiler may leave outside of them.
+#[inline(always)]
+pub fn blend_square(numbers: Numbers, texels: &[u32; 4], weights: &[u32; 4]) -> u32 {
+    match numbers {
+        Numbers::Float => of_float::<0>(four::<0>(texels, weights)),
+        Numbers::Half => of_float::<SHORT>(four::<SHORT>(texels, weights)),
+        _ => of_whole(numbers, whole(numbers, texels, weights)),
+    }
+}
+
+/// Whether four terms of floats are so near to each other that [`blend_square`] cuts none, and none is special.
+#[inline(always)]
+pub fn is_plain(texels: &[u32; 4]) -> bool {
+    let [a, b, c, d] = texels.map(exponent);
+    let (most, least) = (a.max(b).max(c.max(d)), a.min(b).min(c.min(d)));
+    (least != 0) & (most != 0xff) & (most - least <= KEPT)
+}
+
+/// [`blend_square`] of floats that are [plain](is_plain).
+#[inline(always)]
+pub fn blend_plain(numbers: Numbers, texels: &[u32; 4], weights: &[u32; 4]) -> u32 {
+    let mut sum = -0.0;
+    for corner in 0..4 {
+        sum += f64::from(f32::from_bits(texels[corner])) * f64::from(weights[corner]);
+    }
+    if numbers == Numbers::Half { of_float::<SHORT>(sum) } else { of_float::<0>(sum) }
+}
+
+/// The sum of four whole numbers in 256ths.
+#[inline(always)]
+fn whole(numbers: Numbers, texels: &[u32; 4], weights: &[u32; 4]) -> i32 {
+    let mut sum = 0;
+    for corner in 0..4 {
+        let texel = texels[corner] as i32;
+        let texel = if numbers == Numbers::Signed16 && texel < -32767 { -32767 } else { texel };
+        // Of 16 bits with a sign times 256, and of 17 times 258, there is room.
+        sum += texel * weights[corner] as i32;
+    }
+    sum
+}
+
+/// The result of a sum of whole numbers in 256ths.
+#[inline(always)]
+fn of_whole(numbers: Numbers, sum: i32) -> u32 {
+    let half = (UNIT / 2) as i32;
+    let (sum, range) = match numbers {
+        // Channels of 8 bits are stretched to 16.
+        Numbers::Unsigned8 => ((sum * 257 + half) >> WEIGHT_BITS, 65535.0),
+        Numbers::Signed8 => {
+            let stretched = (sum * 258 + ((sum >> 12) << 5) + half) >> WEIGHT_BITS;
+            (if stretched < -32767 { -32767 } else { stretched }, 32767.0)
+        }
+        Numbers::Signed16 => ((sum + half) >> WEIGHT_BITS, 32767.0),
+        _ => ((sum + half) >> WEIGHT_BITS, 65535.0),
+    };
+    (sum as f32 / range).to_bits()
+}
+
+/// The result of a sum of floats in 256ths, whose fractions lack the last `SHORT` bits of an `.f32`'s: rounded with halves away from 0.
+#[inline(always)]
+fn of_float<const SHORT: u32>(sum: f64) -> u32 {
+    rounded(sum / f64::from(UNIT), F64_FRACTION - F32_FRACTION + SHORT)
 }
 
 const F32_FRACTION: u32 = 23;
 const F16_FRACTION: u32 = 10;
 const F64_FRACTION: u32 = 52;
 
-/// The sum of floats whose fraction lacks the last `SHORT` bits of an `.f32`'s. Of each four, the terms are put in line with the largest, 4 bits
-/// more than a fraction has, and cut there; the sum is rounded with halves away from 0.
+/// Bits of a fraction of an `.f32` that one of `.f16` lacks.
+const SHORT: u32 = F32_FRACTION - F16_FRACTION;
+
+/// Bits that sums of floats keep below the fraction of the largest term.
+const KEPT: u32 = 4;
+
+/// The exponent of an `.f32`.
 #[inline(always)]
-fn floats<const SHORT: u32>(texels: &[u32], weights: &[u32]) -> u32 {
-    let fours = texels.as_chunks().0.iter().zip(weights.as_chunks().0);
-    let sum: f64 = fours.fold(-0.0, |sum, (texels, weights)| sum + four::<SHORT>(texels, weights));
-    rounded(sum / f64::from(UNIT), F64_FRACTION - F32_FRACTION + SHORT)
+fn exponent(bits: u32) -> u32 {
+    bits >> F32_FRACTION & 0xff
 }
 
-/// Four terms, in 256ths. Written without branches, for loops over lanes.
+/// The sum of four floats in 256ths: the terms are put in line with the largest, [`KEPT`] bits more than a fraction has, and cut there. Without branches, for
+/// loops over lanes.
 #[inline(always)]
 fn four<const SHORT: u32>(texels: &[u32; 4], weights: &[u32; 4]) -> f64 {
     const SIGN: u32 = 1 << 31;
-    let exponent = |bits: u32| bits >> F32_FRACTION & 0xff;
     let mut largest = 0;
     for corner in 0..4 {
         let own = if weights[corner] == 0 { 0 } else { exponent(texels[corner]) };
@@ -98,7 +151,7 @@ fn four<const SHORT: u32>(texels: &[u32; 4], weights: &[u32; 4]) -> f64 {
     for corner in 0..4 {
         let (bits, weight) = (texels[corner], weights[corner]);
         let own = exponent(bits);
-        let lost = largest.wrapping_sub(own).wrapping_sub(4) as i32;
+        let lost = largest.wrapping_sub(own).wrapping_sub(KEPT) as i32;
         let lost = if lost < 0 { SHORT } else { lost as u32 + SHORT };
         let cut = if lost > F32_FRACTION { bits & SIGN } else { bits & (u32::MAX << (lost & 31)) };
         // Denormals count as 0; infinity and NaN are themselves. What has no weight leaves the sum as it is.
@@ -136,6 +189,47 @@ mod tests {
         let [near, far] = split_slices(UNIT, 111);
         assert_eq!(square_weights(near, 128, 132), [35, 35, 37, 38]);
         assert_eq!(square_weights(far, 128, 132), [27, 27, 28, 29]);
+    }
+
+    #[test]
+    fn sums_of_a_square_are_the_same_however_they_are_made() {
+        let numbers = [
+            Numbers::Unsigned8,
+            Numbers::Signed8,
+            Numbers::Unsigned16,
+            Numbers::Signed16,
+            Numbers::Half,
+            Numbers::Float,
+        ];
+        let mut state = 1u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 8
+        };
+        let mut plain = 0;
+        for case in 0..60_000 {
+            let numbers = numbers[case % numbers.len()];
+            let near = random() % 3 != 0;
+            let texels: [u32; 4] = std::array::from_fn(|_| match numbers {
+                Numbers::Unsigned8 => random() & 0xff,
+                Numbers::Unsigned16 => random() & 0xffff,
+                Numbers::Signed8 => random() as i8 as u32,
+                Numbers::Signed16 => random() as i16 as u32,
+                Numbers::Half | Numbers::Float => {
+                    let exponent = if near { 120 + random() % 6 } else { random() & 0xff };
+                    let bits = random() << 31 | exponent << F32_FRACTION | random() & ((1 << F32_FRACTION) - 1);
+                    if numbers == Numbers::Half { bits & (u32::MAX << SHORT) } else { bits }
+                }
+            });
+            let weights = square_weights(UNIT, random() % UNIT, random() % UNIT);
+            let sum = blend(numbers, &texels, &weights);
+            assert_eq!(blend_square(numbers, &texels, &weights), sum, "{numbers:?} {texels:x?} {weights:?}");
+            if matches!(numbers, Numbers::Half | Numbers::Float) && is_plain(&texels) {
+                assert_eq!(blend_plain(numbers, &texels, &weights), sum, "{numbers:?} {texels:x?} {weights:?}");
+                plain += 1;
+            }
+        }
+        assert!((1000..20_000).contains(&plain), "{plain}");
     }
 
     #[test]
