@@ -163,6 +163,14 @@ fn a_handle_of_nothing_is_an_illegal_address() {
     }
 }
 
+/// On an H200 what stands in place of a sampler does not matter: each of three textures was sampled as it was made with the handle of any.
+#[test]
+fn a_texture_is_sampled_as_it_was_made() {
+    let body = "mov.u64 %d3, 0x70; mov.u64 %d4, 0x71; mov.u32 %r6, 1; cvt.rn.f32.u32 %f1, %r0; cvt.rn.f32.u32 %f2, %r6;
+                tex.2d.v4.u32.f32 {%r1, %r7, %r8, %r9}, [%d3, %d4, {%f1, %f2}];";
+    assert_eq!(device().run(&entry(body), Shape::new(1, 5)), [14, 15, 16, 17, 17]);
+}
+
 /// What is sampled for a whole warp at once, as its lanes name one texture, is what lanes by themselves sample, which names that differ make them do.
 #[test]
 fn warps_sample_what_lanes_do() {

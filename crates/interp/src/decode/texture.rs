@@ -1,5 +1,4 @@
-//! Texture and surface instructions (PTX ISA 9.7.10, 9.7.11), without samples of one texel, comparison of depths, and samplers that are objects of
-//! their own.
+//! Texture and surface instructions (PTX ISA 9.7.10, 9.7.11), without samples of one texel, comparison of depths, and samplers that are variables.
 
 use warploom_ptx::ir::{
     FunctionKind, Geometry, GlobalId, MipLevel, Op as Ir, OpaqueRef, Operand, Query, Reg, ScalarType, SurfaceClamp,
@@ -40,7 +39,8 @@ impl Decoder<'_> {
                 dst,
                 resident,
                 texture,
-                sampler: None,
+                // On an H200 the texture is sampled as it was made, whatever handle stands in place of a sampler.
+                sampler: None | Some(OpaqueRef::Handle(_)),
                 coords,
                 level,
                 offset,
