@@ -42,10 +42,17 @@ pub fn offset(operand: u32) -> i32 {
     (operand << 28) as i32 >> 28
 }
 
+/// A coordinate within these bounds; NaN as it is. The library's own may be left outside of a large loop as a call, which then is no loop of vectors.
+#[inline(always)]
+fn within(coordinate: f32, least: f32, most: f32) -> f32 {
+    let coordinate = if coordinate < least { least } else { coordinate };
+    if coordinate > most { most } else { coordinate }
+}
+
 /// A coordinate in texels, no further out than any texture is wide.
 #[inline(always)]
 fn bounded(coordinate: f32) -> f64 {
-    number(coordinate.clamp(-4e6, 4e6))
+    number(within(coordinate, -4e6, 4e6))
 }
 
 /// NaN counts as 0.
@@ -154,7 +161,7 @@ impl Axis {
             Outside::Wrap => steps,
             Outside::Mirror => 2.0 * steps,
             // Where all beyond is the last texel, nothing is lost by going no further.
-            Outside::Clamp | Outside::Border => return number(step.clamp(-4.0 * steps, 4.0 * steps)),
+            Outside::Clamp | Outside::Border => return number(within(step, -4.0 * steps, 4.0 * steps)),
         };
         // Periods are powers of 2: all of this is exact.
         number(step - (step * (1.0 / period)).floor() * period)
@@ -170,7 +177,9 @@ impl Axis {
             Outside::Mirror if index > last => 2 * last + 1 - index,
             _ => index,
         };
-        index.clamp(0, last) as u32
+        // As in `within`.
+        let index = if index < 0 { 0 } else { index };
+        (if index > last { last } else { index }) as u32
     }
 
     /// A coordinate in units of texels. Normalised ones count in steps, cut downward: a third of three texels lies in the first.
