@@ -29,7 +29,7 @@ UNAVAILABLE = 75
 # What the system ends a program with that has used up its processor time; with a number above 128 where another program tells of it.
 OUT_OF_TIME = [status for end in (signal.SIGXCPU, signal.SIGKILL) for status in (-end, 128 + end)]
 # What the published CMake files ask of a toolkit, of the version that the samples are written for.
-PACKAGES = ["cuda-nvcc", "cuda-runtime", "cuda-crt", "nvvm", "cuda-cccl", "cuda-profiler-api", "nvtx"]
+PACKAGES = ["cuda-nvcc", "cuda-runtime", "cuda-crt", "nvvm", "cuda-cccl", "cuda-profiler-api", "nvtx", "cuda-nvrtc", "nvjitlink"]
 TOOLKIT = "13.0"
 CMAKE = "cmake==4.*"
 ARCHITECTURE = 90
@@ -124,8 +124,9 @@ def configure(out, samples, cmake, source, toolkit):
     compiler.write_text(COMPILER.format(nvcc=toolkit / "bin/nvcc", architecture=ARCHITECTURE))
     compiler.chmod(0o755)
     project = PROJECT
-    for sample in filter(runs, samples):
-        project += f"add_subdirectory({source}/Samples/{sample['path']} {sample['path']})\n"
+    # Some have their project in the folder above them.
+    for folder in dict.fromkeys(sample.get("project", sample["path"]) for sample in filter(runs, samples)):
+        project += f"add_subdirectory({source}/Samples/{folder} {folder})\n"
     (out / "CMakeLists.txt").write_text(project)
     command = [cmake, "-S", out, "-B", out / "build", f"-DCMAKE_CUDA_COMPILER={compiler}", f"-DCUDAToolkit_ROOT={toolkit}"]
     call(command, "the samples cannot be configured")
@@ -135,29 +136,36 @@ def name(sample):
     return sample["path"].rsplit("/", 1)[-1]
 
 
+def program(sample):
+    return sample.get("program", name(sample))
+
+
 def build(out, sample, cmake, jobs):
     """Builds one sample. What went wrong, or None."""
     folder = out / "build" / sample["path"]
     done = subprocess.run(["make", "-C", folder, "-j", str(jobs)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode == 0 and (folder / name(sample)).exists():
+    if done.returncode == 0 and (folder / program(sample)).exists():
         return None
     (folder / "printed.txt").write_text(done.stdout)
     return "does not build"
 
 
-def run(out, sample, warploom, limit):
-    """Runs one sample with each of its lists of arguments, each in `limit` seconds of processor time. What went wrong, or None."""
+def run(out, sample, warploom, limit, libraries):
+    """Runs one sample with each of its lists of arguments, each in `limit` seconds of processor time. What went wrong, or None. `libraries` is
+    the toolkit's folder of them, which NVRTC looks for a library in that is not linked with it, as the linker's cache of an installed toolkit knows."""
 
     def limited():
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
 
     folder = out / "build" / sample["path"]
     printed = folder / "printed.txt"
-    command = [warploom, "run", *sample.get("warploom", []), "--", "./" + name(sample)]
+    command = [warploom, "run", *sample.get("warploom", []), "--", "./" + program(sample)]
+    search = ":".join(filter(None, [str(libraries), os.environ.get("LD_LIBRARY_PATH")]))
+    variables = os.environ | {"LD_LIBRARY_PATH": search}
     for arguments in sample.get("runs", [[]]):
         with printed.open("w") as output:
             try:
-                kept = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT, "cwd": folder}
+                kept = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT, "cwd": folder, "env": variables}
                 status = subprocess.run([*command, *arguments], timeout=10 * limit, preexec_fn=limited, **kept).returncode
             except subprocess.TimeoutExpired:
                 return f"hangs {' '.join(arguments)}"
@@ -201,7 +209,7 @@ def main():
         started = time.monotonic()
         why = build(folder / "out", sample, tools / "cmake", asked.jobs)
         built = time.monotonic()
-        why = why or run(folder / "out", sample, warploom, listed["seconds"])
+        why = why or run(folder / "out", sample, warploom, listed["seconds"], compiler / "lib")
         result = (why or "passes") + ("" if expected == (why is None) else f", but is listed as: {sample['status']}")
         print(f"{sample['path']:55} {built - started:6.1f} s {time.monotonic() - built:6.1f} s  {result}", flush=True)
         wrong += expected and why is not None
