@@ -8,11 +8,17 @@ RETURN_ZERO = {"X86-64": bytes.fromhex("31c0c3"), "AArch64": bytes.fromhex("0000
 LAUNCHES = re.compile(r"cu(Launch(?!HostFunc)|GraphLaunch)")
 
 
+def libraries_of(warploom):
+    """The folder with the libraries of a command: its own in a build tree, else as installed."""
+    beside = warploom.parent
+    return beside if (beside / "libcuda.so").exists() else beside.parent / "lib/warploom"
+
+
 def copy(warploom, folder):
     """The command of a copy in `folder`."""
     shutil.rmtree(folder, ignore_errors=True)
     beside = warploom.parent
-    libraries = beside if (beside / "libcuda.so").exists() else beside.parent / "lib/warploom"
+    libraries = libraries_of(warploom)
     copies = folder / libraries.relative_to(beside.parent)
     copies.mkdir(parents=True)
     (folder / beside.name).mkdir(exist_ok=True)

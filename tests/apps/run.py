@@ -56,11 +56,11 @@ class Recipe:
         return None
 
 
-def prepare(recipe, build, copies):
-    """Fetches what the recipe names. What stands for names in braces in its command."""
+def prepare(recipe, build, copies, driver):
+    """Fetches what the recipe names. What stands for names in braces in its command; `driver` is the folder of a libcuda.so to link with."""
     folder = build / recipe.name
     folder.mkdir(parents=True, exist_ok=True)
-    names = {"here": recipe.folder, "build": folder, "source": folder / "source"}
+    names = {"here": recipe.folder, "build": folder, "source": folder / "source", "driver": driver}
     owner = Recipe(HERE / recipe.get("packages_of")) if recipe.get("packages_of") else recipe
     names["venv"] = build / owner.name / "venv"
     names["packages"] = fetch.environment(names["venv"], owner.get("packages", []))
@@ -114,7 +114,7 @@ def run(recipe, names, warploom, build):
     else:
         # Compiling is not what is measured, nor limited.
         with printed.open("w") as output:
-            built = subprocess.run(["cargo", *command, "--no-run"], cwd=where, env=variables, stdout=output, stderr=subprocess.STDOUT)
+            built = subprocess.run(["cargo", command[0], "--no-run", *command[1:]], cwd=where, env=variables, stdout=output, stderr=subprocess.STDOUT)
         if built.returncode != 0:
             return [], f"does not build: {printed}"
         command = ["cargo", *command]
@@ -179,13 +179,14 @@ def main():
     build = asked.build.resolve()
     copies = dict(copy.split("=", 1) for copy in asked.source)
     warploom = asked.warploom.resolve()
+    driver = nothing.libraries_of(warploom)
     if asked.nothing:
         warploom = nothing.copy(warploom, build / "nothing")
     print(f"{'client':16} {'time':>6} passed failed skipped expected", flush=True)
     wrong, unavailable = 0, 0
     for recipe in chosen:
         try:
-            names = prepare(recipe, build, copies)
+            names = prepare(recipe, build, copies, driver)
         except fetch.Unavailable as why:
             print(f"{recipe.name:16} NOT RUN: {why}", flush=True)
             unavailable += 1

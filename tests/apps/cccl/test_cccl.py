@@ -1,15 +1,20 @@
-"""Examples of Thrust print the same on the device as on Thrust's system of the host."""
+"""Examples of Thrust print the same on the device as on Thrust's system of the host; those of CUB compare with the host themselves."""
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+HERE = Path(__file__).resolve().parent
 CCCL, TOOLKIT, OUT = (Path(os.environ[name]) for name in ["CCCL", "TOOLKIT", "OUT"])
-HEADERS = [f"-I{CCCL / folder}" for folder in ["thrust", "cub", "libcudacxx/include"]]
-EXAMPLES = """
+HEADERS = [f"-I{folder}" for folder in [HERE, *(CCCL / name for name in ["thrust", "cub", "libcudacxx/include", "c2h/include"])]]
+THRUST = """
     bounding_box constant_iterator expand histogram minmax mode norm run_length_encoding scan_by_key set_operations sparse_vector
     stream_compaction sum
+""".split()
+CUB = """
+    block/example_block_radix_sort block/example_block_reduce block/example_block_reduce_dyn_smem block/example_block_scan
+    device/example_device_reduce device/example_device_scan device/example_device_select_if
 """.split()
 
 
@@ -37,8 +42,14 @@ def printed(program):
     return subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True, timeout=600).stdout
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_example(name):
+@pytest.mark.parametrize("name", THRUST)
+def test_thrust(name):
     source = CCCL / "thrust/examples" / f"{name}.cu"
     expected = on_the_host(source)
     assert on_the_device(source) == expected != ""
+
+
+@pytest.mark.parametrize("name", CUB)
+def test_cub(name):
+    said = on_the_device(CCCL / "cub/examples" / f"{name}.cu")
+    assert "PASS" in said and "FAIL" not in said
