@@ -131,6 +131,22 @@ fn powers_of_whole_numbers_need_no_polynomial() {
 }
 
 #[test]
+fn updates_at_bytes_of_a_word_are_not_looked_at() {
+    for processor in [AVX2, AVX512] {
+        let compared = |number: &str| {
+            let line = format!(
+                "{{ .shared .b32 table[256]; {number} mul.wide.u32 %rd4, %r4, 4; mov.u64 %rd5, table; add.s64 %rd6, %rd5, %rd4;\n\
+                 atom.shared.add.u32 %r5, [%rd6], 1; }}"
+            );
+            instructions(&code(&line, processor)).filter(|line| line.starts_with("vpcmp")).count()
+        };
+        let known = compared("and.b32 %r4, %r2, 255;");
+        assert_eq!(["bfe.u32 %r4, %r2, 8, 8;", "shr.u32 %r4, %r2, 24;"].map(compared), [known; 2]);
+        assert!(compared("mov.b32 %r4, %r2;") > known);
+    }
+}
+
+#[test]
 fn columns_are_gathered_by_distances_of_32_bits() {
     for processor in [AVX2, AVX512] {
         let text = code("mul.wide.u32 %rd4, %r1, 132; add.s64 %rd5, %rd1, %rd4; ld.global.u32 %r2, [%rd5];", processor);

@@ -135,9 +135,10 @@ impl Ranges {
         match &inst.op {
             Op::Mov { ty, src, .. } => either(src, *ty),
             Op::Cvt { to, from, dst_ty, src_ty, a, sat: false, .. } if is_integer(*dst_ty) && is_integer(*src_ty) => {
-                let range = either(a, *from)?;
-                let kept = range.within(Interval::of(*src_ty)) && range.within(Interval::of(*dst_ty));
-                (kept && range.within(signed(*to))).then_some(range)
+                // What does not fit into the source's type is cut to it.
+                let range = either(a, *from).filter(|range| range.within(Interval::of(*src_ty)));
+                let range = range.unwrap_or(Interval::of(*src_ty));
+                (range.within(Interval::of(*dst_ty)) && range.within(signed(*to))).then_some(range)
             }
             Op::IntBinary { op: IntBinaryOp::Add, ty, sat: false, a, b, .. } if is_integer(*ty) => {
                 modular(either(a, *ty)?.plus(either(b, *ty)?), *ty)
@@ -159,8 +160,13 @@ impl Ranges {
             }
             Op::Shift { direction: ShiftDirection::Right, ty, a, amount, .. } => {
                 let by = of(amount, ScalarType::U32)?.constant().filter(|by| (0..63).contains(by))?;
-                let range = either(a, *ty).filter(|range| range.low >= 0)?;
+                let range = either(a, *ty).filter(|range| range.low >= 0).unwrap_or(Interval::of(*ty));
                 Some(Interval::new(range.low >> by, range.high >> by))
+            }
+            Op::Bfe { ty, len, .. } if !ty.is_signed() => {
+                // Of the length, its lowest byte (PTX ISA 9.7.1.19).
+                let len = (of(len, ScalarType::U32)?.constant()? & 0xff).min(i128::from(ty.bits()));
+                Some(Interval::new(0, (1 << len) - 1))
             }
             Op::Logic { op: LogicOp::And, ty, a, b, .. } if *ty != ScalarType::Pred => {
                 let masks = [either(a, *ty), either(b, *ty)];

@@ -2,7 +2,7 @@
 
 use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, load};
-use warploom_simt::{Gangs, analyze, codegen};
+use warploom_simt::{AccessKind, Gangs, analyze, codegen};
 
 fn compile(text: &str, cta: [u32; 3]) -> Result<String, String> {
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
@@ -110,6 +110,45 @@ fn shared_memory_is_updated_without_atomics() {
     assert!(text.contains("@add_u32_alone_old(") && !text.contains("atomicrmw"), "{text}");
     let text = compile(&kernel("atom.global.add.u32 %r2, [%rd3], %r2;"), [64, 1, 1]).expect("covered");
     assert!(text.contains("atomicrmw add"), "{text}");
+}
+
+/// A number of a word that leads to an entry of a table of 256 in shared memory.
+fn entry(number: &str) -> String {
+    kernel(&format!(
+        "{{ .shared .b32 table[256]; {number} mul.wide.u32 %rd4, %r3, 4; mov.u64 %rd5, table; add.s64 %rd6, %rd5, %rd4;\n\
+         atom.shared.add.u32 %r4, [%rd6], 1; }}"
+    ))
+}
+
+#[test]
+fn bytes_of_words_are_known_to_stay_in_their_table() {
+    let is_proven = |number: &str| {
+        let module = load(entry(number).as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+        let info = analyze(&module, FunctionId(0), Gangs::new([64, 1, 1], 16).expect("gangs")).expect("a kernel");
+        let update = info.accesses.iter().find(|access| access.kind == AccessKind::Atomic).expect("an update");
+        update.proven
+    };
+    for number in [
+        "and.b32 %r3, %r2, 255;",
+        "bfe.u32 %r3, %r2, 8, 8;",
+        "mov.u32 %r5, 0x108; bfe.u32 %r3, %r2, 30, %r5;",
+        "shr.u32 %r3, %r2, 24;",
+        "shr.b32 %r3, %r2, 24;",
+        "cvt.u32.u8 %r3, %r2;",
+    ] {
+        assert!(is_proven(number), "{number}");
+    }
+    for number in [
+        "bfe.u32 %r3, %r2, 8, 9;",
+        "bfe.u32 %r3, %r2, 8, %r1;",
+        "bfe.s32 %r3, %r2, 8, 8;",
+        "shr.u32 %r3, %r2, 23;",
+        "shr.s32 %r3, %r2, 24;",
+        "cvt.s32.s8 %r3, %r2;",
+        "cvt.u32.u16 %r3, %r2;",
+    ] {
+        assert!(!is_proven(number), "{number}");
+    }
 }
 
 #[test]
