@@ -83,7 +83,7 @@ impl Plan<'_> {
                 live.clone_from(now);
             }
         });
-        // Masked code reads an address in the parts that it was computed from.
+        // Masked code reads an address in the parts that it was computed from; those that it computes itself on the way there need not be kept.
         let later = self
             .info
             .accesses
@@ -92,7 +92,10 @@ impl Plan<'_> {
         for access in later {
             let address = self.address_of(access.inst);
             if let Some(parts) = address.and_then(|address| self.indexed(access.inst, address)) {
-                live.extend([parts.base, parts.index]);
+                let computed = |value: &ValueId| {
+                    self.info.values.get(*value).defs.iter().any(|def| (at..access.inst).contains(def))
+                };
+                live.extend([parts.base, parts.index].into_iter().filter(|value| !computed(value)));
             }
         }
         with_sources(self, live)
