@@ -88,6 +88,17 @@ fn steps_whose_threads_are_known_need_no_branches() {
     assert_eq!(team.matches("call i32 @apart(").count(), 6, "{team}");
 }
 
+#[test]
+fn teams_stay_together_when_the_executor_is_asked() {
+    let text = compile(&file("tile"), [16, 16, 1]).expect("covered");
+    let team = text.split("@team0(").nth(1).and_then(|rest| rest.split("\n}").next()).expect("a team");
+    // At the loop's only way back it is asked whether to give the CTA up, and all go on if not.
+    assert_eq!(team.matches("ret i32 -3").count(), 1, "{team}");
+    let asked = team.split("ret i32 -3").next().expect("what stands before");
+    let go_on = asked.lines().rev().find(|line| line.contains("br i1")).expect("a branch");
+    assert!(go_on.contains("label %T"), "{go_on}");
+}
+
 /// For gangs of a warp.
 fn compile_warp(text: &str) -> Result<String, String> {
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");

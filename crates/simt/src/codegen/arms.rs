@@ -274,11 +274,9 @@ impl Writer<'_> {
         }
         match arm.meets {
             Some(to) => self.go_as_team(branch, to),
-            None => {
-                self.line("br label %end");
-                Ok(())
-            }
+            None => self.line("br label %end"),
         }
+        Ok(())
     }
 
     /// Whether what an instruction writes of the first gang says what others have.

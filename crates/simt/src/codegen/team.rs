@@ -340,7 +340,10 @@ impl Writer<'_> {
         let next = end.next.map(|next| next.0);
         let Some(guard) = end.guard else {
             return match taken.or(next) {
-                Some(to) if !ends => self.go_as_team(block, to),
+                Some(to) if !ends => {
+                    self.go_as_team(block, to);
+                    Ok(())
+                }
                 _ => {
                     self.line("br label %end");
                     Ok(())
@@ -358,7 +361,7 @@ impl Writer<'_> {
         for (label, to) in [(yes, taken), (no, next)] {
             self.label(&format!("L{label}"));
             match to {
-                Some(to) => self.go_as_team(block, to)?,
+                Some(to) => self.go_as_team(block, to),
                 None => self.line("br label %end"),
             }
         }
@@ -417,8 +420,9 @@ impl Writer<'_> {
         out
     }
 
-    /// All gangs go on to a block.
-    pub(super) fn go_as_team(&mut self, from: u32, to: u32) -> Result<(), String> {
+    /// All gangs go on to a block. They stay together when the executor has been asked: the clock raises the word again and again, and a CTA that
+    /// works for long would run most of its trips gang by gang.
+    pub(super) fn go_as_team(&mut self, from: u32, to: u32) {
         if only_ends(self.body(), to) {
             self.line("br label %end");
         } else if to > from {
@@ -428,9 +432,8 @@ impl Writer<'_> {
             let raised = self.is_raised();
             self.line(format!("br i1 {}, label %L{asked}, label %T{to}, !prof !1", raised.text));
             self.label(&format!("L{asked}"));
-            self.leave_team(Point::End(from))?;
+            self.ask_whether_to_go_on(&format!("T{to}"));
         }
-        Ok(())
     }
 
     /// Keeps what is alive, and has each gang go on by itself from a point.
