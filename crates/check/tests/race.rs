@@ -88,7 +88,7 @@ macro_rules! files {
     )*};
 }
 
-files! { barriers warps bytes atomics flags locks grids copies bulk crowds rows clusters }
+files! { barriers warps bytes atomics flags locks grids copies bulk crowds rows gathers clusters }
 
 #[test]
 fn there_are_enough_kernels_of_both_kinds() {
@@ -104,6 +104,7 @@ fn there_are_enough_kernels_of_both_kinds() {
         include_str!("races/bulk.txt"),
         include_str!("races/crowds.txt"),
         include_str!("races/rows.txt"),
+        include_str!("races/gathers.txt"),
         include_str!("races/clusters.txt"),
     ];
     let cases: Vec<Case> = all.into_iter().flat_map(cases).collect();

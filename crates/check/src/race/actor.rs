@@ -39,7 +39,7 @@ impl GridOrder {
         (cta - self.ctas.start) / self.cluster.max(1)
     }
 
-    fn knows_grid_of(&self, cta: u32) -> bool {
+    pub(crate) fn knows_grid_of(&self, cta: u32) -> bool {
         cta < self.ctas.start && !self.concurrent.iter().any(|range| range.contains(&cta))
     }
 }

@@ -117,8 +117,13 @@ impl ClusterRace {
             depends: Cell::new(false),
         };
         let mut mask = at.mask;
-        if told.space == Space::Shared {
-            mask = Rows::updated(&mut cluster.ctas, mask, told, &access, &actor);
+        match told.space {
+            Space::Shared => mask = Rows::updated(&mut cluster.ctas, mask, told, &access, &actor),
+            Space::Global if Rows::may_gather(mask, told, &access) => {
+                Rows::gather(&grid.shared.memory, mask, told, &access, &actor, conflicts);
+                mask = 0;
+            }
+            _ => {}
         }
         let rows = if mask == 0 { Rows::none() } else { Rows::of(mask, told, kind) };
         let (access, actor) = (Access { turn: rows.turn, ..access }, Actor { turn: rows.turn, ..actor });

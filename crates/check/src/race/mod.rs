@@ -14,6 +14,7 @@
 mod actor;
 mod clock;
 mod cluster;
+mod gathers;
 mod grid;
 mod host;
 mod location;

@@ -171,6 +171,47 @@ impl Rows {
         rest
     }
 
+    /// Whether these may be reads whose lanes read words here and there.
+    #[inline]
+    pub(super) fn may_gather(mask: u32, told: &Told<'_>, access: &Access) -> bool {
+        let plain = matches!(told.bytes, 4 | 8 | 16) && told.aligned && told.align.is_multiple_of(told.bytes);
+        plain && told.spread == Spread::Other && access.kind.is_weak_read() && scattered(mask, told)
+    }
+
+    /// Reads of global memory whose lanes read words here and there.
+    #[inline(never)]
+    pub(super) fn gather(
+        memory: &Memory,
+        mask: u32,
+        told: &Told<'_>,
+        access: &Access,
+        actor: &Actor<'_>,
+        conflicts: &mut Vec<Conflict>,
+    ) {
+        let bytes = u64::from(told.bytes);
+        let access = Access { turn: FIXED, ..*access };
+        let mut memo = Memo::default();
+        let mut held = None;
+        let mut lanes = mask;
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros();
+            lanes &= lanes - 1;
+            let address = told.addresses[lane as usize];
+            let number = address / REGION;
+            if held.as_ref().is_none_or(|&(other, _)| other != number) {
+                drop(held.take());
+                memo.enter((0, number));
+                held = memory.region(number).map(|region| (number, region.lock()));
+            }
+            let Some((_, region)) = &mut held else { continue };
+            let region = region.get_or_insert_default();
+            for address in (address..address + bytes).step_by(4) {
+                let word = (address % REGION / 4) as usize;
+                region.gather((word, address), lane, &access, actor, &mut memo, conflicts);
+            }
+        }
+    }
+
     /// Looks them up in the shadows of the CTAs of a cluster.
     #[expect(clippy::vec_box, reason = "shadows change hands as pointers")]
     pub(super) fn in_shared(
@@ -208,6 +249,23 @@ impl Rows {
             part.look_up(region.get_or_insert_default(), access, actor, &mut memo, conflicts);
         }
     }
+}
+
+/// Whether most lanes read neither behind the lane before, nor what that one reads.
+#[inline(never)]
+fn scattered(mask: u32, told: &Told<'_>) -> bool {
+    let base = |lane: u32| told.addresses[lane as usize].wrapping_sub(u64::from(lane * told.bytes));
+    let (mut left, mut in_rows, mut same) = (mask & mask.wrapping_sub(1), 0, 0);
+    let mut before = mask.trailing_zeros() & 31;
+    while left != 0 {
+        let lane = left.trailing_zeros();
+        left &= left - 1;
+        in_rows += u32::from(base(lane) == base(before));
+        same += u32::from(told.addresses[lane as usize] == told.addresses[before as usize]);
+        before = lane;
+    }
+    let pairs = mask.count_ones().saturating_sub(1);
+    2 * (in_rows + same) < pairs
 }
 
 impl Row {

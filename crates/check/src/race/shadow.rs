@@ -6,19 +6,22 @@
 //! note gives its lanes relative to the address. So a word costs 8 bytes, and one state of a word is worked out once for a whole row. Weak
 //! reads of rows have no cells (`reads`).
 
+mod readers;
+
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::actor::Actor;
+use super::gathers::Gathers;
 use super::note::{Access, Conflict, FIXED, Note, WHOLE, turn};
 use super::notes::Notes;
-use super::reads::{Reads, Span};
+use super::reads::Reads;
 
 /// Words of a region: 4 KiB of memory.
 pub(crate) const WORDS: usize = 1024;
 /// Accesses that a word's crowd remembers; a larger one forgets the oldest.
-const CROWD: usize = 40;
+pub(super) const CROWD: usize = 40;
 /// Notes of a crowd that a read is held against each time; all of them only when the crowd has grown by so many.
 const NEAR: usize = 3;
 const GROWN: usize = 16;
@@ -40,6 +43,8 @@ pub(crate) struct Region {
     notes: Notes,
     limit: usize,
     reads: Reads,
+    /// There if words were read here and there.
+    gathers: Option<Box<Gathers>>,
     /// The highest of the numbers of CTAs that have written.
     writer: u32,
     /// There may be writes in crowds.
@@ -89,6 +94,7 @@ impl Default for Region {
             notes: Notes::default(),
             limit: NOTES,
             reads: Reads::default(),
+            gathers: None,
             writer: 0,
             overtaken: false,
             singles: Vec::new(),
@@ -99,7 +105,8 @@ impl Default for Region {
 impl Region {
     /// Bytes that this takes.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Region>() + size_of_val(&*self.cells) + self.notes.bytes() + self.reads.bytes()
+        let gathers = self.gathers.as_ref().map_or(0, |gathers| gathers.bytes());
+        size_of::<Region>() + size_of_val(&*self.cells) + self.notes.bytes() + self.reads.bytes() + gathers
     }
 
     /// The accesses to a word that are remembered.
@@ -108,12 +115,16 @@ impl Region {
         let row = word..word + 1;
         let reads = self.reads.iter().filter(move |read| read.span.words().contains(&row.start));
         let reads = reads.map(move |read| read.span.note_at(&read.note, word));
-        self.notes.chain(writes).chain(self.notes.chain(crowd)).copied().chain(reads)
+        let gathered = self.gathers.iter().flat_map(move |gathers| gathers.of(word));
+        self.notes.chain(writes).chain(self.notes.chain(crowd)).copied().chain(reads).chain(gathered)
     }
 
     /// Forgets a range of words.
     pub(crate) fn clear(&mut self, words: Range<usize>) {
         self.reads.forget(&words);
+        if let Some(gathers) = &mut self.gathers {
+            gathers.forget(&words);
+        }
         if !self.cells.is_empty() {
             self.cells[words].fill(Cell::default());
         }
@@ -125,6 +136,7 @@ impl Region {
         self.notes.clear();
         self.limit = NOTES;
         self.reads.clear();
+        self.gathers = None;
         self.singles.clear();
         (self.writer, self.overtaken) = (0, false);
     }
@@ -155,6 +167,9 @@ impl Region {
             self.writer = self.writer.max(actor.cta);
             if self.reads.has_any(&words) {
                 self.check_reads((words.clone(), address), (relative, bytes), access, actor, conflicts);
+            }
+            if self.gathers.is_some() {
+                self.end_gathers(&words, bytes, actor);
             }
         }
         let mut at = words.start;
@@ -194,113 +209,6 @@ impl Region {
         self.notes.collect(self.cells.iter_mut().flat_map(|cell| [&mut cell.writes, &mut cell.crowd]));
         self.limit = (self.notes.len() + self.notes.len() / 2).max(NOTES);
         self.singles.clear();
-    }
-
-    /// The same of a weak read of whole words in a row, which is remembered as such. `address` is that of the region.
-    pub(crate) fn read_row(
-        &mut self,
-        span: Span,
-        address: u64,
-        lanes: u32,
-        access: &Access,
-        actor: &Actor<'_>,
-        conflicts: &mut Vec<Conflict>,
-    ) {
-        let note = Region::note((lanes, WHOLE), access, actor);
-        let before = conflicts.len();
-        if !self.cells.is_empty() && !actor.knows_grids_up_to(self.writer) {
-            self.check_row(&span, address, &note, actor, conflicts);
-        }
-        if access.tentative && conflicts.len() != before {
-            return;
-        }
-        if self.reads.is_full() {
-            self.disperse();
-        }
-        self.reads.add(span, note, actor);
-    }
-
-    /// Finds what the read of a row is not ordered with.
-    fn check_row(&self, span: &Span, address: u64, note: &Note, actor: &Actor<'_>, conflicts: &mut Vec<Conflict>) {
-        let mut right = Cell::default();
-        for (word, &cell) in span.words().zip(&self.cells[span.words()]) {
-            if cell == right || cell == Cell::default() {
-                continue;
-            }
-            let both = self.notes.chain(cell.writes).chain(self.notes.chain(cell.crowd));
-            let mut writes = both.filter(|note| note.kind.writes());
-            if writes.all(|note| actor.is_behind_all(note, actor.mask)) {
-                right = cell;
-                continue;
-            }
-            let here = address + 4 * word as u64;
-            let note = span.note_at(note, word);
-            let before = conflicts.len();
-            actor.depends.set(false);
-            self.check(cell, (here, note.lanes_at(here)), &note, actor, conflicts);
-            if span.each == 0 && conflicts.len() == before && !actor.depends.get() {
-                right = cell;
-            }
-        }
-    }
-
-    /// Finds the reads of rows that a write is not ordered with. Those that it replaces are over.
-    fn check_reads(
-        &mut self,
-        (words, address): (Range<usize>, u64),
-        (relative, bytes): (u32, u8),
-        access: &Access,
-        actor: &Actor<'_>,
-        conflicts: &mut Vec<Conflict>,
-    ) {
-        let mut replaced: SmallVec<[usize; 16]> = SmallVec::new();
-        for (number, read) in self.reads.of(&words) {
-            let row = read.span.words();
-            let before = conflicts.len();
-            if !actor.is_behind_all(&read.note, actor.mask) {
-                for word in row.start.max(words.start)..row.end.min(words.end) {
-                    let here = address + 4 * (word - words.start) as u64;
-                    let lanes = relative.rotate_left(turn(here, access.turn));
-                    let note = read.span.note_at(&read.note, word);
-                    actor.depends.set(false);
-                    for member in note.members() {
-                        let earlier = actor.unordered(&member, member.lanes_at(here), lanes);
-                        if earlier != 0 {
-                            conflicts.push(Conflict { address: here, note: member, earlier, later: lanes });
-                        }
-                    }
-                    // What is not found at one word is at no other.
-                    if read.span.each == 0 && conflicts.len() == before && !actor.depends.get() {
-                        break;
-                    }
-                }
-            }
-            let inside = words.start <= row.start && row.end <= words.end;
-            if inside && bytes == WHOLE && conflicts.len() == before {
-                replaced.push(number);
-            }
-        }
-        for number in replaced {
-            self.reads.end(number);
-        }
-    }
-
-    /// Gives the words that were read in rows cells with these reads: there are too many rows.
-    fn disperse(&mut self) {
-        if self.cells.is_empty() {
-            self.cells = vec![Cell::default(); WORDS];
-        }
-        for read in self.reads.iter() {
-            for word in read.span.words() {
-                let cell = &mut self.cells[word];
-                let note = read.span.note_at(&read.note, word);
-                if self.notes.chain(cell.crowd).count() < CROWD {
-                    cell.crowd = self.notes.number(Note { next: cell.crowd, ..note });
-                }
-            }
-        }
-        self.reads.clear();
-        self.limit = self.limit.max(2 * self.notes.len());
     }
 
     /// One word is accessed. What the lanes are not ordered with goes to `conflicts`. What becomes of the word, if the same becomes of all that are
@@ -359,7 +267,9 @@ impl Region {
     pub(crate) fn update(&mut self, word: usize, lane: u32, access: &Access, actor: &Actor<'_>) -> bool {
         let Some(&old) = self.cells.get(word) else { return false };
         let note = Note { warps: 0, ..Region::note((0, WHOLE), access, actor) };
-        if self.reads.has_any(&(word..word + 1)) || !self.is_updated(old, &note, actor) {
+        let row = word..word + 1;
+        let gathered = self.gathers.as_ref().is_some_and(|gathers| gathers.has_any(&row));
+        if gathered || self.reads.has_any(&row) || !self.is_updated(old, &note, actor) {
             return false;
         }
         self.writer = self.writer.max(actor.cta);
