@@ -113,6 +113,30 @@ fn there_are_enough_kernels_of_both_kinds() {
 }
 
 #[test]
+fn of_two_atomics_that_cross_one_comes_behind_the_other() {
+    // Only the CTA whose atomic comes second may read what the other one has written: one of the two is in a race, whichever it is.
+    let case = Case {
+        name: "crossing".to_owned(),
+        shape: Shape { cooperative: true, ..Shape::new(2, 32) },
+        racy: true,
+        ptx: format!(
+            "{VERSION}{ENTRY} {PROLOGUE}
+            @!%p0 bra done;
+            xor.b32 %r10, %r1, 1;
+            mul.wide.u32 %d2, %r1, 256; add.u64 %d2, %d2, %d0;
+            mul.wide.u32 %d3, %r10, 256; add.u64 %d3, %d3, %d0;
+            st.global.u32 [%d2], 1;
+            atom.acq_rel.gpu.global.exch.b32 %r11, [%d0+1024], 1;
+            ld.global.u32 %r12, [%d3];
+            done: ret;\n}}"
+        ),
+    };
+    for _ in 0..100 {
+        assert!(reports(&case).contains("error[race/global-race]"));
+    }
+}
+
+#[test]
 fn a_report_names_both_threads_and_their_lines() {
     let said = reports(&Case {
         name: "lines".to_owned(),

@@ -134,13 +134,10 @@ impl Actor<'_> {
     fn missing(&self, class: &Class, note: &Note, theirs: u32) -> u32 {
         if note.cta == self.cta {
             self.unknown(Some(&class.view.own), note, theirs)
-        } else if self.grid.ctas.contains(&note.cta) {
-            let place = note.cta - self.grid.ctas.start;
-            self.unknown(class.view.others.get(self.grid.levels, place), note, theirs)
-        } else if self.grid.knows_grid_of(note.cta) {
+        } else if self.grid.knows_grid_of(note.cta) || class.view.others.knows_grid_of(note.cta) {
             0
         } else {
-            theirs
+            self.unknown(class.view.others.get(note.cta), note, theirs)
         }
     }
 

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::actor::GridOrder;
+
 /// What is known of the lanes of a warp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Lanes {
@@ -202,10 +204,12 @@ fn same(a: &Option<Arc<Tree>>, b: &Option<Arc<Tree>>) -> bool {
     }
 }
 
-/// What is known of the CTAs of a grid, by their linear numbers.
+/// What is known of the CTAs of grids, by their numbers in the process: nearly always of those of one grid; of others where grids that run at the
+/// same time hand over to each other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clocks {
-    root: Option<Arc<Tree>>,
+    /// Ascending.
+    grids: SmallVec<[(Arc<GridOrder>, Arc<Tree>); 1]>,
 }
 
 /// How deep the trees of a grid of so many CTAs are.
@@ -214,43 +218,64 @@ pub(crate) fn levels_for(ctas: u64) -> u32 {
 }
 
 impl Clocks {
-    pub(crate) fn get(&self, levels: u32, cta: u32) -> Option<&Known> {
-        let mut tree = self.root.as_deref()?;
-        let mut level = levels;
+    /// What is known of a CTA.
+    pub(crate) fn get(&self, cta: u32) -> Option<&Known> {
+        let (grid, tree) = self.grids.iter().find(|(grid, _)| grid.ctas.contains(&cta))?;
+        let (mut tree, mut level) = (&**tree, grid.levels);
         loop {
             match tree {
                 Tree::Leaf(known) => return Some(known),
-                Tree::Inner(children) => tree = children[place(level, cta)].as_deref()?,
+                Tree::Inner(children) => tree = children[place(level, cta - grid.ctas.start)].as_deref()?,
             }
             level -= 1;
         }
     }
 
-    /// Adds what is known of a CTA.
-    pub(crate) fn learn(&mut self, levels: u32, cta: u32, known: Known) {
-        self.root = Some(Tree::with(self.root.as_ref(), levels, cta, known));
+    /// Whether all of the grid of a CTA comes before a grid of which something is known.
+    pub(crate) fn knows_grid_of(&self, cta: u32) -> bool {
+        self.grids.iter().any(|(grid, _)| grid.knows_grid_of(cta))
+    }
+
+    /// Adds what is known of a CTA of a grid.
+    pub(crate) fn learn(&mut self, grid: &Arc<GridOrder>, cta: u32, known: Known) {
+        let at = self.grids.partition_point(|(other, _)| other.ctas.start < grid.ctas.start);
+        let old = self.grids.get(at).filter(|(other, _)| other.ctas.start == grid.ctas.start);
+        let tree = Tree::with(old.map(|(_, tree)| tree), grid.levels, cta - grid.ctas.start, known);
+        match old {
+            Some(_) => self.grids[at].1 = tree,
+            None => self.grids.insert(at, (grid.clone(), tree)),
+        }
     }
 
     pub(crate) fn join(&mut self, other: &Clocks) {
-        match (&self.root, &other.root) {
-            (Some(mine), Some(theirs)) => self.root = Some(Tree::join(mine, theirs)),
-            (None, theirs) => self.root = theirs.clone(),
-            (_, None) => {}
+        for (grid, theirs) in &other.grids {
+            let at = self.grids.partition_point(|(mine, _)| mine.ctas.start < grid.ctas.start);
+            match self.grids.get_mut(at) {
+                Some((mine, tree)) if mine.ctas.start == grid.ctas.start => *tree = Tree::join(tree, theirs),
+                _ => self.grids.insert(at, (grid.clone(), theirs.clone())),
+            }
+        }
+        // Who knows of a grid comes behind all that this one comes behind.
+        if self.grids.len() > 1 {
+            let grids: SmallVec<[Arc<GridOrder>; 4]> = self.grids.iter().map(|(grid, _)| grid.clone()).collect();
+            self.grids.retain(|(grid, _)| !grids.iter().any(|other| other.knows_grid_of(grid.ctas.start)));
         }
     }
 
     pub(crate) fn is_same(&self, other: &Clocks) -> bool {
-        same(&self.root, &other.root)
+        let same = |((_, mine), (_, theirs)): (&(_, Arc<Tree>), &(_, Arc<Tree>))| Arc::ptr_eq(mine, theirs);
+        self.grids.len() == other.grids.len() && self.grids.iter().zip(&other.grids).all(same)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+    use std::sync::Arc;
 
     use proptest::prelude::*;
 
-    use super::{COPIES, Clocks, Known, levels_for};
+    use super::{COPIES, Clocks, GridOrder, Known, levels_for};
 
     /// Plain clocks: the time of each thread.
     type Plain = HashMap<(u32, u8, u32), u32>;
@@ -260,12 +285,18 @@ mod tests {
         prop::collection::vec((0u32..40, 0u8..4, mask, 1u32..9), 0..12)
     }
 
+    fn grid(ctas: std::ops::Range<u32>, concurrent: &[std::ops::Range<u32>]) -> Arc<GridOrder> {
+        let levels = levels_for((ctas.end - ctas.start).into());
+        Arc::new(GridOrder { ctas, levels, concurrent: concurrent.to_vec(), ..GridOrder::default() })
+    }
+
     fn build(facts: &[(u32, u8, u32, u32)]) -> (Clocks, Plain) {
         let (mut clocks, mut plain) = (Clocks::default(), Plain::new());
+        let grids = [grid(0..20, &[]), grid(20..40, std::slice::from_ref(&(0..20)))];
         for &(cta, warp, mask, time) in facts {
             let mut known = Known::default();
             known.learn(warp, mask, time);
-            clocks.learn(levels_for(40), cta, known);
+            clocks.learn(&grids[cta as usize / 20], cta, known);
             for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
                 let old = plain.entry((cta, warp, lane)).or_default();
                 *old = time.max(*old);
@@ -287,7 +318,7 @@ mod tests {
                 for warp in 0..4 {
                     for lane in 0..32 {
                         let expected = plain.get(&(cta, warp, lane)).copied().unwrap_or(0);
-                        let found = clocks.get(levels_for(40), cta).map_or(0, |known| known.get(warp, lane));
+                        let found = clocks.get(cta).map_or(0, |known| known.get(warp, lane));
                         prop_assert_eq!(found, expected);
                     }
                 }
@@ -297,6 +328,22 @@ mod tests {
             clocks.join(&others);
             prop_assert!(clocks.is_same(&before));
         }
+    }
+
+    #[test]
+    fn who_knows_of_a_grid_knows_of_those_before_it() {
+        let known = || Known { all: 3, ..Known::default() };
+        let [first, beside, behind] = [grid(0..8, &[]), grid(8..16, &[0..8]), grid(16..24, &[8..16])];
+        let mut clocks = Clocks::default();
+        clocks.learn(&first, 1, known());
+        clocks.learn(&beside, 9, known());
+        assert!(clocks.get(1).is_some() && clocks.get(9).is_some() && clocks.get(2).is_none());
+        assert!(!clocks.knows_grid_of(0));
+        let mut more = Clocks::default();
+        more.learn(&behind, 20, known());
+        clocks.join(&more);
+        assert!(clocks.knows_grid_of(2) && !clocks.knows_grid_of(10));
+        assert!(clocks.get(9).is_some() && clocks.get(20).is_some());
     }
 
     #[test]

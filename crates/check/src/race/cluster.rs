@@ -1,6 +1,7 @@
 //! The CTAs of a cluster while they run: what their threads know, their shared memory's shadow, and where they meet.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use warploom_exec::observe::{At, Copies, MbarrierOp, Scope, Semantics, SyncEvent};
 
@@ -28,8 +29,6 @@ struct Phase {
 pub(super) struct Cta {
     /// Number in the process.
     pub(super) number: u32,
-    /// Number in the grid.
-    pub(super) place: u32,
     pub(super) warps: Vec<Warp>,
     phases: Vec<Phase>,
     /// Of its shared memory, 4 KiB each.
@@ -53,12 +52,12 @@ pub(super) struct Cluster {
 }
 
 impl Cta {
-    pub(super) fn new(number: u32, place: u32, threads: u32) -> Cta {
+    pub(super) fn new(number: u32, threads: u32) -> Cta {
         let warps = (0..threads.div_ceil(32)).map(|warp| match threads - 32 * warp {
             left @ 0..32 => Warp::new((1 << left) - 1),
             _ => Warp::new(u32::MAX),
         });
-        Cta { number, place, warps: warps.collect(), phases: Vec::new(), shadow: Vec::new() }
+        Cta { number, warps: warps.collect(), phases: Vec::new(), shadow: Vec::new() }
     }
 
     fn alive(&self) -> u32 {
@@ -73,7 +72,7 @@ impl Cta {
         &mut self.shadow[index]
     }
 
-    fn arrive(&mut self, grid: &GridOrder, at: &At, id: u32, phase: u64, waits: bool) {
+    fn arrive(&mut self, at: &At, id: u32, phase: u64, waits: bool) {
         let index = match self.phases.iter().position(|known| known.id == id && known.phase == phase) {
             Some(index) => index,
             None => {
@@ -81,10 +80,10 @@ impl Cta {
                 self.phases.len() - 1
             }
         };
-        let place = Place { cta: self.place, warp: at.warp as u8 };
+        let place = Place { cta: self.number, warp: at.warp as u8 };
         let warp = &mut self.warps[at.warp as usize];
         let known = &mut self.phases[index];
-        warp.add_to(grid, at.mask, place, &mut known.sum);
+        warp.add_to(at.mask, place, &mut known.sum);
         if waits {
             known.waiting += at.mask.count_ones();
             known.left += at.mask.count_ones();
@@ -142,12 +141,12 @@ impl Cluster {
     }
 
     /// What orders threads.
-    pub(super) fn sync(&mut self, grid: &GridOrder, rank: usize, at: &At, event: &SyncEvent<'_>) {
+    pub(super) fn sync(&mut self, grid: &Arc<GridOrder>, rank: usize, at: &At, event: &SyncEvent<'_>) {
         let Some(cta) = self.ctas.get_mut(rank) else { return };
-        let place = Place { cta: cta.place, warp: at.warp as u8 };
+        let place = Place { cta: cta.number, warp: at.warp as u8 };
         let lanes = at.mask;
         match *event {
-            SyncEvent::BarrierArrive { id, waits, phase, .. } => cta.arrive(grid, at, id, phase, waits),
+            SyncEvent::BarrierArrive { id, waits, phase, .. } => cta.arrive(at, id, phase, waits),
             SyncEvent::BarrierPass { id } => cta.pass(at, id),
             SyncEvent::WarpArrive { members, orders: true, .. } => {
                 let warp = &mut cta.warps[at.warp as usize];
@@ -159,7 +158,7 @@ impl Cluster {
                     }
                 };
                 let mut meeting = std::mem::take(&mut warp.meetings[index]);
-                warp.add_to(grid, lanes, place, &mut meeting.sum);
+                warp.add_to(lanes, place, &mut meeting.sum);
                 meeting.arrived |= lanes;
                 warp.meetings[index] = meeting;
             }
@@ -182,7 +181,7 @@ impl Cluster {
                 warp.change(lanes, |class| {
                     if acquires && let Some(pending) = class.pending.clone() {
                         for clocks in pending[..(strength as usize).min(3)].iter().flatten() {
-                            class.acquire(grid, place, clocks);
+                            class.acquire(place, clocks);
                         }
                     }
                     if releases {
@@ -215,7 +214,7 @@ impl Cluster {
                     if copies {
                         let mut own = Known::default();
                         own.learn(place.warp + COPIES, 1 << lane, warp.now);
-                        clocks.learn(grid.levels, place.cta, own);
+                        clocks.learn(grid, place.cta, own);
                     }
                     self.mbarriers.entry(addresses[lane as usize]).or_default().join(&clocks);
                 }
@@ -229,8 +228,8 @@ impl Cluster {
                     let clocks = self.mbarriers.get(&addresses[lane as usize]);
                     let known = clocks.cloned().unwrap_or_default();
                     warp.change(1 << lane, |class| {
-                        class.acquire(grid, place, &known);
-                        class.acquire(grid, place, &copies);
+                        class.acquire(place, &known);
+                        class.acquire(place, &copies);
                     });
                 }
             }
@@ -250,7 +249,7 @@ impl Cluster {
             }
             SyncEvent::ClusterPass => {
                 let before = self.before.clone();
-                cta.warps[at.warp as usize].change(lanes, |class| class.acquire(grid, place, &before));
+                cta.warps[at.warp as usize].change(lanes, |class| class.acquire(place, &before));
             }
             SyncEvent::Copies(Copies::Commit { bulk }) => cta.warps[at.warp as usize].commit(lanes, bulk),
             SyncEvent::Copies(Copies::Wait { bulk, pending }) => {
@@ -275,14 +274,14 @@ impl Cluster {
 
     /// All bulk copies that the cluster has issued: whoever finds a phase of an mbarrier over comes behind them. Which of them the object
     /// has counted is not told.
-    fn bulk_copies(&self, grid: &GridOrder) -> Clocks {
+    fn bulk_copies(&self, grid: &Arc<GridOrder>) -> Clocks {
         let mut clocks = Clocks::default();
         for cta in &self.ctas {
             let mut known = Known::default();
             for (warp, index) in cta.warps.iter().zip(0u8..).filter(|(warp, _)| warp.issued != 0) {
                 known.learn(index + BULK, u32::MAX, warp.issued);
             }
-            clocks.learn(grid.levels, cta.place, known);
+            clocks.learn(grid, cta.number, known);
         }
         clocks
     }

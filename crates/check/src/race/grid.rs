@@ -14,6 +14,7 @@ use super::actor::{Actor, GridOrder};
 use super::clock::{BULK, COPIES};
 use super::cluster::{Cluster, Cta, strength_of};
 use super::location::{Location, Released};
+use super::memory::shard;
 use super::note::{Access, Conflict, FIXED, Kind, Strength};
 use super::pieces::groups;
 use super::rows::Rows;
@@ -28,7 +29,7 @@ const COUNTED: u32 = 256;
 /// A grid.
 pub(super) struct GridRace {
     pub(super) shared: Arc<Shared>,
-    pub(super) order: GridOrder,
+    pub(super) order: Arc<GridOrder>,
     pub(super) shape: Shape,
     /// Pairs of places that have been found not to be ordered, and how often.
     found: Mutex<HashMap<(u32, u32, bool), u32>>,
@@ -39,7 +40,12 @@ pub(super) struct GridRace {
 }
 
 impl GridRace {
-    pub(super) fn new(shared: Arc<Shared>, order: GridOrder, shape: Shape, place: Option<StreamPlace>) -> GridRace {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        order: Arc<GridOrder>,
+        shape: Shape,
+        place: Option<StreamPlace>,
+    ) -> GridRace {
         GridRace { shared, order, shape, found: Mutex::default(), place, spare: Mutex::default() }
     }
 
@@ -66,9 +72,9 @@ impl GridObserver for Watched {
         cluster.spare.append(&mut self.0.spare.lock());
         for (cta, rank) in ctas.iter().zip(0..) {
             let place = self.0.shape.place(self.0.shape.cluster_of(*cta), rank);
-            cluster.add(Cta::new(start + place, place, threads));
+            cluster.add(Cta::new(start + place, threads));
         }
-        Box::new(ClusterRace { grid: self.0.clone(), cluster, conflicts: Vec::new() })
+        Box::new(ClusterRace { grid: self.0.clone(), cluster, conflicts: Vec::new(), turns: 0 })
     }
 
     fn end(&self, _: Option<&Fault>) {
@@ -87,12 +93,38 @@ struct ClusterRace {
     grid: Arc<GridRace>,
     cluster: Cluster,
     conflicts: Vec<Conflict>,
+    /// Those that the atomic has that runs.
+    turns: u64,
+}
+
+impl Drop for ClusterRace {
+    /// An atomic that the executor refuses is not told of again.
+    fn drop(&mut self) {
+        self.end_turns();
+    }
 }
 
 impl ClusterRace {
+    /// Waits until an atomic is the only one at its places, if it matters in which order it comes: where nothing was ever released nothing is
+    /// handed on.
+    fn take_turns(&mut self, at: &At, told: &Told<'_>) {
+        self.end_turns();
+        let memory = &self.grid.shared.memory;
+        let classes = &self.cluster.ctas[at.rank as usize].warps[at.warp as usize].classes;
+        let relaxed = matches!(told.semantics, Semantics::Relaxed);
+        if memory.was_released() || !relaxed || classes.iter().any(|class| class.fences.is_some()) {
+            self.turns = at.lanes().fold(0, |set, lane| set | 1 << shard(told.addresses[lane as usize]));
+            memory.turns.take(self.turns);
+        }
+    }
+
+    fn end_turns(&mut self) {
+        self.grid.shared.memory.turns.give(std::mem::take(&mut self.turns));
+    }
+
     /// Looks the bytes of all lanes up, and remembers the access.
     fn look_up(&mut self, at: &At, told: &Told<'_>, kind: Kind, tentative: bool) {
-        let ClusterRace { grid, cluster, conflicts } = self;
+        let ClusterRace { grid, cluster, conflicts, .. } = self;
         let rank = at.rank as usize;
         let warp = &mut cluster.ctas[rank].warps[at.warp as usize];
         let issuer = at.warp as u8;
@@ -141,7 +173,7 @@ impl ClusterRace {
         let updates = told.kind == AccessKind::Atomic;
         let (grid, Cluster { ctas, locations, .. }) = (&*self.grid, &mut self.cluster);
         let cta = &mut ctas[at.rank as usize];
-        let place = Place { cta: cta.place, warp: at.warp as u8 };
+        let place = Place { cta: cta.number, warp: at.warp as u8 };
         let number = cta.number;
         let warp = &mut cta.warps[at.warp as usize];
         let now = warp.now;
@@ -195,6 +227,9 @@ impl CtaObserver for ClusterRace {
         if out || at.rank as usize >= self.cluster.ctas.len() {
             return;
         }
+        if told.kind == AccessKind::Atomic && told.proxy == Proxy::Generic && told.space == Space::Global {
+            self.take_turns(at, told);
+        }
         let strength = strength(told);
         // Elements of a vector are accesses of their own (PTX ISA 8.2.2). Those that a bulk copy reduces to are not told of.
         let size = match (told.proxy, told.bytes) {
@@ -240,7 +275,7 @@ impl CtaObserver for ClusterRace {
         }
         let (grid, Cluster { ctas, locations, .. }) = (&*self.grid, &mut self.cluster);
         let Some(cta) = ctas.get_mut(at.rank as usize) else { return };
-        let (place, number) = (Place { cta: cta.place, warp: at.warp as u8 }, cta.number);
+        let place = Place { cta: cta.number, warp: at.warp as u8 };
         let strength = strength(told);
         let acquires = matches!(told.semantics, Semantics::Acquire | Semantics::AcqRel | Semantics::Sc);
         let warp = &mut cta.warps[at.warp as usize];
@@ -257,7 +292,7 @@ impl CtaObserver for ClusterRace {
         }
         let known = if told.space == Space::Shared { !locations.is_empty() } else { grid.shared.memory.was_released() };
         if !known {
-            return;
+            return self.end_turns();
         }
         for (address, lanes) in groups(at.mask, told.addresses) {
             let found = if told.space == Space::Shared {
@@ -266,9 +301,10 @@ impl CtaObserver for ClusterRace {
                 grid.shared.memory.location(address, |location| location.clone())
             };
             if let Some(location) = found {
-                warp.change(lanes, |class| location.read(&grid.order, (number, place), strength, acquires, class));
+                warp.change(lanes, |class| location.read(&grid.order, place, strength, acquires, class));
             }
         }
+        self.end_turns();
     }
 
     fn sync(&mut self, at: &At, event: &SyncEvent<'_>) {

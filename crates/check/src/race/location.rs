@@ -93,31 +93,24 @@ impl Location {
     }
 
     /// A strong read by lanes of a class has observed what was written last. `acquires`: by itself, and not only with a fence behind it.
-    pub(crate) fn read(
-        &self,
-        grid: &GridOrder,
-        (cta, place): (u32, Place),
-        strength: Strength,
-        acquires: bool,
-        class: &mut Class,
-    ) {
-        if !self.last.is_some_and(|last| mutual(grid, last, (cta, strength))) {
+    pub(crate) fn read(&self, grid: &GridOrder, place: Place, strength: Strength, acquires: bool, class: &mut Class) {
+        if !self.last.is_some_and(|last| mutual(grid, last, (place.cta, strength))) {
             return;
         }
         for near in &self.near {
-            let needed = grid.between(cta, near.cta);
+            let needed = grid.between(place.cta, near.cta);
             if near.strength < needed {
                 continue;
             }
             if acquires && strength >= needed {
-                class.acquire(grid, place, &near.clocks);
+                class.acquire(place, &near.clocks);
             } else {
                 class.observe(needed.min(Strength::Gpu), &near.clocks);
             }
         }
         if let Some(wide) = &self.wide {
             if acquires && strength >= Strength::Gpu {
-                class.acquire(grid, place, wide);
+                class.acquire(place, wide);
             } else {
                 class.observe(Strength::Gpu, wide);
             }

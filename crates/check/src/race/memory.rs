@@ -9,9 +9,10 @@ use parking_lot::Mutex;
 
 use super::location::Location;
 use super::shadow::{Region, WORDS};
+use super::turns::{TURNS, Turns};
 
-/// Parts with a lock each of the places that something was released at.
-const SHARDS: usize = 64;
+/// Parts with a lock each of the places that something was released at, and with a turn each of those that atomics update.
+const SHARDS: usize = TURNS;
 /// Bytes of a region.
 pub(super) const REGION: u64 = 4 * WORDS as u64;
 /// Entries of a table, as a power of two: three levels for the 2^48 bytes that processors address.
@@ -31,6 +32,8 @@ pub(super) struct Memory {
     locations: Vec<Mutex<HashMap<u64, Location>>>,
     /// Something was ever released.
     released: AtomicBool,
+    /// Of the places that atomics update.
+    pub(super) turns: Turns,
 }
 
 impl Default for Memory {
@@ -39,6 +42,7 @@ impl Default for Memory {
             regions: table(OnceLock::new),
             locations: (0..SHARDS).map(|_| Mutex::default()).collect(),
             released: AtomicBool::new(false),
+            turns: Turns::default(),
         }
     }
 }
@@ -47,7 +51,8 @@ fn index(number: u64, level: u32) -> usize {
     (number >> (FAN * level)) as usize & ((1 << FAN) - 1)
 }
 
-fn shard(address: u64) -> usize {
+/// Which part a place belongs to.
+pub(super) fn shard(address: u64) -> usize {
     let word = address >> 2;
     (word ^ word >> 6 ^ word >> 12) as usize % SHARDS
 }

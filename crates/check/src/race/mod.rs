@@ -3,8 +3,9 @@
 //! Threads know what comes before them (`clock`, `threads`); where they meet, and where a strong read observes what was released, they
 //! learn (`cluster`, `location`). Each word of memory has a shadow of its last accesses (`shadow`), against which a new one is held
 //! (`actor`). What streams and the host order is in `streams`. Races are found in the order that the run took: accesses that a lock or
-//! a flag has ordered in this run are ordered. What an atomic releases is recorded before it and what it acquires behind it, so of atomics
-//! to one place that cross, each may count as ordered behind the other: a race may go unseen in such a run, and none is made up.
+//! a flag has ordered in this run are ordered. What an atomic releases is recorded before it and what it acquires behind it; those to one place of
+//! global memory take turns (`turns`). A store is recorded before it and a load behind it: a load that has just missed a value counts as
+//! ordered behind it, so that a race may go unseen in such a run, and none is made up.
 //!
 //! What counts beyond the letter of the model: a fence before a barrier counts for all that the barrier orders behind it, and what a relaxed read
 //! has observed before one counts as acquired behind it, as in the guide's own example of the last block; whoever finds
@@ -27,6 +28,7 @@ mod rows;
 mod shadow;
 mod streams;
 mod threads;
+mod turns;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -154,7 +156,8 @@ impl Observer for RaceCheck {
         grids.shapes.push((ctas.clone(), shape.clone()));
         drop(grids);
         let levels = clock::levels_for(count.into());
-        let order = GridOrder { ctas, levels, cluster: shape.cluster_size(), width: shape.grid[0], concurrent };
+        let cluster = shape.cluster_size();
+        let order = Arc::new(GridOrder { ctas, levels, cluster, width: shape.grid[0], concurrent });
         Box::new(Watched(Arc::new(GridRace::new(self.shared.clone(), order, shape, facts.place))))
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct Class {
 /// Where a warp is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// Number of its CTA in the grid.
+    /// Number of its CTA in the process.
     pub(crate) cta: u32,
     /// Its number in the CTA.
     pub(crate) warp: u8,
@@ -35,17 +35,17 @@ pub(crate) struct Place {
 
 impl Class {
     /// All that comes before what `lanes` of the class, of the warp at `place`, do next at time `now`.
-    pub(crate) fn published(&self, grid: &GridOrder, place: Place, lanes: u32, now: u32) -> Clocks {
+    pub(crate) fn published(&self, grid: &Arc<GridOrder>, place: Place, lanes: u32, now: u32) -> Clocks {
         let mut own = (*self.view.own).clone();
         own.learn(place.warp, lanes, now);
         let mut clocks = self.view.others.clone();
-        clocks.learn(grid.levels, place.cta, own);
+        clocks.learn(grid, place.cta, own);
         clocks
     }
 
     /// The lanes come behind all that `clocks` knows.
-    pub(crate) fn acquire(&mut self, grid: &GridOrder, place: Place, clocks: &Clocks) {
-        if let Some(own) = clocks.get(grid.levels, place.cta) {
+    pub(crate) fn acquire(&mut self, place: Place, clocks: &Clocks) {
+        if let Some(own) = clocks.get(place.cta) {
             self.learn_own(own);
         }
         self.view.others.join(clocks);
@@ -95,13 +95,13 @@ pub(crate) struct Sum {
 
 impl Sum {
     /// Adds what `lanes` of a class know and have done.
-    pub(crate) fn add(&mut self, grid: &GridOrder, class: &Class, place: Place, lanes: u32, now: u32) {
+    pub(crate) fn add(&mut self, class: &Class, place: Place, lanes: u32, now: u32) {
         self.own.join(&class.view.own);
         self.own.learn(place.warp, lanes, now);
         self.others.join(&class.view.others);
         // What a relaxed read has observed counts for those who learn of it at a barrier (CUDA programming guide 10.5, example).
         for clocks in class.pending.iter().flat_map(|pending| pending.iter().flatten()) {
-            if let Some(own) = clocks.get(grid.levels, place.cta) {
+            if let Some(own) = clocks.get(place.cta) {
                 self.own.join(own);
             }
             self.others.join(clocks);
@@ -219,11 +219,11 @@ impl Warp {
     }
 
     /// Adds what some of its lanes know to a sum, and lets its time go on.
-    pub(crate) fn add_to(&mut self, grid: &GridOrder, lanes: u32, place: Place, sum: &mut Sum) {
+    pub(crate) fn add_to(&mut self, lanes: u32, place: Place, sum: &mut Sum) {
         for class in &self.classes {
             let inside = class.lanes & lanes;
             if inside != 0 {
-                sum.add(grid, class, place, inside, self.now);
+                sum.add(class, place, inside, self.now);
             }
         }
         self.now += 1;

@@ -1,5 +1,6 @@
 //! Each check finds what it is for, and nothing in what is right.
 
+mod hand_over;
 mod kinds;
 mod leak;
 mod memory;

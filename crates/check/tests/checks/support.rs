@@ -31,6 +31,17 @@ impl Checked {
         named(&self.said(), params)
     }
 
+    /// As [`Checked::launch`], in streams: all of them before the host waits for any.
+    pub(crate) fn launch_all(&self, launches: &[(&Stream, &str)], params: &[(&str, u64)]) -> String {
+        let values: Vec<u64> = params.iter().map(|(_, value)| *value).collect();
+        for (stream, ptx) in launches {
+            let kernel = self.device.kernel(ptx).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
+            self.device.submit_in(stream, &kernel, Shape::new(1, 32), &values);
+        }
+        launches.iter().for_each(|(stream, _)| stream.synchronize());
+        named(&self.said(), params)
+    }
+
     /// What was said since the last time.
     pub(crate) fn said(&self) -> String {
         std::mem::take(&mut *self.said.lock().unwrap())

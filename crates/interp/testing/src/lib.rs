@@ -115,6 +115,11 @@ impl Device {
         Device::new(PoolOptions { threads: 2, ..PoolOptions::default() }, objects)
     }
 
+    /// As [`Device::observed`], with textures and surfaces.
+    pub fn observed_with_objects(observer: Arc<dyn Observer>, objects: Arc<dyn Objects>) -> Device {
+        Device::new(PoolOptions { threads: 2, observer: Some(observer), ..PoolOptions::default() }, objects)
+    }
+
     fn new(options: PoolOptions, objects: Arc<dyn Objects>) -> Device {
         let memory = Arc::new(Memory::new(Options { window: 1 << 36, capacity: 1 << 30 }).unwrap());
         let printed = Arc::new(Printed::default());
@@ -265,8 +270,13 @@ impl Device {
 
     /// Launches in a stream, and waits for all that it holds.
     pub fn launch_in(&self, stream: &Stream, kernel: &Kernel, shape: Shape, params: &[u64]) {
-        stream.launch(self.prepared(kernel, shape, bytes(params)));
+        self.submit_in(stream, kernel, shape, params);
         stream.synchronize();
+    }
+
+    /// Puts a kernel into a stream, and does not wait for it.
+    pub fn submit_in(&self, stream: &Stream, kernel: &Kernel, shape: Shape, params: &[u64]) {
+        stream.launch(self.prepared(kernel, shape, bytes(params)));
     }
 
     fn prepared(&self, kernel: &Kernel, shape: Shape, params: Vec<u8>) -> Launch {
