@@ -30,7 +30,8 @@ fn physical_memory_is_shared() {
 
 #[test]
 fn memory_and_events_are_found_by_other_processes() {
-    assert_eq!(run("other_processes.c", |_| {}), "done\n");
+    let kills = std::env::var("WARPLOOM_TEST_KILLS").unwrap_or_else(|_| "10".to_owned());
+    assert_eq!(run("other_processes.c", |command| _ = command.arg(kills)), "done\n");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-/* Memory and events by handle between processes: they take turns with a buffer, ordered by events only; one of them is killed; nothing stays behind. */
+/* Memory and events by handle between processes: they take turns with a buffer, ordered by events only; one of them is killed, as often as the argument says; nothing stays behind. */
 #include "expect.h"
 #include "turns.h"
 
@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-enum { ROUNDS = 50, NUMBERS = 256, KILLED = 20, BETWEEN = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING };
+enum { ROUNDS = 50, NUMBERS = 256, BETWEEN = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING };
 
 /* Doubles each number and adds one. */
 static const char STEP[] =
@@ -141,7 +141,7 @@ static void be_killed_there(void) {
     pause();
 }
 
-static void kill_others(void) {
+static void kill_others(int times) {
     struct Message message;
     CUdeviceptr numbers;
     CUevent first;
@@ -154,7 +154,7 @@ static void kill_others(void) {
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     OK(cuIpcGetMemHandle(&message.memory, numbers));
     OK(cuIpcGetEventHandle(&message.first, first));
-    for (int n = 0; n < KILLED; n++) {
+    for (int n = 0; n < times; n++) {
         OK(cuMemsetD8(numbers, 0, 4096));
         pid_t process = begin_other("be_killed");
         tell(&message, sizeof message);
@@ -173,6 +173,63 @@ static void kill_others(void) {
     OK(cuMemFree(numbers));
     OK(cuEventDestroy(first));
     OK(cuStreamDestroy(stream));
+}
+
+/* Names memory for a process whose memory it has open, and is killed at work on both. */
+static void be_killed_as_owner_there(void) {
+    CUipcMemHandle handle;
+    CUdeviceptr mine, theirs;
+    char turn = 0;
+    start();
+    CUfunction kernel = step_kernel();
+    hear(&handle, sizeof handle);
+    OK(cuMemAlloc(&mine, 4 << 20));
+    OK(cuMemsetD32(mine, 5, NUMBERS));
+    OK(cuIpcOpenMemHandle(&theirs, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    OK(cuIpcGetMemHandle(&handle, mine));
+    /* A process that has named memory closes that of others, too. */
+    OK(cuIpcCloseMemHandle(theirs));
+    hear(&turn, 1);
+    tell(&handle, sizeof handle);
+    hear(&handle, sizeof handle);
+    OK(cuIpcOpenMemHandle(&theirs, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    tell(&turn, 1);
+    for (;;) {
+        step(kernel, theirs, NULL);
+        OK(cuMemsetD32(mine + (2 << 20), 6, NUMBERS));
+        OK(cuStreamSynchronize(NULL));
+    }
+}
+
+static void kill_owners(int times) {
+    CUipcMemHandle mine_by_name, handle;
+    CUdeviceptr mine, theirs;
+    unsigned found[NUMBERS];
+    char turn = 0;
+    CUfunction kernel = step_kernel();
+    OK(cuMemAlloc(&mine, 3 << 20));
+    OK(cuIpcGetMemHandle(&mine_by_name, mine));
+    for (int n = 0; n < times; n++) {
+        pid_t process = begin_other("be_killed_as_owner");
+        tell(&mine_by_name, sizeof mine_by_name);
+        tell(&turn, 1);
+        hear(&handle, sizeof handle);
+        OK(cuIpcOpenMemHandle(&theirs, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        tell(&mine_by_name, sizeof mine_by_name);
+        hear(&turn, 1);
+        HOLDS(kill(process, SIGKILL) == 0);
+        end(process, SIGKILL);
+        /* The memory is there as long as somebody has it open, and nobody who comes later finds it. */
+        step(kernel, theirs, NULL);
+        OK(cuMemcpyDtoH(found, theirs, sizeof found));
+        for (int number = 0; number < NUMBERS; number++) HOLDS(found[number] == 11);
+        OK(cuIpcCloseMemHandle(theirs));
+        IS(INVALID_HANDLE, cuIpcOpenMemHandle(&theirs, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+        OK(cuMemsetD32(mine, n, NUMBERS));
+        OK(cuMemcpyDtoH(found, mine, sizeof found));
+        HOLDS(found[0] == (unsigned)n && found[NUMBERS - 1] == (unsigned)n);
+    }
+    OK(cuMemFree(mine));
 }
 
 /* Counts in device memory, through copies of the host, while its pages move to a file. */
@@ -213,8 +270,11 @@ int main(int argc, char **argv) {
     if (part != NULL) {
         if (strcmp(part, "take_turns") == 0) take_turns_there();
         if (strcmp(part, "be_killed") == 0) be_killed_there();
+        if (strcmp(part, "be_killed_as_owner") == 0) be_killed_as_owner_there();
         return 0;
     }
+    const int times = argc == 2 ? atoi(argv[1]) : 0;
+    HOLDS(times > 0);
     alarm(300);
     start();
     name_what_is_in_use();
@@ -223,7 +283,8 @@ int main(int argc, char **argv) {
         take_turns(sizeof(unsigned) * NUMBERS);
         take_turns(6 << 20);
     }
-    kill_others();
+    kill_others(times);
+    kill_owners(times);
     /* A slab that small allocations have taken along may still be in its file, as it may keep its pages. */
     HOLDS(entries("/proc/self/fd", "") <= descriptors + 2);
     HOLDS(entries("/dev/shm", "cuda") == 0 && entries("/dev/shm", "warploom") == 0);

@@ -21,13 +21,10 @@ const OPENED: u64 = 1;
 
 /// What is named and opened.
 #[derive(Default)]
-pub(crate) struct BetweenProcesses(Mutex<State>);
-
-#[derive(Default)]
-struct State {
-    /// By the number of the allocation.
-    named: HashMap<u64, Name>,
-    opened: HashMap<Name, Opened>,
+pub(crate) struct BetweenProcesses {
+    /// By the number of the allocation. Taken last: memory that is given back loses its name, also memory of other processes, while `opened` is held.
+    named: Mutex<HashMap<u64, Name>>,
+    opened: Mutex<HashMap<Name, Opened>>,
 }
 
 /// Memory of another process.
@@ -59,7 +56,7 @@ impl Driver {
         let refuse =
             || DriverError::about(ErrorCode::InvalidValue, address, "is not in memory that cuMemAlloc allocated");
         let info = self.allocated_at(address).filter(can_be_named).ok_or_else(refuse)?;
-        if let Some(name) = self.between_processes.0.lock().named.get(&info.id) {
+        if let Some(name) = self.between_processes.named.lock().get(&info.id) {
             return Ok(*name);
         }
         let ordinal = i32::try_from(info.device).unwrap_or(-1);
@@ -74,13 +71,13 @@ impl Driver {
         let number = self.device(ordinal)?.number();
         let name = self.board()?.offer_memory(&place, info.size, u64::from(number));
         let name = name.map_err(|error| not_offered(&error))?;
-        let mut state = self.between_processes.0.lock();
-        if let Some(first) = state.named.get(&info.id) {
+        let mut named = self.between_processes.named.lock();
+        if let Some(first) = named.get(&info.id) {
             // Another thread was faster.
             self.board()?.withdraw(&name);
             return Ok(*first);
         }
-        state.named.insert(info.id, name);
+        named.insert(info.id, name);
         Ok(name)
     }
 
@@ -88,7 +85,7 @@ impl Driver {
     pub(super) fn forget_name_of(&self, info: &AllocationInfo) {
         // Without a board nothing has a name.
         let Some(board) = self.existing_board() else { return };
-        if let Some(name) = self.between_processes.0.lock().named.remove(&info.id) {
+        if let Some(name) = self.between_processes.named.lock().remove(&info.id) {
             board.withdraw(&name);
         }
     }
@@ -110,8 +107,8 @@ impl Driver {
         if name.is_of_this_process() {
             return Err(DriverError::new(ErrorCode::InvalidContext, "the handle is of this process itself"));
         }
-        let mut state = self.between_processes.0.lock();
-        if let Some(opened) = state.opened.get_mut(&name) {
+        let mut all_opened = self.between_processes.opened.lock();
+        if let Some(opened) = all_opened.get_mut(&name) {
             if opened.context_id != context.id() {
                 return Err(DriverError::invalid_handle("another context has opened the memory"));
             }
@@ -145,7 +142,7 @@ impl Driver {
             }
             Ok(info.base)
         })?;
-        state.opened.insert(name, Opened { address, context_id: owner, users: 1 });
+        all_opened.insert(name, Opened { address, context_id: owner, users: 1 });
         Ok(address)
     }
 
@@ -159,13 +156,12 @@ impl Driver {
             || DriverError::about(ErrorCode::InvalidValue, address, "is not what cuIpcOpenMemHandle has opened");
         let info = self.allocated_at(address).filter(|info| info.base == address && is_opened(info));
         self.finish_users_of(&context, &info.ok_or_else(refuse)?)?;
-        let mut state = self.between_processes.0.lock();
-        let (name, opened) =
-            state.opened.iter_mut().find(|(_, opened)| opened.address == address).ok_or_else(refuse)?;
+        let mut all_opened = self.between_processes.opened.lock();
+        let (name, opened) = all_opened.iter_mut().find(|(_, opened)| opened.address == address).ok_or_else(refuse)?;
         opened.users -= 1;
         if opened.users == 0 {
             let name = *name;
-            state.opened.remove(&name);
+            all_opened.remove(&name);
             self.give_back(address)?;
         }
         Ok(())
@@ -173,6 +169,6 @@ impl Driver {
 
     /// Closes all that a context has opened.
     pub(super) fn close_memory_of(&self, context: &Context) {
-        self.between_processes.0.lock().opened.retain(|_, opened| opened.context_id != context.id());
+        self.between_processes.opened.lock().retain(|_, opened| opened.context_id != context.id());
     }
 }
