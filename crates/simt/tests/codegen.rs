@@ -99,6 +99,25 @@ fn teams_stay_together_when_the_executor_is_asked() {
     assert!(go_on.contains("label %T"), "{go_on}");
 }
 
+#[test]
+fn teams_keep_nothing_of_an_address_that_is_computed_again() {
+    let kernel = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n)\n{\n\
+                  .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<2>; .shared .b32 table[256];\n\
+                  ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mov.u64 %rd2, table;\n\
+                  L: mul.wide.s32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3; ld.global.u32 %r3, [%rd4]; bfe.u32 %r4, %r3, 8, 8;\n\
+                  mul.wide.u32 %rd5, %r4, 4; add.s64 %rd6, %rd2, %rd5; atom.shared.add.u32 %r5, [%rd6], 1;\n\
+                  add.s32 %r2, %r2, 256; setp.lt.s32 %p1, %r2, %r1; @%p1 bra L;\nret;\n}\n";
+    let text = compile(kernel, [256, 1, 1]).expect("covered");
+    let team = text.split("@team0(").nth(1).and_then(|rest| rest.split("\n}").next()).expect("a team");
+    assert!(team.contains("call i32 @apart("), "{team}");
+    // A pattern is kept as its first lane; nothing else is alive where the team may be left.
+    assert_eq!(
+        team.lines().filter(|line| line.contains("store <16 x i32>") && line.contains("!tbaa !9")).count(),
+        0,
+        "{team}"
+    );
+}
+
 /// For gangs of a warp.
 fn compile_warp(text: &str) -> Result<String, String> {
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
