@@ -92,10 +92,10 @@ impl DeviceFacts {
             .map(|part| self.attribute(part).unwrap_or_default())
     }
 
-    /// `dddd:bb:dd.f`.
+    /// `DDDD:BB:DD.F`, with the capital digits that the management library's have.
     pub fn pci_bus_id(&self) -> String {
         let [domain, bus, device] = self.pci_address();
-        format!("{domain:04x}:{bus:02x}:{device:02x}.0")
+        format!("{domain:04X}:{bus:02X}:{device:02X}.0")
     }
 
     /// Most bytes that may be allocated.

@@ -76,7 +76,8 @@ impl Hints {
                 self.accessed_by.retain(|known| *known != location.ordinal());
                 if yes {
                     self.accessed_by.push(location.ordinal());
-                    self.accessed_by.sort_unstable();
+                    // Devices by number, then the host, as NVIDIA's own tests of cuMemRangeGetAttribute expect.
+                    self.accessed_by.sort_unstable_by_key(|ordinal| ordinal.cast_unsigned());
                 }
             }
         }
@@ -88,7 +89,8 @@ impl Hints {
 struct Marked {
     /// [`Pointer::id`]: tells a later allocation at the same address.
     id: u64,
-    synchronous: bool,
+    /// Whether its copies are to be synchronous, if that was said.
+    synchronous: Option<bool>,
     /// Ranges without overlap, by first address, with the address behind each; gaps have no hints.
     ranges: BTreeMap<u64, (u64, Hints)>,
 }
@@ -224,16 +226,16 @@ impl Driver {
     }
 
     /// Whether copies of an allocation are to be synchronous (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`). Those of managed memory
-    /// always are, as recorded.
+    /// are until something else is said, as recorded.
     pub fn is_synchronous(&self, pointer: &Pointer) -> bool {
         let all = self.hints.0.lock();
         let marked = all.get(&pointer.base).filter(|marked| marked.id == pointer.id);
-        pointer.kind == PointerKind::Managed || marked.is_some_and(|marked| marked.synchronous)
+        marked.and_then(|marked| marked.synchronous).unwrap_or(pointer.kind == PointerKind::Managed)
     }
 
     /// Says whether copies of an allocation are to be synchronous. They are ordered enough without it.
     pub fn set_synchronous(&self, pointer: &Pointer, synchronous: bool) {
-        self.mark(pointer, |marked| marked.synchronous = synchronous);
+        self.mark(pointer, |marked| marked.synchronous = Some(synchronous));
     }
 
     /// The handle of the context that memory belongs to; None if that is gone.
@@ -265,6 +267,15 @@ mod tests {
         assert_eq!(brief(12, 16), [(true, false, 0), (true, true, 0)]);
         assert_eq!(brief(29, 41), [(false, true, 0), (false, false, 0), (false, false, 1)]);
         assert_eq!(brief(0, 5), [(false, false, 0)]);
+    }
+
+    #[test]
+    fn accessors_are_devices_by_number_and_then_the_host() {
+        let mut hints = Hints::default();
+        for ordinal in [-1, 2, 0] {
+            hints.apply(Advice::AccessedBy(Location::of_ordinal(ordinal), true));
+        }
+        assert_eq!(hints.accessed_by, [0, 2, -1]);
     }
 
     #[test]

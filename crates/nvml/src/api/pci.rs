@@ -16,7 +16,7 @@ const SECOND: usize = 36;
 fn info(device: &Device) -> nvmlPciInfo_t {
     let [domain, bus, slot] = device.pci_address();
     nvmlPciInfo_t {
-        busIdLegacy: characters(&device.pci_bus_id().to_ascii_uppercase()),
+        busIdLegacy: characters(&device.pci_bus_id()),
         domain: domain as u32,
         bus: bus as u32,
         device: slot as u32,

@@ -48,8 +48,10 @@ impl Sharing {
         if types == HandleTypes::NONE {
             return Ok(Sharing::No);
         }
-        if place.managed || place.location.kind != location_kind::DEVICE {
-            return Err(DriverError::invalid_value("only memory of devices is shared with other processes"));
+        let shares = matches!(place.location.kind, location_kind::DEVICE | location_kind::HOST_NUMA);
+        if place.managed || !shares {
+            let reason = "only memory of devices and of the host's nodes is shared with other processes";
+            return Err(DriverError::invalid_value(reason));
         }
         let shared = memory.create_shared().map_err(|error| {
             DriverError::new(ErrorCode::OperatingSystem, format!("the host has no memory file for the pool: {error}"))
