@@ -35,8 +35,8 @@ def environment(folder, packages):
     return next((folder / "lib").glob("python3*/site-packages"))
 
 
-def sdist(folder, package, constraints, pip):
-    """The source archive of a package, unpacked. pip asks it for its dependencies, and for that builds with what `constraints` allow."""
+def sdist(folder, package, constraints, variables, pip):
+    """The source archive of a package, unpacked. pip asks it for its dependencies, and for that builds with what `constraints` allow, and these variables."""
     if is_there(folder, package):
         return
     shutil.rmtree(folder, ignore_errors=True)
@@ -44,8 +44,8 @@ def sdist(folder, package, constraints, pip):
     archives.mkdir(parents=True)
     allowed = archives / "constraints.txt"
     allowed.write_text("\n".join(constraints))
-    download = [pip, "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", ":all:"]
-    variables = os.environ | {"PIP_CONSTRAINT": str(allowed)}
+    download = [pip, "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", package.split("==")[0]]
+    variables = os.environ | {"PIP_CONSTRAINT": str(allowed)} | variables
     call([*download, "--dest", archives, package], f"PyPI does not give the source of {package}", env=variables)
     [archive] = archives.glob("*.tar.gz")
     with tarfile.open(archive) as opened:

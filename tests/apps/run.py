@@ -31,7 +31,7 @@ import results
 HERE = Path(__file__).resolve().parent
 UNAVAILABLE = 75
 FIELDS = {
-    "summary", "quick", "warploom", "packages", "packages_of", "sdist", "constraints", "crate", "repository", "commit", "kind", "command", "folder", "libraries", "environment",
+    "summary", "quick", "warploom", "packages", "packages_of", "sdist", "constraints", "building", "crate", "repository", "commit", "kind", "command", "folder", "libraries", "environment",
     "passed", "seconds", "known",
 }
 
@@ -65,7 +65,7 @@ def prepare(recipe, build, copies, driver):
     names["venv"] = build / owner.name / "venv"
     names["packages"] = fetch.environment(names["venv"], owner.get("packages", []))
     if recipe.get("sdist"):
-        fetch.sdist(names["source"], recipe.get("sdist"), recipe.get("constraints", []), names["venv"] / "bin/pip")
+        fetch.sdist(names["source"], recipe.get("sdist"), recipe.get("constraints", []), recipe.get("building", {}), names["venv"] / "bin/pip")
     elif recipe.get("crate"):
         fetch.crate(names["source"], recipe.get("crate"))
     elif recipe.get("repository"):
