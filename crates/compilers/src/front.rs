@@ -45,9 +45,29 @@ impl<T> Places<T> {
         Places([const { OnceLock::new() }; PLACES])
     }
 
-    /// The place of a library with these functions: its own, or the next that is free.
-    pub(crate) fn take(&self, functions: &Functions, library: impl Fn() -> T) -> Option<usize> {
-        self.0.iter().position(|place| place.get_or_init(|| (functions.clone(), library())).0 == *functions)
+    /// What stands in front of these functions: `ours`, of the place of the library that was made of them; nothing if it is no library of
+    /// this kind, or no place is free.
+    pub(crate) fn stand(
+        &self,
+        functions: &Functions,
+        library: Option<T>,
+        ours: &[fn() -> Vec<Ours>; PLACES],
+    ) -> Vec<Ours> {
+        let place = library.and_then(|library| self.take(functions, library));
+        place.map_or(Vec::new(), |place| ours[place]())
+    }
+
+    /// The place of a library with these functions: the one that has it already, or the next that is free.
+    fn take(&self, functions: &Functions, library: T) -> Option<usize> {
+        let mut taken = (functions.clone(), library);
+        for (number, place) in self.0.iter().enumerate() {
+            match place.set(taken) {
+                Ok(()) => return Some(number),
+                Err(_) if place.get().is_some_and(|(there, _)| there == functions) => return Some(number),
+                Err(back) => taken = back,
+            }
+        }
+        None
     }
 
     /// What is in a place that was taken.
@@ -93,5 +113,34 @@ mod tests {
         assert_eq!(functions(&versions).address("nvJitLinkCreate"), Some(2));
         assert_eq!(functions(&[&["nvJitLinkCreate"], &versions[..]].concat()).address("nvJitLinkCreate"), Some(1));
         assert_eq!(functions(&versions).address("nvJitLinkDestroy"), None);
+    }
+
+    #[test]
+    fn a_library_keeps_its_place() {
+        fn of_place<const PLACE: usize>() -> Vec<Ours> {
+            vec![("place", PLACE)]
+        }
+        const OURS: [fn() -> Vec<Ours>; PLACES] = [
+            of_place::<0>,
+            of_place::<1>,
+            of_place::<2>,
+            of_place::<3>,
+            of_place::<4>,
+            of_place::<5>,
+            of_place::<6>,
+            of_place::<7>,
+        ];
+        let functions = |address| Functions(vec![("nvrtcVersion".to_owned(), address)]);
+        let places = Places::new();
+        for (address, made) in [(8, "first"), (16, "second"), (8, "again")] {
+            let expected = vec![("place", usize::from(made == "second"))];
+            assert_eq!(places.stand(&functions(address), Some(made), &OURS), expected, "{made}");
+        }
+        assert_eq!((places.get(0), places.get(1), places.get(2)), (Some(&"first"), Some(&"second"), None));
+        assert_eq!(places.stand(&functions(24), None, &OURS), []);
+        for address in 3..=PLACES {
+            assert_eq!(places.stand(&functions(8 * address), Some("more"), &OURS), [("place", address - 1)]);
+        }
+        assert_eq!(places.stand(&functions(800), Some("one too many"), &OURS), []);
     }
 }

@@ -61,12 +61,8 @@ static LIBRARIES: Places<Library> = Places::new();
 /// The functions are what NVIDIA's header of their names declares.
 pub(crate) unsafe fn stand(functions: &Functions) -> Vec<Ours> {
     // SAFETY: as the caller promises.
-    let library = || unsafe { Library::of(functions) };
-    if library().is_none() {
-        return Vec::new();
-    }
-    let place = LIBRARIES.take(functions, || library().expect("it was there a moment ago"));
-    place.map_or(Vec::new(), |place| OF_PLACES[place]())
+    let library = unsafe { Library::of(functions) };
+    LIBRARIES.stand(functions, library, &OF_PLACES)
 }
 
 impl Library {
