@@ -82,6 +82,8 @@ struct Ignored {
     cpu_arch: Option<String>,
     #[arg(long, value_name = "COMPILER")]
     host_ccbin: Option<String>,
+    #[arg(long, value_name = "FOLDER")]
+    nvvmpath: Option<PathBuf>,
     #[arg(short = 'g', long)]
     debug: bool,
     #[arg(long)]

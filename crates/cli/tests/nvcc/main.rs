@@ -265,6 +265,11 @@ fn a_toolkit_with_our_linker_links_relocatable_code() {
             !linked && errors.starts_with("nvlink fatal   : Could not open input file '/nonexistent.o'"),
             "{errors}"
         );
+        // As nvcc writes it.
+        let mut optimizing = Command::new(folder.join("bin/nvlink"));
+        let (_, errors, linked) =
+            run(optimizing.args(["-arch=sm_80", "-dlto", "-nvvmpath=/nonexistent"]).arg(&parts[0]));
+        assert!(!linked && errors.contains("link-time optimisation is not done; compile without -dlto"), "{errors}");
     }
 }
 
