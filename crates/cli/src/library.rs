@@ -16,6 +16,8 @@ const BUILT: [(&str, &str); 4] = [
     ("libcudart13.so", "libcudart.so.13"),
     ("libwarploom_nvml.so", "libnvidia-ml.so.1"),
 ];
+/// Tools of NVIDIA's that this command stands in for under their names.
+pub(crate) const TOOLS: [&str; 3] = [ptxas::NAME, nvlink::NAME, smi::NAME];
 /// The file name of the auditing library.
 pub(crate) const AUDITOR: &str = "libwarploom_audit.so";
 
@@ -57,7 +59,7 @@ pub(crate) fn auditor() -> anyhow::Result<PathBuf> {
 /// The folder with this command under the names of tools of NVIDIA's, for `PATH`: part of what is installed, in a build tree made when it is wanted.
 pub(crate) fn tools() -> anyhow::Result<PathBuf> {
     let tools = folder()?.join("bin");
-    for name in [ptxas::NAME, nvlink::NAME, smi::NAME] {
+    for name in TOOLS {
         let tool = tools.join(name);
         if !tool.exists() {
             let command = std::env::current_exe().context("cannot tell where this command is")?;

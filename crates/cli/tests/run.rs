@@ -77,7 +77,7 @@ fn what_was_led_is_explained_if_somebody_asks() {
     assert!(explained.contains("starts, as process "), "{explained}");
     assert!(explained.contains("asks for /nonexistent/libcuda.so.1 and gets /"), "{explained}");
     assert!(explained.contains("/usr/bin/python3: finds warploom's ptxas in TRITON_PTXAS_PATH"), "{explained}");
-    assert!(explained.contains("finds warploom's ptxas and nvlink on PATH, in /"), "{explained}");
+    assert!(explained.contains("finds warploom's ptxas, nvlink, nvidia-smi on PATH, in /"), "{explained}");
     let mut own = warploom();
     own.args(["run", "--explain", "--keep-runtime", "--", "true"]).env("TRITON_PTXAS_PATH", "/own/ptxas");
     let (_, explained) = printed(&mut own);
@@ -86,6 +86,34 @@ fn what_was_led_is_explained_if_somebody_asks() {
         explained.contains("true: left alone: its CUDA runtime and compilers, as --keep-runtime says"),
         "{explained}"
     );
+}
+
+/// A program that is linked with a library which keeps 20 kB of each thread where it finds them without a call.
+#[test]
+fn libraries_have_room_for_what_they_keep_of_threads() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("thread-local");
+    std::fs::create_dir_all(&folder).expect("the build folder takes folders");
+    let kept =
+        "__thread char kept[20000] __attribute__((tls_model(\"initial-exec\"))); char *all(void) { return kept; }";
+    let used = "char *all(void); int main(void) { return all()[19999]; }";
+    for (name, text) in [("kept.c", kept), ("used.c", used)] {
+        std::fs::write(folder.join(name), text).expect("the build folder takes files");
+    }
+    for arguments in
+        [["-shared", "-fPIC", "kept.c", "-o", "libkept.so"], ["used.c", "libkept.so", "-Wl,-rpath,.", "-o", "used"]]
+    {
+        assert!(Command::new("cc").args(arguments).current_dir(&folder).status().expect("cc starts").success());
+    }
+    let run = |settings: &str| {
+        let mut command = warploom();
+        command.args(["run", "--", "./used"]).current_dir(&folder).env("GLIBC_TUNABLES", settings);
+        printed(&mut command).1
+    };
+    assert_eq!(run(""), "");
+    assert_eq!(run("glibc.malloc.check=0"), "");
+    // What somebody has set stands.
+    let little = run("glibc.rtld.optional_static_tls=512");
+    assert!(little.contains("cannot allocate memory in static TLS block"), "{little}");
 }
 
 #[test]
