@@ -140,10 +140,12 @@ impl Tried {
 
 /// A module of one kernel with an instruction, for the first target that takes it as it stands.
 fn module(instruction: &str) -> Option<warploom_ptx::VerifiedModule> {
-    [(9, 2, 90, "a"), (9, 2, 100, "a"), (9, 2, 120, "a"), (6, 3, 60, "")].iter().find_map(|(major, minor, sm, suffix)| {
+    const TARGETS: [(u32, u32, u32, &str); 5] =
+        [(9, 2, 90, "a"), (9, 2, 100, "a"), (9, 2, 120, "a"), (6, 3, 60, ""), (6, 4, 70, "")];
+    TARGETS.iter().find_map(|(major, minor, sm, suffix)| {
         // 128-bit registers came later than the oldest of them.
         let wide = " .reg .b128 %b128x<8>;";
-        let declarations = if *sm < 70 { DECLARATIONS.replace(wide, "") } else { DECLARATIONS.to_owned() };
+        let declarations = if *major < 8 { DECLARATIONS.replace(wide, "") } else { DECLARATIONS.to_owned() };
         let text = format!(
             ".version {major}.{minor}\n.target sm_{sm}{suffix}\n.address_size 64\n.entry k()\n{{{declarations}\n{instruction}\nret;\n}}\n"
         );

@@ -247,7 +247,11 @@ impl<'a> BodyLowering<'_, 'a> {
         let ast = self.l.ast;
         match operand.kind {
             OperandKind::Vector(list) if list.len() == count => {
-                ast[list].iter().map(|element| self.destination(element, ty, relaxed)).collect()
+                let regs: Lower<Regs> =
+                    ast[list].iter().map(|element| self.destination(element, ty, relaxed)).collect();
+                let regs = regs?;
+                self.check_elements(list, operand.span)?;
+                Ok(regs)
             }
             OperandKind::Vector(list) => self.vector_size(operand.span, list.len(), count),
             OperandKind::Name(name) if count > 1 => match self.symbol(name) {
@@ -262,6 +266,20 @@ impl<'a> BodyLowering<'_, 'a> {
                 Ok(Regs::from_slice(&[self.destination(operand, ty, relaxed)?]))
             }
         }
+    }
+
+    /// The registers of a vector are of one width (PTX ISA 6.4.3: its elements have one type), also where wider ones may stand.
+    pub(super) fn check_elements(&mut self, elements: List<ast::Operand>, span: Span) -> Lower<()> {
+        let ast = self.l.ast;
+        let mut width = None;
+        for element in &ast[elements] {
+            let Some(reg) = self.named_register(element) else { continue };
+            let bits = self.body.regs[reg.0 as usize].ty.bits();
+            if *width.get_or_insert(bits) != bits {
+                return self.refuse(Code::Operand, span, "Incompatible elements of vector expression");
+            }
+        }
+        Ok(())
     }
 
     fn vector_size<T>(&mut self, span: Span, given: usize, expected: usize) -> Lower<T> {
@@ -284,7 +302,11 @@ impl<'a> BodyLowering<'_, 'a> {
         let ast = self.l.ast;
         match operand.kind {
             OperandKind::Vector(list) if list.len() == count => {
-                ast[list].iter().map(|element| self.source(element, ty, relaxed)).collect()
+                let values: Lower<Operands> =
+                    ast[list].iter().map(|element| self.source(element, ty, relaxed)).collect();
+                let values = values?;
+                self.check_elements(list, operand.span)?;
+                Ok(values)
             }
             OperandKind::Name(name) if count > 1 => match self.symbol(name) {
                 Some(Symbol::Vector { .. }) => {

@@ -166,6 +166,13 @@ impl BodyLowering<'_, '_> {
             [d, a, b, c] => [d, a, b, c],
             _ => return self.refuse(Code::Modifier, span, "Types required for instruction 'wmma.mma'"),
         };
+        // PTX ISA 9.7.14.4.5: deprecated in 6.4, gone in 6.5.
+        let float = matches!(d_ty, ScalarType::F16 | ScalarType::F32);
+        if float && m.has("satfinite") && self.l.module.version >= (6, 5) {
+            let message = "Instruction 'wmma.mma' with floating point type with '.satfinite' is not supported starting from \
+                PTX ISA version 6.5";
+            return self.refuse(Code::Requirement, span, message);
+        }
         if a_ty != b_ty {
             return self.refuse(Code::Modifier, span, "Both multiplicands of 'wmma.mma' must have the same type");
         }

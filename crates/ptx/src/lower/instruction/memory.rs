@@ -20,6 +20,7 @@ impl BodyLowering<'_, '_> {
             Opcode::Ld | Opcode::Ldu => {
                 let place = *args.place(1);
                 let space = self.access(space(m), &place)?;
+                self.check_guard(&place)?;
                 self.check_function_param(m, &place)?;
                 let (semantics, scope) = self.order(m, span)?;
                 self.check_width(m, space, span)?;
@@ -32,6 +33,7 @@ impl BodyLowering<'_, '_> {
                 let place = *args.place(0);
                 let space = self.access(space(m), &place)?;
                 self.check_store(space, &place)?;
+                self.check_guard(&place)?;
                 self.check_function_param(m, &place)?;
                 self.check_width(m, space, span)?;
                 let (semantics, scope) = self.order(m, span)?;
@@ -127,6 +129,20 @@ impl BodyLowering<'_, '_> {
         {
             let text = self.l.text(name);
             let message = format!("Illegal to write to function input parameter '{text}'");
+            return self.refuse(Code::Operand, place.span, message);
+        }
+        Ok(())
+    }
+
+    /// Arguments and results of a call are there for all threads that call (PTX ISA 5.1.6.3).
+    fn check_guard(&mut self, place: &Place) -> Lower<()> {
+        if self.guard.is_some()
+            && let OperandKind::Name(name) = place.base.kind
+            && let Some(Symbol::Param(index)) = self.symbol(name)
+            && self.params[index as usize].role == ParamRole::Local
+        {
+            let text = self.l.text(name);
+            let message = format!("Illegal to predicate instruction '{}.param' with operand '{text}'", self.opcode());
             return self.refuse(Code::Operand, place.span, message);
         }
         Ok(())

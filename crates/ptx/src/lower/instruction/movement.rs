@@ -15,18 +15,27 @@ impl BodyLowering<'_, '_> {
             return self.refuse(Code::Operand, span, "Arguments mismatch for instruction 'mov'");
         };
         let count = m.vector();
+        if count > 1 && ty == ScalarType::Pred {
+            return self.refuse(Code::Modifier, span, "Vector qualifier is not allowed for instruction 'mov' of .pred");
+        }
+        if ty.bits() * count as u32 > 128 {
+            return self.refuse(Code::Modifier, span, "Vector type too large, exceeds 128 bit limit");
+        }
         if count > 1 {
             return self.mov_vector(ty, count, &dst, &src);
         }
         match (dst.kind, src.kind) {
             (OperandKind::Vector(elements), _) => {
-                let element = self.element_type(ty, elements, dst.span)?;
+                let place = dst.span;
+                let element = self.element_type(ty, elements, place)?;
                 self.argument = 1;
                 let src = self.source(&src, ty, false)?;
                 let ast = self.l.ast;
                 let relaxed = element.bits() < 16;
                 let dst: Lower<Regs> = ast[elements].iter().map(|e| self.destination(e, element, relaxed)).collect();
-                let dst = dst?.into_iter().map(|reg| self.narrow_destination(element, reg)).collect();
+                let dst = dst?;
+                self.check_elements(elements, place)?;
+                let dst = dst.into_iter().map(|reg| self.narrow_destination(element, reg)).collect();
                 Ok(Op::Unpack { ty, dst, src })
             }
             (_, OperandKind::Vector(elements)) => {
@@ -35,9 +44,10 @@ impl BodyLowering<'_, '_> {
                 let dst = self.destination(&dst, ty, false)?;
                 let ast = self.l.ast;
                 let relaxed = element.bits() < 16;
-                let elements: Lower<Operands> =
-                    ast[elements].iter().map(|e| self.source(e, element, relaxed)).collect();
-                let elements = elements?.into_iter().map(|value| self.narrow_source(element, value)).collect();
+                let values: Lower<Operands> = ast[elements].iter().map(|e| self.source(e, element, relaxed)).collect();
+                let values = values?;
+                self.check_elements(elements, src.span)?;
+                let elements = values.into_iter().map(|value| self.narrow_source(element, value)).collect();
                 Ok(Op::Pack { ty, dst, elements })
             }
             _ => {
