@@ -3,8 +3,8 @@ use warploom_abi::{
     CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill, CUtensorMapInterleave, CUtensorMapL2promotion,
     CUtensorMapSwizzle,
 };
-use warploom_driver::DriverError;
 use warploom_driver::tensor_map::{Tensor, TensorMapBytes, TensorPart, check_rank};
+use warploom_driver::{DriverError, DriverResult};
 
 use crate::border::{ApiResult, HostPtr, InArray, InOut, Out};
 use crate::process::driver;
@@ -23,6 +23,37 @@ fn bytes(map: &CUtensorMap) -> TensorMapBytes {
         part.copy_from_slice(&word.to_le_bytes());
     }
     bytes
+}
+
+/// What both encodings are told of a tensor.
+struct Described<'p> {
+    ty: CUtensorMapDataType,
+    address: HostPtr,
+    dims: InArray<'p, u64>,
+    strides: InArray<'p, u64>,
+    steps: InArray<'p, u32>,
+    interleave: CUtensorMapInterleave,
+    swizzle: CUtensorMapSwizzle,
+    promotion: CUtensorMapL2promotion,
+    fill: CUtensorMapFloatOOBfill,
+}
+
+impl Described<'_> {
+    /// The map of a tensor of so many dimensions.
+    fn encode(&self, rank: usize, part: &TensorPart<'_>) -> DriverResult<CUtensorMap> {
+        let tensor = Tensor {
+            ty: self.ty.0,
+            address: self.address.required("globalAddress")? as u64,
+            dims: &self.dims.get(rank, "globalDim")?,
+            strides: &self.strides.get(rank - 1, "globalStrides")?,
+            steps: &self.steps.get(rank, "elementStrides")?,
+            interleave: self.interleave.0,
+            swizzle: self.swizzle.0,
+            promotion: self.promotion.0,
+            fill: self.fill.0,
+        };
+        Ok(opaque(&driver()?.encode_tensor_map(&tensor, part)?))
+    }
 }
 
 pub(crate) fn cuTensorMapEncodeTiled(
@@ -45,19 +76,19 @@ pub(crate) fn cuTensorMapEncodeTiled(
     if globalStrides.is_null() {
         return Err(DriverError::invalid_value("globalStrides is NULL"));
     }
-    let tensor = Tensor {
-        ty: tensorDataType.0,
-        address: globalAddress.required("globalAddress")? as u64,
-        dims: &globalDim.get(rank, "globalDim")?,
-        strides: &globalStrides.get(rank - 1, "globalStrides")?,
-        steps: &elementStrides.get(rank, "elementStrides")?,
-        interleave: interleave.0,
-        swizzle: swizzle.0,
-        promotion: l2Promotion.0,
-        fill: oobFill.0,
+    let tensor = Described {
+        ty: tensorDataType,
+        address: globalAddress,
+        dims: globalDim,
+        strides: globalStrides,
+        steps: elementStrides,
+        interleave,
+        swizzle,
+        promotion: l2Promotion,
+        fill: oobFill,
     };
     let extents = boxDim.get(rank, "boxDim")?;
-    place.set(opaque(&driver()?.encode_tensor_map(&tensor, &TensorPart::Box(&extents))?));
+    place.set(tensor.encode(rank, &TensorPart::Box(&extents))?);
     Ok(())
 }
 
@@ -80,16 +111,16 @@ pub(crate) fn cuTensorMapEncodeIm2col(
 ) -> ApiResult {
     let place = tensorMap.required("tensorMap")?;
     let rank = check_rank(tensorRank, true)?;
-    let tensor = Tensor {
-        ty: tensorDataType.0,
-        address: globalAddress.required("globalAddress")? as u64,
-        dims: &globalDim.get(rank, "globalDim")?,
-        strides: &globalStrides.get(rank - 1, "globalStrides")?,
-        steps: &elementStrides.get(rank, "elementStrides")?,
-        interleave: interleave.0,
-        swizzle: swizzle.0,
-        promotion: l2Promotion.0,
-        fill: oobFill.0,
+    let tensor = Described {
+        ty: tensorDataType,
+        address: globalAddress,
+        dims: globalDim,
+        strides: globalStrides,
+        steps: elementStrides,
+        interleave,
+        swizzle,
+        promotion: l2Promotion,
+        fill: oobFill,
     };
     let part = TensorPart::Columns {
         lower: &pixelBoxLowerCorner.get(rank - 2, "pixelBoxLowerCorner")?,
@@ -97,7 +128,7 @@ pub(crate) fn cuTensorMapEncodeIm2col(
         channels: channelsPerPixel,
         pixels: pixelsPerColumn,
     };
-    place.set(opaque(&driver()?.encode_tensor_map(&tensor, &part)?));
+    place.set(tensor.encode(rank, &part)?);
     Ok(())
 }
 
