@@ -172,7 +172,11 @@ impl Driver {
         if flags & array_flags::DEPTH_TEXTURE != 0 {
             return refuse("depths are for graphics alone".to_owned());
         }
-        if flags & (array_flags::SPARSE | array_flags::DEFERRED_MAPPING) != 0 {
+        let without_memory = flags & (array_flags::SPARSE | array_flags::DEFERRED_MAPPING);
+        if without_memory == array_flags::SPARSE | array_flags::DEFERRED_MAPPING {
+            return refuse("sparse, and mapped as a whole".to_owned());
+        }
+        if without_memory != 0 {
             let reason = "arrays get their memory at once: the device has neither sparse arrays nor deferred mapping";
             return Err(DriverError::new(ErrorCode::NotSupported, reason));
         }

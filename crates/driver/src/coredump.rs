@@ -1,5 +1,9 @@
 //! Coredumps (`cuCoredump*`): their settings, and the file that is written when a kernel faults. There is no state of a GPU to write: the file is the report
 //! of the fault, for people. Which values and sizes are taken is as recorded.
+mod environment;
+
+pub use environment::CoredumpEnvironment;
+
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
@@ -169,7 +173,7 @@ impl CoredumpSettings {
 /// The name of the file where none was set, as documented.
 const DEFAULT_NAME: &[u8] = b"core.cuda.%h.%p";
 
-/// A name in which `%h`, `%p` and `%t` stand for the host, the process and the time in seconds.
+/// A name in which `%h`, `%p` and `%t` stand for the host, the process and the time in seconds, and `%%` for a `%`.
 fn expanded(name: &[u8]) -> Vec<u8> {
     let mut expanded = Vec::new();
     let mut rest = name.iter();
@@ -184,6 +188,7 @@ fn expanded(name: &[u8]) -> Vec<u8> {
                 expanded.extend(host.trim_ascii());
             }
             Some(b'p') => expanded.extend(std::process::id().to_string().bytes()),
+            Some(b'%') => expanded.push(b'%'),
             Some(b't') => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 expanded.extend(now.as_secs().to_string().bytes());
@@ -238,7 +243,7 @@ mod tests {
     #[test]
     fn names_say_host_process_and_time() {
         let process = std::process::id().to_string();
-        assert_eq!(expanded(b"a%pb%%c%"), format!("a{process}b%%c%").into_bytes());
+        assert_eq!(expanded(b"a%pb%%c%"), format!("a{process}b%c%").into_bytes());
         let text = String::from_utf8(expanded(DEFAULT_NAME)).expect("names of hosts are text");
         assert!(text.starts_with("core.cuda.") && text.ends_with(&process) && !text.contains('%'), "{text}");
         assert!(expanded(b"%t").iter().all(u8::is_ascii_digit));

@@ -48,6 +48,8 @@ pub struct DriverOptions {
     pub launch_timeout: Option<Duration>,
     /// Whether all kernels of a module are made runnable when it is loaded, not each at its first launch.
     pub eager_loading: bool,
+    /// Whether launches come back when their kernels have ended.
+    pub blocking_launches: bool,
     /// What kernels are told of errors.
     pub runtime_error_texts: RuntimeErrorTexts,
 }

@@ -58,7 +58,7 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for sizes that are not possible, `InvalidClusterSize`, `CooperativeLaunchTooLarge`,
     /// `LaunchOutOfResources` for more parameters than the kernel has; `InvalidHandle` for a stream of another context;
-    /// as [`Driver::load_function`] and [`Driver::stream`].
+    /// as [`Driver::load_function`] and [`Driver::stream`]; where launches block, the error of a kernel that faulted.
     pub fn launch(
         &self,
         function: &Arc<Function>,
@@ -81,6 +81,9 @@ impl Driver {
             return self.capture(&capture, &stream, work).map(|_| ());
         }
         stream.stream.launch(self.prepare_launch(function, shape, parameters, stream.green.as_deref())?);
+        if self.options().blocking_launches {
+            return self.finish(&stream);
+        }
         Ok(())
     }
 

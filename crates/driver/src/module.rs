@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, Space};
+use warploom_ptx::ir::{FunctionId, FunctionKind, GlobalId, ScalarType, Space};
 
 use crate::context::Context;
 use crate::driver::Driver;
@@ -97,6 +97,11 @@ impl Driver {
         code: &Arc<Code>,
         of_library: bool,
     ) -> DriverResult<Arc<Module>> {
+        // Textures are objects with samplers of their own: as recorded, a module with a sampler by itself is not loaded.
+        if let Some(sampler) = code.module().globals.iter().find(|global| global.ty == ScalarType::SamplerRef) {
+            let reason = format!("there is nothing to bind the .samplerref {} to", sampler.name);
+            return Err(DriverError::new(ErrorCode::NotFound, reason));
+        }
         let module = context.while_alive(|| {
             let variables = self.place_variables(context, code)?;
             self.modules.insert(|handle| Module {

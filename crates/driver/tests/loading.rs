@@ -53,6 +53,7 @@ fn driver(eager_loading: bool) -> (Arc<Driver>, Arc<Counter>, Arc<warploom_drive
         report_stalled: None,
         launch_timeout: None,
         eager_loading,
+        blocking_launches: false,
         runtime_error_texts: |_| (c"", c""),
     };
     let driver = Driver::new(options, Arc::clone(&counter) as Arc<dyn Executor>).expect("a driver");
@@ -149,6 +150,7 @@ fn another_kernel_takes_the_place_of_one_that_is_loaded() {
         report_stalled: None,
         launch_timeout: None,
         eager_loading: false,
+        blocking_launches: false,
         runtime_error_texts: |_| (c"", c""),
     };
     let executor = Arc::new(Says(Arc::clone(&said), 1));

@@ -163,7 +163,7 @@ fn a_handle_of_nothing_is_an_illegal_address() {
     }
 }
 
-/// On an H200 what stands in place of a sampler does not matter: each of three textures was sampled as it was made with the handle of any.
+/// What stands in place of a sampler does not matter, as on an H200 (`sampler_of_another` in `tests/c/answers/arrays.golden`).
 #[test]
 fn a_texture_is_sampled_as_it_was_made() {
     let body = "mov.u64 %d3, 0x70; mov.u64 %d4, 0x71; mov.u32 %r6, 1; cvt.rn.f32.u32 %f1, %r0; cvt.rn.f32.u32 %f2, %r6;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use warploom_abi::runtime::cudaError;
 use warploom_border::settings::MachineSettings;
+use warploom_driver::coredump::CoredumpSettings;
 use warploom_driver::device::Machine;
 use warploom_driver::{Driver, DriverError, DriverOptions, DriverResult, ErrorCode};
 
@@ -37,8 +38,10 @@ pub(crate) fn initialize() -> DriverResult {
             fresh_memory: settings.fresh_memory,
             launch_timeout: settings.launch_timeout,
             eager_loading: settings.eager_loading,
+            blocking_launches: settings.blocking_launches,
             runtime_error_texts: runtime_error,
         };
+        settings.coredumps.apply(&mut CoredumpSettings::of_process().lock());
         let driver = Driver::new(options, Arc::new(Kernels::new(settings)))?;
         DRIVER.get_or_init(|| driver);
     }

@@ -1,5 +1,5 @@
 //! The settings of the driver, read from the environment once, at the first call of the process: `WARPLOOM_*`, `CUDA_MODULE_LOADING`,
-//! `CUDA_VISIBLE_DEVICES`, `CUDA_CACHE_*`.
+//! `CUDA_VISIBLE_DEVICES`, `CUDA_LAUNCH_BLOCKING`, `CUDA_CACHE_*`, and those of coredumps.
 //!
 //! A value that cannot be understood is reported on standard error, and the default holds: a driver cannot refuse to load.
 use std::ffi::OsString;
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use warploom_border::settings::{MachineSettings, Reader, parse_count};
 use warploom_border::{LogSettings, say};
+use warploom_driver::coredump::CoredumpEnvironment;
 use warploom_interp::Processor;
 use warploom_jit::{CacheSettings, Mode};
 
@@ -29,6 +30,10 @@ pub(crate) struct Settings {
     pub(crate) launch_timeout: Option<Duration>,
     /// Whether modules are loaded as a whole (`CUDA_MODULE_LOADING=EAGER`, as with NVIDIA's driver).
     pub(crate) eager_loading: bool,
+    /// Whether launches come back when their kernels have ended (`CUDA_LAUNCH_BLOCKING=1`; nothing else counts, as recorded).
+    pub(crate) blocking_launches: bool,
+    /// What is asked of coredumps (`CUDA_ENABLE_COREDUMP_ON_EXCEPTION` and its like).
+    pub(crate) coredumps: CoredumpEnvironment,
     /// What is logged (`WARPLOOM_LOG=calls,errors`).
     pub(crate) log: LogSettings,
     /// When kernels are compiled (`WARPLOOM_JIT=always`).
@@ -64,6 +69,8 @@ impl Settings {
         let visible = VisibleDevices::read(reader.variable());
         let (cache, complaints) = CacheSettings::read(reader.variable());
         reader.complain(complaints);
+        let (coredumps, complaints) = CoredumpEnvironment::read(reader.variable());
+        reader.complain(complaints);
         let settings = Settings {
             visible,
             machine: MachineSettings::read(&mut reader),
@@ -71,6 +78,8 @@ impl Settings {
             report_stalled: reader.one("WARPLOOM_STALL_SECONDS", None, |text| parse_seconds(text).map(Some)),
             launch_timeout: reader.one("WARPLOOM_LAUNCH_TIMEOUT", None, |text| parse_seconds(text).map(Some)),
             eager_loading: reader.one("CUDA_MODULE_LOADING", false, parse_loading),
+            blocking_launches: (reader.variable())("CUDA_LAUNCH_BLOCKING").is_some_and(|text| text == "1"),
+            coredumps,
             log: reader.one("WARPLOOM_LOG", LogSettings::default(), LogSettings::parse),
             jit: reader.one("WARPLOOM_JIT", Mode::default(), parse_jit),
             cache,
@@ -174,6 +183,7 @@ mod tests {
             ("WARPLOOM_STALL_SECONDS", "2.5"),
             ("WARPLOOM_LAUNCH_TIMEOUT", "60"),
             ("CUDA_MODULE_LOADING", "EAGER"),
+            ("CUDA_LAUNCH_BLOCKING", "1"),
             ("WARPLOOM_LOG", "calls"),
             ("WARPLOOM_JIT", "always"),
             ("WARPLOOM_CACHE_DIR", "/kept"),
@@ -204,6 +214,8 @@ mod tests {
             report_stalled: Some(Duration::from_millis(2500)),
             launch_timeout: Some(Duration::from_secs(60)),
             eager_loading: true,
+            blocking_launches: true,
+            coredumps: CoredumpEnvironment::default(),
             log: LogSettings { calls: true, errors: false },
             jit: Mode::Always,
             cache: Some(CacheSettings { folder: "/kept".into(), limit: 1000 }),

@@ -211,6 +211,26 @@ fn a_fault_leaves_its_report_in_a_file_where_coredumps_are_asked_for() {
 }
 
 #[test]
+fn the_environment_asks_for_the_report_in_a_file() {
+    let program = program::build("behaviour/fault_report.c", "", &[]);
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let path = folder.join(format!("asked.{}", std::process::id()));
+    let asked = [("CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"), ("CUDA_COREDUMP_FILE", path.to_str().expect("text"))];
+    // Only 1 asks for it.
+    for (value, is_there) in [("0", false), ("1", true)] {
+        let (printed, report) = program.run_and_report(|command| {
+            _ = command.arg("beyond").envs(asked).env("CUDA_ENABLE_COREDUMP_ON_EXCEPTION", value);
+        });
+        assert_eq!(printed, "lives\n");
+        assert_eq!(report.contains("  = the report is in "), is_there, "{report}");
+        assert_eq!(path.exists(), is_there);
+    }
+    let written = std::fs::read_to_string(&path).expect("it is there");
+    assert!(written.contains("in kernel scale"), "{written}");
+    std::fs::remove_file(&path).expect("it can go");
+}
+
+#[test]
 fn faults_name_kernel_place_thread_and_the_allocation_that_was_missed() {
     let program = program::build("behaviour/fault_report.c", "", &[]);
     let scale = |cta, thread| {

@@ -261,7 +261,8 @@ impl Driver {
     /// `InvalidHandle` for NULL, stale and foreign handles; the sticky error.
     #[inline]
     pub fn function(&self, function: Handle) -> DriverResult<Arc<Function>> {
-        let function = self.functions.lookup(function)?;
+        // As recorded, a fault is told before what is wrong with the handle.
+        let function = self.functions.lookup(function).map_err(|wrong| self.check().err().unwrap_or(wrong))?;
         function.module().context().check()?;
         Ok(function)
     }

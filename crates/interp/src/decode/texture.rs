@@ -39,7 +39,7 @@ impl Decoder<'_> {
                 dst,
                 resident,
                 texture,
-                // On an H200 the texture is sampled as it was made, whatever handle stands in place of a sampler.
+                // An H200 took the filter, border and texels of the texture, whatever handle stood in place of a sampler.
                 sampler: None | Some(OpaqueRef::Handle(_)),
                 coords,
                 level,
