@@ -9,8 +9,9 @@ HERE = Path(__file__).resolve().parent
 CCCL, TOOLKIT, OUT = (Path(os.environ[name]) for name in ["CCCL", "TOOLKIT", "OUT"])
 HEADERS = [f"-I{folder}" for folder in [HERE, *(CCCL / name for name in ["thrust", "cub", "libcudacxx/include", "c2h/include"])]]
 THRUST = """
-    bounding_box constant_iterator expand histogram minmax mode norm run_length_encoding scan_by_key set_operations sparse_vector
-    stream_compaction sum
+    bounding_box constant_iterator counting_iterator device_ptr expand fill_copy_sequence histogram max_abs_diff minmax mode norm
+    permutation_iterator raw_reference_cast repeated_range run_length_encoding scan_by_key set_operations sparse_vector stream_compaction
+    strided_range sum tiled_range transform_iterator
 """.split()
 CUB = """
     block/example_block_radix_sort block/example_block_reduce block/example_block_reduce_dyn_smem block/example_block_scan
