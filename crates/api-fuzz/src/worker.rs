@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use fastrand::Rng;
 use warploom_abi::CUresult;
+use warploom_fuzzing::Resident;
 
 use crate::Options;
 use crate::arena::Arena;
@@ -195,7 +196,7 @@ impl Worker {
 
     fn rounds(&self, options: &Options) -> Result<u8> {
         let mut memory_at_start = None;
-        let mut resident_when_warm = 0;
+        let mut resident_when_warm: Option<Resident> = None;
         for round in 0..options.rounds {
             // The last rounds are shared among threads.
             let threads = if round % 4 == 3 { 3 } else { 1 };
@@ -216,17 +217,19 @@ impl Worker {
                 bail!("{lost} bytes of device memory are gone after round {round}; still allocated: {left:#x?}");
             }
             let resident = self.resident()?;
-            if round == WARM_UP {
-                resident_when_warm = resident;
-            }
-            if round > WARM_UP && resident > resident_when_warm + RSS_SLACK {
-                bail!(
-                    "resident memory grew from {resident_when_warm} to {resident} bytes in {} rounds",
-                    round - WARM_UP
-                );
-            }
             if options.trace {
-                eprintln!("round {round}: {resident} bytes resident");
+                eprintln!("round {round}: {} bytes resident", resident.bytes());
+            }
+            match &resident_when_warm {
+                Some(warm) if resident.bytes() > warm.bytes() + RSS_SLACK => bail!(
+                    "resident memory grew from {} to {} bytes in {} rounds: {}",
+                    warm.bytes(),
+                    resident.bytes(),
+                    round - WARM_UP,
+                    resident.growth_since(warm)
+                ),
+                None if round == WARM_UP => resident_when_warm = Some(resident),
+                _ => {}
             }
         }
         Ok(DONE)
@@ -372,12 +375,15 @@ impl Worker {
         Ok(Some(free))
     }
 
-    /// Bytes of this process that have pages, without device memory.
-    fn resident(&self) -> Result<u64> {
+    /// What of this process has pages, without device memory and without what is free already.
+    fn resident(&self) -> Result<Resident> {
         let mut context = 0_u64;
         self.driver.call("cuCtxCreate_v2", &[(&raw mut context).expose_provenance() as u64, 0, 0]);
         let address = self.driver.ask("cuMemAlloc_v2", |output| vec![output, 16]).context("no device memory")?;
-        let outside = resident_outside(address);
+        // The allocator keeps pages of what was freed, in a heap for each thread: one large temporary in each would look like a leak.
+        // SAFETY: it changes nothing but the pages of memory that nobody owns.
+        unsafe { libc::malloc_trim(0) };
+        let outside = Resident::outside(address);
         self.driver.call("cuCtxDestroy_v2", &[context]);
         outside
     }
@@ -386,27 +392,4 @@ impl Worker {
 /// Whether a result says that a kernel has faulted, after which every call says so.
 fn is_sticky(result: CUresult) -> bool {
     matches!(result.0, 700 | 702 | 710 | 714..=719)
-}
-
-/// Bytes of this process that have pages, without the mappings around `address`.
-fn resident_outside(address: u64) -> Result<u64> {
-    let text = std::fs::read_to_string("/proc/self/smaps")?;
-    // Mappings in the order of their addresses, and those next to each other as one: first address, end, bytes with pages.
-    let mut regions: Vec<(u64, u64, u64)> = Vec::new();
-    for line in text.lines() {
-        let mut words = line.split_whitespace();
-        let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let range = first
-            .split_once('-')
-            .and_then(|(start, end)| Some((u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?)));
-        match (range, regions.last_mut()) {
-            (Some((start, end)), Some(last)) if last.1 == start => last.1 = end,
-            (Some((start, end)), _) => regions.push((start, end, 0)),
-            (None, Some(last)) if first == "Rss:" => last.2 += 1024 * second.parse::<u64>()?,
-            _ => {}
-        }
-    }
-    let inside = |region: &&(u64, u64, u64)| (region.0..region.1).contains(&address);
-    regions.iter().find(inside).context("device memory is in no mapping")?;
-    Ok(regions.iter().filter(|region| !inside(region)).map(|region| region.2).sum())
 }

@@ -1,12 +1,14 @@
 //! What programs that look for defects have in common: they try one seed after the other for some time, in workers, which are processes of
 //! their own as they may die or hang, and tell what they find with the seed that shows it again.
 
+mod resident;
 mod worker;
 
 use std::fmt::Display;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+pub use resident::Resident;
 pub use worker::{End, Worker};
 
 /// A search: for how long, and what it has found.
