@@ -56,7 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         progress_file,
     };
     if let Some(seed) = options.replay {
-        let (end, lines) = supervisor.worker(seed, true)?;
+        let (end, lines) = supervisor.worker(seed, u64::MAX, true)?;
         lines.iter().for_each(|line| println!("{line}"));
         println!("seed {seed}: {}", ending(&end));
         return Ok(if is_fine(&end) { ExitCode::SUCCESS } else { ExitCode::FAILURE });
@@ -71,7 +71,7 @@ impl Supervisor<'_> {
         let mut search = Search::new(self.options.seconds, ENOUGH);
         let (mut seed, mut faulted) = (self.options.seed, 0);
         while !search.is_over() {
-            let (end, lines) = self.worker(seed, false)?;
+            let (end, lines) = self.worker(seed, search.seconds_left(), false)?;
             faulted += u64::from(code_of(&end) == Some(FAULTED));
             if !is_fine(&end) {
                 search.found(seed, &ending(&end));
@@ -88,14 +88,14 @@ impl Supervisor<'_> {
         Ok(search)
     }
 
-    /// How a worker with this seed ended, and the last lines that it wrote on standard error.
-    fn worker(&self, seed: u64, trace: bool) -> Result<(End, VecDeque<String>)> {
+    /// How a worker with this seed ended, all its rounds done or no time left for another, and the last lines that it wrote on standard error.
+    fn worker(&self, seed: u64, seconds: u64, trace: bool) -> Result<(End, VecDeque<String>)> {
         let log = self.folder.join(LOG);
         let errors = File::create(&log)?;
         let mut worker = Worker::start(|command| {
             command.arg("--libcuda").arg(&self.libcuda);
             command.args(["--seed", &seed.to_string(), "--rounds", &self.options.rounds.to_string()]);
-            command.arg("--worker").arg(&self.progress_file);
+            command.args(["--seconds", &seconds.to_string()]).arg("--worker").arg(&self.progress_file);
             command
                 .env("RUST_BACKTRACE", "0")
                 .env("WARPLOOM_MEMORY", "256M")

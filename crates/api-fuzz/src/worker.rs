@@ -198,6 +198,9 @@ impl Worker {
         let mut memory_at_start = None;
         let mut resident_when_warm: Option<Resident> = None;
         for round in 0..options.rounds {
+            if self.start.elapsed().as_secs() >= options.seconds {
+                break;
+            }
             // The last rounds are shared among threads.
             let threads = if round % 4 == 3 { 3 } else { 1 };
             let seed = options.seed.wrapping_mul(1_000_003).wrapping_add(round);
