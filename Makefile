@@ -11,7 +11,7 @@ BUILD    = build
 COMPILER = $(if $(filter-out 0,$(WITHOUT_COMPILER)),,$(RELEASE)/libwarploom-simt.so)
 RUNTIMES = --package warploom-cudart12 --package warploom-cudart13
 
-.PHONY: all demo debug test lint unit fuzz fuzz-kernels sweep sweep-compiled suite test-samples test-apps bench install clean
+.PHONY: all demo debug test lint unit fuzz fuzz-kernels fuzz-briefly sweep sweep-compiled suite test-samples test-apps bench install clean
 
 all: release
 
@@ -38,14 +38,15 @@ demo: release
 	$(CC) -std=c11 -O2 -Wall -Iinclude -o $(BUILD)/vector_add demo/vector_add/vector_add.c -ldl
 	$(RELEASE)/warploom run -- $(BUILD)/vector_add demo/vector_add/vector_add.ptx
 
-# Everything is tested as `unit` builds it, with debug assertions; the sweeps and the suite take as long with the release build, which takes minutes to make.
-test: lint unit
-	$(MAKE) --no-print-directory LIBRARIES=debug sweep $(if $(COMPILER),sweep-compiled) suite
-	$(MAKE) --no-print-directory LIBRARIES=debug APPS_ARGS=--quick test-apps
+# Everything is tested as `debug` builds it, with debug assertions; the sweeps and the suite take as long with the release build, which takes minutes
+# to make. Many tests wait for something, and clients are fetched: several at once keep two cores busy. What each prints comes when it ends.
+test: lint debug
+	$(MAKE) --no-print-directory --jobs=3 --output-sync=target PROFILE=debug APPS_ARGS=--quick \
+	  unit test-apps fuzz-briefly sweep $(if $(COMPILER),sweep-compiled) suite
 
-# What sweeps and suite are run on: release, or debug.
-LIBRARIES = release
-LIBCUDA   = $(abspath $(TARGET)/$(LIBRARIES)/libcuda.so.1)
+# What sweeps and suite are run on: release, or debug. (Variables of the command line are exported; nvcc takes LIBRARIES for its own.)
+PROFILE = release
+LIBCUDA = $(abspath $(TARGET)/$(PROFILE)/libcuda.so.1)
 
 lint:
 	@scripts/need.sh cc
@@ -61,7 +62,10 @@ debug: $(if $(COMPILER),$(TARGET)/debug/libwarploom-simt.so)
 
 unit: debug
 	$(TARGET)/debug/xtask codegen --check
-	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace
+	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace --no-fail-fast
+
+# Both fuzzers, for as long as every test run can afford.
+fuzz-briefly: debug
 	$(TARGET)/debug/api-fuzz --libcuda $(TARGET)/debug/libcuda.so --seed 1 --seconds 20
 	$(TARGET)/debug/kernel-fuzz --seed 1 --seconds 20
 
@@ -80,7 +84,7 @@ FUZZ_KEEP    = $(BUILD)/kernel-fuzz
 FUZZ_SEED    = $(shell date +%s)
 
 # What an H200 and an H100 computed for thousands of PTX instructions, and an H100 for asynchronous copies and clusters, against ours.
-sweep: $(LIBRARIES)
+sweep: $(PROFILE)
 	@scripts/need.sh python3-numpy
 	SWEEP_LIBCUDA=$(LIBCUDA) /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
 	  --jobs 2 --filter '$(SWEEP_FAMILIES)'
@@ -88,7 +92,7 @@ sweep: $(LIBRARIES)
 SWEEP_FAMILIES = .
 
 # The same of compiled code, which has to be there for all but listed tests; and how many of each family that are.
-sweep-compiled: $(LIBRARIES)
+sweep-compiled: $(PROFILE)
 	@scripts/need.sh python3-numpy
 	SWEEP_LIBCUDA=$(LIBCUDA) CUDA_CACHE_DISABLE=1 /usr/bin/python3 tests/ptx_sweep/sweep.py check tests/goldens/ptx_sweep \
 	  --jobs 2 --compiled tests/ptx_sweep/declined.txt --filter '$(COMPILED_FAMILIES)'
@@ -96,7 +100,7 @@ sweep-compiled: $(LIBRARIES)
 COMPILED_FAMILIES = ^(int|int-cc|float|half|logic|cvt|mov|warp|atomic|memory|control|special|mma|mma-sp|wmma|ldmatrix)$$
 
 # Every benchmark kernel at full size, results compared with native code.
-suite: $(LIBRARIES) $(BUILD)/suite/bench
+suite: $(PROFILE) $(BUILD)/suite/bench
 	BENCH_LIBCUDA=$(LIBCUDA) $(BUILD)/suite/bench --dir benches/suite --verify --no-opencl --no-cold --no-latency --no-limits
 
 $(BUILD)/suite/bench: $(wildcard benches/suite/*.cpp benches/suite/*.h benches/suite/kernels/*.cu) benches/suite/tools/make_ptx.sh benches/suite/tools/cuda_device.h
@@ -111,9 +115,9 @@ test-samples: release
 	/usr/bin/python3 tests/samples/run.py $(BUILD)/samples --warploom $(RELEASE)/warploom $(SAMPLES_ARGS)
 
 # Clients from PyPI and crates.io (tests/apps), which it fetches: 75 says that some were out of reach, and which. The quick ones are part of `make test`.
-test-apps: $(LIBRARIES)
+test-apps: $(PROFILE)
 	@scripts/need.sh python3-venv git
-	/usr/bin/python3 tests/apps/run.py $(BUILD)/apps --warploom $(TARGET)/$(LIBRARIES)/warploom $(APPS_ARGS) || [ $$? -eq 75 ]
+	/usr/bin/python3 tests/apps/run.py $(BUILD)/apps --warploom $(TARGET)/$(PROFILE)/warploom $(APPS_ARGS) || [ $$? -eq 75 ]
 
 bench: release $(BUILD)/suite/bench
 	$(CARGO) bench --workspace
