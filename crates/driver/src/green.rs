@@ -94,10 +94,7 @@ impl Driver {
     pub fn context_part(&self, context: &ContextRef) -> DriverResult<Part> {
         match &context.green {
             Some(green) => Ok(green.part),
-            None => {
-                let device = self.device_of(&context.context)?;
-                Ok(Part::whole(device.ordinal(), device.limit(attribute::MULTIPROCESSOR_COUNT)))
-            }
+            None => self.device_part(i32::try_from(context.context.ordinal()).unwrap_or(-1)),
         }
     }
 
@@ -150,7 +147,7 @@ impl Driver {
                 handle,
                 id,
                 part: part.owned(),
-                workers: part.workers(),
+                workers: part.workers(whole.count(), context.device().engine().pool().threads()),
                 streams: Arc::new(Streams::new(self, context.device(), context.id(), Some(id))),
                 context,
                 destroyed: AtomicBool::new(false),

@@ -66,6 +66,15 @@ fn contexts_of_two_devices() {
 }
 
 #[test]
+fn green_contexts_have_workers_whatever_the_device_shows() {
+    let program = program::build("behaviour/shown_multiprocessors.c", "", &[]);
+    for (shown, threads) in [("16", "2"), ("2", "3"), ("3", "1")] {
+        let settings = [("WARPLOOM_MULTIPROCESSORS", shown), ("WARPLOOM_THREADS", threads)];
+        assert_eq!(program.run(|command| _ = command.envs(settings).arg(shown)), "done\n", "{shown} on {threads}");
+    }
+}
+
+#[test]
 fn devices_are_parts_of_the_machine() {
     let program = program::build("behaviour/device_parts.c", "", &[]);
     // One device; two, of which each has threads of its own; more than there are threads; one of several.

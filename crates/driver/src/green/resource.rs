@@ -85,9 +85,12 @@ impl Part {
         self.multiprocessors.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// The workers that are its multiprocessors.
-    pub(super) fn workers(&self) -> WorkerSet {
-        WorkerSet::of(self.numbers())
+    /// Those of so many workers that are its multiprocessors, of a device that shows `all`: there are as many of both unless the device was told what to
+    /// show, and then one is several of the other, counted around the smaller number.
+    pub(super) fn workers(&self, all: u32, workers: u32) -> WorkerSet {
+        let around = all.min(workers).max(1);
+        let own: Vec<u32> = self.numbers().map(|number| number % around).collect();
+        WorkerSet::of((0..workers).filter(|worker| own.contains(&(worker % around))))
     }
 
     /// The same multiprocessors, as a context has them.
@@ -258,6 +261,19 @@ mod tests {
         let (found, rest) = whole.split(CALL, &[group(11, 0, 0), group(0, 0, 0)], false).expect("sizes");
         assert_eq!((found[1].0.count, found[1].1, rest), (0, None, None));
         assert!(whole.split(CALL, &[group(11, 0, 0), group(0, 0, 0)], true).is_err(), "an empty group");
+    }
+
+    #[test]
+    fn every_part_has_workers() {
+        let workers = |all: u32, workers: u32, part: std::ops::Range<u32>| {
+            let set = Part::of(0, None, part).workers(all, workers);
+            (0..workers).filter(|&worker| set.contains(worker)).collect::<Vec<_>>()
+        };
+        assert_eq!(workers(4, 4, 1..3), [1, 2]);
+        assert_eq!(workers(16, 2, 15..16), [1]);
+        assert_eq!(workers(16, 2, 3..5), [0, 1]);
+        assert_eq!(workers(2, 5, 0..1), [0, 2, 4]);
+        assert_eq!(workers(2, 5, 0..2), [0, 1, 2, 3, 4]);
     }
 
     #[test]
