@@ -285,14 +285,14 @@ mod tests {
         prop::collection::vec((0u32..40, 0u8..4, mask, 1u32..9), 0..12)
     }
 
-    fn grid(ctas: std::ops::Range<u32>, concurrent: &[std::ops::Range<u32>]) -> Arc<GridOrder> {
+    fn grid(ctas: std::ops::Range<u32>, concurrent: Option<std::ops::Range<u32>>) -> Arc<GridOrder> {
         let levels = levels_for((ctas.end - ctas.start).into());
-        Arc::new(GridOrder { ctas, levels, concurrent: concurrent.to_vec(), ..GridOrder::default() })
+        Arc::new(GridOrder { ctas, levels, concurrent: concurrent.into_iter().collect(), ..GridOrder::default() })
     }
 
     fn build(facts: &[(u32, u8, u32, u32)]) -> (Clocks, Plain) {
         let (mut clocks, mut plain) = (Clocks::default(), Plain::new());
-        let grids = [grid(0..20, &[]), grid(20..40, std::slice::from_ref(&(0..20)))];
+        let grids = [grid(0..20, None), grid(20..40, Some(0..20))];
         for &(cta, warp, mask, time) in facts {
             let mut known = Known::default();
             known.learn(warp, mask, time);
@@ -333,7 +333,8 @@ mod tests {
     #[test]
     fn who_knows_of_a_grid_knows_of_those_before_it() {
         let known = || Known { all: 3, ..Known::default() };
-        let [first, beside, behind] = [grid(0..8, &[]), grid(8..16, &[0..8]), grid(16..24, &[8..16])];
+        let (first, beside) = (grid(0..8, None), grid(8..16, Some(0..8)));
+        let behind = grid(16..24, Some(8..16));
         let mut clocks = Clocks::default();
         clocks.learn(&first, 1, known());
         clocks.learn(&beside, 9, known());
