@@ -117,13 +117,6 @@ pub(crate) struct Run {
 /// Where Triton takes its assembler from: for devices before sm_100, and from there on. Others, XLA for one, look for `ptxas` on `PATH`.
 const PTXAS_VARIABLES: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
 
-/// Settings of glibc, a list with colons, and the one of them that says how many bytes of its static thread-local storage are left to libraries that come after it was
-/// laid out. For an auditing library it is laid out before those that a program is linked with are known: with the 512 bytes that are glibc's default rustc, whose
-/// library wants 24 kB, does not start.
-const TUNABLES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls");
-/// Enough for those that were met, and not much of the smallest stack of a thread, which it is taken from.
-const STATIC_TLS: u32 = 32 << 10;
-
 /// A version that the library can be a driver of.
 fn emulated(text: &str) -> Result<CudaVersion, String> {
     let (oldest, newest) = (CudaVersion(OLDEST_CUDA_VERSION), CudaVersion(warploom_abi::CUDA_VERSION));
@@ -184,11 +177,6 @@ impl Run {
         explain(format!("finds warploom's {} on PATH, in {}", library::TOOLS.join(", "), tools.display()));
         command.env("PATH", search_path(tools.into_os_string(), "PATH"));
         let auditor = if self.keep_runtime { None } else { Some(library::auditor()?) };
-        if auditor.is_some()
-            && let Some(list) = with_room(&std::env::var(TUNABLES.0).unwrap_or_default())
-        {
-            command.env(TUNABLES.0, list);
-        }
         match audit_list(auditor.map(PathBuf::into_os_string), std::env::var_os("LD_AUDIT")) {
             Some(list) => {
                 command.env("LD_AUDIT", list);
@@ -259,14 +247,6 @@ fn audit_list(ours: Option<OsString>, there: Option<OsString>) -> Option<OsStrin
         others.filter(|path| !path.is_empty() && Path::new(path).file_name() != Some(OsStr::new(library::AUDITOR)));
     let all: Vec<&OsStr> = ours.as_deref().into_iter().chain(others).collect();
     (!all.is_empty()).then(|| all.join(OsStr::new(":")))
-}
-
-/// These settings of glibc with room for libraries' thread-local storage; `None` if they say themselves how much.
-fn with_room(there: &str) -> Option<String> {
-    let (_, name) = TUNABLES;
-    let room = format!("{name}={STATIC_TLS}");
-    let settings = there.split(':').filter(|setting| !setting.is_empty()).chain([room.as_str()]);
-    (!there.contains(name)).then(|| settings.collect::<Vec<_>>().join(":"))
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ pub(super) const VARIABLE: &str = "GLIBC_TUNABLES";
 const STATIC_TLS: &str = "glibc.rtld.optional_static_tls";
 
 /// The dynamic linker lays thread-local storage out when it loads an auditing library, which is before it knows what the program is linked with and preloads. What those want at fixed
-/// places, as jemalloc does (2.6 kB), has to fit into the room for libraries that are opened later, of which 512 bytes are the default. Each thread has this room in its stack: more would
-/// be felt by threads with the smallest of stacks, 16 KiB.
-const BYTES: &str = "4096";
+/// places, as jemalloc does (2.6 kB) and rustc's library (24 kB), has to fit into the room for libraries that are opened later, of which 512 bytes are the default. Each thread has this
+/// room in its stack: more would be felt by threads with small ones.
+const BYTES: &str = "32768";
 
 /// The list of tunables with ours at its end, unless it says otherwise itself.
 pub(super) fn with_static_tls(there: Option<OsString>) -> OsString {
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn other_tunables_stay() {
         let list = |there: Option<&str>| with_static_tls(there.map(OsString::from)).into_string().expect("text");
-        let ours = "glibc.rtld.optional_static_tls=4096";
+        let ours = "glibc.rtld.optional_static_tls=32768";
         assert_eq!(list(None), ours);
         assert_eq!(list(Some("")), ours);
         assert_eq!(list(Some("glibc.malloc.check=3")), format!("glibc.malloc.check=3:{ours}"));
