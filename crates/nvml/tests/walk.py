@@ -71,7 +71,8 @@ for index, handle in enumerate(handles):
     assert memory.total == newer.total == 1 << 29 and memory.free + memory.used == memory.total
     rates = nvml.nvmlDeviceGetUtilizationRates(handle)
     assert 0 <= rates.gpu <= 100 and rates.memory == 0
-    assert nvml.nvmlDeviceGetComputeRunningProcesses(handle) == []
+    # This one has no context; others may run beside it.
+    assert os.getpid() not in [process.pid for process in nvml.nvmlDeviceGetComputeRunningProcesses(handle)]
     assert nvml.nvmlDeviceGetCudaComputeCapability(handle) == [9, 0] or nvml.nvmlDeviceGetCudaComputeCapability(handle) == (9, 0)
     assert nvml.nvmlDeviceGetArchitecture(handle) == nvml.NVML_DEVICE_ARCH_HOPPER
     words = nvml.nvmlDeviceGetCpuAffinity(handle, (os.cpu_count() + 63) // 64)
