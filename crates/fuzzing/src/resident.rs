@@ -1,4 +1,5 @@
-//! What of the process has pages, device memory left out, and where it has grown.
+//! What of the process has pages of its own, device memory left out, and where it has grown. Pages of files are not its own: a library that is opened
+//! late, as the compiler is, has tens of megabytes of them.
 
 use anyhow::{Context, Result};
 
@@ -13,7 +14,7 @@ struct Mapping {
     end: u64,
     /// The file or the kernel's name for it; empty for anonymous memory.
     name: String,
-    /// Bytes that have pages.
+    /// Bytes that have pages which are no file's.
     bytes: u64,
 }
 
@@ -33,7 +34,7 @@ impl Resident {
         Ok(Resident(others.map(|(_, mapping)| mapping).collect()))
     }
 
-    /// Bytes that have pages.
+    /// Bytes that have pages which are no file's.
     pub fn bytes(&self) -> u64 {
         self.0.iter().map(|mapping| mapping.bytes).sum()
     }
@@ -71,7 +72,7 @@ fn mappings(smaps: &str) -> Result<Vec<Mapping>> {
                 let name = words.skip(3).collect::<Vec<&str>>().join(" ");
                 mappings.push(Mapping { start, end, name, bytes: 0 });
             }
-            (None, Some(last)) if first == "Rss:" => last.bytes = 1024 * second.parse::<u64>()?,
+            (None, Some(last)) if first == "Anonymous:" => last.bytes = 1024 * second.parse::<u64>()?,
             _ => {}
         }
     }
@@ -86,7 +87,7 @@ mod tests {
     fn growth_names_the_mapping() {
         let read = |heap: u64| {
             let text = format!(
-                "1000-2000 rw-p 00000000 00:00 0 \nRss: 4 kB\n5000-9000 rw-p 00000000 00:00 0    [heap]\nRss: {heap} kB\n"
+                "1000-2000 rw-p 00000000 00:00 0 \nRss: 90 kB\nAnonymous: 4 kB\n5000-9000 rw-p 00000000 00:00 0    [heap]\nAnonymous: {heap} kB\n"
             );
             Resident(mappings(&text).unwrap())
         };
