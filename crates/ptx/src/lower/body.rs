@@ -295,16 +295,6 @@ impl<'a> BodyLowering<'_, 'a> {
         }
     }
 
-    /// Keeps the guard of an instruction that becomes several from changing between them: if one of them may write its register, it
-    /// is copied first.
-    pub(super) fn latch_guard(&mut self, written: &[Reg]) {
-        let Some(guard) = self.guard.filter(|guard| written.contains(&guard.reg)) else { return };
-        let reg = self.fresh(ScalarType::Pred);
-        self.guard = None;
-        self.emit(Op::Mov { ty: ScalarType::Pred, dst: reg, src: Operand::Reg(guard.reg) });
-        self.guard = Some(Predicate { reg, negated: guard.negated });
-    }
-
     /// Notes that the body refers to a variable.
     pub(super) fn use_global(&mut self, id: GlobalId) -> GlobalId {
         if self.global_set.insert(id) {

@@ -244,14 +244,9 @@ impl<'a> BodyLowering<'_, 'a> {
         count: usize,
         relaxed: bool,
     ) -> Lower<Regs> {
-        let ast = self.l.ast;
         match operand.kind {
             OperandKind::Vector(list) if list.len() == count => {
-                let regs: Lower<Regs> =
-                    ast[list].iter().map(|element| self.destination(element, ty, relaxed)).collect();
-                let regs = regs?;
-                self.check_elements(list, operand.span)?;
-                Ok(regs)
+                self.elements(list, operand.span, |body, element| body.destination(element, ty, relaxed))
             }
             OperandKind::Vector(list) => self.vector_size(operand.span, list.len(), count),
             OperandKind::Name(name) if count > 1 => match self.symbol(name) {
@@ -268,9 +263,17 @@ impl<'a> BodyLowering<'_, 'a> {
         }
     }
 
-    /// The registers of a vector are of one width (PTX ISA 6.4.3: its elements have one type), also where wider ones may stand.
-    pub(super) fn check_elements(&mut self, elements: List<ast::Operand>, span: Span) -> Lower<()> {
+    /// The elements of a vector, each as `lower` makes it. Its registers are of one width (PTX ISA 6.4.3: its elements have one type), also where
+    /// wider ones may stand.
+    pub(super) fn elements<T, C: FromIterator<T>>(
+        &mut self,
+        elements: List<ast::Operand>,
+        span: Span,
+        lower: impl Fn(&mut Self, &ast::Operand) -> Lower<T>,
+    ) -> Lower<C> {
         let ast = self.l.ast;
+        let lowered: Lower<C> = ast[elements].iter().map(|element| lower(self, element)).collect();
+        let lowered = lowered?;
         let mut width = None;
         for element in &ast[elements] {
             let Some(reg) = self.named_register(element) else { continue };
@@ -279,7 +282,7 @@ impl<'a> BodyLowering<'_, 'a> {
                 return self.refuse(Code::Operand, span, "Incompatible elements of vector expression");
             }
         }
-        Ok(())
+        Ok(lowered)
     }
 
     fn vector_size<T>(&mut self, span: Span, given: usize, expected: usize) -> Lower<T> {
@@ -299,14 +302,9 @@ impl<'a> BodyLowering<'_, 'a> {
         count: usize,
         relaxed: bool,
     ) -> Lower<Operands> {
-        let ast = self.l.ast;
         match operand.kind {
             OperandKind::Vector(list) if list.len() == count => {
-                let values: Lower<Operands> =
-                    ast[list].iter().map(|element| self.source(element, ty, relaxed)).collect();
-                let values = values?;
-                self.check_elements(list, operand.span)?;
-                Ok(values)
+                self.elements(list, operand.span, |body, element| body.source(element, ty, relaxed))
             }
             OperandKind::Name(name) if count > 1 => match self.symbol(name) {
                 Some(Symbol::Vector { .. }) => {

@@ -30,11 +30,8 @@ impl BodyLowering<'_, '_> {
                 let element = self.element_type(ty, elements, place)?;
                 self.argument = 1;
                 let src = self.source(&src, ty, false)?;
-                let ast = self.l.ast;
                 let relaxed = element.bits() < 16;
-                let dst: Lower<Regs> = ast[elements].iter().map(|e| self.destination(e, element, relaxed)).collect();
-                let dst = dst?;
-                self.check_elements(elements, place)?;
+                let dst: Regs = self.elements(elements, place, |body, e| body.destination(e, element, relaxed))?;
                 let dst = dst.into_iter().map(|reg| self.narrow_destination(element, reg)).collect();
                 Ok(Op::Unpack { ty, dst, src })
             }
@@ -42,11 +39,8 @@ impl BodyLowering<'_, '_> {
                 let element = self.element_type(ty, elements, src.span)?;
                 self.argument = 0;
                 let dst = self.destination(&dst, ty, false)?;
-                let ast = self.l.ast;
                 let relaxed = element.bits() < 16;
-                let values: Lower<Operands> = ast[elements].iter().map(|e| self.source(e, element, relaxed)).collect();
-                let values = values?;
-                self.check_elements(elements, src.span)?;
+                let values: Operands = self.elements(elements, src.span, |body, e| body.source(e, element, relaxed))?;
                 let elements = values.into_iter().map(|value| self.narrow_source(element, value)).collect();
                 Ok(Op::Pack { ty, dst, elements })
             }
@@ -131,7 +125,7 @@ impl BodyLowering<'_, '_> {
                     .collect()
             }
         };
-        self.latch_guard(&dsts);
+        // None of them is a predicate, so that the guard stays what it is.
         let mut moves = dsts.into_iter().zip(values).map(|(dst, src)| Op::Mov { ty, dst, src });
         let last = moves.next_back();
         for op in moves {
