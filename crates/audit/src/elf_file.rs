@@ -79,9 +79,16 @@ impl Import {
 pub(crate) struct Symbols {
     symbols: Vec<Sym64<Endian>>,
     names: Vec<u8>,
+    /// Where the table is loaded, if it is.
+    address: u64,
 }
 
 impl Symbols {
+    /// Where the symbol of this number is loaded.
+    fn entry(&self, number: usize) -> u64 {
+        self.address.wrapping_add((number * size_of::<Sym64<Endian>>()) as u64)
+    }
+
     /// All functions that are defined here.
     pub(crate) fn functions(&self) -> impl Iterator<Item = Function<'_>> {
         self.numbered_functions().map(|(_, function)| function)
@@ -190,7 +197,7 @@ impl ElfFile {
         }
         let count = section.sh_size.get(ENDIAN) / size_of::<Sym64<Endian>>() as u64;
         let symbols = table(&self.file, self.size, section.sh_offset.get(ENDIAN), count)?;
-        Ok(Some(Symbols { symbols, names: self.linked(section)? }))
+        Ok(Some(Symbols { symbols, names: self.linked(section)?, address: section.sh_addr.get(ENDIAN) }))
     }
 
     /// The contents of the string table that a section names.
@@ -203,22 +210,16 @@ impl ElfFile {
 
     /// The functions that it exports, and where the dynamic linker reads that.
     pub(crate) fn exports(&self) -> Result<Vec<Export>, Reason> {
-        let Some(table) = self.sections.iter().find(|section| section.sh_type.get(ENDIAN) == SHT_DYNSYM) else {
-            return Ok(Vec::new());
-        };
-        let entry = |number: usize| {
-            let (size, value) = (size_of::<Sym64<Endian>>(), std::mem::offset_of!(Sym64<Endian>, st_value));
-            table.sh_addr.get(ENDIAN).wrapping_add((number * size + value) as u64)
-        };
         let symbols = self.symbols_of(SHT_DYNSYM)?;
-        let functions = symbols.iter().flat_map(Symbols::numbered_functions);
-        Ok(functions
-            .map(|(number, Function { name, address, .. })| Export {
-                name: name.to_vec(),
-                address,
-                entry: entry(number),
-            })
-            .collect())
+        let value = std::mem::offset_of!(Sym64<Endian>, st_value) as u64;
+        let export = |symbols: &Symbols, (number, Function { name, address, .. }): (usize, Function<'_>)| Export {
+            name: name.to_vec(),
+            address,
+            entry: symbols.entry(number).wrapping_add(value),
+        };
+        let exports =
+            |symbols: &Symbols| symbols.numbered_functions().map(|numbered| export(symbols, numbered)).collect();
+        Ok(symbols.as_ref().map(exports).unwrap_or_default())
     }
 
     /// The segment that is loaded and whose bytes in the file cover these addresses.
@@ -239,16 +240,12 @@ impl ElfFile {
 
     /// Where the dynamic symbol table says that it takes a symbol of this name from another object.
     pub(crate) fn import(&self, name: &[u8]) -> Result<Option<Import>, Reason> {
-        let Some(table) = self.sections.iter().find(|section| section.sh_type.get(ENDIAN) == SHT_DYNSYM) else {
-            return Ok(None);
-        };
         let Some(symbols) = self.symbols_of(SHT_DYNSYM)? else { return Ok(None) };
         let undefined = |symbol: &Sym64<Endian>| {
             symbol.st_shndx.get(ENDIAN) == SHN_UNDEF && symbols.name(symbol.st_name.get(ENDIAN)) == Some(name)
         };
         let number = symbols.symbols.iter().position(undefined);
-        let entry = |number| table.sh_addr.get(ENDIAN).wrapping_add((number * size_of::<Sym64<Endian>>()) as u64);
-        Ok(number.map(|number| Import { entry: entry(number) }))
+        Ok(number.map(|number| Import { entry: symbols.entry(number) }))
     }
 
     /// The name under which it wants to be known.
@@ -265,23 +262,20 @@ impl ElfFile {
         Ok(name.map(|name| String::from_utf8_lossy(name).into_owned()))
     }
 
+    fn code_segments(&self) -> impl Iterator<Item = &ProgramHeader64<Endian>> {
+        self.segments
+            .iter()
+            .filter(|segment| segment.p_type.get(ENDIAN) == PT_LOAD && segment.p_flags.get(ENDIAN) & PF_X != 0)
+    }
+
     /// The segment with code whose bytes in the file cover these addresses.
     pub(crate) fn code_segment(&self, address: u64, size: u64) -> Option<&ProgramHeader64<Endian>> {
-        self.segments.iter().find(|segment| {
-            segment.p_type.get(ENDIAN) == PT_LOAD
-                && segment.p_flags.get(ENDIAN) & PF_X != 0
-                && covers(segment, address, size)
-        })
+        self.code_segments().find(|segment| covers(segment, address, size))
     }
 
     /// All of its code, as it is in the file, one segment at a time.
     pub(crate) fn all_code(&self) -> impl Iterator<Item = Result<Vec<u8>, Reason>> {
-        let code = |segment: &&ProgramHeader64<Endian>| {
-            segment.p_type.get(ENDIAN) == PT_LOAD && segment.p_flags.get(ENDIAN) & PF_X != 0
-        };
-        self.segments
-            .iter()
-            .filter(code)
+        self.code_segments()
             .map(|segment| bytes(&self.file, self.size, segment.p_offset.get(ENDIAN), segment.p_filesz.get(ENDIAN)))
     }
 

@@ -1,8 +1,6 @@
 //! Standing in front of a library of NVIDIA's that stays what it is: its functions lead through trampolines to the library of ours that is
 //! asked, at the first call of any, which of them it wants to answer.
 use std::ffi::CString;
-use std::ptr;
-use std::sync::atomic::AtomicPtr;
 
 use crate::elf_file::{Export, Reason};
 use crate::explain;
@@ -10,7 +8,6 @@ use crate::exports::{self, Lead};
 use crate::libraries::Libraries;
 use crate::loaded::NewObject;
 use crate::resolve::{Destination, Place};
-use crate::trampolines::Trampolines;
 
 /// Leads the functions of `object` whose names begin so through ours. The destination has to stay until the object is gone.
 pub(crate) fn stand(object: &NewObject, names: &[&str], libraries: &Libraries) -> Option<Box<Destination>> {
@@ -45,29 +42,18 @@ fn lead(object: &NewObject, names: &[&str], libraries: &Libraries) -> Result<Opt
         libraries.compilers.clone().ok_or_else(|| "warploom's library for compilers is not there".to_owned())?;
     let segment = file.loaded_segment(first, last + size_of::<u64>() as u64 - first);
     let segment = segment.ok_or_else(|| "is damaged: its symbol table is not loaded".to_owned())?;
-    let failed = |what: &str, error| format!("{what}: {error}");
     let start = object.address(first);
-    let trampolines = Trampolines::near(start..start + 1, true, functions.len())
-        .map_err(|error| failed("no room for trampolines near it", error))?;
     let names: Result<Vec<CString>, _> =
         functions.iter().map(|function| CString::new(function.name.as_slice())).collect();
-    let destination = Box::new(Destination {
-        trampolines,
-        names: names.map_err(|error| error.to_string())?,
-        library,
-        namespace: object.namespace,
-        handle: AtomicPtr::new(ptr::null_mut()),
-        place: Place::InFront(functions.iter().map(|function| object.address(function.address)).collect()),
-    });
-    let trampolines = &destination.trampolines;
-    trampolines
-        .write((&raw const *destination).expose_provenance())
-        .map_err(|error| failed("the system does not let new code be executed", error))?;
+    let names = names.map_err(|error| error.to_string())?;
+    let place = Place::InFront(functions.iter().map(|function| object.address(function.address)).collect());
+    let destination = Destination::near(object, start..start + 1, true, names, library, place)?;
     let lead = |(index, function): (usize, &Export)| Lead {
         entry: object.address(function.entry),
-        to: trampolines.entry(index),
+        to: destination.trampolines.entry(index),
     };
     let leads: Vec<Lead> = functions.iter().enumerate().map(lead).collect();
-    exports::write(object, segment, &leads).map_err(|error| failed("its symbol table cannot be written to", error))?;
+    exports::write(object, segment, &leads)
+        .map_err(|error| format!("its symbol table cannot be written to: {error}"))?;
     Ok(Some(destination))
 }

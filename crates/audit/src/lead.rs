@@ -1,7 +1,5 @@
 //! Leading the functions of a runtime library that is linked into an object to ours.
 use std::ffi::{CStr, CString};
-use std::ptr;
-use std::sync::atomic::AtomicPtr;
 
 use crate::elf_file::{ElfFile, Reason};
 use crate::embedded::{self, Embedded, RuntimeFunction, Version};
@@ -10,7 +8,6 @@ use crate::libraries::{Libraries, Runtime};
 use crate::loaded::NewObject;
 use crate::resolve::{Destination, Place};
 use crate::text::{self, Jump};
-use crate::trampolines::Trampolines;
 
 /// What an object must import to be looked into: a static runtime opens the driver at run time.
 pub(crate) const TELLING_IMPORT: &CStr = c"dlopen";
@@ -94,31 +91,19 @@ fn lead_to(
     let segment = file.code_segment(first.address, last.address + last.size - first.address);
     let segment = segment.ok_or_else(|| "has its CUDA runtime in several segments".to_owned())?;
     let code = object.address(first.address)..object.address(last.address + last.size);
-    let failed = |what: &str, error| format!("{what}: {error}");
-    let trampolines = Trampolines::near(code.clone(), !object.is_program(), functions.len())
-        .map_err(|error| failed("no room for trampolines near it", error))?;
     let mut names = Vec::with_capacity(functions.len());
     for function in &functions {
         names.push(CString::new(function.name.as_slice()).map_err(|error| error.to_string())?);
     }
-    let destination = Box::new(Destination {
-        trampolines,
-        names,
-        library: runtime.c_path.clone(),
-        namespace: object.namespace,
-        handle: AtomicPtr::new(ptr::null_mut()),
-        place: Place::Instead,
-    });
+    let library = runtime.c_path.clone();
+    let destination = Destination::near(object, code, !object.is_program(), names, library, Place::Instead)?;
     let trampolines = &destination.trampolines;
-    trampolines
-        .write((&raw const *destination).expose_provenance())
-        .map_err(|error| failed("the system does not let new code be executed", error))?;
     let jumps: Vec<Jump> = functions
         .iter()
         .enumerate()
         .map(|(index, function)| Jump { function: object.address(function.address), to: trampolines.entry(index) })
         .collect();
-    text::write(object, file, segment, &jumps).map_err(|error| failed("its code cannot be written to", error))?;
+    text::write(object, file, segment, &jumps).map_err(|error| format!("its code cannot be written to: {error}"))?;
     Ok(Led { destination, version, left })
 }
 

@@ -5,15 +5,12 @@
 //! modules"). The module puts them there with `PyDict_SetItemString`; what it calls by that name is led to a library of ours, which changes the
 //! capsules.
 use std::ffi::{CStr, CString};
-use std::ptr;
-use std::sync::atomic::AtomicPtr;
 
 use crate::elf_file::Reason;
 use crate::exports::{self, Lead};
 use crate::libraries::Libraries;
 use crate::loaded::{LinkMap, NewObject};
 use crate::resolve::{Destination, Place};
-use crate::trampolines::Trampolines;
 use crate::{embedded, explain};
 
 /// What the module calls to hand a function out.
@@ -60,27 +57,14 @@ fn stand_between(
         libraries.compilers.clone().ok_or_else(|| "warploom's library for Python modules is not there".to_owned())?;
     let segment = file.loaded_segment(import.entry, import.size());
     let segment = segment.ok_or_else(|| "is damaged: its symbol table is not loaded".to_owned())?;
-    let failed = |what: &str, error| format!("{what}: {error}");
     let start = object.address(import.entry);
-    let trampolines = Trampolines::near(start..start + 1, true, 1)
-        .map_err(|error| failed("no room for trampolines near it", error))?;
-    let destination = Box::new(Destination {
-        trampolines,
-        names: vec![export(runtime.major, &file_stem(object))],
-        library,
-        namespace: object.namespace,
-        handle: AtomicPtr::new(ptr::null_mut()),
-        place: Place::Instead,
-    });
-    let trampolines = &destination.trampolines;
-    trampolines
-        .write((&raw const *destination).expose_provenance())
-        .map_err(|error| failed("the system does not let new code be executed", error))?;
+    let names = vec![export(runtime.major, &file_stem(object))];
+    let destination = Destination::near(object, start..start + 1, true, names, library, Place::Instead)?;
     // A symbol that others do not see is the object's own: the dynamic linker takes its value and looks no further.
-    let lead = Lead { entry: object.address(import.value()), to: trampolines.entry(0) };
+    let lead = Lead { entry: object.address(import.value()), to: destination.trampolines.entry(0) };
     let visibility = object.address(import.visibility());
     exports::take_as_own(object, segment, lead, visibility)
-        .map_err(|error| failed("its symbol table cannot be written to", error))?;
+        .map_err(|error| format!("its symbol table cannot be written to: {error}"))?;
     Ok(Some((destination, version)))
 }
 

@@ -3,9 +3,13 @@
 //!
 //! The call comes from a trampoline, in the middle of a call of the program's with its arguments in registers, on any thread.
 use std::ffi::{CStr, CString, c_char, c_long, c_void};
+use std::ops::Range;
+use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::elf_file::Reason;
 use crate::explain;
+use crate::loaded::NewObject;
 use crate::trampolines::Trampolines;
 
 /// What the trampolines of one object lead to. Its address is in their mapping.
@@ -17,10 +21,10 @@ pub(crate) struct Destination {
     /// Our library.
     pub(crate) library: CString,
     /// Where the object is, and our library is to be.
-    pub(crate) namespace: c_long,
+    namespace: c_long,
     /// Our library as `dlmopen` names it, once it is loaded.
-    pub(crate) handle: AtomicPtr<c_void>,
-    pub(crate) place: Place,
+    handle: AtomicPtr<c_void>,
+    place: Place,
 }
 
 /// What our library is for an object.
@@ -38,6 +42,28 @@ type Front = unsafe extern "C" fn(count: usize, names: *const *const c_char, fun
 const FRONT: &CStr = c"warploom_front";
 
 impl Destination {
+    /// One for functions of `library` with these names, its trampolines written, near `code`, addresses in `object`, and not above
+    /// it if not `above_too`.
+    pub(crate) fn near(
+        object: &NewObject,
+        code: Range<usize>,
+        above_too: bool,
+        names: Vec<CString>,
+        library: CString,
+        place: Place,
+    ) -> Result<Box<Destination>, Reason> {
+        let trampolines = Trampolines::near(code, above_too, names.len())
+            .map_err(|error| format!("no room for trampolines near it: {error}"))?;
+        let handle = AtomicPtr::new(ptr::null_mut());
+        let namespace = object.namespace;
+        let destination = Box::new(Destination { trampolines, names, library, namespace, handle, place });
+        destination
+            .trampolines
+            .write((&raw const *destination).expose_provenance())
+            .map_err(|error| format!("the system does not let new code be executed: {error}"))?;
+        Ok(destination)
+    }
+
     /// Loads our library and finds function `index`.
     fn resolve(&self, index: usize) -> usize {
         match &self.place {
