@@ -1,5 +1,6 @@
 //! What programs that look for defects have in common: they try one seed after the other for some time, in workers, which are processes of
-//! their own as they may die or hang, and tell what they find with the seed that shows it again.
+//! their own as they may die or hang, and tell what they find with the seed that shows it again. A worker's own memory
+//! is here, too, as its growth is a finding.
 
 mod resident;
 mod worker;

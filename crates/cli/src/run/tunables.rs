@@ -1,6 +1,6 @@
 //! What the C library is told about programs that an auditing library is loaded before.
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
 
 /// The variable that the C library reads its tunables from.
 pub(super) const VARIABLE: &str = "GLIBC_TUNABLES";
@@ -23,7 +23,7 @@ pub(super) fn with_static_tls(there: Option<OsString>) -> OsString {
     if !list.is_empty() {
         list.push(b':');
     }
-    list.extend(OsStr::new(STATIC_TLS).as_bytes());
+    list.extend(STATIC_TLS.as_bytes());
     list.push(b'=');
     list.extend(BYTES.as_bytes());
     OsString::from_vec(list)
