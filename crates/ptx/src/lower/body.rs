@@ -5,8 +5,8 @@ use super::scope::Symbol;
 use super::{Lowering, scalar_type};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{
-    Body, FunctionId, GlobalId, Inst, LocId, MnemonicId, Op, Operand, Predicate, Reg, RegDecl, ScalarType, SourceLoc,
-    Storage, UnsupportedUse,
+    Body, FunctionId, GlobalId, Inst, LocId, MnemonicId, Op, Predicate, Reg, RegDecl, ScalarType, SourceLoc, Storage,
+    UnsupportedUse,
 };
 use crate::isa::Opcode;
 use crate::syntax::ast::{self, Instruction, StateSpace, Statement};
