@@ -5,12 +5,12 @@ use warploom_monitor::Look;
 
 use super::version_of;
 use crate::border::{ApiResult, Failure, InOut, Out};
-use crate::library::device as find;
+use crate::library::{Found, device as find};
 
 pub(crate) fn nvmlDeviceGetMemoryInfo(device: nvmlDevice_t, memory: Out<'_, nvmlMemory_t>) -> ApiResult {
     let device = find(device)?;
     let place = memory.required("memory")?;
-    let (total, used) = (device.total_memory(), Look::now().used(device.number()));
+    let (total, used) = (device.total_memory(), used(&device));
     place.set(nvmlMemory_t { total, free: total.saturating_sub(used), used });
     Ok(())
 }
@@ -24,7 +24,12 @@ pub(crate) fn nvmlDeviceGetMemoryInfo_v2(device: nvmlDevice_t, memory: InOut<'_,
         let reason = format!("the structure says version {version:#x}, which this function does not know");
         return Err(Failure::new(nvmlReturn_t::NVML_ERROR_FUNCTION_NOT_FOUND, reason));
     }
-    let (total, used) = (device.total_memory(), Look::now().used(device.number()));
+    let (total, used) = (device.total_memory(), used(&device));
     memory.set(nvmlMemory_v2_t { version, total, reserved: 0, free: total.saturating_sub(used), used });
     Ok(())
+}
+
+/// What processes use of it. Those with other settings may have more than it is here.
+fn used(device: &Found) -> u64 {
+    Look::now().used(device.number()).min(device.total_memory())
 }
