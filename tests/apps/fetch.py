@@ -28,7 +28,8 @@ def environment(folder, packages):
     if not is_there(folder, wanted):
         shutil.rmtree(folder, ignore_errors=True)
         call([sys.executable, "-m", "venv", folder], "venv")
-        install = [folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        # Few of the modules are imported: Python compiles those then.
+        install = [folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile"]
         if packages:
             call([*install, *packages], f"PyPI does not give {' '.join(packages)}")
         (folder / ".complete").write_text(wanted)
