@@ -11,7 +11,7 @@ BUILD    = build
 COMPILER = $(if $(filter-out 0,$(WITHOUT_COMPILER)),,$(RELEASE)/libwarploom-simt.so)
 RUNTIMES = --package warploom-cudart12 --package warploom-cudart13
 
-.PHONY: all demo debug test lint unit fuzz fuzz-kernels fuzz-briefly sweep sweep-compiled suite test-samples test-apps bench install clean
+.PHONY: all demo debug test lint unit unit-programs fuzz fuzz-kernels fuzz-briefly sweep sweep-compiled suite test-samples test-apps bench install clean
 
 all: release
 
@@ -42,7 +42,7 @@ demo: release
 # to make. Many tests wait for something, and clients are fetched: several at once keep two cores busy. What each prints comes when it ends.
 test: lint debug
 	$(MAKE) --no-print-directory --jobs=3 --output-sync=target PROFILE=debug APPS_ARGS=--quick \
-	  unit test-apps fuzz-briefly sweep $(if $(COMPILER),sweep-compiled) suite
+	  unit unit-programs test-apps fuzz-briefly sweep $(if $(COMPILER),sweep-compiled) suite
 
 # What sweeps and suite are run on: release, or debug. (Variables of the command line are exported; nvcc takes LIBRARIES for its own.)
 PROFILE = release
@@ -60,9 +60,15 @@ debug: $(if $(COMPILER),$(TARGET)/debug/libwarploom-simt.so)
 	$(CARGO) build --workspace --lib --bins --tests
 	@ln -sf libcuda.so $(TARGET)/debug/libcuda.so.1
 
+# The tests of the workspace in two halves, as binaries of tests run one after the other and many wait: those that have programs compiled, and all others.
 unit: debug
 	$(TARGET)/debug/xtask codegen --check
-	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace --no-fail-fast
+	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace --no-fail-fast --lib --bins $(patsubst %,--test %,$(filter-out $(PROGRAM_TESTS),$(TESTS)))
+	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace --no-fail-fast --doc
+unit-programs: debug
+	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace --no-fail-fast $(PROGRAM_TESTS:%=--test %)
+PROGRAM_TESTS = headers nvcc programs recorded_programs
+TESTS = $(sort $(basename $(notdir $(wildcard crates/*/tests/*.rs xtask/tests/*.rs))) $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs))))
 
 # Both fuzzers, for as long as every test run can afford.
 fuzz-briefly: debug
