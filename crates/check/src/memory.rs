@@ -9,7 +9,9 @@ use warploom_exec::address::split_shared;
 use warploom_exec::fault::{AccessKind, Nearest, Refusal};
 use warploom_exec::grid::Environment;
 use warploom_exec::memory::{AllocationInfo, Memory, MemoryKind};
-use warploom_exec::observe::{Access, At, CtaObserver, GridFacts, GridObserver, HostEvent, Observer, Space, Wants};
+use warploom_exec::observe::{
+    Access, At, CtaObserver, GridFacts, GridObserver, HostEvent, Observer, Proxy, Space, Wants,
+};
 
 use crate::grid::GridNames;
 use crate::registry::Check;
@@ -110,7 +112,8 @@ struct Wrong {
 
 impl CtaObserver for CtaMemory {
     fn access(&mut self, at: &At, access: &Access<'_>) {
-        if !self.is_right(at, access) {
+        // Textures and surfaces have bounds of their own, which the instructions keep.
+        if access.proxy != Proxy::Texture && !self.is_right(at, access) {
             self.grid.look_at_lanes(at, access);
         }
     }

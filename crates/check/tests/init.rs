@@ -1,10 +1,11 @@
 //! Values that nobody has written are reported where they decide something, with where they came from, and not where they are moved.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use warploom_check::{Check, Checker, Settings};
 use warploom_exec::memory::{AllocationInfo, MemoryKind};
 use warploom_exec::observe::{Bytes, HostEvent, Observer, StreamPlace};
+use warploom_exec::texture::{AddressMode, Channel, Objects, Sampler, Texels, Texture};
 use warploom_interp_testing::{Device, Shape};
 
 const PROLOGUE: &str = "
@@ -20,14 +21,35 @@ struct Checked {
     out: u64,
 }
 
+/// One texture, which is also a surface.
+#[derive(Default)]
+struct One(OnceLock<Texture>);
+
+impl Objects for One {
+    fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
+        self.0.get().filter(|_| handle == HANDLE).cloned().map(Arc::new)
+    }
+
+    fn surface(&self, handle: u64) -> Option<Arc<Texels>> {
+        self.texture(handle).map(|texture| Arc::new(*texture.base()))
+    }
+}
+
+/// What [`One`] is called.
+const HANDLE: u64 = 0x70;
+
 impl Checked {
     fn new() -> Checked {
+        Checked::with_objects(Arc::new(One::default()))
+    }
+
+    fn with_objects(objects: Arc<One>) -> Checked {
         let said = Arc::new(Mutex::new(String::new()));
         let out = Arc::clone(&said);
         let say = Arc::new(move |text: &str| out.lock().unwrap().push_str(text));
         let settings = Settings { checks: vec![Check::Init], ..Settings::default() };
         let checker = Checker::new(settings, say).expect("no suppressions");
-        let device = Device::observed(checker.clone());
+        let device = Device::observed_with_objects(checker.clone(), objects);
         let base = device.alloc(1024);
         let info = AllocationInfo {
             base,
@@ -48,6 +70,11 @@ impl Checked {
         let kernel = self.device.kernel(&text).unwrap_or_else(|error| panic!("{error}\n{body}"));
         let _ = self.device.launch(&kernel, Shape::new(1, 32), &[self.out]);
         std::mem::take(&mut *self.said.lock().unwrap())
+    }
+
+    /// The program is given memory.
+    fn info(base: u64, size: u64, kind: MemoryKind) -> AllocationInfo {
+        AllocationInfo { base, size, kind, device: 0, owner: 1, tag: 0, origin: "cuArrayCreate", id: 2 }
     }
 
     fn touches(&self, read: Option<Bytes>, written: Option<Bytes>) -> String {
@@ -192,4 +219,134 @@ fn what_the_host_is_given() {
     assert!(said.contains("76 bytes that nobody has written"), "{said}");
     assert_eq!(checked.touches(bytes(0..1024, true), bytes(out..out + 1024, false)), "");
     assert_eq!(to_host(1024), "");
+}
+
+#[test]
+fn bytes_between_the_rows_of_pitched_memory() {
+    // Four rows of 32 bytes, 64 apart, are copied into an array, which the host is given, from column `column` on.
+    let copied = |column: u64| {
+        let checked = Checked::new();
+        let (pitched, array) = (checked.device.alloc(256), checked.device.alloc(128));
+        for (base, size, kind) in [(pitched, 256, MemoryKind::Device), (array, 128, MemoryKind::Array)] {
+            checked.checker.host(&HostEvent::Alloc { info: Checked::info(base, size, kind), place: None });
+        }
+        for row in 0..4 {
+            checked.touches(None, bytes(pitched + 64 * row..pitched + 64 * row + 32, false));
+        }
+        let rows = (0..4).map(|row| {
+            let (from, to) = (pitched + 64 * row + column, array + 32 * row);
+            checked.touches(bytes(from..from + 32, false), bytes(to..to + 32, false))
+        });
+        assert_eq!(rows.collect::<String>(), "");
+        checked.touches(bytes(array..array + 128, false), bytes(0..128, true))
+    };
+    assert_eq!(copied(0), "");
+    let said = copied(8);
+    for part in ["error[init/uninitialised-output]", "32 bytes", "at offset 24 of 128 bytes of an array"] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+/// A kernel that branches on a word at an address.
+fn branch_on(address: u64) -> String {
+    format!("mov.u64 %d3, {address:#x}; ld.global.u32 %r1, [%d3];\nsetp.eq.u32 %p2, %r1, 7;\n@%p2 bra done;\ndone:")
+}
+
+#[test]
+fn physical_memory_that_was_mapped_for_the_first_time() {
+    let checked = Checked::new();
+    let base = checked.device.alloc(4096);
+    let info = Checked::info(base, 4096, MemoryKind::Device);
+    let body = branch_on(base + 128);
+    checked.checker.host(&HostEvent::Mapped { info, fresh: true });
+    assert!(checked.run("", &body).contains("error[init/uninitialised-condition]"));
+    // Mapped again it holds what it held, and so does what others may have.
+    checked.checker.host(&HostEvent::Unmapped(info));
+    assert_eq!(checked.run("", &body), "");
+    checked.checker.host(&HostEvent::Mapped { info, fresh: true });
+    checked.checker.host(&HostEvent::Mapped { info, fresh: false });
+    assert_eq!(checked.run("", &body), "");
+    checked.checker.host(&HostEvent::Mapped { info, fresh: true });
+    checked.touches(None, bytes(base..base + 4096, false));
+    assert_eq!(checked.run("", &body), "");
+}
+
+#[test]
+fn managed_and_pinned_memory_of_which_nobody_has_touched_a_page() {
+    for (kind, name) in [(MemoryKind::Managed, "managed memory"), (MemoryKind::PinnedHost, "pinned memory")] {
+        let checked = Checked::new();
+        let size = 1 << 16;
+        let untouched = checked.device.constants(size);
+        checked.checker.host(&HostEvent::Alloc { info: Checked::info(untouched, size, kind), place: None });
+        let said = checked.run("", &branch_on(untouched + size / 2));
+        assert!(said.contains("error[init/uninitialised-condition]") && said.contains(name), "{said}");
+        // The host writes without telling.
+        let touched = checked.device.alloc(size);
+        checked.checker.host(&HostEvent::Alloc { info: Checked::info(touched, size, kind), place: None });
+        assert_eq!(checked.run("", &branch_on(touched + size / 2)), "");
+    }
+}
+
+/// An array of 8 by 4 words that the program was given, and what is said of a kernel.
+fn with_array(linear: bool, body: &str, act: impl FnOnce(&Checked, u64)) -> String {
+    let objects = Arc::new(One::default());
+    let checked = Checked::with_objects(objects.clone());
+    let address = checked.device.alloc(128);
+    let texels = Texels {
+        address,
+        size: [8, 4, 1],
+        dimensions: 2,
+        pitch: 32,
+        slice: 128,
+        channel: Channel::F32,
+        channels: 1,
+        layered: false,
+        cube: false,
+    };
+    let sampler = Sampler { address: [AddressMode::Clamp; 3], linear, ..Sampler::default() };
+    objects.0.set(Texture::new(vec![texels], sampler)).unwrap();
+    let info = Checked::info(address, 128, MemoryKind::Array);
+    checked.checker.host(&HostEvent::Alloc { info, place: None });
+    act(&checked, address);
+    checked.run(".reg .f32 %f<9>;", body)
+}
+
+const BRANCH: &str = "setp.eq.f32 %p2, %f1, 0f00000000; @%p2 bra done;\ndone:";
+
+/// Reads the texel of column 3, row 1, or what lies between it and that of column 4.
+fn fetch(x: f32) -> String {
+    let x = x.to_bits();
+    format!(
+        "mov.u64 %d3, {HANDLE}; tex.2d.v4.f32.f32 {{%f1, %f2, %f3, %f4}}, [%d3, {{0f{x:08x}, 0f3FC00000}}];\n{BRANCH}"
+    )
+}
+
+#[test]
+fn texels_of_arrays_that_nobody_has_written() {
+    let said = with_array(false, &fetch(3.5), |_, _| {});
+    for part in ["error[init/uninitialised-condition]", "128 bytes of an array, by cuArrayCreate", "at offset 44"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let row = |checked: &Checked, address: u64| {
+        checked.touches(None, bytes(address + 32..address + 48, false));
+    };
+    assert_eq!(with_array(false, &fetch(3.5), row), "");
+    // Between two texels both count, at one of them the other does not.
+    assert!(with_array(true, &fetch(4.0), row).contains("at offset 48"));
+    assert_eq!(with_array(true, &fetch(3.5), row), "");
+    assert_eq!(
+        with_array(true, &fetch(4.0), |checked, at| drop(checked.touches(None, bytes(at..at + 128, false)))),
+        ""
+    );
+}
+
+#[test]
+fn elements_of_surfaces_that_nobody_has_written() {
+    let load = |x: u32| format!("suld.b.2d.b32.trap {{%f1}}, [%d3, {{{x}, 1}}];\n{BRANCH}");
+    let store = "mov.u64 %d3, 0x70; mov.f32 %f2, 0f3F800000; sust.b.2d.b32.trap [%d3, {12, 1}], {%f2};";
+    assert_eq!(with_array(false, &format!("{store}\n{}", load(12)), |_, _| {}), "");
+    assert!(with_array(false, &format!("{store}\n{}", load(16)), |_, _| {}).contains("uninitialised-condition"));
+    // What is stored is what it was, written or not.
+    let spoil = "mov.u64 %d3, 0x70; ld.global.f32 %f2, [%d1]; sust.b.2d.b32.trap [%d3, {12, 1}], {%f2};";
+    assert!(with_array(false, &format!("{spoil}\n{}", load(12)), |_, _| {}).contains("uninitialised-condition"));
 }

@@ -440,6 +440,15 @@ pub enum HostEvent {
         /// Where in a stream, for stream-ordered memory.
         place: Option<StreamPlace>,
     },
+    /// Physical memory was mapped.
+    Mapped {
+        /// The mapping.
+        info: AllocationInfo,
+        /// It holds nothing: it was never mapped before, and nobody else can have it.
+        fresh: bool,
+    },
+    /// A mapping is no more.
+    Unmapped(AllocationInfo),
     /// The program made an object that it is to end.
     Made {
         /// What it is: `stream`.

@@ -1,8 +1,8 @@
-//! Allocations of device memory whose bytes are followed, and which calls made them.
+//! Allocations whose bytes are followed, and which calls made them.
 
 use std::collections::BTreeMap;
 
-use warploom_exec::memory::AllocationInfo;
+use warploom_exec::memory::{AllocationInfo, MemoryKind};
 
 use crate::origin::Origin;
 use crate::report::{Note, count};
@@ -21,11 +21,14 @@ impl Blocks {
         let (_, (info, origin)) = self.0.range(..=address).next_back()?;
         let offset = address - info.base;
         (offset < info.size).then(|| {
-            let by = format!(
-                "{start} at offset {offset} of {} of device memory, by {}",
-                count(info.size, "byte"),
-                info.origin
-            );
+            let what = match info.kind {
+                MemoryKind::Array => "an array",
+                MemoryKind::Managed => "managed memory",
+                MemoryKind::PinnedHost => "pinned memory",
+                _ => "device memory",
+            };
+            let by =
+                format!("{start} at offset {offset} of {} of {what}, by {}", count(info.size, "byte"), info.origin);
             Note { frames: origin.frames(), ..Note::new(by) }
         })
     }

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use super::touched::is_touched;
+
 /// Bytes of a page.
 const PAGE: u64 = 4096;
 
@@ -19,6 +21,8 @@ pub(super) struct Fresh {
     /// First address and end.
     ranges: BTreeMap<u64, u64>,
     pages: HashMap<u64, Page>,
+    /// Of memory that the host writes without telling: first address and end.
+    silent: BTreeMap<u64, u64>,
     /// Counts when bytes became ones that nobody has written: what was known of pages is over.
     changes: Arc<AtomicU64>,
 }
@@ -26,14 +30,39 @@ pub(super) struct Fresh {
 impl Fresh {
     /// Memory whose bytes nobody has written.
     pub(super) fn add(&mut self, range: Range<u64>) {
-        self.remove(&range);
+        self.take_out(&range);
         self.ranges.insert(range.start, range.end);
         self.changes.fetch_add(1, Ordering::Relaxed);
         self.clear_pages(&range);
     }
 
+    /// Memory whose bytes nobody has written, and that the host may write without telling: as long as nobody has touched a page of it.
+    pub(super) fn add_silent(&mut self, range: Range<u64>) {
+        self.silent.insert(range.start, range.end);
+        self.add(range);
+    }
+
+    /// What pages the host has touched counts as written.
+    pub(super) fn settle(&mut self, range: &Range<u64>) {
+        let inside = self.silent.range(..range.end).filter(|(_, end)| **end > range.start);
+        let blocks: Vec<(u64, u64)> = inside.map(|(start, end)| (*start, *end)).collect();
+        for (start, end) in blocks {
+            for number in range.start.max(start) / PAGE..range.end.min(end).div_ceil(PAGE) {
+                let page = (number * PAGE).max(start)..((number + 1) * PAGE).min(end);
+                if self.unwritten(page.clone()).is_some() && is_touched(page.start) {
+                    self.write(page);
+                }
+            }
+        }
+    }
+
     /// Memory that is no more, or of which nothing is known.
     pub(super) fn remove(&mut self, range: &Range<u64>) {
+        self.silent.retain(|start, _| !range.contains(start));
+        self.take_out(range);
+    }
+
+    fn take_out(&mut self, range: &Range<u64>) {
         let inside: Vec<u64> =
             self.ranges.range(..range.end).filter(|entry| *entry.1 > range.start).map(|e| *e.0).collect();
         for start in inside {
@@ -101,6 +130,7 @@ impl Fresh {
         if !self.is_fresh(&to) {
             return;
         }
+        self.settle(&(from..from + (to.end - to.start)));
         let gaps = self.gaps(from..from + (to.end - to.start));
         let start = to.start;
         self.write(to);
@@ -212,7 +242,8 @@ impl Known {
 
     #[inline(never)]
     fn find_out(&mut self, range: &Range<u64>, fresh: &Mutex<Fresh>) -> bool {
-        let fresh = fresh.lock();
+        let mut fresh = fresh.lock();
+        fresh.settle(range);
         for number in range.start / PAGE..range.end.div_ceil(PAGE) {
             if fresh.unwritten(number * PAGE..(number + 1) * PAGE).is_none() {
                 self.pages[(number % Known::PAGES) as usize] = number + 1;

@@ -2,12 +2,14 @@
 //! and computed with; what is reported is where it decides something: a branch or a guard, an address, what the host is given.
 //!
 //! Memory is followed by the byte (`memory`), registers by the lane (`registers`): a value is one that nobody has written as soon as a part of it
-//! is. Device memory counts as not written if the program allocated it; the host writes pinned and managed memory without telling, others what is shared
-//! with their processes, and arrays and mapped physical memory are not followed.
+//! is. Device memory and arrays count as not written if the program allocated them, physical memory when it is mapped for the first time. The host
+//! writes pinned and managed memory without telling: a page of it counts as not written as long as nobody has touched it (`touched`). Others write what
+//! is shared with their processes.
 
 mod blocks;
 mod memory;
 mod registers;
+mod touched;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,8 +19,8 @@ use warploom_exec::address::SHARED_PER_CTA;
 use warploom_exec::fault::AccessKind;
 use warploom_exec::memory::{MemoryKind, Spread};
 use warploom_exec::observe::{
-    Access, At, Crossing, CtaObserver, GridFacts, GridObserver, HostEvent, NO_REGISTER, Observer, Space, Step, Use,
-    Wants,
+    Access, At, Crossing, CtaObserver, GridFacts, GridObserver, HostEvent, NO_REGISTER, Observer, Proxy, Space, Step,
+    Use, Wants,
 };
 
 use crate::grid::GridNames;
@@ -62,6 +64,7 @@ impl Shared {
     /// The host is given bytes.
     fn give(&self, range: Range<u64>, what: &str) {
         let mut fresh = self.fresh.lock();
+        fresh.settle(&range);
         let gaps = fresh.gaps(range.clone());
         let Some(first) = gaps.first().map(|gap| gap.start) else { return };
         // Once is enough.
@@ -89,18 +92,30 @@ impl Observer for InitCheck {
 
     fn host(&self, event: &HostEvent) {
         match event {
-            HostEvent::Alloc { info, place } if info.kind == MemoryKind::Device => {
+            HostEvent::Alloc { info, .. } if matches!(info.kind, MemoryKind::Managed | MemoryKind::PinnedHost) => {
+                self.shared.blocks.lock().made(info);
+                self.shared.fresh.lock().add_silent(info.base..info.base + info.size);
+            }
+            HostEvent::Alloc { info, place } if matches!(info.kind, MemoryKind::Device | MemoryKind::Array) => {
                 self.shared.blocks.lock().made(info);
                 // What a stream is to have is another's until it gets there.
                 if place.is_none() {
                     self.shared.fresh.lock().add(info.base..info.base + info.size);
                 }
             }
+            HostEvent::Mapped { info, fresh: true } => {
+                self.shared.blocks.lock().made(info);
+                self.shared.fresh.lock().add(info.base..info.base + info.size);
+            }
             HostEvent::Ready(info) if info.kind == MemoryKind::Device => {
                 self.shared.fresh.lock().add(info.base..info.base + info.size);
             }
             // What a stream is to free is used by all that it holds before.
-            HostEvent::Free { info, place: None } | HostEvent::Gone(info) | HostEvent::Outside(info) => {
+            HostEvent::Free { info, place: None }
+            | HostEvent::Gone(info)
+            | HostEvent::Outside(info)
+            | HostEvent::Mapped { info, .. }
+            | HostEvent::Unmapped(info) => {
                 self.shared.fresh.lock().remove(&(info.base..info.base + info.size));
             }
             HostEvent::Touches { read, written, what, .. } => match (read, written) {
@@ -172,6 +187,25 @@ impl CtaInit {
             }
             Space::Local => low == high && self.warp(at).local.is_written(range, at.mask),
             Space::Param => true,
+        }
+    }
+
+    /// A texel that some of what a lane gets comes from; the registers held what somebody has written before the first one.
+    fn texel(&mut self, at: &At, access: &Access<'_>) {
+        let (site, space, fresh) = (at.site, access.space, &self.grid.shared.fresh);
+        for lane in at.lanes() {
+            let start = access.addresses[lane as usize];
+            let range = start..start + u64::from(access.bytes);
+            if self.known.is_written(&range, fresh) {
+                continue;
+            }
+            let Some(address) = fresh.lock().unwritten(range) else { continue };
+            let index = at.rank * self.grid.warps + at.warp;
+            let registers = &mut self.warps[index as usize].registers;
+            for &register in access.registers {
+                let undefined = (1 << lane, Origin::Memory { site, space, address });
+                registers.write(at.activation, register, 1 << lane, Some(undefined));
+            }
         }
     }
 
@@ -279,6 +313,9 @@ impl CtaObserver for CtaInit {
     fn access(&mut self, at: &At, access: &Access<'_>) {
         if access.space == Space::Param || at.mask == 0 {
             return;
+        }
+        if access.proxy == Proxy::Texture && access.kind == AccessKind::Load {
+            return self.texel(at, access);
         }
         // Nearly always all that is read, or about to be stored, is what somebody has written.
         let stores = access.kind == AccessKind::Store;

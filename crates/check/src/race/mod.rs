@@ -163,7 +163,10 @@ impl Observer for RaceCheck {
 
     fn host(&self, event: &HostEvent) {
         match event {
-            HostEvent::Alloc { info, .. } | HostEvent::Free { info, .. } => {
+            HostEvent::Alloc { info, .. }
+            | HostEvent::Free { info, .. }
+            | HostEvent::Mapped { info, .. }
+            | HostEvent::Unmapped(info) => {
                 let range = info.base..info.base + info.size;
                 self.shared.grids.lock().copies.forget(&range);
                 self.shared.memory.forget(range);

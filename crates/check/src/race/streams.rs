@@ -78,6 +78,8 @@ impl Streams {
             }
             HostEvent::Alloc { .. }
             | HostEvent::Free { .. }
+            | HostEvent::Mapped { .. }
+            | HostEvent::Unmapped(_)
             | HostEvent::Ready(_)
             | HostEvent::Gone(_)
             | HostEvent::Outside(_)

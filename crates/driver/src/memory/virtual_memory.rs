@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use warploom_exec::fault::AccessKind;
 use warploom_exec::memory::{
     AllocError, AllocSpec, AllocationInfo, ExportError, MAP_GRANULARITY, MapAccess, MapError, MemoryKind, Physical,
 };
+use warploom_exec::observe::HostEvent;
 
 use super::Location;
 use super::pool::pool_of;
@@ -23,6 +25,8 @@ pub struct PhysicalMemory {
     physical: Arc<Physical>,
     location: Location,
     types: HandleTypes,
+    /// It was mapped before.
+    mapped: AtomicBool,
 }
 
 /// In the tag of mapped memory, beside the bits of the kinds of handles as which it can be exported.
@@ -155,7 +159,9 @@ impl Driver {
 
     fn name_physical(&self, physical: Arc<Physical>, location: Location, types: HandleTypes) -> DriverResult<Handle> {
         let name = |handle| Mutex::new(Name { handle, references: 1 });
-        let memory = self.physical.insert(|handle| PhysicalMemory { name: name(handle), physical, location, types })?;
+        let mapped = AtomicBool::new(false);
+        let memory =
+            self.physical.insert(|handle| PhysicalMemory { name: name(handle), physical, location, types, mapped })?;
         let handle = memory.name.lock().handle;
         Ok(handle)
     }
@@ -242,7 +248,19 @@ impl Driver {
         self.memory()
             .map(address, &memory.physical, offset, spec)
             .map_err(|error| refused("mapped", address, size, error))?;
+        let again = memory.mapped.swap(true, Ordering::Relaxed);
+        // What is there at two addresses an observer cannot follow by either.
+        for (base, _) in mappings.iter().filter(|(_, (_, other))| again && Arc::ptr_eq(other, &memory)) {
+            if let Some(info) = self.memory().lookup(*base) {
+                self.tell(|| HostEvent::Outside(info));
+            }
+        }
+        let fresh = !again && memory.types == HandleTypes::NONE;
         mappings.insert(address, (size, memory));
+        drop(mappings);
+        if let Some(info) = self.memory().lookup(address) {
+            self.tell(|| HostEvent::Mapped { info, fresh });
+        }
         Ok(())
     }
 
@@ -261,6 +279,8 @@ impl Driver {
     pub fn unmap(&self, address: u64, size: u64) -> DriverResult {
         self.refuse_memory_of_pools(address)?;
         let mut mappings = self.mappings.0.lock();
+        let bases = mappings.range(address..address.saturating_add(size)).map(|(base, _)| *base);
+        let infos: Vec<AllocationInfo> = bases.filter_map(|base| self.memory().lookup(base)).collect();
         if let Err(error) = self.memory().unmap(address, size) {
             // The host may have refused in the middle.
             mappings.retain(|base, _| self.memory().access_at(*base).is_some());
@@ -271,6 +291,7 @@ impl Driver {
         drop(mappings);
         // The last references to the memory may be among them.
         drop(gone);
+        infos.into_iter().for_each(|info| self.tell(|| HostEvent::Unmapped(info)));
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use warploom_exec::fault::AccessKind;
 use warploom_exec::observe::{Copies, Proxy, Scope, Semantics, Use, Wants};
 use warploom_ptx::ir::{
     self, Address, AsyncOp, AtomicOp, BarrierOp, Base as IrBase, CallArg, FenceOp, FunctionKind, Inst, MatrixOp,
-    MbarrierKind, Op as Ir, Operand, Reg, Role, ScalarType, Space, Storage, Terminator, TerminatorKind,
+    MbarrierKind, Op as Ir, Operand, Reg, Role, ScalarType, Space, Storage, Terminator, TerminatorKind, TextureOp,
 };
 
 use super::access::Location;
@@ -43,7 +43,7 @@ impl Decoder<'_> {
     /// Whether there is something about an instruction that an observer wants.
     fn is_told(&self, wants: Wants, inst: &Inst) -> bool {
         let accesses = match &inst.op {
-            Ir::Ld { .. } | Ir::St { .. } | Ir::Atom { .. } | Ir::Matrix(_) => true,
+            Ir::Ld { .. } | Ir::St { .. } | Ir::Atom { .. } | Ir::Matrix(_) | Ir::Texture(_) => true,
             Ir::Async(op) => !is_order_of_copies(op),
             _ => false,
         };
@@ -222,6 +222,16 @@ impl Decoder<'_> {
                     MatrixOp::WmmaStore { .. } => self.tell(Event::Runs(runs, AccessKind::Store)),
                     _ => {}
                 }
+                Ok(None)
+            }
+            Ir::Texture(op) => {
+                let texels = match &**op {
+                    TextureOp::Tex { dst, .. } | TextureOp::Load { dst, .. } => dst.iter().map(|reg| reg.0).collect(),
+                    TextureOp::Store { src, .. } => src.iter().map(|value| number(*value)).collect(),
+                    TextureOp::Reduce { .. } => Vec::new(),
+                    TextureOp::Query { .. } | TextureOp::IsType { .. } => return Ok(None),
+                };
+                self.tell(Event::Texels { registers: texels });
                 Ok(None)
             }
             Ir::Call { returns, args, .. } => {

@@ -240,6 +240,7 @@ impl Thread<'_, '_> {
     }
 
     fn store(&mut self, address: u64, size: u32, value: u64) -> Answer {
+        self.machine.tell_store(address, size, self.lane);
         self.machine.store(StateSpace::Generic, address, size, self.lane, value.into())?;
         Ok(0)
     }
@@ -262,6 +263,8 @@ impl Thread<'_, '_> {
     /// A parameter buffer.
     fn buffer(&mut self, bytes: u64, launch: Option<ChildLaunch>) -> Answer {
         let address = self.machine.grid.launch.environment.heap.buffer(bytes).ok_or(RuntimeError::MEMORY_ALLOCATION)?;
+        // What it held for another launch is over.
+        self.machine.tell_call(1 << self.lane, |observer, at| observer.malloc(at, address, bytes));
         self.family.note_buffer(address, Prepared { launch, bytes });
         Ok(address)
     }

@@ -1,6 +1,8 @@
 //! What observers are told: instructions of the observed form of a kernel (`decode::observe`), which stand before and behind what they are about, under
 //! the same guard. They change nothing that a program could see.
 
+mod here;
+
 use warploom_exec::address::{self, split_shared};
 use warploom_exec::fault::{AccessKind, Site};
 use warploom_exec::memory::{Spread, spread};
@@ -51,6 +53,10 @@ pub(crate) enum Event {
     Runs(u32, AccessKind),
     /// The instruction that follows tells of its accesses itself.
     Here,
+    /// The same of texels, with the registers that they go to or come from, by their numbers.
+    Texels {
+        registers: Vec<u32>,
+    },
     /// `id` and `count` are 32-bit rows.
     Arrive {
         id: u32,
@@ -135,6 +141,16 @@ pub(crate) struct Told {
     addresses: Row64,
     /// Of each lane, before a `cas`.
     compared: Vec<u128>,
+    /// Of [`Event::Texels`].
+    registers: Vec<u32>,
+    /// The lane that samples.
+    pub(crate) lane: usize,
+}
+
+impl Told {
+    fn new(site: Site, addresses: Row64) -> Told {
+        Told { site, addresses, compared: Vec::new(), registers: Vec::new(), lane: 0 }
+    }
 }
 
 /// What the addresses of an access have in common.
@@ -178,7 +194,7 @@ impl LaneOp for TellAccess {
         if *behind {
             let compared =
                 compared.map_or_else(Vec::new, |slot| (0..32).map(|lane| machine.lane(slot, lane)).collect());
-            machine.keep(Told { site: at.site, addresses, compared });
+            machine.keep(Told { compared, ..Told::new(at.site, addresses) });
         }
         Flow::Next
     }
@@ -238,7 +254,10 @@ impl Machine<'_> {
                 let mask = u32::MAX >> (32 - runs.runs.clamp(1, 32));
                 self.tell_lanes(&At { mask, ..at }, &site, &addresses, &mut |at, access| observer.access(at, access));
             }
-            Event::Here => self.keep(Told { site, addresses: [0; 32], compared: Vec::new() }),
+            Event::Here => self.keep(Told::new(site, [0; 32])),
+            Event::Texels { ref registers } => {
+                self.keep(Told { registers: registers.clone(), ..Told::new(site, [0; 32]) });
+            }
             Event::Arrive { id, count, waits, aligned } => {
                 let missing = self.warp.alive() & !mask;
                 for (same, id) in classes(mask, row(id)) {
@@ -280,7 +299,7 @@ impl Machine<'_> {
                     ObjectOp::Test => MbarrierOp::Test,
                 };
                 observer.sync(&at, &SyncEvent::Mbarrier { addresses: &addresses, op, semantics, scope });
-                self.keep(Told { site, addresses, compared: Vec::new() });
+                self.keep(Told::new(site, addresses));
             }
             Event::MbarrierPass { found, semantics, scope } => {
                 let Some(told) = self.cta.told.take() else { return };
@@ -421,38 +440,6 @@ impl Machine<'_> {
         self.tell_lanes(at, &site, &to, &mut |at, access| observer.access(at, access));
     }
 
-    /// Tells of an access of one lane by the asynchronous copy that runs, which [`Event::Here`] stands before.
-    pub(crate) fn tell_async(&mut self, kind: AccessKind, space: StateSpace, address: u64, bytes: usize, lane: usize) {
-        self.tell_here(AccessSite { proxy: Proxy::Async, ..plain(kind, space, bytes as u32, 1) }, address, lane);
-    }
-
-    /// Tells of a store of one lane by the instruction that runs, which [`Event::Here`] stands before.
-    pub(crate) fn tell_clear(&mut self, space: StateSpace, address: u64, bytes: usize, lane: usize) {
-        self.tell_here(plain(AccessKind::Store, space, bytes as u32, 1), address, lane);
-    }
-
-    fn tell_here(&mut self, site: AccessSite, address: u64, lane: usize) {
-        let Some(mut observer) = self.cta.observer.take() else { return };
-        if let Some(told) = &self.cta.told {
-            let at = self.at(told.site, 1 << lane);
-            self.tell_lanes(&at, &site, &[address; 32], &mut |at, access| observer.access(at, access));
-        }
-        self.cta.observer = Some(observer);
-    }
-
-    /// Tells of bytes that have come for an mbarrier, by the copy of one lane.
-    pub(crate) fn tell_bytes(&mut self, space: StateSpace, address: u64, bytes: u32, lane: usize) {
-        let Some(mut observer) = self.cta.observer.take() else { return };
-        if let Some(told) = &self.cta.told {
-            let at = self.at(told.site, 1 << lane);
-            let addresses = &self.in_shared(space, [address; 32]);
-            let op = MbarrierOp::CompleteTx { bytes: &[bytes; 32] };
-            let (semantics, scope) = (Semantics::Relaxed, Scope::Cluster);
-            observer.sync(&at, &SyncEvent::Mbarrier { addresses, op, semantics, scope });
-        }
-        self.cta.observer = Some(observer);
-    }
-
     /// Tells of registers that cross the border of the function that runs.
     fn tell_crossing(&self, observer: &mut dyn CtaObserver, at: &At, enters: bool) {
         let activation = &self.warp.activations[self.activation as usize];
@@ -463,15 +450,6 @@ impl Machine<'_> {
         let (from, to) = if enters { (arguments, &own.parameters) } else { (&own.results, results) };
         let registers: Vec<_> = from.iter().copied().zip(to.iter().copied()).collect();
         observer.cross(at, &Crossing { caller: activation.parent, enters, registers: &registers });
-    }
-
-    /// Tells of what is done at the running call site.
-    pub(crate) fn tell_call(&mut self, mask: u32, tell: impl FnOnce(&mut dyn CtaObserver, &At)) {
-        if let Some(mut observer) = self.cta.observer.take() {
-            let number = u64::from(self.function_index()) << 32 | u64::from(self.pc);
-            tell(&mut *observer, &self.at(Site(number), mask));
-            self.cta.observer = Some(observer);
-        }
     }
 }
 

@@ -351,7 +351,8 @@ impl Machine<'_> {
             _ => axis(texels, sampler, 1).between(place.at[1], place.offset[1]),
         };
         for (corner, weight) in square_weights(weight, x, y).into_iter().enumerate() {
-            let raw = self.texel(texels, sampler, [columns[corner & 1], rows[corner >> 1], slice])?;
+            let at = [columns[corner & 1], rows[corner >> 1], slice];
+            let raw = self.weighted(texels, sampler, at, weight)?;
             taps.push(raw, weight);
         }
         Ok(())
@@ -375,7 +376,9 @@ impl Machine<'_> {
         for corner in 0..4 {
             let at = [column + (corner & 1) as i64, row + (corner >> 1) as i64];
             let raw = match across_edge(face, at, texels.size[0]) {
-                Some((face, [x, y])) => self.texel(texels, sampler, [Some(x), Some(y), Some(cube + face)])?,
+                Some((face, [x, y])) => {
+                    self.weighted(texels, sampler, [Some(x), Some(y), Some(cube + face)], weights[corner])?
+                }
                 None => {
                     share_corner(&mut weights, corner);
                     taps.missing = Some(taps.count);
@@ -402,8 +405,19 @@ impl Machine<'_> {
         self.texel(texels, sampler, texel)
     }
 
-    /// The channels of one texel with their signs, or of the border where a coordinate has none.
+    /// A texel that counts.
     fn texel(&mut self, texels: &Texels, sampler: &Sampler, at: [Option<u32>; 3]) -> Result<[u32; 4], FaultKind> {
+        self.weighted(texels, sampler, at, UNIT)
+    }
+
+    /// The channels of one texel with their signs, or of the border where a coordinate has none. Without weight nothing hangs on it.
+    fn weighted(
+        &mut self,
+        texels: &Texels,
+        sampler: &Sampler,
+        at: [Option<u32>; 3],
+        weight: u32,
+    ) -> Result<[u32; 4], FaultKind> {
         let channels = texels.channels as usize;
         let [Some(x), Some(y), Some(z)] = at else {
             return Ok(std::array::from_fn(|index| match index < channels {
@@ -414,6 +428,9 @@ impl Machine<'_> {
         let [x, y, z] = [x, y, z].map(u64::from);
         let bytes = texels.texel_bytes();
         let address = texels.address + x * bytes + y * texels.pitch + z * texels.slice;
+        if weight != 0 {
+            self.tell_texel(address, bytes as u32);
+        }
         let value = self.load(StateSpace::Global, address, bytes as u32, 0)?;
         let bits = 8 * texels.channel.bytes() as u32;
         Ok(std::array::from_fn(|index| match index < channels {

@@ -44,7 +44,10 @@ pub(crate) fn load(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let site = &function.surfaces[inst.imm as usize];
     for lane in lanes(mask) {
         let loaded = machine.surface_place(site, lane, AccessKind::Load).and_then(|place| match place {
-            Some((address, _)) => machine.load(StateSpace::Global, address, site.bytes(), lane),
+            Some((address, _)) => {
+                machine.tell_surface(AccessKind::Load, address, site.bytes(), site.slots.len(), lane);
+                machine.load(StateSpace::Global, address, site.bytes(), lane)
+            }
             None => Ok(0),
         });
         let mut value = match loaded {
@@ -84,6 +87,8 @@ pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
             });
             (value, site.bytes())
         };
+        let elements = if site.formatted { surface.channels as usize } else { site.slots.len() };
+        machine.tell_surface(AccessKind::Store, address, bytes, elements, lane);
         if let Err(kind) = machine.store(StateSpace::Global, address, bytes, lane, value) {
             return machine.fail(1 << lane, kind);
         }
@@ -104,6 +109,7 @@ pub(crate) fn reduce(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
             // Texels say themselves whether they have a sign.
             let signed = if site.formatted { surface.channel == Channel::S32 } else { ty.is_signed() };
             let Some(op) = host(op, signed) else { return Ok(()) };
+            machine.tell_surface(AccessKind::Atomic, address, site.size, 0, lane);
             let view = &mut machine.view;
             let old = match site.size {
                 8 => view.atomic_u64(inst.imm, address, op, operand, Order::Relaxed).map(|_| ()),

@@ -100,7 +100,8 @@ impl LaneOp for Sample {
     fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         let function = machine.function;
         let site = &function.textures[inst.imm as usize];
-        if let Some(texture) = machine.texture_of_all(site.texture, mask)
+        if machine.cta.observer.is_none()
+            && let Some(texture) = machine.texture_of_all(site.texture, mask)
             && let Some(flow) = machine.plane(&texture, site, mask)
         {
             return flow;
@@ -114,6 +115,7 @@ impl LaneOp for Sample {
 fn sample_each(machine: &mut Machine<'_>, site: &TextureSite, mask: u32) -> Flow {
     let mut known: Option<(u64, Arc<Texture>)> = None;
     for lane in lanes(mask) {
+        machine.sample_for(lane);
         let sampled = machine.handle(site.texture, lane).and_then(|handle| {
             let texture = match known.take() {
                 Some((same, texture)) if same == handle => texture,
