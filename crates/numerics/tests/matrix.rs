@@ -1,7 +1,7 @@
 //! Sums of products: what vectors of `f32` compute against exact arithmetic, and what becomes of numbers that have no room there.
 
 use proptest::prelude::*;
-use warploom_numerics::matrix::{Accumulation, Arrays, Factors, Rounded, Scheme, Sizes, integer, real};
+use warploom_numerics::matrix::{Accumulation, Arrays, Factors, Rounded, Scheme, Sizes, Vectors, integer, real};
 
 const ROWS: usize = 8;
 
@@ -64,6 +64,47 @@ proptest! {
             d.map(f32::to_bits)
         };
         prop_assert_eq!(result(&pairs), result(&scaled));
+    }
+}
+
+/// The sums of a whole block, as some vectors compute them.
+fn block<V: Vectors>(v: V, [a, b, c]: [&[f32]; 3]) -> Vec<u32> {
+    let scheme = Scheme::warp(Factors::Wide, 16, false, false);
+    let mut d = c.to_vec();
+    real::multiply(v, scheme.accumulation, Sizes { m: 16, n: 8, k: 16 }, [a, b], None, &mut d);
+    d.into_iter().map(f32::to_bits).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Each row and column has numbers of its own, among them zeros and some far from 1.
+    #[test]
+    fn processors_sum_each_element_of_a_block_alike(
+        a in prop::collection::vec(factor(-20..4), 16 * 16),
+        b in prop::collection::vec(factor(-20..4), 16 * 8),
+        c in prop::collection::vec(factor(-40..20), 16 * 8),
+        far in prop::sample::select(vec![0, 24]),
+    ) {
+        let a: Vec<f32> = a.iter().map(|a| a * 2f32.powi(-far)).collect();
+        let panels = [&a[..], &b[..], &c[..]];
+        let how = Scheme::warp(Factors::Wide, 16, false, false).accumulation;
+        let expected = (0..16 * 8).map(|at| {
+            let (column, row) = (at / 16, at % 16);
+            let factors: Vec<(f32, f32)> = (0..16).map(|k| (a[k * 16 + row], b[k * 8 + column])).collect();
+            sum(how, &factors, c[at]).to_bits()
+        });
+        let expected: Vec<u32> = expected.collect();
+        prop_assert_eq!(&block(Arrays, panels), &expected);
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(v) = pulp::x86::V3::try_new() {
+                prop_assert_eq!(&block(v, panels), &expected);
+            }
+            if let Some(v) = pulp::x86::V4::try_new() {
+                prop_assert_eq!(&block(v, panels), &expected);
+            }
+        }
     }
 }
 

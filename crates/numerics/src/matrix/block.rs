@@ -1,6 +1,6 @@
 //! Sixteen rows by eight columns of a product at once, as [`super::real`] defines them, in vectors of `.f32` and `.s32`.
 //!
-//! The largest exponent is looked for among bytes: those of four products lie in one word, moved so that the sum of two is above 127, and with a zero below.
+//! The largest exponent is looked for among bytes: those of products in four columns lie in one word, moved so that the sum of two is above 127, and with a zero below.
 //! Where factors are too far from 1 for that, words hold them.
 
 use super::real::{Accumulation, Rounded};
@@ -15,8 +15,10 @@ pub const COLUMNS: usize = 8;
 pub type Rows = [[u32; ROWS]; 4];
 /// Eight columns of `b`, of each the same four `k`: `.f32`.
 pub type Columns = [u32; 4 * COLUMNS];
-/// Eight columns of `d`: `.f32`.
-pub type Sums = [[u32; ROWS]; COLUMNS];
+/// Eight columns of `d`: `.f32`. Each is a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub struct Sums(pub [[u32; ROWS]; COLUMNS]);
 
 /// The most products of an element, in fours.
 pub const QUADS: usize = 16;
@@ -28,36 +30,47 @@ const FAR: [u8; 2] = [127 - 50, 127 + 50];
 const OFF: u32 = NEAR[0] as u32 - 64;
 /// The exponent of a zero, where words hold them.
 const NONE: u32 = -1000i32 as u32;
+/// Below the exponents of all products, and what stands for the largest where all are zero: of near factors and of others. What is made of it stays a normal number.
+const BELOW_NEAR: u32 = 2 * NEAR[0] as u32 - 127 - 1;
+const BELOW_FAR: u32 = 2 * FAR[0] as u32 - 127 - 1;
+/// Where `.f32` has its exponent.
+const EXPONENT: u32 = 0xff << 23;
+/// The columns whose exponents lie in one word.
+const TOGETHER: usize = 4;
+/// The columns that one loop sums: rows are loaded once for them.
+const AT_ONCE: usize = 2;
 
 /// Rows of `a` with what each of their products needs to know of them. It can be kept for as long as the elements stay what they are.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Left<const N: usize> {
     /// In fours of `k`.
     pub elements: [Rows; N],
-    /// The exponents of a four in the bytes of words, where they are near.
-    exponents: [[u32; ROWS]; N],
+    /// The exponents of each `k` in all bytes of a word, where they are near.
+    exponents: [Rows; N],
     near: bool,
 }
 
 /// The same of columns of `b`.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Right<const N: usize> {
     /// In fours of `k`.
     pub elements: [Columns; N],
-    /// The columns' twice.
-    exponents: [[u32; 2 * COLUMNS]; N],
+    /// The exponents of columns in the bytes of words, of four `k` for the first four columns, and for the others.
+    exponents: [[[u32; 4]; COLUMNS / TOGETHER]; N],
     near: bool,
 }
 
 impl<const N: usize> Default for Left<N> {
     fn default() -> Self {
-        Self { elements: [[[0; ROWS]; 4]; N], exponents: [[0; ROWS]; N], near: false }
+        Self { elements: [[[0; ROWS]; 4]; N], exponents: [[[0; ROWS]; 4]; N], near: false }
     }
 }
 
 impl<const N: usize> Default for Right<N> {
     fn default() -> Self {
-        Self { elements: [[0; 4 * COLUMNS]; N], exponents: [[0; 2 * COLUMNS]; N], near: false }
+        Self { elements: [[0; 4 * COLUMNS]; N], exponents: [[[0; 4]; COLUMNS / TOGETHER]; N], near: false }
     }
 }
 
@@ -73,19 +86,14 @@ impl<const N: usize> Left<N> {
     pub fn ready<V: Vectors>(&mut self, v: V, subnormal: bool, quads: usize) {
         let (mut odd, off) = (Odd::new(v), off(v));
         for (elements, place) in self.elements.iter().zip(&mut self.exponents).take(quads) {
-            let all @ [first, second, third, fourth] =
-                [v.load(&elements[0]), v.load(&elements[1]), v.load(&elements[2]), v.load(&elements[3])];
-            let low = v.or(v.and(v.shr::<23>(first), v.splat(0xff)), v.and(v.shr::<15>(second), v.splat(0xff00)));
-            let high =
-                v.or(v.and(v.shr::<7>(third), v.splat(0xff_0000)), v.and(v.shl::<1>(fourth), v.splat(0xff00_0000)));
-            let exponents = v.or(low, high);
-            odd.meet_exponents(exponents);
-            *place = v.store(v.sub(v.max_bytes(exponents, off), off));
-            if subnormal {
-                all.into_iter().for_each(
-                    #[inline(always)]
-                    |factors| odd.meet_factors(factors),
-                );
+            for (factors, place) in elements.iter().zip(place) {
+                let factors = v.load(factors);
+                let exponents = v.spread_top_bytes(v.shl::<1>(factors));
+                odd.meet_exponents(exponents);
+                *place = v.store(v.sub(v.max_bytes(exponents, off), off));
+                if subnormal {
+                    odd.meet_factors(factors);
+                }
             }
         }
         self.near = odd.is_nothing(NEAR);
@@ -101,9 +109,12 @@ impl<const N: usize> Right<N> {
             let halves: [[u32; 16]; 2] = pulp::cast(*elements);
             let [lower, upper] = [v.load(&halves[0]), v.load(&halves[1])];
             let (low, high) = (v.pack_bytes(v.shr::<23>(lower)), v.pack_bytes(v.shr::<23>(upper)));
-            let exponents = v.load(&pulp::cast([low, high, low, high]));
+            // A word for a column becomes one for a `k`.
+            let exponents = v.exchange_bytes(v.load(&pulp::cast([low, high, low, high])));
             odd.meet_exponents(exponents);
-            *place = v.store(v.sub(v.max_bytes(exponents, off), off));
+            let kept: [[[u32; 4]; COLUMNS / TOGETHER]; 2] =
+                pulp::cast(v.store(v.sub(v.max_bytes(exponents, off), off)));
+            *place = kept[0];
             if subnormal {
                 odd.meet_factors(lower);
                 odd.meet_factors(upper);
@@ -204,17 +215,28 @@ fn near<V: Vectors, const N: usize>(
 ) -> bool {
     let mut odd = Odd::new(v);
     let mut sums = *d;
-    for column in 0..COLUMNS {
-        let mut largest = v.splat(0);
+    let (left, right) = (&a.elements[..quads], &b.elements[..quads]);
+    // Sums of bytes are 127 and more where `.f32` has this.
+    let below = v.splat(u32::from_le_bytes([127; 4]));
+    let off = v.splat(u32::from_le_bytes([(127 - BELOW_NEAR) as u8; 4]));
+    for four in 0..COLUMNS / TOGETHER {
+        let mut largest = below;
         for (of_a, of_b) in a.exponents[..quads].iter().zip(&b.exponents[..quads]) {
-            largest = v.max_bytes(largest, v.add_bytes(v.load(of_a), v.splat(of_b[column])));
+            for k in 0..4 {
+                largest = v.max_bytes(largest, v.add_bytes(v.load(&of_a[k]), v.splat(of_b[four][k])));
+            }
         }
-        let largest = v.max_bytes(largest, v.shr::<16>(largest));
-        let largest = v.and(v.max_bytes(largest, v.shr::<8>(largest)), v.splat(0xff));
-        // As `.f32` has it, of the product of the largest powers of two in the factors; 0 if all are zero.
-        let largest = v.if_greater(largest, v.splat(127), v.sub(largest, v.splat(127 - 2 * OFF)), v.splat(0));
-        let (left, right) = (&a.elements[..quads], &b.elements[..quads]);
-        sums[column] = v.store(column_sums(how, left, right, column, largest, v.load(&d[column]), &mut odd));
+        let largest = v.sub(largest, off);
+        let largest = [v.shl::<23>(largest), v.shl::<15>(largest), v.shl::<7>(largest), v.shr::<1>(largest)];
+        for (at, largest) in largest.as_chunks::<AT_ONCE>().0.iter().enumerate() {
+            let first = TOGETHER * four + AT_ONCE * at;
+            let largest = largest.map(
+                #[inline(always)]
+                |largest| v.and(largest, v.splat(EXPONENT)),
+            );
+            let below = v.splat(BELOW_NEAR << 23);
+            column_sums(how, left, right, first, largest, below, d, &mut sums, &mut odd);
+        }
     }
     let done = !v.any(v.shr::<31>(odd.signs));
     if done {
@@ -251,14 +273,15 @@ fn far<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Co
     }
     let mut sums = *d;
     for column in 0..COLUMNS {
-        let mut largest = v.splat(0);
+        let mut largest = v.splat(BELOW_FAR);
         for quad in 0..quads {
             for k in 0..4 {
                 let sum = v.add(of_a[quad][k], v.splat(of_b[quad][4 * column + k]));
                 largest = v.max(largest, v.sub(sum, v.splat(127)));
             }
         }
-        sums[column] = v.store(column_sums(how, a, b, column, largest, v.load(&d[column]), &mut odd));
+        let (largest, below) = (v.shl::<23>(largest), v.splat(BELOW_FAR << 23));
+        column_sums(how, a, b, column, [largest], below, d, &mut sums, &mut odd);
     }
     let done = odd.is_nothing(FAR);
     if done {
@@ -267,52 +290,64 @@ fn far<V: Vectors>(v: V, how: Accumulation, subnormal: bool, a: &[Rows], b: &[Co
     done
 }
 
-/// One column of sums, of whose products `largest` are the largest exponents.
+/// Some columns of sums, from the first on, of whose products `largest` are the largest exponents, where `.f32` has them, and `below` if there are none.
+#[expect(clippy::too_many_arguments, reason = "what a loop needs that is written twice")]
 #[inline(always)]
-fn column_sums<V: Vectors>(
+fn column_sums<V: Vectors, const W: usize>(
     how: Accumulation,
     a: &[Rows],
     b: &[Columns],
-    column: usize,
-    largest: V::Words,
-    summand: V::Words,
+    first: usize,
+    largest: [V::Words; W],
+    below: V::Words,
+    d: &Sums,
+    sums: &mut Sums,
     odd: &mut Odd<V>,
-) -> V::Words {
+) {
     let v = odd.v;
-    let of_summand = v.and(v.shr::<23>(summand), v.splat(0xff));
-    let exponent = v.max(largest, of_summand);
-    // An infinity or a NaN.
-    odd.signs = v.or(odd.signs, v.shl::<23>(v.add(of_summand, v.splat(1))));
-    // The power of two that brings the last place that is kept to 1, and its reciprocal.
-    let scale = v.shl::<23>(v.sub(v.splat(254 + how.fraction), exponent));
-    let unit = v.shl::<23>(v.sub(exponent, v.splat(how.fraction)));
+    let (mut scales, mut units) = ([v.splat(0); W], [v.splat(0); W]);
+    for at in 0..W {
+        let of_summand = v.and(v.load(&d.0[first + at]), v.splat(EXPONENT));
+        let exponent = v.max(largest[at], of_summand);
+        // An infinity or a NaN.
+        odd.signs = v.or(odd.signs, v.add(of_summand, v.splat(1 << 23)));
+        // The power of two that brings the last place that is kept to 1, and its reciprocal.
+        scales[at] = v.sub(v.splat((254 + how.fraction) << 23), exponent);
+        units[at] = v.sub(exponent, v.splat(how.fraction << 23));
+    }
     // Each is below 2^27, of at most 16 that are not zero.
-    let mut total = v.splat(0);
+    let mut totals = [v.splat(0); W];
     for (a, b) in a.iter().zip(b) {
         for k in 0..4 {
-            // Exact: factors have 11 bits at most.
-            let product = v.mul(v.load(&a[k]), v.splat(b[4 * column + k]));
-            total = v.add(total, v.truncate(v.mul(product, scale)));
+            let factors = v.load(&a[k]);
+            for at in 0..W {
+                // Exact: factors have 11 bits at most.
+                let product = v.mul(factors, v.splat(b[4 * (first + at) + k]));
+                totals[at] = v.add(totals[at], v.truncate(v.mul(product, scales[at])));
+            }
         }
     }
-    let kept = v.truncate(v.mul(summand, scale));
-    let sum = v.add(total, kept);
-    odd.signs = v.or(odd.signs, v.and(v.xor(sum, total), v.xor(sum, kept)));
-    let rounded = v.towards_zero(sum);
-    let rounded = match how.rounded {
-        Rounded::Truncated(23) => v.mul(rounded, unit),
-        Rounded::Truncated(fraction) => v.and(v.mul(rounded, unit), v.splat(u32::MAX << (23 - fraction))),
-        Rounded::Half => {
-            // An odd last place tells what is cut off.
-            let cut = v.xor(sum, v.truncate(rounded));
-            let rounded = v.if_greater(cut, v.splat(0), v.or(rounded, v.splat(1)), rounded);
-            v.round_to_half(v.mul(rounded, unit))
-        }
-    };
-    // Without products, the summand, of which a zero is positive.
-    let alone = match how.rounded {
-        Rounded::Truncated(fraction) => v.and(summand, v.splat(u32::MAX << (23 - fraction))),
-        Rounded::Half => summand,
-    };
-    v.if_greater(largest, v.splat(0), rounded, v.add_floats(alone, v.splat(0)))
+    for at in 0..W {
+        let summand = v.load(&d.0[first + at]);
+        let kept = v.truncate(v.mul(summand, scales[at]));
+        let sum = v.add(totals[at], kept);
+        odd.signs = v.or(odd.signs, v.and(v.xor(sum, totals[at]), v.xor(sum, kept)));
+        let rounded = v.towards_zero(sum);
+        let rounded = match how.rounded {
+            Rounded::Truncated(23) => v.mul(rounded, units[at]),
+            Rounded::Truncated(fraction) => v.and(v.mul(rounded, units[at]), v.splat(u32::MAX << (23 - fraction))),
+            Rounded::Half => {
+                // An odd last place tells what is cut off.
+                let cut = v.xor(sum, v.truncate(rounded));
+                let rounded = v.if_greater(cut, v.splat(0), v.or(rounded, v.splat(1)), rounded);
+                v.round_to_half(v.mul(rounded, units[at]))
+            }
+        };
+        // Without products, the summand, of which a zero is positive.
+        let alone = match how.rounded {
+            Rounded::Truncated(fraction) => v.and(summand, v.splat(u32::MAX << (23 - fraction))),
+            Rounded::Half => summand,
+        };
+        sums.0[first + at] = v.store(v.if_greater(largest[at], below, rounded, v.add_floats(alone, v.splat(0))));
+    }
 }

@@ -8,7 +8,7 @@
 //! of any operands.
 
 use super::Sizes;
-use super::block::{self, COLUMNS, Left, QUADS, ROWS, Right};
+use super::block::{self, COLUMNS, Left, QUADS, ROWS, Right, Sums};
 use super::special;
 use super::vector::Vectors;
 use crate::Rounding;
@@ -96,8 +96,8 @@ fn group<V: Vectors>(
                 }
             }
             of_b.ready(v, true, quads);
-            let mut sums = [[0; ROWS]; COLUMNS];
-            for (at, sums) in sums.iter_mut().enumerate().take(columns) {
+            let mut sums = Sums([[0; ROWS]; COLUMNS]);
+            for (at, sums) in sums.0.iter_mut().enumerate().take(columns) {
                 for (sum, value) in sums.iter_mut().zip(&d[(column + at) * m + row..][..rows]) {
                     *sum = value.to_bits();
                 }
@@ -106,7 +106,7 @@ fn group<V: Vectors>(
                 special::multiply(how, sizes, [a, b], absent, d, [row..row + rows, column..column + columns]);
                 continue;
             }
-            for (at, sums) in sums.iter().enumerate().take(columns) {
+            for (at, sums) in sums.0.iter().enumerate().take(columns) {
                 for (value, sum) in d[(column + at) * m + row..][..rows].iter_mut().zip(sums) {
                     *value = f32::from_bits(*sum);
                 }

@@ -115,7 +115,7 @@ pub(super) fn multiply_ready<V: Vectors>(
     right: [&Right; BLOCKS],
 ) -> bool {
     let [high, across] = blocks(site);
-    let mut results = [[[0; ROWS]; COLUMNS]; BLOCKS];
+    let mut results = [Block([[0; ROWS]; COLUMNS]); BLOCKS];
     for (number, sums) in results.iter_mut().enumerate().take(high * across) {
         let (row, column) = (number / across, number % across);
         read(v, site.c_ty, of_block(site.c_ty, &site.c.rows, number), registers, sums);
@@ -164,7 +164,7 @@ fn numbers<V: Vectors>(v: V, ty: ScalarType, words: V::Words) -> [V::Words; 2] {
 
 /// Summands.
 #[inline(always)]
-fn read<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32], sums: &mut Block) {
+fn read<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32], Block(sums): &mut Block) {
     if ty == ScalarType::F16 {
         let pairs = exchanged(v, [&registers[rows[0] as usize], &registers[rows[1] as usize]]);
         for quad in 0..4 {
@@ -184,7 +184,7 @@ fn read<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &[Row32], sum
 
 /// Results.
 #[inline(always)]
-fn write<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &mut [Row32], sums: &Block) {
+fn write<V: Vectors>(v: V, ty: ScalarType, rows: &[u32], registers: &mut [Row32], Block(sums): &Block) {
     let half = ty == ScalarType::F16;
     for odd in 0..if half { 1 } else { 2 } {
         let mut columns = [v.splat(0); 4];
