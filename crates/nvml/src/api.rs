@@ -3,6 +3,7 @@
 
 pub(crate) mod clocks;
 pub(crate) mod error;
+pub(crate) mod features;
 pub(crate) mod field;
 pub(crate) mod find;
 pub(crate) mod identity;

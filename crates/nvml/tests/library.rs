@@ -88,11 +88,42 @@ fn bad_arguments_get_documented_codes() {
     let (code, _) = nvml.of::<nvmlMemory_v2_t>("nvmlDeviceGetMemoryInfo_v2", device);
     assert_eq!(code, nvmlReturn_t::NVML_ERROR_FUNCTION_NOT_FOUND, "as recorded");
     assert_eq!(nvml.of::<c_uint>("nvmlDeviceGetPowerUsage", device).0, nvmlReturn_t::NVML_ERROR_NOT_SUPPORTED);
+    // How many pages are retired is asked without a list.
+    let retired: unsafe extern "C" fn(nvmlDevice_t, c_uint, *mut c_uint, *mut u64) -> nvmlReturn_t =
+        nvml.get("nvmlDeviceGetRetiredPages");
+    // SAFETY: NULL is allowed.
+    assert_eq!(unsafe { retired(device, 0, &mut 0, std::ptr::null_mut()) }, nvmlReturn_t::NVML_ERROR_NOT_SUPPORTED);
     let text: unsafe extern "C" fn(nvmlReturn_t) -> *const c_char = nvml.get("nvmlErrorString");
     // SAFETY: the text is constant.
     let text = |code| unsafe { CStr::from_ptr(text(code)) }.to_string_lossy().into_owned();
     assert_eq!(text(nvmlReturn_t::NVML_ERROR_NOT_SUPPORTED), "Not Supported");
     assert_eq!(text(nvmlReturn_t(12345)), text(nvmlReturn_t::NVML_ERROR_UNKNOWN));
+}
+
+#[test]
+fn devices_have_numbers_of_their_own_and_no_further_features() {
+    let nvml = Nvml::initialized();
+    let device = nvml.device(0);
+    fn ask<T>(nvml: &Nvml, name: &str, device: nvmlDevice_t, mut value: T) -> (nvmlReturn_t, T) {
+        let function: unsafe extern "C" fn(nvmlDevice_t, *mut T) -> nvmlReturn_t = nvml.get(name);
+        // SAFETY: the function writes a value of this type.
+        (unsafe { function(device, &mut value) }, value)
+    }
+    let version = |size: usize| size as c_uint | 1 << 24;
+    let number = nvmlPdi_t { version: version(size_of::<nvmlPdi_t>()), value: 0 };
+    let (code, number) = ask(&nvml, "nvmlDeviceGetPdi", device, number);
+    assert!(code == nvmlReturn_t::NVML_SUCCESS && number.value != 0, "{code:?}");
+    let features = nvmlDeviceCapabilities_t { version: version(size_of::<nvmlDeviceCapabilities_t>()), capMask: 7 };
+    let (code, features) = ask(&nvml, "nvmlDeviceGetCapabilities", device, features);
+    assert_eq!((code, features.capMask), (nvmlReturn_t::NVML_SUCCESS, 0));
+    let (code, _) =
+        ask(&nvml, "nvmlDeviceGetCapabilities", device, nvmlDeviceCapabilities_t { version: 3, ..features });
+    assert_eq!(code, nvmlReturn_t::NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+    for version in ["", "_v2", "_v3", "_v4"] {
+        let name = format!("nvmlDeviceGetGridLicensableFeatures{version}");
+        // Older structures are shorter: nothing behind the two numbers is written.
+        assert_eq!(ask(&nvml, &name, device, [9_u32; 4]), (nvmlReturn_t::NVML_SUCCESS, [0, 0, 9, 9]), "{name}");
+    }
 }
 
 /// What the driver says of a device that programs compare with what this library says.

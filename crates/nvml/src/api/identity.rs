@@ -3,10 +3,11 @@
 use warploom_abi::nvml::{
     NVML_BUS_TYPE_UNKNOWN, NVML_DEVICE_ARCH_ADA, NVML_DEVICE_ARCH_AMPERE, NVML_DEVICE_ARCH_BLACKWELL,
     NVML_DEVICE_ARCH_HOPPER, NVML_DEVICE_ARCH_TURING, NVML_DEVICE_ARCH_UNKNOWN, nvmlBrandType_t, nvmlBusType_t,
-    nvmlDevice_t, nvmlDeviceArchitecture_t,
+    nvmlDevice_t, nvmlDeviceArchitecture_t, nvmlPdi_t,
 };
 
-use crate::border::{ApiResult, Out, OutStr, write};
+use super::{check_version, version_of};
+use crate::border::{ApiResult, InOut, Out, OutStr, write};
 use crate::library::device as find;
 
 pub(crate) fn nvmlDeviceGetName(device: nvmlDevice_t, name: OutStr<'_>, length: u32) -> ApiResult {
@@ -15,6 +16,16 @@ pub(crate) fn nvmlDeviceGetName(device: nvmlDevice_t, name: OutStr<'_>, length: 
 
 pub(crate) fn nvmlDeviceGetUUID(device: nvmlDevice_t, uuid: OutStr<'_>, length: u32) -> ApiResult {
     write(&uuid, "uuid", length, &find(device)?.uuid_text())
+}
+
+/// A number that no other device has: the first half of the UUID.
+pub(crate) fn nvmlDeviceGetPdi(device: nvmlDevice_t, pdi: InOut<'_, nvmlPdi_t>) -> ApiResult {
+    let device = find(device)?;
+    let version = pdi.get("pdi")?.version;
+    check_version(version, version_of::<nvmlPdi_t>(1))?;
+    let value = device.uuid()[..8].iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
+    pdi.set(nvmlPdi_t { version, value });
+    Ok(())
 }
 
 pub(crate) fn nvmlDeviceGetIndex(device: nvmlDevice_t, index: Out<'_, u32>) -> ApiResult {

@@ -480,9 +480,12 @@ pub(crate) extern "C" fn nvmlDeviceGetPcieThroughput(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetPdi(device: nvmlDevice_t, pdi: *const core::ffi::c_void) -> nvmlReturn_t {
+pub(crate) unsafe extern "C" fn nvmlDeviceGetPdi(device: nvmlDevice_t, pdi: *mut nvmlPdi_t) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlDeviceGetPdi");
-    not_supported(&CALL, Some(device), &[pdi])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::identity::nvmlDeviceGetPdi(arg(device), arg(pdi)) }
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -63,12 +63,15 @@ pub(crate) extern "C" fn nvmlDeviceGetC2cModeInfoV(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetCapabilities(
+pub(crate) unsafe extern "C" fn nvmlDeviceGetCapabilities(
     device: nvmlDevice_t,
-    caps: *const core::ffi::c_void,
+    caps: *mut nvmlDeviceCapabilities_t,
 ) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlDeviceGetCapabilities");
-    not_supported(&CALL, Some(device), &[caps])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::features::nvmlDeviceGetCapabilities(arg(device), arg(caps)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -539,14 +542,17 @@ pub(crate) extern "C" fn nvmlDeviceGetRepairStatus(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetRetiredPages(
+pub(crate) unsafe extern "C" fn nvmlDeviceGetRetiredPages(
     device: nvmlDevice_t,
-    _cause: nvmlPageRetirementCause_t,
-    pageCount: *const core::ffi::c_void,
-    addresses: *const core::ffi::c_void,
+    cause: nvmlPageRetirementCause_t,
+    pageCount: *mut u32,
+    addresses: *mut u64,
 ) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlDeviceGetRetiredPages");
-    not_supported(&CALL, Some(device), &[pageCount, addresses])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::memory::nvmlDeviceGetRetiredPages(arg(device), arg(cause), arg(pageCount), arg(addresses)) }
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -559,15 +565,26 @@ pub(crate) extern "C" fn nvmlDeviceGetRetiredPagesPendingStatus(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetRetiredPages_v2(
+pub(crate) unsafe extern "C" fn nvmlDeviceGetRetiredPages_v2(
     device: nvmlDevice_t,
-    _cause: nvmlPageRetirementCause_t,
-    pageCount: *const core::ffi::c_void,
-    addresses: *const core::ffi::c_void,
-    timestamps: *const core::ffi::c_void,
+    cause: nvmlPageRetirementCause_t,
+    pageCount: *mut u32,
+    addresses: *mut u64,
+    timestamps: *mut u64,
 ) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlDeviceGetRetiredPages_v2");
-    not_supported(&CALL, Some(device), &[pageCount, addresses, timestamps])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe {
+            api::memory::nvmlDeviceGetRetiredPages_v2(
+                arg(device),
+                arg(cause),
+                arg(pageCount),
+                arg(addresses),
+                arg(timestamps),
+            )
+        }
+    })
 }
 
 #[unsafe(no_mangle)]

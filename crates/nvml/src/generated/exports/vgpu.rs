@@ -4,7 +4,8 @@
 
 use warploom_abi::nvml::*;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, arg, enter, not_supported};
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlDeviceGetActiveVgpus(
@@ -27,39 +28,51 @@ pub(crate) extern "C" fn nvmlDeviceGetCreatableVgpus(
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetGridLicensableFeatures(
+pub(crate) unsafe extern "C" fn nvmlDeviceGetGridLicensableFeatures(
     device: nvmlDevice_t,
-    pGridLicensableFeatures: *const core::ffi::c_void,
+    pGridLicensableFeatures: *mut nvmlGridLicensableFeatures_t,
 ) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlDeviceGetGridLicensableFeatures");
-    not_supported(&CALL, Some(device), &[pGridLicensableFeatures])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::features::nvmlDeviceGetGridLicensableFeatures(arg(device), arg(pGridLicensableFeatures)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetGridLicensableFeatures_v2(
+pub(crate) unsafe extern "C" fn nvmlDeviceGetGridLicensableFeatures_v2(
     device: nvmlDevice_t,
-    pGridLicensableFeatures: *const core::ffi::c_void,
+    pGridLicensableFeatures: *mut nvmlGridLicensableFeatures_t,
 ) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlDeviceGetGridLicensableFeatures_v2");
-    not_supported(&CALL, Some(device), &[pGridLicensableFeatures])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::features::nvmlDeviceGetGridLicensableFeatures_v2(arg(device), arg(pGridLicensableFeatures)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetGridLicensableFeatures_v3(
+pub(crate) unsafe extern "C" fn nvmlDeviceGetGridLicensableFeatures_v3(
     device: nvmlDevice_t,
-    pGridLicensableFeatures: *const core::ffi::c_void,
+    pGridLicensableFeatures: *mut nvmlGridLicensableFeatures_t,
 ) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlDeviceGetGridLicensableFeatures_v3");
-    not_supported(&CALL, Some(device), &[pGridLicensableFeatures])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::features::nvmlDeviceGetGridLicensableFeatures_v3(arg(device), arg(pGridLicensableFeatures)) }
+    })
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn nvmlDeviceGetGridLicensableFeatures_v4(
+pub(crate) unsafe extern "C" fn nvmlDeviceGetGridLicensableFeatures_v4(
     device: nvmlDevice_t,
-    pGridLicensableFeatures: *const core::ffi::c_void,
+    pGridLicensableFeatures: *mut nvmlGridLicensableFeatures_t,
 ) -> nvmlReturn_t {
     static CALL: Call = Call::new("nvmlDeviceGetGridLicensableFeatures_v4");
-    not_supported(&CALL, Some(device), &[pGridLicensableFeatures])
+    enter(&CALL, || {
+        // SAFETY: the caller keeps the contract of the C prototype.
+        unsafe { api::features::nvmlDeviceGetGridLicensableFeatures_v4(arg(device), arg(pGridLicensableFeatures)) }
+    })
 }
 
 #[unsafe(no_mangle)]
