@@ -1,5 +1,7 @@
 //! NVIDIA's linker of device code as nvcc starts it (`-rdc=true`): what objects hold becomes one image, and the file is written by which the host
 //! program registers its parts.
+mod optimized;
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +23,8 @@ const FAILED: u8 = 255;
 const REGISTRATION: &str = "__cudaRegisterLinkedBinary";
 
 /// Link images that hold PTX, from objects, archives, fat binaries and files of PTX.
+///
+/// Code for link-time optimisation is NVIDIA's linker's, which makes PTX of it.
 #[derive(Debug, Parser)]
 #[command(name = "nvlink", disable_version_flag = true, max_term_width = 100)]
 struct Link {
@@ -60,9 +64,13 @@ struct Link {
     #[arg(short, long)]
     relocatable_link: bool,
 
-    /// Link-time optimisation, which this linker does not do.
+    /// Take code for link-time optimisation, too.
     #[arg(long, alias = "dlto", alias = "link-time-opt")]
     lto: bool,
+
+    /// The folder of NVVM in the toolkit whose linker optimises.
+    #[arg(long, value_name = "FOLDER")]
+    nvvmpath: Option<PathBuf>,
 
     #[command(flatten)]
     ignored: Ignored,
@@ -82,8 +90,6 @@ struct Ignored {
     cpu_arch: Option<String>,
     #[arg(long, value_name = "COMPILER")]
     host_ccbin: Option<String>,
-    #[arg(long, value_name = "FOLDER")]
-    nvvmpath: Option<PathBuf>,
     #[arg(short = 'g', long)]
     debug: bool,
     #[arg(long)]
@@ -145,9 +151,6 @@ fn fatal(message: &str) -> ExitCode {
 
 impl Link {
     fn execute(&self) -> Result<(), String> {
-        if self.lto {
-            return Err("link-time optimisation is not done; compile without -dlto".to_owned());
-        }
         if self.arch.is_virtual() {
             return Err("a device is linked for, as in --arch=sm_80".to_owned());
         }
@@ -158,13 +161,15 @@ impl Link {
             verbose: self.verbose,
         };
         let (mut assembly, mut registered) = (Assembly::new(settings), Vec::new());
+        let (mut optimizable, mut others) = (Vec::new(), false);
         let libraries = self.library.iter().filter_map(|name| self.find(name));
         for path in self.files.iter().cloned().chain(libraries) {
             let name = path.display().to_string();
             let bytes = fs::read(&path).map_err(|error| format!("Could not open input file '{name}': {error}"))?;
-            match take_apart(Kind::Any, &name, &bytes, settings.sm, false) {
+            match take_apart(Kind::Any, &name, &bytes, settings.sm, self.lto) {
                 Input::Texts(texts) if texts.is_empty() => continue,
                 Input::Texts(texts) => {
+                    others = true;
                     for (_, text) in texts {
                         assembly.add(&name, text)?;
                     }
@@ -175,10 +180,15 @@ impl Link {
                         self.arch
                     ));
                 }
-                // Shared libraries and text for the host's linker.
-                Input::Theirs => continue,
+                // Text for the host's linker.
+                Input::Theirs if !self.lto || std::str::from_utf8(&bytes).is_ok() => continue,
+                Input::Theirs => optimizable.push(path),
             }
             registered.extend(registrations(&bytes));
+        }
+        if !optimizable.is_empty() {
+            // What the rest calls is to be left, too.
+            assembly.add("lto", optimized::text(self, &optimizable, self.relocatable_link || others)?)?;
         }
         assembly.add_device_runtime()?;
         let Image { file, remarks } =

@@ -300,7 +300,11 @@ impl Binary {
             return invalid("what was registered is no fat binary");
         }
         let parts = if wrapper.version >= 2 { parts(wrapper.parts) } else { Vec::new() };
-        if parts.is_empty() { load(wrapper.data.cast()) } else { link(&parts) }
+        // What our linker of device code made is an image, whose parts may be code for link-time optimisation only.
+        if parts.is_empty() || linker(|linker| add(linker, wrapper.data))? {
+            return load(wrapper.data.cast());
+        }
+        linker(|linker| link(linker, &parts))
     }
 }
 
@@ -328,37 +332,41 @@ fn load(image: *const c_void) -> ApiResult<CUlibrary> {
     Ok(library)
 }
 
-/// Relocatable device code is linked here: what the device linker made holds machine code only.
-fn link(parts: &[*const Header]) -> ApiResult<CUlibrary> {
+/// Does something with a linker of the driver's.
+fn linker<T>(work: impl FnOnce(CUlinkState) -> ApiResult<T>) -> ApiResult<T> {
     let mut linker = CUlinkState::NULL;
     driver!(cuLinkCreate_v6050(0, std::ptr::null_mut(), std::ptr::null_mut(), &mut linker))?;
-    let linked = link_with(linker, parts);
+    let done = work(linker);
     driver!(cuLinkDestroy_v5050(linker))?;
-    linked
+    done
 }
 
-/// Parts without code for the device are left out, as that of NVIDIA's device runtime, which the compiler always adds: what is missed
-/// then is an error of the linker.
-fn link_with(linker: CUlinkState, parts: &[*const Header]) -> ApiResult<CUlibrary> {
-    let mut without_code = 0;
-    for &part in parts {
-        // SAFETY: the host program's fat binaries start with a header.
-        let header = unsafe { part.read_unaligned() };
-        if header.magic != FAT_BINARY_MAGIC {
-            let code = cudaError::cudaErrorInvalidKernelImage;
-            return Err(Failure::new(code, "a part of relocatable device code is no fat binary"));
-        }
-        let size = usize::from(header.size) + header.rest as usize;
-        let kind = CUjitInputType::CU_JIT_INPUT_FATBINARY;
-        let name = c"relocatable device code".as_ptr().cast::<c_char>();
-        let (options, values) = (std::ptr::null_mut(), std::ptr::null_mut());
-        let added = driver!(cuLinkAddData_v6050(linker, kind, part.cast_mut().cast(), size, name, 0, options, values));
-        match added {
-            Err(Failure { code: cudaError::cudaErrorNoKernelImageForDevice, .. }) => without_code += 1,
-            added => added?,
-        }
+/// Adds a fat binary to what is linked. Whether there is code for the device in it.
+fn add(linker: CUlinkState, binary: *const Header) -> ApiResult<bool> {
+    // SAFETY: the host program's fat binaries start with a header.
+    let header = unsafe { binary.read_unaligned() };
+    if header.magic != FAT_BINARY_MAGIC {
+        let code = cudaError::cudaErrorInvalidKernelImage;
+        return Err(Failure::new(code, "a part of relocatable device code is no fat binary"));
     }
-    if without_code == parts.len() {
+    let size = usize::from(header.size) + header.rest as usize;
+    let kind = CUjitInputType::CU_JIT_INPUT_FATBINARY;
+    let name = c"relocatable device code".as_ptr().cast::<c_char>();
+    let (options, values) = (std::ptr::null_mut(), std::ptr::null_mut());
+    match driver!(cuLinkAddData_v6050(linker, kind, binary.cast_mut().cast(), size, name, 0, options, values)) {
+        Err(Failure { code: cudaError::cudaErrorNoKernelImageForDevice, .. }) => Ok(false),
+        added => added.map(|()| true),
+    }
+}
+
+/// Links relocatable device code: what NVIDIA's linker made of it holds machine code only. Parts without code for the device are left out,
+/// as that of NVIDIA's device runtime, which the compiler always adds: what is missed then is an error of the linker.
+fn link(linker: CUlinkState, parts: &[*const Header]) -> ApiResult<CUlibrary> {
+    let mut with_code = 0;
+    for &part in parts {
+        with_code += usize::from(add(linker, part)?);
+    }
+    if with_code == 0 {
         // A driver tells more of what it cannot load than of what it cannot link.
         return load(parts[0].cast());
     }

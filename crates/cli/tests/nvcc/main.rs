@@ -265,11 +265,24 @@ fn a_toolkit_with_our_linker_links_relocatable_code() {
             !linked && errors.starts_with("nvlink fatal   : Could not open input file '/nonexistent.o'"),
             "{errors}"
         );
-        // As nvcc writes it.
-        let mut optimizing = Command::new(folder.join("bin/nvlink"));
-        let (_, errors, linked) =
-            run(optimizing.args(["-arch=sm_80", "-dlto", "-nvvmpath=/nonexistent"]).arg(&parts[0]));
-        assert!(!linked && errors.contains("link-time optimisation is not done; compile without -dlto"), "{errors}");
+        // Code for link-time optimisation calls what is none, and is called by it; nvcc says where NVIDIA's linker is.
+        let [mixed, optimized] = ["mixed.cu", "optimized.cu"].map(|source| {
+            let object = folder.join(source).with_extension("o");
+            let code = if source == "mixed.cu" { CODE } else { "arch=compute_80,code=lto_80" };
+            let mut nvcc = Command::new(folder.join("bin/nvcc"));
+            nvcc.args(["-rdc=true", "-gencode", code, "-c", "-o"]).arg(&object);
+            must_succeed(nvcc.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvcc").join(source)));
+            object
+        });
+        let program = folder.join("optimized");
+        let mut linking = Command::new(folder.join("bin/nvcc"));
+        linking.args(["-dlto", "-arch=sm_80", "-L"]).arg(toolkit.folder().join("lib")).args([&mixed, &optimized]);
+        must_succeed(linking.arg("-o").arg(&program));
+        let (printed, errors, success) = run(warploom().args(["run", "--"]).arg(&program));
+        assert_eq!((printed.as_str(), errors.as_str(), success), ("37 no error\n", "", true), "CUDA {version}");
+        let mut without = Command::new(folder.join("bin/nvlink"));
+        let (_, errors, linked) = run(without.args(["-arch=sm_80", "-dlto", "-nvvmpath=/nonexistent"]).arg(&optimized));
+        assert!(!linked && errors.contains("cannot find the linker of the toolkit of '/nonexistent'"), "{errors}");
     }
 }
 
