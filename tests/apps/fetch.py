@@ -58,6 +58,16 @@ def sdist(folder, package, constraints, variables, pip):
     (folder / ".complete").write_text(package)
 
 
+def installed(source, package, variables, environment):
+    """Compiles the unpacked source of a package with these variables and installs it, with what that environment holds and nothing else."""
+    mark = environment / ".installed"
+    if mark.exists() and mark.read_text() == package:
+        return
+    install = [environment / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation", source]
+    call(install, f"{package} does not build", env=os.environ | variables)
+    mark.write_text(package)
+
+
 def crate(folder, crate):
     """The source of a crate as crates.io has it, `name=version`."""
     if is_there(folder, crate):

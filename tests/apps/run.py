@@ -31,7 +31,7 @@ import results
 HERE = Path(__file__).resolve().parent
 UNAVAILABLE = 75
 FIELDS = {
-    "summary", "quick", "warploom", "packages", "packages_of", "sdist", "constraints", "building", "crate", "repository", "commit", "kind", "command", "folder", "libraries", "environment",
+    "summary", "quick", "warploom", "packages", "packages_of", "sdist", "constraints", "building", "installed", "toolkit", "crate", "repository", "commit", "kind", "command", "folder", "libraries", "environment",
     "passed", "seconds", "known",
 }
 
@@ -56,7 +56,7 @@ class Recipe:
         return None
 
 
-def prepare(recipe, build, copies, driver):
+def prepare(recipe, build, copies, driver, warploom):
     """Fetches what the recipe names. What stands for names in braces in its command; `driver` is the folder of a libcuda.so to link with."""
     folder = build / recipe.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -64,8 +64,14 @@ def prepare(recipe, build, copies, driver):
     owner = Recipe(HERE / recipe.get("packages_of")) if recipe.get("packages_of") else recipe
     names["venv"] = build / owner.name / "venv"
     names["packages"] = fetch.environment(names["venv"], owner.get("packages", []))
+    if recipe.get("toolkit"):
+        names["toolkit"] = toolkit(folder / "toolkit", names["packages"] / "nvidia/cu13", warploom)
     if recipe.get("sdist"):
-        fetch.sdist(names["source"], recipe.get("sdist"), recipe.get("constraints", []), recipe.get("building", {}), names["venv"] / "bin/pip")
+        building = {name: filled(value, names) for name, value in recipe.get("building", {}).items()}
+        fetch.sdist(names["source"], recipe.get("sdist"), recipe.get("constraints", []), building, names["venv"] / "bin/pip")
+        if recipe.get("installed"):
+            building["PATH"] = search_path(names)
+            fetch.installed(names["source"], recipe.get("sdist"), building, names["venv"])
     elif recipe.get("crate"):
         fetch.crate(names["source"], recipe.get("crate"))
     elif recipe.get("repository"):
@@ -73,6 +79,22 @@ def prepare(recipe, build, copies, driver):
         short = "/".join(repository.removesuffix(".git").split("/")[-2:])
         fetch.repository(names["source"], copies.get(short, repository), recipe.get("commit"))
     return names
+
+
+def toolkit(folder, installed, warploom):
+    """The toolkit of PyPI's packages with our assembler and linker, and with the names that linkers look for."""
+    for library in (installed / "lib").glob("*.so.*"):
+        name = library.with_name(library.name.split(".so.")[0] + ".so")
+        if not name.exists():
+            name.symlink_to(library.name)
+    subprocess.run([warploom, "toolkit", "--from", installed, folder], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def search_path(names):
+    """PATH with what the client's environment and toolkit bring."""
+    tools = [names[name] / "bin" for name in ["venv", "toolkit"] if name in names]
+    return ":".join(map(str, [*tools, os.environ["PATH"]]))
 
 
 def filled(text, names):
@@ -84,7 +106,7 @@ def environment(recipe, names, build):
     variables = dict(os.environ)
     for variable in ["PYTHONPATH", "PYTHONHOME", "WARPLOOM_DEVICE", "WARPLOOM_DEVICE_COUNT", "WARPLOOM_LOG"]:
         variables.pop(variable, None)
-    variables["PATH"] = f"{names['venv']}/bin:{variables['PATH']}"
+    variables["PATH"] = search_path(names)
     # Caches of kernels are the recipe's own, and empty: a client that compiles is to compile.
     variables["HOME"] = str(names["build"] / "home")
     variables["CARGO_HOME"] = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
@@ -186,7 +208,7 @@ def main():
     wrong, unavailable = 0, 0
     for recipe in chosen:
         try:
-            names = prepare(recipe, build, copies, driver)
+            names = prepare(recipe, build, copies, driver, warploom)
         except fetch.Unavailable as why:
             print(f"{recipe.name:16} NOT RUN: {why}", flush=True)
             unavailable += 1
