@@ -1,5 +1,6 @@
 /* A fault on one device ends the work of that device, and of no other. Needs two devices. */
 #include "expect.h"
+#include <sched.h>
 
 static const char PTX[] =
     ".version 7.0\n.target sm_52\n.address_size 64\n"
@@ -76,7 +77,13 @@ static void fails(struct device *device, int ordinal, CUresult code) {
     HOLDS(cuDevicePrimaryCtxRetain(&another, ordinal) == code);
 }
 
+/* Holds a stream until the number is not 0. */
+static void CUDA_CB held(void *number) {
+    while (!*(volatile int *)number) sched_yield();
+}
+
 int main(void) {
+    int go = 0;
     struct device first, second;
     unsigned got[2] = {0, 0};
     CUevent behind;
@@ -91,9 +98,12 @@ int main(void) {
     store(&second, second.data, 11);
     OK(cuCtxSetCurrent(first.context));
     OK(cuEventCreate(&behind, 0));
+    /* What follows the fault is issued before it happens: later calls would answer with it. */
+    OK(cuLaunchHostFunc(first.stream, held, &go));
     store(&first, first.data, 10);
     store(&first, 8, 0);
     OK(cuEventRecord(behind, first.stream));
+    *(volatile int *)&go = 1;
     IS(ILLEGAL_ADDRESS, cuStreamSynchronize(first.stream));
     fails(&first, 0, CUDA_ERROR_ILLEGAL_ADDRESS);
 
