@@ -218,7 +218,10 @@ impl Context {
 }
 
 /// The flags, if they exist and name at most one way of waiting.
-fn check_flags(flags: u32) -> DriverResult<u32> {
+///
+/// # Errors
+/// `InvalidValue` otherwise.
+pub fn check_flags(flags: u32) -> DriverResult<u32> {
     if flags & !context_flags::KNOWN != 0 {
         return Err(DriverError::invalid_value(format!("flags {flags:#x} has bits that are no context flags")));
     }

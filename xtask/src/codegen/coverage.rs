@@ -25,15 +25,24 @@ pub(super) fn generate(registry: &Registry, handlers: &Handlers, outputs: &mut V
         writeln!(groups, "| --- | --- | --- |")?;
         for entry_point in &group.entry_points {
             let symbols: Vec<String> = entry_point.abis.iter().map(symbol_text).collect();
-            let status = status(registry, entry_point, handlers);
+            let status = status(entry_point, handlers);
             writeln!(groups, "| {} | {} | {status} |", entry_point.name, symbols.join(", "))?;
         }
     }
+    let names = || {
+        let groups = registry.groups.iter().flat_map(|group| &group.entry_points);
+        groups.filter(|entry_point| entry_point.exported)
+    };
+    let answers = |entry_point: &&EntryPoint| {
+        let handled = entry_point.abis.iter().all(|abi| handlers.module(&abi.symbol).is_some());
+        handled && entry_point.not_supported.is_none()
+    };
+    let (names, answered) = (names().count(), names().filter(answers).count());
     let body = format!(
         "# Which entry points are implemented
 
-{all_implemented} of {all_symbols} symbols have a handler. The others are exported and resolve; they answer `CUDA_ERROR_NOT_SUPPORTED`,
-or what they answer where another interface is wanted that is not there.
+{answered} of {names} entry points work, or are refused by a handler as a driver without what they need was recorded to refuse them; the others answer
+`CUDA_ERROR_NOT_SUPPORTED`, each for the reason below. Of {all_symbols} symbols {all_implemented} have a handler. The others are exported and resolve.
 `_ptds` and `_ptsz` variants share the handler of their symbol. What is *kept, no effect* is checked, remembered and told again, and changes
 nothing else: a CPU has nothing that it could change, or not yet.
 
@@ -76,12 +85,15 @@ fn version(version: u32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
-fn status(registry: &Registry, entry_point: &EntryPoint, handlers: &Handlers) -> String {
+fn status(entry_point: &EntryPoint, handlers: &Handlers) -> String {
     if !entry_point.exported {
         return "in the headers only: no driver for this platform has it".to_owned();
     }
     if let Some(reason) = &entry_point.not_supported {
         return format!("answers NOT_SUPPORTED: {reason}");
+    }
+    if let Some(refused) = &entry_point.refused {
+        return format!("refused as recorded with {refused}");
     }
     let missing: Vec<&str> = entry_point
         .abis
@@ -91,18 +103,14 @@ fn status(registry: &Registry, entry_point: &EntryPoint, handlers: &Handlers) ->
         .collect();
     match missing.len() {
         0 => match entry_point.without_effect.as_deref() {
-            None => "implemented".to_owned(),
+            None => match &entry_point.not_supported_in_part {
+                None => "implemented".to_owned(),
+                Some(part) => format!("implemented; answers NOT_SUPPORTED to {part}"),
+            },
             Some("everything") => "kept, no effect".to_owned(),
             Some(part) => format!("implemented; kept, no effect: {part}"),
         },
-        all if all == entry_point.abis.len() => {
-            let lacks =
-                entry_point.abis.last().and_then(|abi| registry.refusals.of(abi, &abi.symbol)?.lacks.as_deref());
-            match lacks {
-                None => "answers NOT_SUPPORTED".to_owned(),
-                Some(code) => format!("answers {code}, as a process without that interface was answered"),
-            }
-        }
+        all if all == entry_point.abis.len() => "answers NOT_SUPPORTED".to_owned(),
         _ => format!("implemented; {} answers NOT_SUPPORTED", missing.join(", ").replace('_', "\\_")),
     }
 }

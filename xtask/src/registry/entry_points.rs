@@ -28,6 +28,10 @@ pub(crate) struct EntryPoint {
     pub(crate) without_effect: Option<String>,
     /// Why it answers NOT_SUPPORTED to whatever its arguments allow.
     pub(crate) not_supported: Option<String>,
+    /// To what else than that it works it answers NOT_SUPPORTED.
+    pub(crate) not_supported_in_part: Option<String>,
+    /// With which code its handler refuses what its arguments allow, and why.
+    pub(crate) refused: Option<String>,
     /// Another entry point's symbol for which the plain name stands from some header version on.
     pub(crate) plain: Option<Plain>,
     /// ABI versions, oldest first.
@@ -108,6 +112,8 @@ struct RawEntryPoint {
     exported: bool,
     without_effect: Option<String>,
     not_supported: Option<String>,
+    not_supported_in_part: Option<String>,
+    refused: Option<String>,
     plain: Option<Plain>,
     abi: Vec<RawAbi>,
 }
@@ -158,6 +164,8 @@ fn convert(raw: RawEntryPoint) -> Result<EntryPoint> {
         exported: raw.exported,
         without_effect: raw.without_effect,
         not_supported: raw.not_supported,
+        not_supported_in_part: raw.not_supported_in_part,
+        refused: raw.refused,
         plain: raw.plain,
     })
 }

@@ -23,8 +23,6 @@ pub(crate) struct Refusal {
     pub(crate) context_first: bool,
     pub(crate) in_callbacks: InCallbacks,
     pub(crate) capture: Option<Forbidden>,
-    /// The result code, without `CUDA_ERROR_`, of a function that has no handler since it takes what no process can have here.
-    pub(crate) lacks: Option<String>,
 }
 
 /// What it answers that an argument is zero.
@@ -67,7 +65,6 @@ struct RawRefusal {
     #[serde(default)]
     in_callbacks: InCallbacks,
     capture: Option<Forbidden>,
-    lacks: Option<String>,
 }
 
 impl Refusals {
@@ -111,9 +108,8 @@ pub(super) fn load(folder: &Path, codes: &[ErrorCode]) -> Result<Refusals> {
     let convert = |(symbol, raw): (String, RawRefusal)| -> Result<(String, Refusal)> {
         let zeros = |texts: &[String]| -> Result<Vec<Zero>> { texts.iter().map(zero).collect() };
         let (first, then) = (zeros(&raw.first)?, zeros(&raw.then)?);
-        let RawRefusal { context_first, in_callbacks, capture, lacks, .. } = raw;
-        lacks.as_deref().map_or(Ok(()), check)?;
-        Ok((symbol, Refusal { first, then, context_first, in_callbacks, capture, lacks }))
+        let RawRefusal { context_first, in_callbacks, capture, .. } = raw;
+        Ok((symbol, Refusal { first, then, context_first, in_callbacks, capture }))
     };
     Ok(Refusals(raw.into_iter().map(convert).collect::<Result<_>>()?))
 }

@@ -9,7 +9,7 @@ use warploom_abi::{
 use warploom_driver::device::{Device, attribute};
 use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
-use crate::border::{ApiResult, HostAddress, InArray, InStr, Out, OutArray, OutStr};
+use crate::border::{ApiResult, HostAddress, HostPtr, InArray, InStr, Out, OutArray, OutStr};
 use crate::process::driver;
 
 /// `0000:00:00.0` and the NUL.
@@ -55,6 +55,21 @@ pub(crate) fn cuDeviceGetUuid(uuid: Out<'_, CUuuid>, dev: CUdevice) -> ApiResult
 
 pub(crate) fn cuDeviceGetUuid_v2(uuid: Out<'_, CUuuid>, dev: CUdevice) -> ApiResult {
     cuDeviceGetUuid(uuid, dev)
+}
+
+/// `CUDA_NVSCISYNC_ATTR_SIGNAL` and `CUDA_NVSCISYNC_ATTR_WAIT`.
+const NVSCISYNC_FLAGS: i32 = 3;
+
+/// NvSciSync is for systems on a chip.
+pub(crate) fn cuDeviceGetNvSciSyncAttributes(nvSciSyncAttrList: HostPtr, dev: CUdevice, flags: i32) -> ApiResult {
+    if nvSciSyncAttrList.is_null() {
+        return Err(DriverError::invalid_handle("nvSciSyncAttrList is NULL"));
+    }
+    driver()?.device(dev)?;
+    if flags == 0 || flags & !NVSCISYNC_FLAGS != 0 {
+        return Err(DriverError::invalid_value(format!("flags {flags:#x} is none of SIGNAL, WAIT and both")));
+    }
+    Err(DriverError::new(ErrorCode::NotSupported, "the device takes no part in NvSciSync"))
 }
 
 /// LUIDs are Windows'.

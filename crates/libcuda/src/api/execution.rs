@@ -195,7 +195,7 @@ pub(crate) fn cuLaunchKernel(
     launch(f, &shape, named(hStream, default), &kernelParams, &extra)
 }
 
-fn launch(
+pub(super) fn launch(
     function: CUfunction,
     shape: &LaunchShape,
     stream: StreamName,

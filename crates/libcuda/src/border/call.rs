@@ -25,8 +25,6 @@ pub(crate) struct Call {
     /// Whether a current context is asked for before anything that may be wrong with the arguments.
     context_first: bool,
     in_callbacks: InCallbacks,
-    /// What a function without a handler answers.
-    lacks: ErrorCode,
 }
 
 /// Whether a user's callback may make the call.
@@ -41,8 +39,7 @@ enum InCallbacks {
 impl Call {
     /// A function that needs `cuInit` to have succeeded.
     pub(crate) const fn new(symbol: &'static str) -> Self {
-        let (in_callbacks, lacks) = (InCallbacks::Never, ErrorCode::NotSupported);
-        Call { symbol, before_init: false, context_first: false, in_callbacks, lacks }
+        Call { symbol, before_init: false, context_first: false, in_callbacks: InCallbacks::Never }
     }
 
     /// One of the few functions that work in any state of the process.
@@ -53,12 +50,6 @@ impl Call {
     /// One that asks for a current context before it looks at its arguments.
     pub(crate) const fn context_first(self) -> Self {
         Call { context_first: true, ..self }
-    }
-
-    /// One without a handler, which takes objects of another interface that no process can have here: what a process without them is
-    /// answered.
-    pub(crate) const fn lacks(self, code: ErrorCode) -> Self {
-        Call { lacks: code, ..self }
     }
 
     /// One that callbacks may make.
@@ -104,12 +95,7 @@ pub(crate) fn not_supported(
 ) -> CUresult {
     let refuse = || {
         before()?;
-        let what = if call.lacks == ErrorCode::NotSupported {
-            "is not implemented"
-        } else {
-            "takes objects of another interface, which nothing here can have"
-        };
-        Err(DriverError::new(call.lacks, format!("{} {what}", call.symbol)))
+        Err(DriverError::new(ErrorCode::NotSupported, format!("{} is not implemented", call.symbol)))
     };
     enter(call, refuse, given, arguments)
 }

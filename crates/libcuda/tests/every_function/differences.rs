@@ -98,10 +98,4 @@ const DIFFERENCES: &[Difference] = &[
         ours: "SUCCESS",
         reason: "the recorded driver crashes when a graph is added to itself; ours copies it as it was",
     },
-    Difference {
-        functions: "cuVDPAUGetDevice",
-        situations: CAPTURE,
-        ours: "UNKNOWN",
-        reason: "the recorded driver is given data as the function that it asks; given one that finds nothing, it answers as ours",
-    },
 ];

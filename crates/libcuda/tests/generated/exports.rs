@@ -59,7 +59,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     ),
     call!(
         "cuDeviceGetNvSciSyncAttributes",
-        false,
+        true,
         PFN_cuDeviceGetNvSciSyncAttributes_v10020,
         (zeroed(), zeroed(), zeroed())
     ),
@@ -1042,7 +1042,7 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuLaunchGridAsync", true, PFN_cuLaunchGridAsync_v2000, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuLaunchCooperativeKernelMultiDevice",
-        false,
+        true,
         PFN_cuLaunchCooperativeKernelMultiDevice_v9000,
         (zeroed(), zeroed(), zeroed())
     ),
@@ -1553,39 +1553,39 @@ pub(crate) static EXPORTS: &[Export] = &[
         PFN_cuDeviceGetP2PAtomicCapabilities_v13000,
         (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphicsUnregisterResource", false, PFN_cuGraphicsUnregisterResource_v3000, (zeroed())),
+    call!("cuGraphicsUnregisterResource", true, PFN_cuGraphicsUnregisterResource_v3000, (zeroed())),
     call!(
         "cuGraphicsSubResourceGetMappedArray",
-        false,
+        true,
         PFN_cuGraphicsSubResourceGetMappedArray_v3000,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphicsResourceGetMappedMipmappedArray",
-        false,
+        true,
         PFN_cuGraphicsResourceGetMappedMipmappedArray_v5000,
         (zeroed(), zeroed())
     ),
     call!(
         "cuGraphicsResourceGetMappedPointer",
-        false,
+        true,
         PFN_cuGraphicsResourceGetMappedPointer_v3000,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphicsResourceGetMappedPointer_v2",
-        false,
+        true,
         PFN_cuGraphicsResourceGetMappedPointer_v3020,
         (zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphicsResourceSetMapFlags", false, PFN_cuGraphicsResourceSetMapFlags_v3000, (zeroed(), zeroed())),
-    call!("cuGraphicsResourceSetMapFlags_v2", false, PFN_cuGraphicsResourceSetMapFlags_v6050, (zeroed(), zeroed())),
-    call!("cuGraphicsMapResources", false, PFN_cuGraphicsMapResources_v3000, (zeroed(), zeroed(), zeroed())),
-    call!("cuGraphicsMapResources_ptsz", false, PFN_cuGraphicsMapResources_v7000_ptsz, (zeroed(), zeroed(), zeroed())),
-    call!("cuGraphicsUnmapResources", false, PFN_cuGraphicsUnmapResources_v3000, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphicsResourceSetMapFlags", true, PFN_cuGraphicsResourceSetMapFlags_v3000, (zeroed(), zeroed())),
+    call!("cuGraphicsResourceSetMapFlags_v2", true, PFN_cuGraphicsResourceSetMapFlags_v6050, (zeroed(), zeroed())),
+    call!("cuGraphicsMapResources", true, PFN_cuGraphicsMapResources_v3000, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphicsMapResources_ptsz", true, PFN_cuGraphicsMapResources_v7000_ptsz, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphicsUnmapResources", true, PFN_cuGraphicsUnmapResources_v3000, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuGraphicsUnmapResources_ptsz",
-        false,
+        true,
         PFN_cuGraphicsUnmapResources_v7000_ptsz,
         (zeroed(), zeroed(), zeroed())
     ),
@@ -1653,115 +1653,115 @@ pub(crate) static EXPORTS: &[Export] = &[
     call!("cuLogsDumpToMemory", true, PFN_cuLogsDumpToMemory_v12090, (zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuCheckpointProcessGetRestoreThreadId",
-        false,
+        true,
         PFN_cuCheckpointProcessGetRestoreThreadId_v12080,
         (zeroed(), zeroed())
     ),
     call!("cuCheckpointProcessGetState", true, PFN_cuCheckpointProcessGetState_v12080, (zeroed(), zeroed())),
-    call!("cuCheckpointProcessLock", false, PFN_cuCheckpointProcessLock_v12080, (zeroed(), zeroed())),
-    call!("cuCheckpointProcessCheckpoint", false, PFN_cuCheckpointProcessCheckpoint_v12080, (zeroed(), zeroed())),
-    call!("cuCheckpointProcessRestore", false, PFN_cuCheckpointProcessRestore_v12080, (zeroed(), zeroed())),
+    call!("cuCheckpointProcessLock", true, PFN_cuCheckpointProcessLock_v12080, (zeroed(), zeroed())),
+    call!("cuCheckpointProcessCheckpoint", true, PFN_cuCheckpointProcessCheckpoint_v12080, (zeroed(), zeroed())),
+    call!("cuCheckpointProcessRestore", true, PFN_cuCheckpointProcessRestore_v12080, (zeroed(), zeroed())),
     call!("cuCheckpointOperationComplete", false, PFN_cuCheckpointOperationComplete_v13040, (zeroed())),
-    call!("cuCheckpointProcessUnlock", false, PFN_cuCheckpointProcessUnlock_v12080, (zeroed(), zeroed())),
-    call!("cuProfilerInitialize", false, PFN_cuProfilerInitialize_v4000, (zeroed(), zeroed(), zeroed())),
+    call!("cuCheckpointProcessUnlock", true, PFN_cuCheckpointProcessUnlock_v12080, (zeroed(), zeroed())),
+    call!("cuProfilerInitialize", true, PFN_cuProfilerInitialize_v4000, (zeroed(), zeroed(), zeroed())),
     call!("cuProfilerStart", true, PFN_cuProfilerStart_v4000, ()),
     call!("cuProfilerStop", true, PFN_cuProfilerStop_v4000, ()),
-    call!("cuGraphicsGLRegisterBuffer", false, PFN_cuGraphicsGLRegisterBuffer_v3000, (zeroed(), zeroed(), zeroed())),
+    call!("cuGraphicsGLRegisterBuffer", true, PFN_cuGraphicsGLRegisterBuffer_v3000, (zeroed(), zeroed(), zeroed())),
     call!(
         "cuGraphicsGLRegisterImage",
-        false,
+        true,
         PFN_cuGraphicsGLRegisterImage_v3000,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGLGetDevices", false, PFN_cuGLGetDevices_v4010, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuGLGetDevices_v2", false, PFN_cuGLGetDevices_v6050, (zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuGLCtxCreate", false, PFN_cuGLCtxCreate_v2000, (zeroed(), zeroed(), zeroed())),
-    call!("cuGLCtxCreate_v2", false, PFN_cuGLCtxCreate_v3020, (zeroed(), zeroed(), zeroed())),
-    call!("cuGLInit", false, PFN_cuGLInit_v2000, ()),
-    call!("cuGLRegisterBufferObject", false, PFN_cuGLRegisterBufferObject_v2000, (zeroed())),
-    call!("cuGLMapBufferObject", false, PFN_cuGLMapBufferObject_v2000, (zeroed(), zeroed(), zeroed())),
-    call!("cuGLMapBufferObject_v2", false, PFN_cuGLMapBufferObject_v3020, (zeroed(), zeroed(), zeroed())),
-    call!("cuGLMapBufferObject_v2_ptds", false, PFN_cuGLMapBufferObject_v7000_ptds, (zeroed(), zeroed(), zeroed())),
-    call!("cuGLUnmapBufferObject", false, PFN_cuGLUnmapBufferObject_v2000, (zeroed())),
-    call!("cuGLUnregisterBufferObject", false, PFN_cuGLUnregisterBufferObject_v2000, (zeroed())),
-    call!("cuGLSetBufferObjectMapFlags", false, PFN_cuGLSetBufferObjectMapFlags_v2030, (zeroed(), zeroed())),
+    call!("cuGLGetDevices", true, PFN_cuGLGetDevices_v4010, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuGLGetDevices_v2", true, PFN_cuGLGetDevices_v6050, (zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuGLCtxCreate", true, PFN_cuGLCtxCreate_v2000, (zeroed(), zeroed(), zeroed())),
+    call!("cuGLCtxCreate_v2", true, PFN_cuGLCtxCreate_v3020, (zeroed(), zeroed(), zeroed())),
+    call!("cuGLInit", true, PFN_cuGLInit_v2000, ()),
+    call!("cuGLRegisterBufferObject", true, PFN_cuGLRegisterBufferObject_v2000, (zeroed())),
+    call!("cuGLMapBufferObject", true, PFN_cuGLMapBufferObject_v2000, (zeroed(), zeroed(), zeroed())),
+    call!("cuGLMapBufferObject_v2", true, PFN_cuGLMapBufferObject_v3020, (zeroed(), zeroed(), zeroed())),
+    call!("cuGLMapBufferObject_v2_ptds", true, PFN_cuGLMapBufferObject_v7000_ptds, (zeroed(), zeroed(), zeroed())),
+    call!("cuGLUnmapBufferObject", true, PFN_cuGLUnmapBufferObject_v2000, (zeroed())),
+    call!("cuGLUnregisterBufferObject", true, PFN_cuGLUnregisterBufferObject_v2000, (zeroed())),
+    call!("cuGLSetBufferObjectMapFlags", true, PFN_cuGLSetBufferObjectMapFlags_v2030, (zeroed(), zeroed())),
     call!(
         "cuGLMapBufferObjectAsync",
-        false,
+        true,
         PFN_cuGLMapBufferObjectAsync_v2030,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGLMapBufferObjectAsync_v2",
-        false,
+        true,
         PFN_cuGLMapBufferObjectAsync_v3020,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGLMapBufferObjectAsync_v2_ptsz",
-        false,
+        true,
         PFN_cuGLMapBufferObjectAsync_v7000_ptsz,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGLUnmapBufferObjectAsync", false, PFN_cuGLUnmapBufferObjectAsync_v2030, (zeroed(), zeroed())),
-    call!("cuVDPAUGetDevice", false, PFN_cuVDPAUGetDevice_v3010, (zeroed(), zeroed(), zeroed())),
-    call!("cuVDPAUCtxCreate", false, PFN_cuVDPAUCtxCreate_v3010, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
-    call!("cuVDPAUCtxCreate_v2", false, PFN_cuVDPAUCtxCreate_v3020, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuGLUnmapBufferObjectAsync", true, PFN_cuGLUnmapBufferObjectAsync_v2030, (zeroed(), zeroed())),
+    call!("cuVDPAUGetDevice", true, PFN_cuVDPAUGetDevice_v3010, (zeroed(), zeroed(), zeroed())),
+    call!("cuVDPAUCtxCreate", true, PFN_cuVDPAUCtxCreate_v3010, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
+    call!("cuVDPAUCtxCreate_v2", true, PFN_cuVDPAUCtxCreate_v3020, (zeroed(), zeroed(), zeroed(), zeroed(), zeroed())),
     call!(
         "cuGraphicsVDPAURegisterVideoSurface",
-        false,
+        true,
         PFN_cuGraphicsVDPAURegisterVideoSurface_v3010,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphicsVDPAURegisterOutputSurface",
-        false,
+        true,
         PFN_cuGraphicsVDPAURegisterOutputSurface_v3010,
         (zeroed(), zeroed(), zeroed())
     ),
-    call!("cuGraphicsEGLRegisterImage", false, PFN_cuGraphicsEGLRegisterImage_v7000, (zeroed(), zeroed(), zeroed())),
-    call!("cuEGLStreamConsumerConnect", false, PFN_cuEGLStreamConsumerConnect_v7000, (zeroed(), zeroed())),
+    call!("cuGraphicsEGLRegisterImage", true, PFN_cuGraphicsEGLRegisterImage_v7000, (zeroed(), zeroed(), zeroed())),
+    call!("cuEGLStreamConsumerConnect", true, PFN_cuEGLStreamConsumerConnect_v7000, (zeroed(), zeroed())),
     call!(
         "cuEGLStreamConsumerConnectWithFlags",
-        false,
+        true,
         PFN_cuEGLStreamConsumerConnectWithFlags_v8000,
         (zeroed(), zeroed(), zeroed())
     ),
-    call!("cuEGLStreamConsumerDisconnect", false, PFN_cuEGLStreamConsumerDisconnect_v7000, (zeroed())),
+    call!("cuEGLStreamConsumerDisconnect", true, PFN_cuEGLStreamConsumerDisconnect_v7000, (zeroed())),
     call!(
         "cuEGLStreamConsumerAcquireFrame",
-        false,
+        true,
         PFN_cuEGLStreamConsumerAcquireFrame_v7000,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuEGLStreamConsumerReleaseFrame",
-        false,
+        true,
         PFN_cuEGLStreamConsumerReleaseFrame_v7000,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuEGLStreamProducerConnect",
-        false,
+        true,
         PFN_cuEGLStreamProducerConnect_v7000,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),
-    call!("cuEGLStreamProducerDisconnect", false, PFN_cuEGLStreamProducerDisconnect_v7000, (zeroed())),
+    call!("cuEGLStreamProducerDisconnect", true, PFN_cuEGLStreamProducerDisconnect_v7000, (zeroed())),
     call!(
         "cuEGLStreamProducerPresentFrame",
-        false,
+        true,
         PFN_cuEGLStreamProducerPresentFrame_v7000,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuEGLStreamProducerReturnFrame",
-        false,
+        true,
         PFN_cuEGLStreamProducerReturnFrame_v7000,
         (zeroed(), zeroed(), zeroed())
     ),
     call!(
         "cuGraphicsResourceGetMappedEglFrame",
-        false,
+        true,
         PFN_cuGraphicsResourceGetMappedEglFrame_v7000,
         (zeroed(), zeroed(), zeroed(), zeroed())
     ),

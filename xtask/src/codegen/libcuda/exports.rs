@@ -8,7 +8,6 @@ use anyhow::Result;
 
 use super::{FOLDER, Handlers, exported_groups, given, symbols_of, trace};
 use crate::c::Type;
-use crate::codegen::names::pascal_case;
 use crate::codegen::rust_type::{RustTypes, rust_name};
 use crate::output::Output;
 use crate::registry::{Abi, EntryPoint, Forbidden, InCallbacks, Refusal, Registry, by_name};
@@ -87,9 +86,6 @@ fn constructor(entry_point: &EntryPoint, symbol: &str, refusal: Option<&Refusal>
         InCallbacks::Never => {}
         InCallbacks::WithStream => call += ".in_callbacks_with_stream()",
         InCallbacks::Always => call += ".in_callbacks()",
-    }
-    if let Some(code) = &refusal.lacks {
-        call += &format!(".lacks(ErrorCode::{})", pascal_case(code));
     }
     call
 }

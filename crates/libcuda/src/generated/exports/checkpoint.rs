@@ -11,9 +11,12 @@ use crate::border::{Call, arg, enter, not_supported};
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCheckpointProcessGetRestoreThreadId(pid: i32, tid: *mut i32) -> CUresult {
     static CALL: Call = Call::new("cuCheckpointProcessGetRestoreThreadId").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::checkpoint::cuCheckpointProcessGetRestoreThreadId(arg(pid), arg(tid)) }
+        },
         |given| {
             given.first("tid", tid.is_null(), ErrorCode::InvalidValue);
         },
@@ -48,9 +51,12 @@ pub(crate) unsafe extern "C" fn cuCheckpointProcessGetState(pid: i32, state: *mu
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCheckpointProcessLock(pid: i32, args: *mut CUcheckpointLockArgs) -> CUresult {
     static CALL: Call = Call::new("cuCheckpointProcessLock").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::checkpoint::cuCheckpointProcessLock(arg(pid), arg(args)) }
+        },
         |given| {
             given.first("pid", pid == 0, ErrorCode::OperatingSystem);
         },
@@ -67,9 +73,12 @@ pub(crate) unsafe extern "C" fn cuCheckpointProcessCheckpoint(
     args: *mut CUcheckpointCheckpointArgs,
 ) -> CUresult {
     static CALL: Call = Call::new("cuCheckpointProcessCheckpoint").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::checkpoint::cuCheckpointProcessCheckpoint(arg(pid), arg(args)) }
+        },
         |given| {
             given.first("pid", pid == 0, ErrorCode::OperatingSystem);
         },
@@ -83,9 +92,12 @@ pub(crate) unsafe extern "C" fn cuCheckpointProcessCheckpoint(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCheckpointProcessRestore(pid: i32, args: *mut CUcheckpointRestoreArgs) -> CUresult {
     static CALL: Call = Call::new("cuCheckpointProcessRestore").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::checkpoint::cuCheckpointProcessRestore(arg(pid), arg(args)) }
+        },
         |given| {
             given.first("pid", pid == 0, ErrorCode::OperatingSystem);
         },
@@ -112,9 +124,12 @@ pub(crate) unsafe extern "C" fn cuCheckpointOperationComplete(handle: CUcheckpoi
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuCheckpointProcessUnlock(pid: i32, args: *mut CUcheckpointUnlockArgs) -> CUresult {
     static CALL: Call = Call::new("cuCheckpointProcessUnlock").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::checkpoint::cuCheckpointProcessUnlock(arg(pid), arg(args)) }
+        },
         |given| {
             given.first("pid", pid == 0, ErrorCode::OperatingSystem);
         },

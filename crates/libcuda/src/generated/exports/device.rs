@@ -6,7 +6,7 @@ use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
 use crate::api;
-use crate::border::{Call, arg, enter, not_supported};
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuDeviceGet(device: *mut CUdevice_v1, ordinal: i32) -> CUresult {
@@ -253,9 +253,12 @@ pub(crate) unsafe extern "C" fn cuDeviceGetNvSciSyncAttributes(
     flags: i32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuDeviceGetNvSciSyncAttributes");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::device::cuDeviceGetNvSciSyncAttributes(arg(nvSciSyncAttrList), arg(dev), arg(flags)) }
+        },
         |given| {
             given.then("nvSciSyncAttrList", nvSciSyncAttrList.is_null(), ErrorCode::InvalidHandle);
         },

@@ -6,7 +6,7 @@ use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
 use crate::api;
-use crate::border::{Call, not_supported};
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphicsEGLRegisterImage(
@@ -14,12 +14,13 @@ pub(crate) unsafe extern "C" fn cuGraphicsEGLRegisterImage(
     image: EGLImageKHR,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsEGLRegisterImage").context_first().lacks(ErrorCode::Unknown);
-    not_supported(
+    static CALL: Call = Call::new("cuGraphicsEGLRegisterImage").context_first();
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::egl::cuGraphicsEGLRegisterImage(arg(pCudaResource), arg(image), arg(flags)) }
         },
         |given| {
             given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidValue);
@@ -38,10 +39,13 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerConnect(
     conn: *mut CUeglStreamConnection,
     stream: EGLStreamKHR,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerConnect").in_callbacks().lacks(ErrorCode::InvalidHandle);
-    not_supported(
+    static CALL: Call = Call::new("cuEGLStreamConsumerConnect").in_callbacks();
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::egl::cuEGLStreamConsumerConnect(arg(conn), arg(stream)) }
+        },
         |given| {
             given.first("stream", stream.is_null(), ErrorCode::InvalidHandle);
         },
@@ -59,12 +63,15 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerConnectWithFlags(
     stream: EGLStreamKHR,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerConnectWithFlags").in_callbacks().lacks(ErrorCode::InvalidHandle);
-    not_supported(
+    static CALL: Call = Call::new("cuEGLStreamConsumerConnectWithFlags").in_callbacks();
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::egl::cuEGLStreamConsumerConnectWithFlags(arg(conn), arg(stream), arg(flags)) }
+        },
         |given| {
-            given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
+            given.first("stream", stream.is_null(), ErrorCode::InvalidHandle);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -77,10 +84,13 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerConnectWithFlags(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEGLStreamConsumerDisconnect(conn: *mut CUeglStreamConnection) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerDisconnect").in_callbacks().lacks(ErrorCode::InvalidHandle);
-    not_supported(
+    static CALL: Call = Call::new("cuEGLStreamConsumerDisconnect").in_callbacks();
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::egl::cuEGLStreamConsumerDisconnect(arg(conn)) }
+        },
         |given| {
             given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
         },
@@ -97,10 +107,15 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerAcquireFrame(
     pStream: *mut CUstream,
     timeout: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerAcquireFrame").in_callbacks().lacks(ErrorCode::InvalidHandle);
-    not_supported(
+    static CALL: Call = Call::new("cuEGLStreamConsumerAcquireFrame").in_callbacks();
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::egl::cuEGLStreamConsumerAcquireFrame(arg(conn), arg(pCudaResource), arg(pStream), arg(timeout))
+            }
+        },
         |given| {
             given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
         },
@@ -120,10 +135,13 @@ pub(crate) unsafe extern "C" fn cuEGLStreamConsumerReleaseFrame(
     pCudaResource: CUgraphicsResource,
     pStream: *mut CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamConsumerReleaseFrame").in_callbacks().lacks(ErrorCode::InvalidHandle);
-    not_supported(
+    static CALL: Call = Call::new("cuEGLStreamConsumerReleaseFrame").in_callbacks();
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::egl::cuEGLStreamConsumerReleaseFrame(arg(conn), arg(pCudaResource), arg(pStream)) }
+        },
         |given| {
             given.first("pCudaResource", pCudaResource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -143,10 +161,13 @@ pub(crate) unsafe extern "C" fn cuEGLStreamProducerConnect(
     width: EGLint,
     height: EGLint,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamProducerConnect").in_callbacks().lacks(ErrorCode::InvalidHandle);
-    not_supported(
+    static CALL: Call = Call::new("cuEGLStreamProducerConnect").in_callbacks();
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::egl::cuEGLStreamProducerConnect(arg(conn), arg(stream), arg(width), arg(height)) }
+        },
         |given| {
             given.first("stream", stream.is_null(), ErrorCode::InvalidHandle);
         },
@@ -162,10 +183,13 @@ pub(crate) unsafe extern "C" fn cuEGLStreamProducerConnect(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuEGLStreamProducerDisconnect(conn: *mut CUeglStreamConnection) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamProducerDisconnect").in_callbacks().lacks(ErrorCode::InvalidHandle);
-    not_supported(
+    static CALL: Call = Call::new("cuEGLStreamProducerDisconnect").in_callbacks();
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::egl::cuEGLStreamProducerDisconnect(arg(conn)) }
+        },
         |given| {
             given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
         },
@@ -181,10 +205,13 @@ pub(crate) unsafe extern "C" fn cuEGLStreamProducerPresentFrame(
     eglframe: CUeglFrame_v1,
     pStream: *mut CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamProducerPresentFrame").in_callbacks().lacks(ErrorCode::InvalidHandle);
-    not_supported(
+    static CALL: Call = Call::new("cuEGLStreamProducerPresentFrame").in_callbacks();
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::egl::cuEGLStreamProducerPresentFrame(arg(conn), arg(eglframe), arg(pStream)) }
+        },
         |given| {
             given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
         },
@@ -202,10 +229,13 @@ pub(crate) unsafe extern "C" fn cuEGLStreamProducerReturnFrame(
     eglframe: *mut CUeglFrame_v1,
     pStream: *mut CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuEGLStreamProducerReturnFrame").in_callbacks().lacks(ErrorCode::InvalidHandle);
-    not_supported(
+    static CALL: Call = Call::new("cuEGLStreamProducerReturnFrame").in_callbacks();
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::egl::cuEGLStreamProducerReturnFrame(arg(conn), arg(eglframe), arg(pStream)) }
+        },
         |given| {
             given.first("conn", conn.is_null(), ErrorCode::InvalidHandle);
         },
@@ -225,10 +255,15 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedEglFrame(
     index: u32,
     mipLevel: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsResourceGetMappedEglFrame").lacks(ErrorCode::InvalidHandle);
-    not_supported(
+    static CALL: Call = Call::new("cuGraphicsResourceGetMappedEglFrame");
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::egl::cuGraphicsResourceGetMappedEglFrame(arg(eglFrame), arg(resource), arg(index), arg(mipLevel))
+            }
+        },
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },

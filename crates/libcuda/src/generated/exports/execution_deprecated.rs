@@ -6,7 +6,7 @@ use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
 use crate::api;
-use crate::border::{Call, DefaultStream, arg, enter, not_supported};
+use crate::border::{Call, DefaultStream, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuFuncSetBlockShape(hfunc: CUfunction, x: i32, y: i32, z: i32) -> CUresult {
@@ -193,9 +193,18 @@ pub(crate) unsafe extern "C" fn cuLaunchCooperativeKernelMultiDevice(
     flags: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuLaunchCooperativeKernelMultiDevice").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::execution_deprecated::cuLaunchCooperativeKernelMultiDevice(
+                    arg(launchParamsList),
+                    arg(numDevices),
+                    arg(flags),
+                )
+            }
+        },
         |given| {
             given.then("launchParamsList", launchParamsList.is_null(), ErrorCode::InvalidValue);
         },

@@ -6,7 +6,7 @@ use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
 use crate::api;
-use crate::border::{Call, not_supported};
+use crate::border::{Call, DefaultStream, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphicsGLRegisterBuffer(
@@ -14,12 +14,13 @@ pub(crate) unsafe extern "C" fn cuGraphicsGLRegisterBuffer(
     buffer: GLuint,
     Flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsGLRegisterBuffer").context_first().lacks(ErrorCode::OperatingSystem);
-    not_supported(
+    static CALL: Call = Call::new("cuGraphicsGLRegisterBuffer").context_first();
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGraphicsGLRegisterBuffer(arg(pCudaResource), arg(buffer), arg(Flags)) }
         },
         |given| {
             given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidValue);
@@ -40,12 +41,13 @@ pub(crate) unsafe extern "C" fn cuGraphicsGLRegisterImage(
     target: GLenum,
     Flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsGLRegisterImage").context_first().lacks(ErrorCode::OperatingSystem);
-    not_supported(
+    static CALL: Call = Call::new("cuGraphicsGLRegisterImage").context_first();
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGraphicsGLRegisterImage(arg(pCudaResource), arg(image), arg(target), arg(Flags)) }
         },
         |given| {
             given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidValue);
@@ -67,10 +69,15 @@ pub(crate) unsafe extern "C" fn cuGLGetDevices(
     cudaDeviceCount: u32,
     deviceList: CUGLDeviceList,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLGetDevices").lacks(ErrorCode::OperatingSystem);
-    not_supported(
+    static CALL: Call = Call::new("cuGLGetDevices");
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::gl::cuGLGetDevices(arg(pCudaDeviceCount), arg(pCudaDevices), arg(cudaDeviceCount), arg(deviceList))
+            }
+        },
         |given| {
             given.then("pCudaDeviceCount", pCudaDeviceCount.is_null(), ErrorCode::OperatingSystem);
             given.then("pCudaDevices", pCudaDevices.is_null(), ErrorCode::OperatingSystem);
@@ -92,10 +99,20 @@ pub(crate) unsafe extern "C" fn cuGLGetDevices_v2(
     cudaDeviceCount: u32,
     deviceList: CUGLDeviceList,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLGetDevices_v2").lacks(ErrorCode::OperatingSystem);
-    not_supported(
+    static CALL: Call = Call::new("cuGLGetDevices_v2");
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::gl::cuGLGetDevices_v2(
+                    arg(pCudaDeviceCount),
+                    arg(pCudaDevices),
+                    arg(cudaDeviceCount),
+                    arg(deviceList),
+                )
+            }
+        },
         |given| {
             given.then("pCudaDeviceCount", pCudaDeviceCount.is_null(), ErrorCode::OperatingSystem);
             given.then("pCudaDevices", pCudaDevices.is_null(), ErrorCode::OperatingSystem);
@@ -112,10 +129,13 @@ pub(crate) unsafe extern "C" fn cuGLGetDevices_v2(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLCtxCreate(pCtx: *mut CUcontext, Flags: u32, device: CUdevice_v1) -> CUresult {
-    static CALL: Call = Call::new("cuGLCtxCreate").lacks(ErrorCode::OperatingSystem);
-    not_supported(
+    static CALL: Call = Call::new("cuGLCtxCreate");
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGLCtxCreate(arg(pCtx), arg(Flags), arg(device)) }
+        },
         |given| {
             given.then("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
         },
@@ -130,10 +150,13 @@ pub(crate) unsafe extern "C" fn cuGLCtxCreate(pCtx: *mut CUcontext, Flags: u32, 
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLCtxCreate_v2(pCtx: *mut CUcontext, Flags: u32, device: CUdevice_v1) -> CUresult {
-    static CALL: Call = Call::new("cuGLCtxCreate_v2").lacks(ErrorCode::OperatingSystem);
-    not_supported(
+    static CALL: Call = Call::new("cuGLCtxCreate_v2");
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGLCtxCreate_v2(arg(pCtx), arg(Flags), arg(device)) }
+        },
         |given| {
             given.then("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
         },
@@ -148,16 +171,19 @@ pub(crate) unsafe extern "C" fn cuGLCtxCreate_v2(pCtx: *mut CUcontext, Flags: u3
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLInit() -> CUresult {
-    static CALL: Call = Call::new("cuGLInit").context_first().lacks(ErrorCode::OperatingSystem);
-    not_supported(&CALL, || Ok(()), |_| {}, |_| {})
+    static CALL: Call = Call::new("cuGLInit").context_first();
+    enter(&CALL, api::gl::cuGLInit, |_| {}, |_| {})
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLRegisterBufferObject(buffer: GLuint) -> CUresult {
-    static CALL: Call = Call::new("cuGLRegisterBufferObject").context_first().lacks(ErrorCode::OperatingSystem);
-    not_supported(
+    static CALL: Call = Call::new("cuGLRegisterBufferObject").context_first();
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGLRegisterBufferObject(arg(buffer)) }
+        },
         |given| {
             given.then("buffer", buffer == 0, ErrorCode::OperatingSystem);
         },
@@ -173,10 +199,13 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObject(
     size: *mut u32,
     buffer: GLuint,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObject").lacks(ErrorCode::InvalidContext);
-    not_supported(
+    static CALL: Call = Call::new("cuGLMapBufferObject");
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGLMapBufferObject(arg(dptr), arg(size), arg(buffer)) }
+        },
         |given| {
             given.then("dptr", dptr.is_null(), ErrorCode::InvalidContext);
             given.then("size", size.is_null(), ErrorCode::InvalidContext);
@@ -197,12 +226,13 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObject_v2(
     size: *mut usize,
     buffer: GLuint,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObject_v2").context_first().lacks(ErrorCode::InvalidValue);
-    not_supported(
+    static CALL: Call = Call::new("cuGLMapBufferObject_v2").context_first();
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGLMapBufferObject_v2(DefaultStream::Legacy, arg(dptr), arg(size), arg(buffer)) }
         },
         |given| {
             given.then("dptr", dptr.is_null(), ErrorCode::InvalidValue);
@@ -224,12 +254,13 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObject_v2_ptds(
     size: *mut usize,
     buffer: GLuint,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObject_v2_ptds").context_first().lacks(ErrorCode::InvalidValue);
-    not_supported(
+    static CALL: Call = Call::new("cuGLMapBufferObject_v2_ptds").context_first();
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGLMapBufferObject_v2(DefaultStream::PerThread, arg(dptr), arg(size), arg(buffer)) }
         },
         |given| {
             given.then("dptr", dptr.is_null(), ErrorCode::InvalidValue);
@@ -247,12 +278,13 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObject_v2_ptds(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLUnmapBufferObject(buffer: GLuint) -> CUresult {
-    static CALL: Call = Call::new("cuGLUnmapBufferObject").context_first().lacks(ErrorCode::InvalidValue);
-    not_supported(
+    static CALL: Call = Call::new("cuGLUnmapBufferObject").context_first();
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGLUnmapBufferObject(arg(buffer)) }
         },
         |_| {},
         |trace| {
@@ -263,12 +295,13 @@ pub(crate) unsafe extern "C" fn cuGLUnmapBufferObject(buffer: GLuint) -> CUresul
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLUnregisterBufferObject(buffer: GLuint) -> CUresult {
-    static CALL: Call = Call::new("cuGLUnregisterBufferObject").context_first().lacks(ErrorCode::InvalidValue);
-    not_supported(
+    static CALL: Call = Call::new("cuGLUnregisterBufferObject").context_first();
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGLUnregisterBufferObject(arg(buffer)) }
         },
         |_| {},
         |trace| {
@@ -279,12 +312,13 @@ pub(crate) unsafe extern "C" fn cuGLUnregisterBufferObject(buffer: GLuint) -> CU
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLSetBufferObjectMapFlags(buffer: GLuint, Flags: u32) -> CUresult {
-    static CALL: Call = Call::new("cuGLSetBufferObjectMapFlags").context_first().lacks(ErrorCode::InvalidValue);
-    not_supported(
+    static CALL: Call = Call::new("cuGLSetBufferObjectMapFlags").context_first();
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGLSetBufferObjectMapFlags(arg(buffer), arg(Flags)) }
         },
         |_| {},
         |trace| {
@@ -301,10 +335,13 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObjectAsync(
     buffer: GLuint,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObjectAsync").lacks(ErrorCode::InvalidContext);
-    not_supported(
+    static CALL: Call = Call::new("cuGLMapBufferObjectAsync");
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGLMapBufferObjectAsync(arg(dptr), arg(size), arg(buffer), arg(hStream)) }
+        },
         |given| {
             given.then("dptr", dptr.is_null(), ErrorCode::InvalidContext);
             given.then("size", size.is_null(), ErrorCode::InvalidContext);
@@ -327,12 +364,21 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObjectAsync_v2(
     buffer: GLuint,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObjectAsync_v2").context_first().lacks(ErrorCode::InvalidValue);
-    not_supported(
+    static CALL: Call = Call::new("cuGLMapBufferObjectAsync_v2").context_first();
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::gl::cuGLMapBufferObjectAsync_v2(
+                    DefaultStream::Legacy,
+                    arg(dptr),
+                    arg(size),
+                    arg(buffer),
+                    arg(hStream),
+                )
+            }
         },
         |given| {
             given.then("dptr", dptr.is_null(), ErrorCode::InvalidValue);
@@ -357,12 +403,21 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObjectAsync_v2_ptsz(
     buffer: GLuint,
     hStream: CUstream,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGLMapBufferObjectAsync_v2_ptsz").context_first().lacks(ErrorCode::InvalidValue);
-    not_supported(
+    static CALL: Call = Call::new("cuGLMapBufferObjectAsync_v2_ptsz").context_first();
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::gl::cuGLMapBufferObjectAsync_v2(
+                    DefaultStream::PerThread,
+                    arg(dptr),
+                    arg(size),
+                    arg(buffer),
+                    arg(hStream),
+                )
+            }
         },
         |given| {
             given.then("dptr", dptr.is_null(), ErrorCode::InvalidValue);
@@ -382,12 +437,13 @@ pub(crate) unsafe extern "C" fn cuGLMapBufferObjectAsync_v2_ptsz(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGLUnmapBufferObjectAsync(buffer: GLuint, hStream: CUstream) -> CUresult {
-    static CALL: Call = Call::new("cuGLUnmapBufferObjectAsync").context_first().lacks(ErrorCode::InvalidValue);
-    not_supported(
+    static CALL: Call = Call::new("cuGLUnmapBufferObjectAsync").context_first();
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::gl::cuGLUnmapBufferObjectAsync(arg(buffer), arg(hStream)) }
         },
         |given| {
             given.stream(hStream);

@@ -5,14 +5,18 @@
 use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
-use crate::border::{Call, not_supported};
+use crate::api;
+use crate::border::{Call, DefaultStream, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphicsUnregisterResource(resource: CUgraphicsResource) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsUnregisterResource");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graphics::cuGraphicsUnregisterResource(arg(resource)) }
+        },
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -30,9 +34,19 @@ pub(crate) unsafe extern "C" fn cuGraphicsSubResourceGetMappedArray(
     mipLevel: u32,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsSubResourceGetMappedArray");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graphics::cuGraphicsSubResourceGetMappedArray(
+                    arg(pArray),
+                    arg(resource),
+                    arg(arrayIndex),
+                    arg(mipLevel),
+                )
+            }
+        },
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -52,9 +66,12 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedMipmappedArray(
     resource: CUgraphicsResource,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsResourceGetMappedMipmappedArray");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graphics::cuGraphicsResourceGetMappedMipmappedArray(arg(pMipmappedArray), arg(resource)) }
+        },
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -73,9 +90,12 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedPointer(
     resource: CUgraphicsResource,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsResourceGetMappedPointer");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graphics::cuGraphicsResourceGetMappedPointer(arg(pDevPtr), arg(pSize), arg(resource)) }
+        },
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -96,9 +116,12 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedPointer_v2(
     resource: CUgraphicsResource,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsResourceGetMappedPointer_v2");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graphics::cuGraphicsResourceGetMappedPointer_v2(arg(pDevPtr), arg(pSize), arg(resource)) }
+        },
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -115,9 +138,12 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceGetMappedPointer_v2(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphicsResourceSetMapFlags(resource: CUgraphicsResource, flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsResourceSetMapFlags");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graphics::cuGraphicsResourceSetMapFlags(arg(resource), arg(flags)) }
+        },
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -131,9 +157,12 @@ pub(crate) unsafe extern "C" fn cuGraphicsResourceSetMapFlags(resource: CUgraphi
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuGraphicsResourceSetMapFlags_v2(resource: CUgraphicsResource, flags: u32) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsResourceSetMapFlags_v2");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::graphics::cuGraphicsResourceSetMapFlags_v2(arg(resource), arg(flags)) }
+        },
         |given| {
             given.then("resource", resource.0 == 0, ErrorCode::InvalidHandle);
         },
@@ -151,9 +180,14 @@ pub(crate) unsafe extern "C" fn cuGraphicsMapResources(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsMapResources");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graphics::cuGraphicsMapResources(DefaultStream::Legacy, arg(count), arg(resources), arg(hStream))
+            }
+        },
         |given| {
             given.then("resources", resources.is_null(), ErrorCode::InvalidValue);
         },
@@ -172,9 +206,19 @@ pub(crate) unsafe extern "C" fn cuGraphicsMapResources_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsMapResources_ptsz");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graphics::cuGraphicsMapResources(
+                    DefaultStream::PerThread,
+                    arg(count),
+                    arg(resources),
+                    arg(hStream),
+                )
+            }
+        },
         |given| {
             given.then("resources", resources.is_null(), ErrorCode::InvalidValue);
         },
@@ -193,9 +237,14 @@ pub(crate) unsafe extern "C" fn cuGraphicsUnmapResources(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsUnmapResources");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graphics::cuGraphicsUnmapResources(DefaultStream::Legacy, arg(count), arg(resources), arg(hStream))
+            }
+        },
         |given| {
             given.then("resources", resources.is_null(), ErrorCode::InvalidValue);
         },
@@ -214,9 +263,19 @@ pub(crate) unsafe extern "C" fn cuGraphicsUnmapResources_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuGraphicsUnmapResources_ptsz");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::graphics::cuGraphicsUnmapResources(
+                    DefaultStream::PerThread,
+                    arg(count),
+                    arg(resources),
+                    arg(hStream),
+                )
+            }
+        },
         |given| {
             given.then("resources", resources.is_null(), ErrorCode::InvalidValue);
         },

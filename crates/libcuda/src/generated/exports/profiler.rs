@@ -5,7 +5,7 @@
 use warploom_abi::types::*;
 
 use crate::api;
-use crate::border::{Call, enter, not_supported};
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuProfilerInitialize(
@@ -14,9 +14,12 @@ pub(crate) unsafe extern "C" fn cuProfilerInitialize(
     outputMode: CUoutput_mode,
 ) -> CUresult {
     static CALL: Call = Call::before_init("cuProfilerInitialize");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::profiler::cuProfilerInitialize(arg(configFile), arg(outputFile), arg(outputMode)) }
+        },
         |_| {},
         |trace| {
             // SAFETY: the caller passed a string or NULL.

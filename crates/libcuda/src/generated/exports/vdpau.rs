@@ -6,7 +6,7 @@ use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
 use crate::api;
-use crate::border::{Call, not_supported};
+use crate::border::{Call, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuVDPAUGetDevice(
@@ -14,13 +14,16 @@ pub(crate) unsafe extern "C" fn cuVDPAUGetDevice(
     vdpDevice: VdpDevice,
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuVDPAUGetDevice").lacks(ErrorCode::Unknown);
-    not_supported(
+    static CALL: Call = Call::new("cuVDPAUGetDevice");
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::vdpau::cuVDPAUGetDevice(arg(pDevice), arg(vdpDevice), arg(vdpGetProcAddress)) }
+        },
         |given| {
-            given.then("pDevice", pDevice.is_null(), ErrorCode::InvalidValue);
             given.then("vdpGetProcAddress", vdpGetProcAddress.is_null(), ErrorCode::InvalidValue);
+            given.then("vdpDevice", vdpDevice == 0, ErrorCode::InvalidValue);
         },
         |trace| {
             // SAFETY: the trace reads what the call has written there if it succeeded.
@@ -40,9 +43,14 @@ pub(crate) unsafe extern "C" fn cuVDPAUCtxCreate(
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult {
     static CALL: Call = Call::new("cuVDPAUCtxCreate");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::vdpau::cuVDPAUCtxCreate(arg(pCtx), arg(flags), arg(device), arg(vdpDevice), arg(vdpGetProcAddress))
+            }
+        },
         |given| {
             given.then("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
             given.then("vdpGetProcAddress", vdpGetProcAddress.is_null(), ErrorCode::InvalidValue);
@@ -67,9 +75,20 @@ pub(crate) unsafe extern "C" fn cuVDPAUCtxCreate_v2(
     vdpGetProcAddress: *mut VdpGetProcAddress,
 ) -> CUresult {
     static CALL: Call = Call::new("cuVDPAUCtxCreate_v2");
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::vdpau::cuVDPAUCtxCreate_v2(
+                    arg(pCtx),
+                    arg(flags),
+                    arg(device),
+                    arg(vdpDevice),
+                    arg(vdpGetProcAddress),
+                )
+            }
+        },
         |given| {
             given.then("pCtx", pCtx.is_null(), ErrorCode::InvalidValue);
             given.then("vdpGetProcAddress", vdpGetProcAddress.is_null(), ErrorCode::InvalidValue);
@@ -91,12 +110,13 @@ pub(crate) unsafe extern "C" fn cuGraphicsVDPAURegisterVideoSurface(
     vdpSurface: VdpVideoSurface,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsVDPAURegisterVideoSurface").lacks(ErrorCode::InvalidContext);
-    not_supported(
+    static CALL: Call = Call::new("cuGraphicsVDPAURegisterVideoSurface");
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::vdpau::cuGraphicsVDPAURegisterVideoSurface(arg(pCudaResource), arg(vdpSurface), arg(flags)) }
         },
         |given| {
             given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidContext);
@@ -116,12 +136,13 @@ pub(crate) unsafe extern "C" fn cuGraphicsVDPAURegisterOutputSurface(
     vdpSurface: VdpOutputSurface,
     flags: u32,
 ) -> CUresult {
-    static CALL: Call = Call::new("cuGraphicsVDPAURegisterOutputSurface").lacks(ErrorCode::InvalidContext);
-    not_supported(
+    static CALL: Call = Call::new("cuGraphicsVDPAURegisterOutputSurface");
+    enter(
         &CALL,
         || {
             api::stream_capture::refuse_unsafe()?;
-            Ok(())
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe { api::vdpau::cuGraphicsVDPAURegisterOutputSurface(arg(pCudaResource), arg(vdpSurface), arg(flags)) }
         },
         |given| {
             given.then("pCudaResource", pCudaResource.is_null(), ErrorCode::InvalidContext);
