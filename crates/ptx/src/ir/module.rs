@@ -365,13 +365,16 @@ pub enum TerminatorKind {
     Trap,
 }
 
+/// Where dynamic shared memory begins is a multiple of this, or of a larger alignment of its variables.
+const DYNAMIC_SHARED_ALIGN: u32 = 16;
+
 /// Where the shared variables of one kernel are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedLayout {
     /// Offset in the CTA's shared memory by variable, for those that the kernel or what it calls refers to. Those without a size
-    /// (dynamic shared memory) are at `size` rounded up to their alignment.
+    /// (dynamic shared memory) are all at `size`.
     pub offsets: HashMap<GlobalId, u32>,
-    /// Bytes of static shared memory.
+    /// Bytes of static shared memory, rounded up to where dynamic shared memory begins if the code has such variables.
     pub size: u32,
     /// The largest alignment.
     pub align: u32,
@@ -388,7 +391,8 @@ impl Module {
         self.globals.iter().position(|g| g.name == name).map(|i| GlobalId(i as u32))
     }
 
-    /// Places the shared variables that `kernel` can touch: in the order of their declaration, each at its alignment.
+    /// Places the shared variables that `kernel` can touch: in the order of their declaration, each at its alignment, and those of dynamic shared
+    /// memory behind them at one address, as NVIDIA's assembler (13.5) does.
     pub fn shared_layout(&self, kernel: FunctionId) -> SharedLayout {
         let mut used: Vec<GlobalId> = self
             .reachable(kernel)
@@ -409,10 +413,11 @@ impl Module {
             layout.size = offset.saturating_add(u32::try_from(global.size).unwrap_or(u32::MAX));
             layout.align = layout.align.max(global.align);
         }
-        for id in dynamic {
-            let align = self.globals[id.0 as usize].align.max(1);
-            layout.offsets.insert(id, layout.size.next_multiple_of(align));
+        if let Some(align) = dynamic.iter().map(|id| self.globals[id.0 as usize].align).max() {
+            let align = align.max(DYNAMIC_SHARED_ALIGN);
+            layout.size = layout.size.checked_next_multiple_of(align).unwrap_or(u32::MAX);
             layout.align = layout.align.max(align);
+            layout.offsets.extend(dynamic.into_iter().map(|id| (id, layout.size)));
         }
         layout
     }
