@@ -16,6 +16,7 @@ mod operand;
 mod scope;
 mod signature;
 mod variable;
+mod vector;
 mod width;
 
 use crate::diagnostic::{Code, Diagnostic};

@@ -130,7 +130,7 @@ impl<'a> BodyLowering<'_, 'a> {
 
     /// Checks that a result may be left out: `_` stands in vectors and pairs, and alone where the instruction does more than
     /// give a result.
-    fn check_discard(&mut self, operand: &ast::Operand) -> Lower<()> {
+    pub(super) fn check_discard(&mut self, operand: &ast::Operand) -> Lower<()> {
         if operand.kind != OperandKind::Sink || matches!(self.opcode(), "atom" | "match" | "mbarrier" | "setp") {
             return Ok(());
         }
@@ -208,7 +208,7 @@ impl<'a> BodyLowering<'_, 'a> {
         }
     }
 
-    fn check_register(&mut self, reg: Reg, ty: ScalarType, relaxed: bool, span: Span) -> Lower<Reg> {
+    pub(super) fn check_register(&mut self, reg: Reg, ty: ScalarType, relaxed: bool, span: Span) -> Lower<Reg> {
         let declared = self.body.regs[reg.0 as usize].ty;
         if fits(declared, ty, relaxed) {
             return Ok(reg);
@@ -234,89 +234,6 @@ impl<'a> BodyLowering<'_, 'a> {
         let message = format!("Result register required for instruction '{}'", self.opcode());
         self.l.error(Code::Operand, operand.span, message);
         Err(Reported)
-    }
-
-    /// `{a, b}`, or a vector register, or (for one element) a plain register.
-    pub(super) fn destinations(
-        &mut self,
-        operand: &ast::Operand,
-        ty: ScalarType,
-        count: usize,
-        relaxed: bool,
-    ) -> Lower<Regs> {
-        match operand.kind {
-            OperandKind::Vector(list) if list.len() == count => {
-                self.elements(list, operand.span, |body, element| body.destination(element, ty, relaxed))
-            }
-            OperandKind::Vector(list) => self.vector_size(operand.span, list.len(), count),
-            OperandKind::Name(name) if count > 1 => match self.symbol(name) {
-                Some(Symbol::Vector { first, count: declared }) if usize::from(declared) == count => (0..count as u32)
-                    .map(|at| self.check_register(Reg(first.0 + at), ty, relaxed, operand.span))
-                    .collect(),
-                _ => self.vector_size(operand.span, 1, count),
-            },
-            _ if count > 1 => self.vector_size(operand.span, 1, count),
-            _ => {
-                self.check_discard(operand)?;
-                Ok(Regs::from_slice(&[self.destination(operand, ty, relaxed)?]))
-            }
-        }
-    }
-
-    /// The elements of a vector, each as `lower` makes it. Its registers are of one width (PTX ISA 6.4.3: its elements have one type), also where
-    /// wider ones may stand.
-    pub(super) fn elements<T, C: FromIterator<T>>(
-        &mut self,
-        elements: List<ast::Operand>,
-        span: Span,
-        lower: impl Fn(&mut Self, &ast::Operand) -> Lower<T>,
-    ) -> Lower<C> {
-        let ast = self.l.ast;
-        let lowered: Lower<C> = ast[elements].iter().map(|element| lower(self, element)).collect();
-        let lowered = lowered?;
-        let mut width = None;
-        for element in &ast[elements] {
-            let Some(reg) = self.named_register(element) else { continue };
-            let bits = self.body.regs[reg.0 as usize].ty.bits();
-            if *width.get_or_insert(bits) != bits {
-                return self.refuse(Code::Operand, span, "Incompatible elements of vector expression");
-            }
-        }
-        Ok(lowered)
-    }
-
-    fn vector_size<T>(&mut self, span: Span, given: usize, expected: usize) -> Lower<T> {
-        let message = format!(
-            "Argument vector size mismatch for instruction '{}': {given} given, {expected} expected",
-            self.opcode()
-        );
-        self.l.error(Code::Operand, span, message);
-        Err(Reported)
-    }
-
-    /// As [`Self::destinations`], for values.
-    pub(super) fn sources(
-        &mut self,
-        operand: &ast::Operand,
-        ty: ScalarType,
-        count: usize,
-        relaxed: bool,
-    ) -> Lower<Operands> {
-        match operand.kind {
-            OperandKind::Vector(list) if list.len() == count => {
-                self.elements(list, operand.span, |body, element| body.source(element, ty, relaxed))
-            }
-            OperandKind::Name(name) if count > 1 => match self.symbol(name) {
-                Some(Symbol::Vector { .. }) => {
-                    let regs = self.destinations(operand, ty, count, relaxed)?;
-                    Ok(regs.into_iter().map(Operand::Reg).collect())
-                }
-                _ => self.vector_size(operand.span, 1, count),
-            },
-            OperandKind::Vector(list) => self.vector_size(operand.span, list.len(), count),
-            _ if count > 1 => self.vector_size(operand.span, 1, count),
-            _ => Ok(Operands::from_slice(&[self.source(operand, ty, relaxed)?])),
-        }
     }
 
     /// A register or a constant.

@@ -31,7 +31,8 @@ impl BodyLowering<'_, '_> {
                 self.argument = 1;
                 let src = self.source(&src, ty, false)?;
                 let relaxed = element.bits() < 16;
-                let dst: Regs = self.elements(elements, place, |body, e| body.destination(e, element, relaxed))?;
+                let dst: Regs =
+                    self.elements(elements, place, element, |body, e, ty| body.destination(e, ty, relaxed))?;
                 let dst = dst.into_iter().map(|reg| self.narrow_destination(element, reg)).collect();
                 Ok(Op::Unpack { ty, dst, src })
             }
@@ -40,7 +41,8 @@ impl BodyLowering<'_, '_> {
                 self.argument = 0;
                 let dst = self.destination(&dst, ty, false)?;
                 let relaxed = element.bits() < 16;
-                let values: Operands = self.elements(elements, src.span, |body, e| body.source(e, element, relaxed))?;
+                let values: Operands =
+                    self.elements(elements, src.span, element, |body, e, ty| body.source(e, ty, relaxed))?;
                 let elements = values.into_iter().map(|value| self.narrow_source(element, value)).collect();
                 Ok(Op::Pack { ty, dst, elements })
             }
