@@ -25,8 +25,11 @@ const WHY: &[(&str, &str)] = &[
         "it works on addresses of multicast objects, of which there are none: `CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED` is 0",
     ),
     (".im2col::w", "`cuTensorMapEncodeIm2colWide`, which makes the tensor maps, is refused"),
-    ("txq.", "not yet: what a texture is beyond its extents"),
-    ("suq.", "not yet: what a surface is beyond its extents"),
+    (
+        "txq.",
+        "handles do not say it: NVIDIA's driver leaves kernels that ask out of their module, as recorded on an H200",
+    ),
+    ("suq.", "handles do not say it: NVIDIA's driver does not load modules that ask, as recorded on an H200"),
     (".kind::", "not yet: products of sm_120's narrow formats"),
 ];
 
