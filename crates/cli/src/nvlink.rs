@@ -158,6 +158,7 @@ impl Link {
             sm: self.arch.sm(),
             most_registers: self.maxrregcount,
             relocatable: self.relocatable_link,
+            any_prototypes: false,
             verbose: self.verbose,
         };
         let (mut assembly, mut registered) = (Assembly::new(settings), Vec::new());

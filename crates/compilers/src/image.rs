@@ -14,6 +14,8 @@ pub struct Settings {
     pub most_registers: Option<u32>,
     /// Whether another link may bring what is missing.
     pub relocatable: bool,
+    /// Whether functions may be declared otherwise than they are defined.
+    pub any_prototypes: bool,
     /// Whether to say what each kernel needs.
     pub verbose: bool,
 }
@@ -44,7 +46,8 @@ const OWN: usize = 1 << 20;
 impl Assembly {
     /// Without texts.
     pub fn new(settings: Settings) -> Assembly {
-        Assembly { settings, ..Assembly::default() }
+        let linker = if settings.any_prototypes { Linker::with_any_prototypes() } else { Linker::new() };
+        Assembly { settings, linker, ..Assembly::default() }
     }
 
     /// Adds a text under the name that messages call it by, or says what is wrong with it, in lines as an assembler writes them.
@@ -60,6 +63,11 @@ impl Assembly {
         })
     }
 
+    /// What functions are declared otherwise than they are defined, in lines as a linker writes them.
+    pub fn mismatches(&self) -> String {
+        lines("error   : ", self.linker.mismatches())
+    }
+
     /// Adds what the device's runtime library has and the texts lack.
     pub fn add_device_runtime(&mut self) -> Result<(), String> {
         let (name, text) = device_runtime::COOPERATIVE;
@@ -68,7 +76,7 @@ impl Assembly {
 
     /// The image; else messages that say what is missing.
     pub fn complete(mut self) -> Result<Image, Vec<String>> {
-        let Settings { sm, most_registers, relocatable, verbose } = self.settings;
+        let Settings { sm, most_registers, relocatable, verbose, .. } = self.settings;
         match stacker::maybe_grow(ENOUGH, OWN, || self.linker.complete()) {
             Ok(module) => {
                 if let Some(message) = device_runtime::without_device(&module, sm) {

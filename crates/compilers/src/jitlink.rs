@@ -215,6 +215,10 @@ impl Link {
     /// Links what is there.
     fn complete(&mut self) -> Status {
         let mut assembly = std::mem::take(&mut self.assembly);
+        let mismatches = assembly.mismatches();
+        if !mismatches.is_empty() {
+            self.errors.push_str(&format!("{mismatches}\n"));
+        }
         let done = assembly.add_device_runtime().map_err(|errors| vec![errors]).and_then(|()| assembly.complete());
         match done {
             Ok(Image { file, remarks }) => {

@@ -60,6 +60,93 @@ fn clashes_are_reported() {
     assert_eq!(linker.complete().expect_err("undefined"), ["Undefined reference to 'nope' in 'a.ptx'"]);
 }
 
+const TAKES_WORD: &str = ".visible .func (.param .b32 r) f(.param .b32 a) { .reg .b32 %x; ld.param.b32 %x, [a]; st.param.b32 [r], %x; ret; }";
+const CALLS_WORD: &str = ".extern .func (.param .b32 r) f(.param .b32 a);
+.visible .entry k() { .param .b32 a, r; st.param.b32 [a], 7; call (r), f, (a); ret; }";
+const CALLS_PLAIN: &str = ".extern .func f(.param .b32 a);
+.visible .entry p() { .param .b32 a; st.param.b32 [a], 7; call f, (a); ret; }";
+
+fn linked(linker: &mut Linker, texts: &[&str]) -> Result<(), Vec<String>> {
+    (1..).zip(texts).try_for_each(|(number, text)| linker.add(&format!("i{number}"), input(text)))
+}
+
+/// What an H200's driver (580.159.04) answers `cuLinkAddData`, and its first line of log.
+#[test]
+fn functions_are_declared_as_they_are_defined() {
+    let mismatch = |input: &str, first: &str| {
+        Some(format!("Prototype doesn't match for 'f' in '{input}', first defined in '{first}'"))
+    };
+    let bytes = |returned: u32| {
+        format!(".visible .func (.param .align 4 .b8 r[{returned}]) f(.param .align 8 .b8 a[8]) {{ ret; }}")
+    };
+    let calls_bytes = ".extern .func (.param .align 4 .b8 r[8]) f(.param .align 4 .b8 a[8]);
+        .visible .entry k() { .param .align 4 .b8 a[8], r[8]; call (r), f, (a); ret; }";
+    let of = |returned: &str, given: &str| format!(".visible .func {returned} f({given}) {{ ret; }}");
+    let (plain, float) = (of("", ".param .b32 a"), of("(.param .f32 r)", ".param .f32 a"));
+    let (wide, array) = (of("(.param .b64 r)", ".param .b32 a"), of("(.param .b32 r)", ".param .align 4 .b8 a[4]"));
+    let (two, signed) = (of("(.param .b32 r)", ".param .b32 a, .param .b32 b"), of("(.param .s32 q)", ".param .u32 z"));
+    let (weak, weak_plain) = (TAKES_WORD.replace("visible", "weak"), plain.replace("visible", "weak"));
+    let unused = ".extern .func (.param .b32 r) f(.param .b32 a);\n.visible .entry k() { ret; }";
+    let cases: [(&[&str], Option<String>); 17] = [
+        (&[CALLS_WORD, TAKES_WORD], None),
+        (&[CALLS_WORD, &signed], None),
+        (&[CALLS_WORD, ".visible .func (.reg .b32 r) f(.reg .b32 a) { mov.b32 r, a; ret; }"], None),
+        (&[CALLS_WORD, &plain], mismatch("i2", "i2")),
+        (&[&plain, CALLS_WORD], mismatch("i2", "i1")),
+        (&[CALLS_WORD, &wide], mismatch("i2", "i2")),
+        (&[CALLS_WORD, &two], mismatch("i2", "i2")),
+        (&[CALLS_WORD, &float], mismatch("i2", "i2")),
+        (&[CALLS_WORD, &array], mismatch("i2", "i2")),
+        (&[CALLS_WORD, CALLS_PLAIN], mismatch("i2", "i1")),
+        (&[&weak_plain, TAKES_WORD], mismatch("i2", "i1")),
+        (&[&weak, &weak_plain], mismatch("i2", "i1")),
+        (&[calls_bytes, &bytes(8)], None),
+        (&[calls_bytes, &bytes(12)], mismatch("i2", "i2")),
+        // What nobody uses says nothing, before and behind.
+        (&[unused, &plain], None),
+        (&[unused, CALLS_PLAIN, &plain], None),
+        (&[&plain, CALLS_PLAIN, unused], None),
+    ];
+    for (texts, expected) in cases {
+        let messages = linked(&mut Linker::new(), texts).err().unwrap_or_default();
+        assert_eq!(messages.first().cloned(), expected, "{texts:?}");
+    }
+    let both = linked(&mut Linker::new(), &[CALLS_WORD, &plain]).expect_err("declared otherwise");
+    assert_eq!(both[1], "'i1' has it as (.b32) f(.b32), 'i2' as f(.b32)");
+    let kernel = ".visible .entry f(.param .b32 a) { ret; }";
+    assert_eq!(
+        linked(&mut Linker::new(), &[CALLS_WORD, kernel]).expect_err("a kernel"),
+        ["Function 'f' not declared __global__ in all source files"]
+    );
+}
+
+/// Images that nvJitLink has made run: results that there are not are dropped, and so are arguments that are too many.
+#[test]
+fn calls_are_made_to_fit() {
+    let arguments = |texts: &[&str]| {
+        let mut linker = Linker::with_any_prototypes();
+        linked(&mut linker, texts).expect("taken");
+        assert_eq!(linker.mismatches().len(), 2, "{:?}", linker.mismatches());
+        let module = linker.complete()?;
+        let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
+        let calls = bodies.flat_map(|body| &body.insts).filter_map(|inst| match &inst.op {
+            ir::Op::Call { returns, args, .. } => Some((returns.len(), args.len())),
+            _ => None,
+        });
+        Ok::<_, Vec<String>>(calls.collect::<Vec<_>>())
+    };
+    let plain = ".visible .func f(.param .b32 a) { ret; }";
+    assert_eq!(arguments(&[CALLS_WORD, plain]), Ok(vec![(0, 1)]));
+    assert_eq!(arguments(&[plain, CALLS_WORD]), Ok(vec![(0, 1)]));
+    assert_eq!(arguments(&[CALLS_PLAIN, TAKES_WORD]), Ok(vec![(1, 1)]));
+    assert_eq!(arguments(&[CALLS_PLAIN, ".visible .func f() { ret; }"]), Ok(vec![(0, 0)]));
+    let two = ".visible .func f(.param .b32 a, .param .b32 b) { ret; }";
+    assert_eq!(
+        arguments(&[CALLS_PLAIN, two]),
+        Err(vec!["'p' calls 'f' without the arguments that it is defined with".to_owned()])
+    );
+}
+
 /// A weak definition gives way to a strong one and to an earlier weak one.
 #[test]
 fn weak_definitions_give_way() {

@@ -25,7 +25,9 @@ pub(super) struct Order {
 impl Order {
     /// What a program's options ask for; `None` if that is nothing for a device.
     pub(super) fn new(mut options: Vec<CString>) -> Option<Order> {
-        let (mut device, mut optimizes, mut settings) = (None, false, Settings::default());
+        // NVIDIA's library writes such functions to the log of errors, and links (13.5, with PTX for sm_90).
+        let (mut device, mut optimizes, mut settings) =
+            (None, false, Settings { any_prototypes: true, ..Settings::default() });
         for (at, word) in options.iter().map(|word| word.to_str().unwrap_or_default()).enumerate() {
             if let Some(name) = word.strip_prefix(ARCHITECTURE) {
                 device = name.strip_prefix(DEVICE).map(|rest| (at, format!("{ARCHITECTURE}{VIRTUAL}{rest}")));
@@ -62,7 +64,7 @@ mod tests {
 
     #[test]
     fn links_for_devices_are_told() {
-        let settings = Settings { sm: 90, ..Settings::default() };
+        let settings = Settings { sm: 90, any_prototypes: true, ..Settings::default() };
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         assert_eq!(order(&["-arch=sm_90"]), Some((words(&["-arch=sm_90"]), settings)));
         let optimized = order(&["-lto", "-arch=sm_90a", "-O3"]);

@@ -223,7 +223,8 @@ impl Driver {
         logs: &mut JitLogs,
     ) -> DriverResult<VerifiedModule> {
         *most_registers = most_registers.or(container.most_registers);
-        let mut linker = Linker::new();
+        // Which functions may be declared in different ways whoever made the image has decided.
+        let mut linker = Linker::with_any_prototypes();
         for (name, text) in &container.texts {
             let input = warploom_ptx::compile(text.as_bytes(), &self.ptx_options(options))
                 .map_err(|failure| refused(&failure, name, logs))?;

@@ -1,5 +1,7 @@
 //! Linking: inputs become one module, `.extern` finds `.visible`, `.weak` and `.common` (PTX ISA 11.6).
 
+mod prototype;
+
 use super::{Input, VerifiedModule};
 use crate::ir::{Function, FunctionId, Global, GlobalId, Linkage, Module, RelocationTarget, Space, SymbolMut};
 use std::collections::HashMap;
@@ -32,6 +34,9 @@ pub struct Linker {
     users: HashMap<FunctionId, usize>,
     /// By variable: the input whose code uses it first.
     variable_users: HashMap<GlobalId, usize>,
+    /// Whether functions may be declared otherwise than they are defined, and which are: messages.
+    any_prototypes: bool,
+    mismatches: Vec<String>,
 }
 
 /// What is to be done with a symbol of a new input.
@@ -68,13 +73,30 @@ impl Linker {
         Linker::default()
     }
 
+    /// A link without inputs that takes functions which inputs declare in different ways, as NVIDIA's nvJitLink does, and as images that it has made are:
+    /// a call gets what results there are, and arguments that are too many are dropped. [`Linker::mismatches`] says which they are.
+    pub fn with_any_prototypes() -> Linker {
+        Linker { any_prototypes: true, ..Linker::default() }
+    }
+
+    /// What [`Linker::with_any_prototypes`] has taken so far: messages.
+    pub fn mismatches(&self) -> &[String] {
+        &self.mismatches
+    }
+
     /// Adds an input under the name that messages call it by. If it clashes with what is there, nothing of it is added and the
     /// messages say why.
     pub fn add(&mut self, name: &str, input: Input) -> Result<(), Vec<String>> {
         let Input { lowered, .. } = input;
         let mut module = lowered.module;
         let index = self.inputs.len();
-        let (globals, functions, clashes) = self.plan(name, &module);
+        let (globals, functions, mut clashes) = self.plan(name, &module);
+        let mismatches = self.prototype_mismatches(name, &module);
+        if !self.any_prototypes {
+            clashes.extend(mismatches);
+        } else {
+            self.mismatches.extend(mismatches);
+        }
         if !clashes.is_empty() {
             return Err(clashes);
         }
@@ -111,7 +133,12 @@ impl Linker {
         let mut clashes = Vec::new();
         let functions = module.functions.iter().map(|function| {
             let defined = function.body.is_some();
-            self.merge(name, &function.name, function.linkage, defined, |_| true, &mut clashes)
+            let merge = self.merge(name, &function.name, function.linkage, defined, |_| true, &mut clashes);
+            match merge {
+                // A declaration that nobody uses says nothing about the function.
+                Merge::Keep(SymbolId::Function(id)) if !self.has_part(id) => Merge::Replace(SymbolId::Function(id)),
+                merge => merge,
+            }
         });
         let functions = functions.collect();
         let globals = module.globals.iter().map(|global| {
@@ -271,11 +298,14 @@ impl Linker {
             missing.then(|| format!("Undefined reference to '{}' in '{}'", global.name, self.inputs[*user]))
         });
         let undefined: Vec<String> = undefined.chain(variables).collect();
-        if undefined.is_empty() {
-            Ok(VerifiedModule::new(self.module.clone(), self.warnings.clone()))
-        } else {
-            Err(undefined)
+        if !undefined.is_empty() {
+            return Err(undefined);
         }
+        let mut module = self.module.clone();
+        if self.any_prototypes {
+            prototype::fit_calls(&mut module)?;
+        }
+        Ok(VerifiedModule::new(module, self.warnings.clone()))
     }
 
     /// Names of functions that inputs use and none has defined so far.
