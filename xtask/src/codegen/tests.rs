@@ -97,9 +97,9 @@ fn calls(root: &Path, registry: &Registry, handlers: &Handlers, outputs: &mut Ve
     let body = format!(
         "//! A call of every exported function, with arguments that are all zero.
 
-use std::mem::zeroed;
+use std::ffi::c_void;
+use std::mem::{{transmute, zeroed}};
 
-use libloading::Library;
 use warploom_abi::CUresult;
 use warploom_abi::pfn::*;
 
@@ -108,8 +108,8 @@ pub(crate) struct Export {{
     pub(crate) symbol: &'static str,
     /// Whether it has a handler.
     pub(crate) handled: bool,
-    /// Calls it in the library.
-    pub(crate) call: fn(&Library) -> CUresult,
+    /// Calls it where it is in the library.
+    pub(crate) call: fn(*mut c_void) -> CUresult,
 }}
 
 macro_rules! call {{
@@ -117,11 +117,8 @@ macro_rules! call {{
         Export {{
             symbol: $symbol,
             handled: $handled,
-            // SAFETY: the type is the symbol's; zero is a value of every argument type.
-            call: |library| unsafe {{
-                let function = library.get::<$function>($symbol.as_bytes()).expect($symbol);
-                function($($argument),*)
-            }},
+            // SAFETY: the type is the symbol's, whose address is given; zero is a value of every argument type.
+            call: |address| unsafe {{ transmute::<*mut c_void, $function>(address)($($argument),*) }},
         }}
     }};
 }}
