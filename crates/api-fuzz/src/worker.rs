@@ -45,12 +45,16 @@ const RSS_SLACK: u64 = 24 << 20;
 const WARM_UP: u64 = 4;
 
 /// Those that answer `CUDA_ERROR_UNKNOWN` as recorded: for descriptors that are none of theirs, and where the process has no VDPAU or EGL.
-const ANSWER_UNKNOWN: [&str; 5] = [
+const ANSWER_UNKNOWN: [&str; 9] = [
     "cuMemPoolImportFromShareableHandle",
     "cuImportExternalMemory",
     "cuImportExternalSemaphore",
     "cuVDPAUGetDevice",
+    "cuVDPAUCtxCreate_v2",
     "cuGraphicsEGLRegisterImage",
+    "cuEGLStreamConsumerConnect",
+    "cuEGLStreamConsumerConnectWithFlags",
+    "cuEGLStreamProducerConnect",
 ];
 
 /// Everything that threads of a worker use.
