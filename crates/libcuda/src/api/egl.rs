@@ -3,7 +3,7 @@
 use warploom_abi::{CUeglFrame, CUeglStreamConnection, CUgraphicsResource, CUstream, EGLint};
 use warploom_driver::{DriverError, ErrorCode};
 
-use super::graphics::check_access_flags;
+use super::graphics::{check_access_flags, unknown};
 use crate::border::{ApiResult, HostAddress, In, Out};
 use crate::process::driver;
 
@@ -110,6 +110,5 @@ pub(crate) fn cuGraphicsResourceGetMappedEglFrame(
     _index: u32,
     _mipLevel: u32,
 ) -> ApiResult {
-    let reason = format!("{:#x} is no resource of graphics: none can be registered", resource.0);
-    Err(DriverError::invalid_handle(reason))
+    unknown(resource)
 }

@@ -14,7 +14,7 @@ pub(super) fn check_access_flags(flags: u32) -> ApiResult {
     Ok(())
 }
 
-fn unknown(resource: CUgraphicsResource) -> ApiResult {
+pub(super) fn unknown(resource: CUgraphicsResource) -> ApiResult {
     let reason = format!("{:#x} is no resource of graphics: none can be registered", resource.0);
     Err(DriverError::invalid_handle(reason))
 }
