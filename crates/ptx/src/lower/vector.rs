@@ -68,7 +68,7 @@ impl BodyLowering<'_, '_> {
         lower: impl Fn(&mut Self, &ast::Operand, ScalarType) -> Lower<T>,
     ) -> Lower<C> {
         let ast = self.l.ast;
-        let kinds: Vec<Option<Kind>> = ast[elements].iter().map(|element| self.kind(element)).collect();
+        let known: Vec<Kind> = ast[elements].iter().filter_map(|element| self.kind(element)).collect();
         if ast[elements].iter().all(|element| element.kind == OperandKind::Sink) {
             return self.refuse(Code::Operand, span, "Unable to infer type of vector elements");
         }
@@ -80,7 +80,6 @@ impl BodyLowering<'_, '_> {
                 return self.refuse(Code::Operand, span, "Incompatible elements of vector expression");
             }
         }
-        let known: Vec<Kind> = kinds.iter().copied().flatten().collect();
         if known.windows(2).any(|pair| !pair[0].goes_with(pair[1])) {
             let message =
                 format!("Vector with elements of different types are not allowed in {} instruction", self.opcode());
