@@ -7,10 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::touched::is_touched;
-
-/// Bytes of a page.
-const PAGE: u64 = 4096;
+use super::touched::{PAGE, is_touched};
 
 /// A bit for each byte of a page: it was written.
 type Page = Box<[u64; (PAGE / 64) as usize]>;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 /// Bytes of a page of the host.
-const PAGE: u64 = 4096;
+pub(super) const PAGE: u64 = 4096;
 /// Set in the eight bytes of a page that is there, or has been moved out (proc_pid_pagemap(5)).
 const THERE: u64 = 0b11 << 62;
 
