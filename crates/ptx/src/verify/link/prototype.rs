@@ -4,6 +4,7 @@ use super::{Linker, SymbolId};
 use crate::ir::{
     Body, CallArg, CallTarget, Function, FunctionId, FunctionKind, Linkage, Module, Op, Param, ScalarType, TypeClass,
 };
+use std::collections::HashSet;
 
 /// What a linker compares of a parameter: a type of numbers where it has one, the width of its elements, and its size.
 ///
@@ -30,34 +31,31 @@ fn head(function: &Function) -> String {
     format!("{returns}{}({})", function.name, list(&function.params))
 }
 
-/// Whether code of a module calls a function, or takes its address.
-fn is_used(module: &Module, id: FunctionId) -> bool {
-    module.functions.iter().filter_map(|function| function.body.as_ref()).any(|body| body.callees.contains(&id))
+/// The functions that code of a module calls, or takes the address of.
+fn used(module: &Module) -> HashSet<FunctionId> {
+    let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
+    bodies.flat_map(|body| body.callees.iter().copied()).collect()
 }
 
 impl Linker {
-    /// Whether a function of an input takes part in the link: declarations that nobody uses do not.
-    pub(super) fn takes_part(module: &Module, id: FunctionId) -> bool {
-        module.functions[id.0 as usize].body.is_some() || is_used(module, id)
-    }
-
     /// Whether a function of the link is there by more than a declaration that nobody uses.
     pub(super) fn has_part(&self, id: FunctionId) -> bool {
         self.module.functions[id.0 as usize].body.is_some() || self.users.contains_key(&id)
     }
 
     /// What of an input's functions is declared otherwise than what the link has. The first line of two is the one that an H200's driver (580.159.04) writes to
-    /// the error log: it names the input of a definition twice where there were declarations only before.
+    /// the error log: it names the input of a definition twice where there were declarations only before. Declarations that nobody uses take no part.
     pub(super) fn prototype_mismatches(&self, input: &str, module: &Module) -> Vec<String> {
         let mut found = Vec::new();
+        let used = used(module);
         for (index, function) in module.functions.iter().enumerate() {
             let Some(known) = self.symbols.get(&function.name).filter(|_| function.linkage != Linkage::Internal) else {
                 continue;
             };
             let SymbolId::Function(id) = known.place else { continue };
             let old = &self.module.functions[id.0 as usize];
-            let counts =
-                function.builtin.is_none() && self.has_part(id) && Linker::takes_part(module, FunctionId(index as u32));
+            let takes_part = function.body.is_some() || used.contains(&FunctionId(index as u32));
+            let counts = function.builtin.is_none() && self.has_part(id) && takes_part;
             if !counts || function.kind == FunctionKind::Kernel && old.kind == FunctionKind::Kernel {
                 continue;
             }
