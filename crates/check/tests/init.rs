@@ -302,6 +302,7 @@ fn with_array(linear: bool, body: &str, act: impl FnOnce(&Checked, u64)) -> Stri
         channels: 1,
         layered: false,
         cube: false,
+        linear: false,
     };
     let sampler = Sampler { address: [AddressMode::Clamp; 3], linear, ..Sampler::default() };
     objects.0.set(Texture::new(vec![texels], sampler)).unwrap();

@@ -49,6 +49,8 @@ pub struct Texels {
     pub layered: bool,
     /// Whether slices are faces of cubes.
     pub cube: bool,
+    /// Whether they are one row of plain memory (`CU_RESOURCE_TYPE_LINEAR`).
+    pub linear: bool,
 }
 
 impl Texels {

@@ -52,6 +52,7 @@ fn filtered(criterion: &mut Criterion, filter: &str, linear: bool) {
                 channels,
                 layered: false,
                 cube: false,
+                linear: false,
             };
             let sampler = Sampler { address: [address; 3], linear, normalized, ..Sampler::default() };
             assert!(objects.0.set(Arc::new(Texture::new(vec![texels], sampler))).is_ok());

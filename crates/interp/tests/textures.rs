@@ -24,6 +24,11 @@ impl Objects for One {
 
 /// A device with an image of 4 by 2 words, 10 to 17.
 fn device() -> Device {
+    device_with(|image| image)
+}
+
+/// The same with what `change` makes of the image.
+fn device_with(change: impl FnOnce(Texels) -> Texels) -> Device {
     let objects = Arc::new(One::default());
     let device = Device::with_objects(objects.clone());
     let texels = Texels {
@@ -36,9 +41,10 @@ fn device() -> Device {
         channels: 1,
         layered: false,
         cube: false,
+        linear: false,
     };
     let sampler = Sampler { address: [AddressMode::Clamp; 3], ..Sampler::default() };
-    objects.0.set(Texture::new(vec![texels], sampler)).unwrap();
+    objects.0.set(Texture::new(vec![change(texels)], sampler)).unwrap();
     device
 }
 
@@ -98,6 +104,7 @@ fn layers(layers: u32, cube: bool) -> Device {
         channels: 1,
         layered: true,
         cube,
+        linear: false,
     };
     let sampler = Sampler { address: [AddressMode::Clamp; 3], normalized: cube, ..Sampler::default() };
     objects.0.set(Texture::new(vec![texels], sampler)).unwrap();
@@ -163,6 +170,17 @@ fn a_handle_of_nothing_is_an_illegal_address() {
     }
 }
 
+/// Recorded on an H200: plain memory of one dimension has no height, an array of one dimension has 1.
+#[test]
+fn a_row_has_a_height_in_an_array_only() {
+    let body = "mov.u64 %d3, 0x70; txq.width.b32 %r5, [%d3]; txq.height.b32 %r6, [%d3]; txq.depth.b32 %r7, [%d3];
+                mad.lo.u32 %r1, %r6, 100, %r5; mad.lo.u32 %r1, %r7, 10000, %r1;";
+    for (linear, expected) in [(true, 8), (false, 108)] {
+        let device = device_with(|image| Texels { size: [8, 1, 1], dimensions: 1, linear, ..image });
+        assert_eq!(device.run(&entry(body), Shape::new(1, 1)), [expected]);
+    }
+}
+
 /// What stands in place of a sampler does not matter, as on an H200 (`sampler_of_another` in `tests/c/answers/arrays.golden`).
 #[test]
 fn a_texture_is_sampled_as_it_was_made() {
@@ -221,6 +239,7 @@ fn warps_sample_what_lanes_do() {
                     channels,
                     layered: false,
                     cube: false,
+                    linear: false,
                 };
                 let sampler = Sampler { address: [address; 3], linear, normalized, srgb, ..Sampler::default() };
                 objects.0.set(Texture::new(vec![texels], sampler)).unwrap();
@@ -275,6 +294,7 @@ fn edges_are_as_recorded() {
             channels: 1,
             layered: false,
             cube: false,
+            linear: false,
         };
         let sampler = Sampler {
             address: [address; 3],

@@ -169,7 +169,7 @@ impl Driver {
                 let width = bytes / texel;
                 let most = self.texture_limit(attribute::MAXIMUM_TEXTURE1D_LINEAR_WIDTH)?;
                 let size = check_size([width, 1], [most, 1])?;
-                Ok(plane(address, size, 1, bytes, format, channels))
+                Ok(Texels { linear: true, ..plane(address, size, 1, bytes, format, channels) })
             }
             Resource::Pitch2d { address, format, channels, width, height, pitch } => {
                 let texel = self.check_texels(address, format, channels)?;
@@ -224,6 +224,7 @@ fn texels_of_array(array: &Array) -> Texels {
         channels: known.channels,
         layered,
         cube,
+        linear: false,
     }
 }
 
@@ -245,6 +246,7 @@ fn plane(address: u64, size: [u32; 2], dimensions: u8, pitch: u64, format: Forma
         channels,
         layered: false,
         cube: false,
+        linear: false,
     }
 }
 

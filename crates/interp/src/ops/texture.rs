@@ -188,8 +188,12 @@ pub(crate) fn is_type(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
 }
 
 /// Width, height and depth as `txq` tells them, recorded: layers are the dimension behind the last one, and the faces of a cube none.
+/// Plain memory of one dimension has no height, an array of one dimension has 1.
 fn texture_extents(texels: &Texels) -> [u32; 3] {
     let [width, height, depth] = texels.size;
+    if texels.linear {
+        return [width, 0, 0];
+    }
     match (texels.dimensions, texels.layered, texels.cube) {
         (1, true, _) => [width, depth, 0],
         (_, true, true) => [width, height, texels.layers()],
