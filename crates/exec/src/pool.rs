@@ -109,6 +109,8 @@ thread_local! {
     static HOME: Cell<usize> = const { Cell::new(0) };
     /// The pool whose CTAs or task the thread is running; 0 for none.
     static RUNS: Cell<usize> = const { Cell::new(0) };
+    /// Whether the thread counts among the workers that will look for work before they sleep: see [`Signal::count_in`].
+    static COMES: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Whether the calling thread is a worker of a pool.
@@ -130,6 +132,17 @@ impl RunningGrid {
     pub(crate) fn cancel(&self, fault: Option<&Arc<Fault>>) {
         self.0.cancel(fault.cloned());
     }
+}
+
+/// Where a grid comes from.
+#[derive(Default)]
+pub(crate) struct Origin {
+    /// Its place in a stream.
+    pub(crate) place: Option<StreamPlace>,
+    /// What it belongs to, if it may put work into streams itself.
+    pub(crate) family: Option<Arc<Family>>,
+    /// Whether the calling thread has nothing else to do: a worker is free next.
+    pub(crate) free: bool,
 }
 
 impl Pool {
@@ -176,17 +189,16 @@ impl Pool {
 
     /// Starts a grid, in a stream of this device. `done` is called once, on any thread, with the first fault if there was one.
     pub fn launch(&self, launch: Launch, device: Option<u32>, urgent: bool, done: Done) -> RunningGrid {
-        self.launch_at(launch, device, urgent, None, None, done)
+        self.launch_from(launch, device, urgent, Origin::default(), done)
     }
 
-    /// [`Pool::launch`] of what stands at a place in a stream, and may put work into streams itself.
-    pub(crate) fn launch_at(
+    /// [`Pool::launch`] of what comes from a stream.
+    pub(crate) fn launch_from(
         &self,
         mut launch: Launch,
         device: Option<u32>,
         urgent: bool,
-        place: Option<StreamPlace>,
-        family: Option<Arc<Family>>,
+        Origin { place, family, free }: Origin,
         done: Done,
     ) -> RunningGrid {
         let shared = &self.shared;
@@ -211,13 +223,16 @@ impl Pool {
         });
         let units = u32::try_from(run.grid.units()).unwrap_or(u32::MAX);
         assert!(units != 0, "a grid has CTAs");
+        // A worker that is free next comes by itself: to wake another one for what follows in a stream would take longer than most of it.
+        let comes = free && self.is_home() && !run.grid.launch.workers.is_restricted();
+        run.is_expected.store(comes && units == 1, Ordering::Relaxed);
         {
             let mut queue = shared.queue();
             queue.list(&run);
             queue.push_grid(&run, &shared.watch);
         }
         self.begin(urgent);
-        shared.wake_for(&run, WOKEN.min(units));
+        shared.wake_for(&run, WOKEN.min(units - u32::from(comes)));
         RunningGrid(run)
     }
 
@@ -239,6 +254,20 @@ impl Pool {
     /// Whether the process ends.
     pub(crate) fn is_closed(&self) -> bool {
         self.shared.closed.load(Ordering::SeqCst)
+    }
+
+    /// The calling thread has done what it had to, and finds what is put into the queue now if it is one of the workers.
+    pub(crate) fn becomes_free(&self) {
+        if self.is_home() {
+            self.shared.comes();
+        }
+    }
+
+    /// It has found something else.
+    pub(crate) fn goes_on(&self) {
+        if self.is_home() {
+            self.shared.goes();
+        }
     }
 
     /// Whether nothing waits for a worker.
@@ -315,7 +344,8 @@ impl Pool {
     pub(crate) fn help(&self, grid: &RunningGrid) {
         let shared = &self.shared;
         let run = &grid.0;
-        if run.is_done() || !run.has_work() || stack::room() < run.grid.launch.kernel.stack_need() {
+        let expected = run.is_expected.load(Ordering::Relaxed);
+        if expected || run.is_done() || !run.has_work() || stack::room() < run.grid.launch.kernel.stack_need() {
             return;
         }
         let _gate = self.shared.gate();
@@ -421,8 +451,11 @@ impl Shared {
         self.wake_for(run, 1);
     }
 
-    /// Wakes so many workers, of which the first ones may work on a grid that has been put into the queue.
+    /// Wakes so many workers, if any, of which the first ones may work on a grid that has been put into the queue.
     fn wake_for(&self, run: &Run, count: u32) {
+        if count == 0 {
+            return;
+        }
         match run.grid.launch.workers.is_restricted() {
             // The one that would be woken may be none of them.
             true => self.work.notify_all(),

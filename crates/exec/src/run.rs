@@ -41,6 +41,8 @@ pub(crate) struct Run {
     pub(crate) listed: AtomicUsize,
     /// The thread that worked on it last found only CTAs that wait.
     pub(crate) waits: AtomicBool,
+    /// A worker is about to take its only unit.
+    pub(crate) is_expected: AtomicBool,
     fault: OnceLock<Arc<Fault>>,
     done: Mutex<Option<Done>>,
     report: Report,
@@ -128,6 +130,7 @@ impl Run {
             counts: Counts::default(),
             listed: AtomicUsize::new(UNLISTED),
             waits: AtomicBool::new(false),
+            is_expected: AtomicBool::new(false),
             fault: OnceLock::new(),
             done: Mutex::new(Some(done)),
             report,

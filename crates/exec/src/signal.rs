@@ -7,14 +7,16 @@
 //! Sleepers wait on the epoch itself (`futex(2)`): nobody takes a lock, so that many who are woken at once do not queue for one, and a
 //! thread that was interrupted anywhere can wake others.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 #[derive(Default)]
 pub(crate) struct Signal {
     epoch: AtomicU32,
-    /// Threads that look at the epoch all the time: they need no waking.
-    spinners: AtomicU32,
+    /// Threads that will look at the epoch before they sleep: they need no waking.
+    awake: AtomicU32,
+    /// Whether one of them looks at it all the time.
+    spins: AtomicBool,
     sleepers: AtomicU32,
 }
 
@@ -26,7 +28,7 @@ impl Signal {
     /// Wakes so many threads, those included that need no waking, or all if there are fewer.
     pub(crate) fn notify(&self, count: u32) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
-        let asleep = count.saturating_sub(self.spinners.load(Ordering::SeqCst));
+        let asleep = count.saturating_sub(self.awake.load(Ordering::SeqCst));
         if asleep != 0 && self.sleepers.load(Ordering::SeqCst) != 0 {
             futex_wake(&self.epoch, asleep, Reach::Process);
         }
@@ -39,15 +41,24 @@ impl Signal {
         }
     }
 
-    /// Spins until the epoch is not `seen` any more, for `time` at most and only if fewer than `most` threads do; whether
-    /// the epoch has passed.
-    pub(crate) fn spin(&self, seen: u32, time: Duration, most: u32) -> bool {
-        if self.spinners.fetch_add(1, Ordering::SeqCst) >= most {
-            self.spinners.fetch_sub(1, Ordering::SeqCst);
+    /// Counts the calling thread among those that need no waking: before it sleeps, or does anything that takes long, it takes the epoch, looks at the
+    /// condition, and says that it does not count any more.
+    pub(crate) fn count_in(&self) {
+        self.awake.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The end of [`Signal::count_in`].
+    pub(crate) fn count_out(&self) {
+        self.awake.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Spins until the epoch is not `seen` any more, for `time` at most and only if no other thread does; whether the epoch has passed.
+    pub(crate) fn spin(&self, seen: u32, time: Duration) -> bool {
+        if self.spins.swap(true, Ordering::Relaxed) {
             return false;
         }
         let passed = spin_until(time, || self.epoch.load(Ordering::Relaxed) != seen);
-        self.spinners.fetch_sub(1, Ordering::SeqCst);
+        self.spins.store(false, Ordering::Relaxed);
         passed
     }
 
@@ -114,6 +125,14 @@ pub(crate) fn spin_until(time: Duration, condition: impl Fn() -> bool) -> bool {
             return false;
         }
         std::thread::yield_now();
+    }
+}
+
+/// Lets less time go by than it would take to give the core away.
+pub(crate) fn spin_for(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
     }
 }
 

@@ -24,14 +24,14 @@ use crate::family::Family;
 use crate::fault::Fault;
 use crate::grid::Launch;
 use crate::observe::{HostEvent, Observer, StreamPlace};
-use crate::pool::{RunningGrid, is_worker};
+use crate::pool::{Origin, RunningGrid, is_worker};
 use crate::signal::{Signal, spin_until};
 
 pub use engine::Engine;
 pub use group::Group;
 pub use marker::Marker;
 
-use drive::{drive, finish_of_family};
+use drive::{Starter, drive, finish_of_family};
 use ending::{Held, Looks};
 use marker::{Mark, Where};
 
@@ -426,8 +426,8 @@ impl Shared {
         drive(Step::Start(self.clone(), operation));
     }
 
-    /// Starts an operation; true if it has ended already. `alone` says that the calling thread has nothing else to start.
-    fn start(self: &Arc<Self>, operation: Operation, alone: bool) -> bool {
+    /// Starts an operation; true if it has ended already.
+    fn start(self: &Arc<Self>, operation: Operation, starter: Starter) -> bool {
         let engine = &self.engine;
         let failed = engine.fault.get();
         match operation {
@@ -473,12 +473,11 @@ impl Shared {
                 let late = {
                     // Under the lock, so that the end of the grid finds it entered.
                     let mut state = self.state();
-                    let grid = state.grid.insert(engine.pool.launch_at(
+                    let grid = state.grid.insert(engine.pool.launch_from(
                         launch,
                         engine.device,
                         self.urgent,
-                        place,
-                        family,
+                        Origin { place, family, free: starter.returns },
                         done,
                     ));
                     // Either may have come after the look above, and not have seen this grid.
@@ -497,7 +496,8 @@ impl Shared {
             Operation::Task(weight, task) => {
                 // A worker goes on with it if nothing waits for a worker; threads of the program should get back soon.
                 let place = self.present();
-                if weight == Weight::Light || (alone && is_worker() && engine.pool.has_no_queue()) {
+                if weight == Weight::Light || (starter.alone && is_worker() && engine.pool.has_no_queue()) {
+                    engine.pool.goes_on();
                     engine.guard("a stream's task", || task(place));
                     return true;
                 }
@@ -558,12 +558,16 @@ impl Shared {
         self.state().held = Held::Outside;
     }
 
-    /// Notes that the operation in flight has ended, and says what comes next.
-    fn finish(self: &Arc<Self>, next: &mut VecDeque<Step>) {
+    /// Notes that the operation in flight has ended, and says what comes next. `returns` as in [`Starter`].
+    fn finish(self: &Arc<Self>, next: &mut VecDeque<Step>, returns: bool) {
         // What a grid held is given back without the lock.
         let _ended = {
             let mut state = self.state();
             state.held = Held::Not;
+            if returns && next.is_empty() && state.waiters.is_empty() && state.queue.is_empty() {
+                // Before the program hears of the end, which often launches the next grid at once.
+                self.engine.pool.becomes_free();
+            }
             let completed = self.completed.load(Ordering::Relaxed) + 1;
             self.completed.store(completed, Ordering::Release);
             if !state.waiters.is_empty() {

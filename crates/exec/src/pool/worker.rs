@@ -4,16 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::{HOME, RUNS, Shared, WOKEN};
+use super::{COMES, HOME, RUNS, Shared, WOKEN};
 use crate::float::DefaultMode;
 use crate::kernel::Worker;
 use crate::masks;
 use crate::queue::Entry;
 use crate::run::{Run, Stay};
-use crate::signal::spin_until;
+use crate::signal::{spin_for, spin_until};
 
 /// How long an idle worker looks for work before it sleeps: launches often follow each other closely.
 const SPIN: Duration = Duration::from_micros(40);
+/// How long it then leaves the work to whoever has brought it: a thread of the program that launches a small grid and waits for it runs it itself, and takes
+/// twice as long if a worker looks at the queue meanwhile.
+const PATIENCE: Duration = Duration::from_micros(1);
 /// Rests of a worker that finds only waiting work: from short to long, so that a flag set by the host is seen soon and a
 /// long wait costs little.
 const SHORTEST_REST: Duration = Duration::from_micros(20);
@@ -68,12 +71,19 @@ impl Shared {
                 if self.queue().shutdown {
                     return;
                 }
-                let spin = self.options.threads > 1 && self.work.spin(epoch, SPIN, 1);
-                if !spin {
+                self.comes();
+                if self.options.threads == 1 || !self.work.spin(epoch, SPIN) {
+                    self.goes();
                     self.work.sleep(epoch, None);
+                } else {
+                    spin_for(PATIENCE);
                 }
                 continue;
             };
+            // Of a grid that others have begun to the end, nothing is left to do.
+            if !matches!(&entry, Entry::Grid(run) if !run.has_work()) {
+                self.goes();
+            }
             match self.serve(entry, &mut worker) {
                 Served::Progressed => fruitless = 0,
                 Served::Waits => {
@@ -82,6 +92,20 @@ impl Shared {
                 }
                 Served::Sleeps(until) => self.sleep_until(until),
             }
+        }
+    }
+
+    /// The worker will look for work before it sleeps or does anything that takes long.
+    pub(super) fn comes(&self) {
+        if !COMES.replace(true) {
+            self.work.count_in();
+        }
+    }
+
+    /// It has found some, or goes to sleep.
+    pub(super) fn goes(&self) {
+        if COMES.replace(false) {
+            self.work.count_out();
         }
     }
 

@@ -6,6 +6,15 @@ use std::sync::Arc;
 
 use super::{Shared, Step};
 
+/// The thread that starts an operation.
+#[derive(Clone, Copy)]
+pub(super) struct Starter {
+    /// It has nothing else to start.
+    pub(super) alone: bool,
+    /// Nor anything else to do: a worker is free next.
+    pub(super) returns: bool,
+}
+
 thread_local! {
     /// The streams whose operation is to be finished by the call of [`drive`] that the thread is in, if it is in one.
     static LATER: RefCell<Option<Vec<Arc<Shared>>>> = const { RefCell::new(None) };
@@ -53,16 +62,19 @@ impl Drop for Outermost {
 /// a stream start before what follows in it.
 pub(super) fn drive(first: Step) {
     let outermost = Outermost::enter();
+    // What has ended here was all that the thread had to do.
+    let returns = matches!(first, Step::Finish(_)) && outermost.is_some();
     let mut steps = VecDeque::new();
     let mut step = Some(first);
     while let Some(present) = step {
         match present {
             Step::Start(stream, operation) => {
-                if stream.start(operation, steps.is_empty()) {
-                    stream.finish(&mut steps);
+                let alone = steps.is_empty();
+                if stream.start(operation, Starter { alone, returns: alone && returns }) {
+                    stream.finish(&mut steps, returns);
                 }
             }
-            Step::Finish(stream) => stream.finish(&mut steps),
+            Step::Finish(stream) => stream.finish(&mut steps, returns),
         }
         step = steps.pop_front().or_else(|| outermost.as_ref()?.next());
     }
