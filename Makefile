@@ -61,10 +61,11 @@ debug: $(if $(COMPILER),$(TARGET)/debug/libwarploom-simt.so)
 	@ln -sf libcuda.so $(TARGET)/debug/libcuda.so.1
 
 # The tests of the workspace in two halves, as binaries of tests run one after the other and many wait: those that have programs compiled, and all others.
+# rustdoc would warn of a jobserver that is not its own.
 unit: debug
 	$(TARGET)/debug/xtask codegen --check
 	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace --no-fail-fast $(NOT_TESTED:%=--exclude %) --lib --bins $(patsubst %,--test %,$(filter-out $(PROGRAM_TESTS),$(TESTS)))
-	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace --no-fail-fast --doc
+	MAKEFLAGS= LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace --no-fail-fast --doc
 unit-programs: debug
 	LIBRARIES_ARE_BUILT=1 $(CARGO) test --workspace --no-fail-fast $(PROGRAM_TESTS:%=--test %)
 PROGRAM_TESTS = nvcc programs recorded_programs
