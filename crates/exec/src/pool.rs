@@ -158,6 +158,7 @@ impl Pool {
 
     fn among(siblings: Arc<Siblings>, options: PoolOptions) -> Arc<Pool> {
         let queue = Mutex::new(Queue::new(options.activity.clone()));
+        siblings.add_unstarted();
         Arc::new(Pool {
             shared: Arc::new(Shared {
                 options,
@@ -320,6 +321,7 @@ impl Pool {
             self.shared.alone.store(true, Ordering::Release);
             self.shared.siblings.enter(&self.shared);
         }
+        self.shared.siblings.note_started();
         // Only the first call gets here.
         let _ = self.shared.workers.set(workers);
     }
@@ -340,11 +342,17 @@ impl Pool {
         self.shared.siblings.are_alone() && self.shared.siblings.stand_in()
     }
 
-    /// Lets the calling thread work on a grid until nothing is left that it could do, or all workers are at work.
-    pub(crate) fn help(&self, grid: &RunningGrid) {
+    /// Whether it is known of all pools of the process if they have workers.
+    pub(crate) fn all_have_started(&self) -> bool {
+        self.shared.siblings.all_have_started()
+    }
+
+    /// Lets the calling thread work on a grid until nothing is left that it could do, or all workers are at work. Leaves it to the worker that is about to
+    /// take all of it if the thread is `patient`.
+    pub(crate) fn help(&self, grid: &RunningGrid, patient: bool) {
         let shared = &self.shared;
         let run = &grid.0;
-        let expected = run.is_expected.load(Ordering::Relaxed);
+        let expected = patient && run.is_expected.load(Ordering::Relaxed);
         if expected || run.is_done() || !run.has_work() || stack::room() < run.grid.launch.kernel.stack_need() {
             return;
         }
@@ -378,6 +386,9 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
+        if !self.shared.started.load(Ordering::Acquire) {
+            self.shared.siblings.note_started();
+        }
         self.shared.queue().shutdown = true;
         self.shared.work.notify_all();
         self.shared.watch.stop();

@@ -38,6 +38,9 @@ use marker::{Mark, Where};
 /// How long a synchronising thread looks for the end before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
 
+/// How often it looks whether a pool has started that needs its help.
+const NEW_POOLS: Duration = Duration::from_millis(10);
+
 /// How a stream orders itself against the legacy stream of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamKind {
@@ -597,18 +600,27 @@ impl Shared {
 
     /// Waits until it is over, which operations that end bring about or time does, and helps with the grids that come before.
     fn wait(&self, is_over: impl Fn() -> bool, look: Option<Duration>) {
+        let mut patient = true;
         while !is_over() {
+            // Asked before what it is about: who sleeps would not hear that another device's pool starts, and has no workers.
+            let all_have_started = self.engine.pool.all_have_started();
             if self.engine.pool.stand_in() {
                 continue;
             }
             let epoch = self.changed.epoch();
             let grid = self.state().grid.clone();
             if let Some(grid) = grid {
-                self.engine.pool.help(&grid);
+                self.engine.pool.help(&grid, patient);
             }
             if is_over() || spin_until(SPIN, || self.changed.epoch() != epoch) {
+                patient = true;
                 continue;
             }
+            // Whoever was to take the grid has found something else.
+            if std::mem::take(&mut patient) {
+                continue;
+            }
+            let look = if all_have_started { look } else { Some(look.map_or(NEW_POOLS, |look| look.min(NEW_POOLS))) };
             self.changed.sleep(epoch, look);
         }
     }

@@ -1,6 +1,6 @@
 //! The pools of a process that could start no worker.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::Shared;
@@ -10,10 +10,26 @@ use super::Shared;
 pub(super) struct Siblings {
     /// Whether there is any.
     any: AtomicBool,
+    /// Pools that have started nothing yet: any of them may turn out to be one.
+    unstarted: AtomicUsize,
     alone: Mutex<Vec<Weak<Shared>>>,
 }
 
 impl Siblings {
+    /// There is one more that has not started.
+    pub(super) fn add_unstarted(&self) {
+        self.unstarted.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// It has, and has been entered if it has no workers; or it never will.
+    pub(super) fn note_started(&self) {
+        self.unstarted.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    pub(super) fn all_have_started(&self) -> bool {
+        self.unstarted.load(Ordering::SeqCst) == 0
+    }
+
     /// Adds a pool.
     pub(super) fn enter(&self, shared: &Arc<Shared>) {
         self.alone.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(shared));

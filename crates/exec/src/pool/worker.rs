@@ -81,9 +81,13 @@ impl Shared {
                 continue;
             };
             // Of a grid that others have begun to the end, nothing is left to do.
-            if !matches!(&entry, Entry::Grid(run) if !run.has_work()) {
-                self.goes();
+            if let Entry::Grid(run) = &entry
+                && !run.has_work()
+            {
+                self.offer(run);
+                continue;
             }
+            self.goes();
             match self.serve(entry, &mut worker) {
                 Served::Progressed => fruitless = 0,
                 Served::Waits => {
