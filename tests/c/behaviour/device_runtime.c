@@ -58,6 +58,24 @@ static const char LAUNCHES[] =
     " { .param .b64 x; .param .b64 y; .param .b32 r; st.param.b64 [x], b; st.param.b64 [y], 3; call (r), cudaLaunchDeviceV2, (x, y); ld.param.b32 e, [r]; }\n"
     "END:\n ret;\n}\n";
 
+/* A thread that launches so many children behind its grid, until it is told that there are too many: how many it got, and what it was told. */
+static const char MANY[] =
+    ".version 7.0\n.target sm_75\n.address_size 64\n"
+    ".extern .func (.param .b64 r) cudaGetParameterBufferV2(.param .b64 f, .param .align 4 .b8 g[12], .param .align 4 .b8 b[12], .param .b32 s);\n"
+    ".extern .func (.param .b32 r) cudaLaunchDeviceV2(.param .b64 p, .param .b64 t);\n"
+    ".visible .entry child(.param .u64 sum) {\n .reg .b64 p; ld.param.u64 p, [sum]; red.add.u32 [p], 1; ret;\n}\n"
+    ".visible .entry many(.param .u64 out, .param .u32 most) {\n .reg .b64 p, b, f; .reg .b32 e, n, m; .reg .pred q;\n"
+    " ld.param.u64 p, [out]; ld.param.u32 m, [most]; mov.u64 f, child; mov.u32 n, 0;\n"
+    "NEXT:\n"
+    " { .param .b64 x; .param .align 4 .b8 g[12]; .param .align 4 .b8 c[12]; .param .b32 s; .param .b64 r;\n"
+    "   st.param.b64 [x], f; st.param.b32 [g], 1; st.param.b32 [g+4], 1; st.param.b32 [g+8], 1;\n"
+    "   st.param.b32 [c], 1; st.param.b32 [c+4], 1; st.param.b32 [c+8], 1; st.param.b32 [s], 0;\n"
+    "   call (r), cudaGetParameterBufferV2, (x, g, c, s); ld.param.b64 b, [r]; }\n"
+    " st.u64 [b], p;\n"
+    " { .param .b64 x; .param .b64 y; .param .b32 r; st.param.b64 [x], b; st.param.b64 [y], 3; call (r), cudaLaunchDeviceV2, (x, y); ld.param.b32 e, [r]; }\n"
+    " setp.ne.u32 q, e, 0; @q bra END; add.u32 n, n, 1; setp.lt.u32 q, n, m; @q bra NEXT;\n"
+    "END:\n st.u32 [p+4], n; st.u32 [p+8], e; ret;\n}\n";
+
 /* What kernels of newer devices do not have. */
 static const char WAITS[] =
     ".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -111,6 +129,24 @@ int main(void) {
     CHECK(cuMemcpyDtoH(told, place, sizeof told));
     if (told[0] != 32 * (24 * 10 + 5) * 1000 || told[1] != 0 || told[2] != 0x050505)
         return printf("children: %u %u %#x\n", told[0], told[1], told[2]), 1;
+    /* All that were launched run, and each launch that has ended makes room for another one. */
+    CUmodule children;
+    CHECK(linked(MANY, &link, &image, log, sizeof log));
+    CHECK(cuModuleLoadData(&children, image));
+    CHECK(cuLinkDestroy(link));
+    CHECK(cuModuleGetFunction(&kernel, children, "many"));
+    const struct { size_t limit; unsigned int most, launched, answer; } rows[] = {
+        {0, 3000, 2048, 69 /* cudaErrorLaunchPendingCountExceeded */}, {0, 2048, 2048, 0}, {3000, 3000, 3000, 0}, {100, 3000, 100, 69}};
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        unsigned int most = rows[row].most;
+        void *arguments[] = {&place, &most};
+        if (rows[row].limit != 0) CHECK(cuCtxSetLimit(CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, rows[row].limit));
+        CHECK(cuMemsetD32(place, 0, 3));
+        CHECK(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
+        CHECK(cuMemcpyDtoH(told, place, sizeof told));
+        if (told[0] != rows[row].launched || told[1] != rows[row].launched || told[2] != rows[row].answer)
+            return printf("pending, row %zu: %u %u %u\n", row, told[0], told[1], told[2]), 1;
+    }
     /* As recorded, the library is there only where it is linked. */
     const CUresult alone = cuModuleLoadData(&module, LAUNCHES);
     if (alone != CUDA_ERROR_INVALID_PTX) return printf("alone: %d\n", (int)alone), 1;
