@@ -69,6 +69,12 @@ impl Default for CtaShared {
 impl CtaShared {
     /// A fresh CTA with these warps (lanes that exist in each) and `shared` bytes of shared memory, which start as zero.
     pub(crate) fn start(&mut self, warps: &[u32], shared: usize) {
+        self.start_memory(shared);
+        self.barriers.start(warps);
+    }
+
+    /// The same, but for its warps and barriers, which are as the CTA before has left them.
+    pub(crate) fn start_memory(&mut self, shared: usize) {
         self.serial += 1;
         // Filled, and not cleared to grow again: a fill is one `memset`, what grows has been a store for each byte.
         self.shared.truncate(shared);
@@ -78,7 +84,6 @@ impl CtaShared {
         }
         self.shared.resize(shared, 0);
         self.warpgroups.clear();
-        self.barriers.start(warps);
     }
 
     /// `len` bytes at a `.shared` address, which must be a multiple of `align`: of this CTA, or (`any`) of any of its cluster.

@@ -93,8 +93,13 @@ impl StepState {
 
     /// Shared memory for a new CTA of so many threads: so many zeros. It stays where it is until the next time.
     pub fn start(&mut self, threads: u32, bytes: usize) -> &mut [u8] {
-        let warps = [u32::MAX; MOST_WARPS];
-        self.shared.start(&warps[..MOST_WARPS.min(threads.div_ceil(32) as usize)], bytes);
+        let warps = MOST_WARPS.min(threads.div_ceil(32) as usize);
+        self.shared.start_memory(bytes);
+        // No step changes what is known of warps. Copied for each CTA, they would be loaded when they have just been stored by narrower stores, for
+        // which a processor waits until all that the CTA before has stored is in its cache.
+        if self.shared.barriers.warps() != warps {
+            self.shared.barriers.start(&[u32::MAX; MOST_WARPS][..warps]);
+        }
         &mut self.shared.shared
     }
 }
