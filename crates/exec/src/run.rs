@@ -18,10 +18,12 @@ use crate::pool::Report;
 use pace::{Pace, Wakes};
 pub(crate) use report::Seen;
 
-/// CTAs that one worker may hold unfinished, as on a GPU: a grid that does not exceed it can wait for itself.
+/// CTAs that one worker may hold begun and put aside before it takes fresh ones no more, as on a GPU: a grid that does not exceed it can
+/// wait for itself.
 pub(crate) const RESIDENT_PER_WORKER: u64 = 32;
-/// Most units that are claimed at once. What is claimed counts as unfinished: larger claims of some workers would keep others from any.
-const LARGEST_CLAIM: u64 = RESIDENT_PER_WORKER;
+/// Most units that are claimed at once: neighbours, which mostly go on in memory where the one before has ended. With short ones that stream through
+/// a row of a matrix, claims of 32 took twice as long as those of a whole row.
+const LARGEST_CLAIM: u64 = 1024;
 /// [`Run::listed`] of a run that the queue does not list.
 pub(crate) const UNLISTED: usize = usize::MAX;
 
@@ -53,7 +55,8 @@ pub(crate) struct Run {
 #[repr(C)]
 struct Counts {
     _before: Gap,
-    issued: Issued,
+    /// The next unit to issue; units are issued in ascending order.
+    issued: AtomicU64,
     _behind_issued: Gap,
     finished: AtomicU64,
     _behind_finished: Gap,
@@ -74,19 +77,12 @@ impl Default for Counts {
     }
 }
 
-/// What a claim changes.
-#[derive(Default)]
-struct Issued {
-    /// The next unit to issue; units are issued in ascending order.
-    next: AtomicU64,
-    /// Units issued and not finished.
-    resident: AtomicU64,
-}
-
 /// What was put aside, and how much it is.
 #[derive(Default)]
 struct ParkedQueue {
     count: AtomicUsize,
+    /// Units that were begun, put aside at least once, and have not ended.
+    resident: AtomicU64,
     work: Mutex<VecDeque<Parked>>,
 }
 
@@ -103,6 +99,14 @@ enum Settled {
     Ended,
     Progressed,
     Waits,
+}
+
+/// What the units of a claim came to.
+struct Issue {
+    /// Any got on.
+    progressed: bool,
+    /// None was put aside.
+    at_once: bool,
 }
 
 /// What a stay in [`Run::work`] came to.
@@ -153,7 +157,7 @@ impl Run {
             return 0;
         }
         let parked = self.counts.parked.count.load(Ordering::Relaxed) as u64;
-        let fresh = self.units.saturating_sub(self.counts.issued.next.load(Ordering::Relaxed));
+        let fresh = self.units.saturating_sub(self.counts.issued.load(Ordering::Relaxed));
         (parked + fresh).saturating_sub(1).min(u64::from(limit)) as u32
     }
 
@@ -162,8 +166,8 @@ impl Run {
     }
 
     fn can_issue(&self) -> bool {
-        self.counts.issued.next.load(Ordering::SeqCst) < self.units
-            && self.counts.issued.resident.load(Ordering::Relaxed) < self.most_resident
+        self.counts.issued.load(Ordering::SeqCst) < self.units
+            && self.counts.parked.resident.load(Ordering::Relaxed) < self.most_resident
     }
 
     /// Claims units that nobody has begun, `most` at most.
@@ -176,11 +180,8 @@ impl Run {
             let left = self.units.checked_sub(first).filter(|left| *left != 0)?;
             Some(first + (left / self.claims).clamp(1, most))
         };
-        let next = &self.counts.issued.next;
-        let first = next.fetch_update(Ordering::SeqCst, Ordering::SeqCst, behind).ok()?;
-        let end = behind(first)?;
-        self.counts.issued.resident.fetch_add(end - first, Ordering::Relaxed);
-        Some((first, end))
+        let first = self.counts.issued.fetch_update(Ordering::SeqCst, Ordering::SeqCst, behind).ok()?;
+        Some((first, behind(first)?))
     }
 
     fn unpark(&self) -> Option<Parked> {
@@ -232,11 +233,11 @@ impl Run {
                 None => return Stay::Exhausted,
                 Some(Parked::Cta(cta)) => self.resume(cta, worker, &mut wakes),
                 Some(Parked::Units(first, end)) => {
-                    let progressed = self.issue(first, end, worker, &mut wakes, held);
+                    let issue = self.issue(first, end, worker, &mut wakes, held);
                     if end < self.units {
-                        pace.note(end - first);
+                        pace.note(end - first, issue.at_once);
                     }
-                    progressed
+                    issue.progressed
                 }
             };
             if progressed {
@@ -270,11 +271,11 @@ impl Run {
         self.grid.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Runs units that were claimed; whether any got on.
-    fn issue(&self, first: u64, end: u64, worker: &mut Worker, wakes: &mut Wakes, held: &mut u64) -> bool {
+    /// Runs units that were claimed.
+    fn issue(&self, first: u64, end: u64, worker: &mut Worker, wakes: &mut Wakes, held: &mut u64) -> Issue {
         let kernel = &*self.grid.launch.kernel;
         let mut next = first;
-        let mut progressed = false;
+        let (mut progressed, mut at_once) = (false, true);
         // Counted once for a claim: workers share the counters.
         let mut ended = 0;
         worker.will_leave = kernel.keeps_back();
@@ -292,8 +293,8 @@ impl Run {
                         next += 1;
                         match self.settle(cta, exit, worker, wakes) {
                             Settled::Ended => (ended, progressed) = (ended + 1, true),
-                            Settled::Progressed => progressed = true,
-                            Settled::Waits => {}
+                            Settled::Progressed => (progressed, at_once) = (true, false),
+                            Settled::Waits => at_once = false,
                         }
                     }
                 }
@@ -317,7 +318,7 @@ impl Run {
                 self.finish(ended);
             }
         }
-        progressed
+        Issue { progressed, at_once }
     }
 
     /// Runs a CTA that was begun; whether it got on.
@@ -336,6 +337,7 @@ impl Run {
             }
         };
         if settled == Settled::Ended {
+            self.counts.parked.resident.fetch_sub(1, Ordering::Relaxed);
             self.finish(1);
         }
         settled != Settled::Waits
@@ -388,7 +390,9 @@ impl Run {
 
     /// Parks a CTA that has come back unfinished.
     fn put_aside(&self, mut cta: Cta) {
-        cta.started = true;
+        if !std::mem::replace(&mut cta.started, true) {
+            self.counts.parked.resident.fetch_add(1, Ordering::Relaxed);
+        }
         self.attend(Seen::Left(&cta));
         self.park(Parked::Cta(cta));
     }
@@ -401,9 +405,8 @@ impl Run {
         }
         self.grid.cancelled.store(true, Ordering::SeqCst);
         self.grid.watch.raise_all();
-        let issued = self.counts.issued.next.swap(self.units, Ordering::SeqCst).min(self.units);
+        let issued = self.counts.issued.swap(self.units, Ordering::SeqCst).min(self.units);
         if issued < self.units {
-            self.counts.issued.resident.fetch_add(self.units - issued, Ordering::Relaxed);
             // The caller's own unit is unfinished, or nothing runs: in that case this completes the grid.
             self.finish(self.units - issued);
         }
@@ -427,7 +430,6 @@ impl Run {
     }
 
     fn finish(&self, units: u64) {
-        self.counts.issued.resident.fetch_sub(units, Ordering::Relaxed);
         if self.counts.finished.fetch_add(units, Ordering::AcqRel) + units == self.units {
             let done = self.done.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(observer) = &self.grid.observer {

@@ -53,11 +53,12 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// A claim of `count` units has ended.
-    pub(super) fn note(&mut self, count: u64) {
+    /// A claim of `count` units is done with: `at_once` if none of them waits. Where some do, smaller claims have more threads work for those that are
+    /// waited for.
+    pub(super) fn note(&mut self, count: u64, at_once: bool) {
         let now = Instant::now();
         if let Some(took) = self.last.replace(now).map(|last| now.duration_since(last)) {
-            if took > LONG_CLAIM {
+            if took > LONG_CLAIM || !at_once {
                 self.most = (count / 2).max(1);
             } else if took < SHORT_CLAIM && count == self.most {
                 self.most = (2 * count).min(LARGEST_CLAIM);

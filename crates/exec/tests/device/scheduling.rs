@@ -266,9 +266,10 @@ fn asking_for_a_marker_gets_on_where_no_worker_can_start() {
     assert_eq!(count.load(Ordering::Relaxed), 100);
 }
 
-/// Notes how many CTAs it is given at once; each takes `time`.
+/// Notes how many CTAs it is given at once; each takes `time`, and is put aside once if it `waits`.
 struct Batches {
     time: Duration,
+    waits: bool,
     seen: Mutex<Vec<u64>>,
 }
 
@@ -277,12 +278,16 @@ impl LoadedKernel for Batches {
         "batches"
     }
 
-    fn run_ctas(&self, _: &Grid, units: Range<u64>, _: &mut Worker) -> Batch {
+    fn run_ctas(&self, grid: &Grid, units: Range<u64>, _: &mut Worker) -> Batch {
         let count = units.end - units.start;
         self.seen.lock().unwrap().push(count);
         let start = Instant::now();
         while start.elapsed() < self.time * count as u32 {
             std::hint::spin_loop();
+        }
+        if self.waits {
+            let cta = Cta { id: grid.unit_start(units.start), linear: units.start, ..Cta::default() };
+            return Batch { done: 0, stopped: Some((cta, CtaExit::Yielded { progressed: false })) };
         }
         Batch { done: count, stopped: None }
     }
@@ -293,19 +298,21 @@ impl LoadedKernel for Batches {
 }
 
 #[test]
-fn many_short_ctas_are_taken_at_once_and_long_ones_one_by_one() {
+fn many_short_ctas_are_taken_at_once_and_ones_that_are_long_or_wait_one_by_one() {
     let engine = engine(2);
     let (stream, environment) = (stream(&engine), environment());
-    let largest = |time, ctas| {
-        let kernel = Arc::new(Batches { time, seen: Mutex::default() });
+    let largest = |time, waits, ctas| {
+        let kernel = Arc::new(Batches { time, waits, seen: Mutex::default() });
         stream.launch(launch(kernel.clone(), ctas, &environment));
         stream.synchronize();
         let seen = kernel.seen.lock().unwrap();
-        assert_eq!(seen.iter().sum::<u64>(), u64::from(ctas));
+        assert_eq!(if waits { seen.len() as u64 } else { seen.iter().sum() }, u64::from(ctas));
         seen.iter().copied().max()
     };
-    assert_eq!(largest(Duration::from_millis(1), 64), Some(1));
-    assert_eq!(largest(Duration::ZERO, 100_000), Some(32));
+    assert_eq!(largest(Duration::from_millis(1), false, 64), Some(1));
+    assert_eq!(largest(Duration::ZERO, false, 100_000), Some(1024));
+    // Where CTAs wait, all workers begin those that come first.
+    assert_eq!(largest(Duration::ZERO, true, 10_000), Some(1));
 }
 
 #[test]
