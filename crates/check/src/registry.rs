@@ -321,6 +321,10 @@ impl CtaObserver for CtaTogether {
         self.who(|wants| wants.steps).for_each(|observer| observer.step(at, step));
     }
 
+    fn steps(&mut self, at: &At, step: &Step<'_>) -> bool {
+        self.who(|wants| wants.steps).all(|observer| observer.steps(at, step))
+    }
+
     fn cross(&mut self, at: &At, crossing: &Crossing<'_>) {
         self.who(|wants| wants.steps).for_each(|observer| observer.cross(at, crossing));
     }

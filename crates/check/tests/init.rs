@@ -175,6 +175,29 @@ fn registers_that_were_never_written() {
     clean("", "@%p1 mov.u32 %r5, 1;\n@!%p1 mov.u32 %r5, 2;\nsetp.eq.u32 %p2, %r5, 0;\n@%p2 bra done;\ndone:");
 }
 
+/// Sums of products that are computed in one: what they read of memory and of registers counts as if they were computed one by one.
+#[test]
+fn sums_that_are_computed_in_one() {
+    let sums = |before: &str, start: &str| {
+        let product =
+            |at: u32| format!("ld.global.f32 %f1{at}, [%d1+{}];\nfma.rn.f32 %f2, %f1{at}, %f1, %f2;\n", 128 * at);
+        let products: String = (0..4).map(product).collect();
+        format!(
+            "{before} mov.f32 %f2, {start}; {products} setp.gt.f32 %p2, %f2, 0f00000000;\n@%p2 st.global.u32 [%d1], %r0;"
+        )
+    };
+    let declarations = ".reg .f32 %f<20>;";
+    let stores: String = (0..4).map(|at| format!("st.global.f32 [%d1+{}], 0f3f800000; ", 128 * at)).collect();
+    clean(declarations, &sums(&format!("mov.f32 %f1, 0f40000000; {stores}"), "0f00000000"));
+    let condition = "error[init/uninitialised-condition]";
+    let unwritten = stores.replace("st.global.f32 [%d1+256], 0f3f800000;", "");
+    let read = "it was read here from global memory";
+    finds(declarations, &sums(&format!("mov.f32 %f1, 0f40000000; {unwritten}"), "0f00000000"), &[condition, read]);
+    let register = "it comes from a register that was never written";
+    finds(declarations, &sums(&stores, "0f00000000"), &[condition, register]);
+    finds(declarations, &sums(&format!("mov.f32 %f1, 0f40000000; {stores}"), "%f9"), &[condition, register]);
+}
+
 #[test]
 fn addresses_made_of_what_nobody_has_written() {
     finds(

@@ -404,6 +404,14 @@ pub trait CtaObserver: Send {
         let _ = (at, step);
     }
 
+    /// Before instructions that an executor does in one, if the observer wants [steps](Wants::steps): what they read of registers before they write them, and
+    /// what they write that is read behind them. True if nothing needs to be said about them, and they are done if [`CtaObserver::reads`] has nothing to
+    /// say either; else they follow one by one.
+    fn steps(&mut self, at: &At, step: &Step<'_>) -> bool {
+        let _ = (at, step);
+        false
+    }
+
     /// Values cross the border of a function, if the observer wants [steps](Wants::steps).
     fn cross(&mut self, at: &At, crossing: &Crossing<'_>) {
         let _ = (at, crossing);

@@ -294,6 +294,14 @@ impl CtaObserver for CtaInit {
         }
     }
 
+    fn steps(&mut self, at: &At, step: &Step<'_>) -> bool {
+        self.warp(at).registers.passes(at.activation, step, at.mask)
+    }
+
+    fn reads(&mut self, at: &At, access: &Access<'_>) -> bool {
+        self.all_written(at, access)
+    }
+
     fn cross(&mut self, at: &At, crossing: &Crossing<'_>) {
         let Warp { registers, local } = self.warp(at);
         let (from, to) =

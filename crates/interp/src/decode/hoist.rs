@@ -67,8 +67,8 @@ impl Hoisted {
     }
 }
 
-/// Finds what can be run ahead in `body`: nothing in a function that is called, and nothing where an observer follows each instruction.
-pub(super) fn hoist(module: &Module, source: &ir::Function, body: &Body, followed: bool) -> Hoisted {
+/// Finds what can be run ahead in `body`: nothing in a function that is called.
+pub(super) fn hoist(module: &Module, source: &ir::Function, body: &Body) -> Hoisted {
     let mut hoisted = Hoisted {
         when: vec![When::Here; body.insts.len()],
         kept: vec![false; body.regs.len()],
@@ -76,7 +76,7 @@ pub(super) fn hoist(module: &Module, source: &ir::Function, body: &Body, followe
         registers: Vec::new(),
         frame_for_each_warp: false,
     };
-    if source.kind != FunctionKind::Kernel || followed {
+    if source.kind != FunctionKind::Kernel {
         return hoisted;
     }
     let waits = |inst: &Inst| matches!(&inst.op, Op::Barrier(op) if !matches!(op, BarrierOp::Warp { .. }));

@@ -82,10 +82,9 @@ pub(crate) fn decode(context: &Context<'_>, id: FunctionId) -> Result<Function, 
         return Err(LoadError::Undefined { function: source.name.clone() });
     };
     let mut body = simplify::simplify(source, body);
-    let follows = context.observed.is_some_and(|wants| wants.steps);
-    let sums = if follows { Vec::new() } else { sums::arrange(context.module, source, &mut body) };
+    let sums = sums::arrange(context.module, source, &mut body);
     ir::assert_sound(|| ir::check(context.module, source, &body));
-    let hoisted = hoist::hoist(context.module, source, &body, follows);
+    let hoisted = hoist::hoist(context.module, source, &body);
     let number = context.functions.get(&id).copied().unwrap_or_default();
     Decoder::new(context, number, source, &body, &hoisted).run(sums)
 }

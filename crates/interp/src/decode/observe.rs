@@ -1,7 +1,9 @@
 //! The observed form of a kernel: what an observer is told, before and behind the instructions that it is about.
 //!
 //! The instructions themselves are those of the plain form. Sums of products ask first whether their loads may be told of together
-//! ([`CtaObserver::reads`](warploom_exec::observe::CtaObserver::reads)). For an observer that follows each instruction nothing is run ahead or taken together.
+//! ([`CtaObserver::reads`](warploom_exec::observe::CtaObserver::reads)), and their registers ([`CtaObserver::steps`](warploom_exec::observe::CtaObserver::steps)).
+//! What is run ahead reads nothing but what the launch gives: an observer that follows each instruction is told, where the kernel begins, which registers
+//! that has written.
 
 use warploom_exec::fault::AccessKind;
 use warploom_exec::observe::{Copies, Proxy, Scope, Semantics, Use, Wants};
@@ -115,7 +117,16 @@ impl Decoder<'_> {
 
     /// At the start of a function.
     pub(super) fn observe_entry(&mut self) {
-        if self.context.observed.is_some_and(|wants| wants.steps) && self.source.kind == FunctionKind::Device {
+        if !self.context.observed.is_some_and(|wants| wants.steps) {
+            return;
+        }
+        if self.source.kind == FunctionKind::Kernel {
+            let writes: Vec<u32> = self.hoisted.written_ahead().map(|(reg, _)| reg.0).collect();
+            if !writes.is_empty() {
+                self.guard = NO_GUARD;
+                self.tell(Event::Step { reads: Vec::new(), writes, memory: false, call: false });
+            }
+        } else {
             let registers = |params: &[ir::Param]| {
                 params
                     .iter()

@@ -3,11 +3,12 @@
 //! instructions stay behind it: it only runs with all lanes, at addresses that lie in a pattern and may all be read, and leaves
 //! everything else to them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use warploom_exec::observe::Use;
 use warploom_ptx::ir::{
-    self, Base as IrBase, Body, Inst, Module, Op as Ir, OperandRef, Reg, Rounding, ScalarType, Semantics, Space,
+    self, Base as IrBase, Body, Inst, Module, Op as Ir, OperandRef, Reg, Role, Rounding, ScalarType, Semantics, Space,
 };
 
 use super::hoist::is_pure;
@@ -15,7 +16,7 @@ use super::simplify::Counts;
 use super::{Decoder, Home};
 use crate::isa::Op;
 use crate::memory::Base;
-use crate::ops::sums::{Factor, MOST_WINDOWS, Memory, Sum, Sums, SumsOfProducts, Together};
+use crate::ops::sums::{Factor, MOST_WINDOWS, Memory, Registers, Sum, Sums, SumsOfProducts, Together};
 
 /// Fewest products that are worth an instruction of their own.
 const FEWEST: usize = 3;
@@ -295,8 +296,9 @@ impl Decoder<'_> {
         } else {
             Vec::new()
         };
+        let registers = self.context.observed.is_some_and(|wants| wants.steps).then(|| registers(insts));
         let site = self.function.sums.len();
-        self.function.sums.push(SumsOfProducts { windows, together, sums, after: 0 });
+        self.function.sums.push(SumsOfProducts { windows, together, registers, sums, after: 0 });
         let number = self.function.code.len() as u32;
         self.emit(Op::lanes_control::<Sums>(), number, [self.number, 0, 0], site as u32);
         Some(site)
@@ -310,6 +312,29 @@ impl Decoder<'_> {
         // Whoever has come by the short way has not seen how addresses lie.
         self.spreads.forget_all();
     }
+}
+
+/// What loads and products read of registers that others have written, and what is left of what they write: nobody but them reads the rest.
+fn registers(insts: &[Inst]) -> Registers {
+    let mut found = Registers::default();
+    let mut inner: HashSet<Reg> = HashSet::new();
+    for inst in insts {
+        let operands = inst.operands();
+        for operand in &operands {
+            if let Some(reg) = operand.read().filter(|reg| !inner.contains(reg)) {
+                let how = if operand.role == Role::Address { Use::Address } else { Use::Value };
+                found.reads.push((reg.0, how));
+            }
+        }
+        inner.extend(operands.iter().filter_map(OperandRef::def));
+        if let Some((dst, _, summand)) = product(inst) {
+            found.writes.retain(|&written| summand.reg().is_none_or(|reg| reg.0 != written));
+            found.writes.push(dst.0);
+        }
+    }
+    found.reads.sort_unstable_by_key(|&(register, how)| (register, how == Use::Value));
+    found.reads.dedup();
+    found
 }
 
 /// The factors at these places of windows, in pieces without gaps.

@@ -3,7 +3,7 @@
 use warploom_exec::address::split_shared;
 use warploom_exec::fault::{AccessKind, FaultKind, Site};
 use warploom_exec::memory::{Run, Spread, View, spread};
-use warploom_exec::observe::{Access, At, CtaObserver, Proxy, Scope, Semantics, Space};
+use warploom_exec::observe::{Access, At, CtaObserver, Proxy, Scope, Semantics, Space, Step, Use};
 use warploom_numerics::float;
 
 use crate::frame::{FULL, Frame, Row32, Row64, Word};
@@ -24,6 +24,8 @@ pub(crate) struct SumsOfProducts {
     pub(crate) windows: Vec<Memory>,
     /// What an observer is asked, if there is one, before they are computed.
     pub(crate) together: Vec<Together>,
+    /// Registers, for an observer that follows each instruction.
+    pub(crate) registers: Option<Registers>,
     pub(crate) sums: Vec<Sum>,
     /// The instruction behind the plain form of the sums.
     pub(crate) after: u32,
@@ -53,6 +55,15 @@ pub(crate) struct Together {
     /// Bytes behind the lowest offset of the window.
     pub(crate) place: u32,
     pub(crate) bytes: u32,
+}
+
+/// By their numbers in the function.
+#[derive(Default)]
+pub(crate) struct Registers {
+    /// Read before they are written: addresses, factors and what sums begin with.
+    pub(crate) reads: Vec<(u32, Use)>,
+    /// What sums end in.
+    pub(crate) writes: Vec<u32>,
 }
 
 /// `d = c + sum of factors[i][0] * factors[i][1]`, one rounding for each product.
@@ -136,9 +147,14 @@ impl LaneOp for Sums {
 }
 
 impl SumsOfProducts {
-    /// Tells an observer of all loads; false if it wants them one by one.
+    /// Tells an observer of all registers and loads; false if it wants them one by one.
     #[inline(never)]
     fn told(&self, observer: &mut dyn CtaObserver, at: &At, windows: &[Window<'_>], limit: u64) -> bool {
+        if let Some(Registers { reads, writes }) = &self.registers
+            && !observer.steps(at, &Step { reads, writes, memory: false, call: false })
+        {
+            return false;
+        }
         self.together.iter().all(|&Together { window, place, bytes }| {
             let (memory, window) = (&self.windows[window as usize], &windows[window as usize]);
             let starts = window.starts.map(|start| start.wrapping_add(place.into()));
