@@ -12,21 +12,6 @@ const LACKING: &[(&str, &str, &str)] = &[
     ("multimem.ld_reduce.relaxed.sys.global.add.u32 %r0, [%d0];", "8.3", "sm_90"),
     ("multimem.st.relaxed.sys.global.u32 [%d0], %r0;", "8.3", "sm_90"),
     ("multimem.red.relaxed.sys.global.add.u32 [%d0], %r0;", "8.3", "sm_90"),
-    (
-        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e2m3.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3};",
-        "8.7",
-        "sm_120a",
-    ),
-    (
-        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3}, %r6, {0, 0}, %r7, {0, 0};",
-        "8.7",
-        "sm_120a",
-    ),
-    (
-        "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e3m2.e2m3.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5, %r6, %r7}, {%f0, %f1, %f2, %f3}, %r0, 0;",
-        "8.7",
-        "sm_120a",
-    ),
     ("tcgen05.wait::ld.sync.aligned;", "8.6", "sm_100a"),
 ];
 
@@ -46,10 +31,6 @@ const WITHOUT: &[(&str, &str)] = &[
     ("cp.reduce.async.bulk.tensor.", MAPS),
     ("multimem.", LACK),
     ("tensormap.", MAPS),
-    // What sm_120 multiplies.
-    ("mma.sync.aligned.m16n8k32.row.col.kind::", LACK),
-    ("mma.sync.aligned.m16n8k64.row.col.(kind::", LACK),
-    ("mma.sp::ordered_metadata.sync.aligned.", LACK),
     ("tcgen05.", LACK),
 ];
 

@@ -3,6 +3,7 @@
 //! PTX leaves the order and the precision of these sums open. Here they are what the recorded hardware (sm_90) does, bit for bit:
 //! - `.f16`, `.bf16`, `.tf32` and 8-bit floats ([`real`]): products are exact, all summands of a group are cut off at a number of bits below the
 //!   largest exponent among them, the sum of what is left is exact, and it is rounded once ([`Accumulation`]).
+//! - with block scales ([`scales`]): what has been published of sm_120.
 //! - `.f64` ([`double`]): fused multiply-adds in ascending order.
 //! - integers and bits ([`integer`]): exact; the sum wraps or saturates once, at the end.
 //!
@@ -13,11 +14,13 @@ pub mod block;
 pub mod double;
 pub mod integer;
 pub mod real;
+pub mod scales;
 pub mod scheme;
 mod special;
 pub mod vector;
 
 pub use real::{Accumulation, Rounded};
+pub use scales::{Scale, Scales};
 pub use scheme::{Factors, Scheme};
 pub use vector::{Arrays, Vectors};
 

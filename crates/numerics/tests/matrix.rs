@@ -1,7 +1,9 @@
 //! Sums of products: what vectors of `f32` compute against exact arithmetic, and what becomes of numbers that have no room there.
 
 use proptest::prelude::*;
-use warploom_numerics::matrix::{Accumulation, Arrays, Factors, Rounded, Scheme, Sizes, Vectors, integer, real};
+use warploom_numerics::matrix::{
+    Accumulation, Arrays, Factors, Rounded, Scale, Scales, Scheme, Sizes, Vectors, integer, real, scales,
+};
 
 const ROWS: usize = 8;
 
@@ -157,4 +159,69 @@ fn integers_saturate_once() {
         let expected = if saturate { i32::MAX } else { i32::MAX.wrapping_add(10_000) };
         assert_eq!(d, [expected as u32; ROWS]);
     }
+}
+
+/// A product of one element with scales of one block each, as the vectors compute it if they can, and an element at a time.
+fn scaled(a: f32, b: f32, powers: [u8; 2], c: f32) -> [Option<f32>; 2] {
+    let how = Accumulation { group: 4, fraction: 25, rounded: Rounded::Truncated(23) };
+    let sizes = Sizes { m: ROWS, n: 1, k: 4 };
+    let (mut left, mut right) = ([0.0; 4 * ROWS], [0.0; 4]);
+    left[..ROWS].fill(a);
+    right[0] = b;
+    let scales = Scales { format: Scale::Ue8m0, a: &[powers[0]; ROWS], b: &[powers[1]] };
+    let mut alone = [c; ROWS];
+    scales::multiply(how, sizes, [&left, &right], None, scales, &mut alone);
+    let mut together = [c; ROWS];
+    let near = scales::scale(sizes, [&mut left, &mut right], scales);
+    if near {
+        real::multiply(Arrays, how, sizes, [&left, &right], None, &mut together);
+    }
+    [near.then_some(together[0]), Some(alone[0])]
+}
+
+#[test]
+fn scales_are_powers_of_two_that_only_their_product_must_fit() {
+    assert_eq!(scaled(1.5, -3.0, [127, 127], 1.0), [Some(-3.5); 2]);
+    assert_eq!(scaled(1.5, -3.0, [130, 125], 1.0), [Some(-8.0); 2]);
+    // 2^127 times 448 is no number of f32, and 2^-127 is subnormal.
+    assert_eq!(scaled(448.0, 2.0, [254, 0], 1.0), [None, Some(897.0)]);
+    assert_eq!(scaled(448.0, 2.0, [254, 254], 1.0), [None, Some(f32::INFINITY)]);
+    assert_eq!(scaled(1.0, 1.0, [0, 0], 1.0), [None, Some(1.0)]);
+    assert_eq!(scaled(1.0, 1.0, [255, 127], 1.0)[1].map(f32::to_bits), Some(0x7fff_ffff));
+}
+
+/// 16 rows, a column and two groups of sixteen `.e2m1`, each of which has one element that is not zero; with the bytes of scales of the groups.
+fn grouped(format: Scale, values: [f32; 2], scales: [u8; 2], c: f32) -> f32 {
+    let (mut a, mut b) = ([0.0; 32 * ROWS], [0.0; 32]);
+    for (group, value) in values.into_iter().enumerate() {
+        a[(16 * group + 5) * ROWS..][..ROWS].fill(value);
+        b[16 * group + 5] = 1.0;
+    }
+    let of_a: Vec<u8> = scales.into_iter().flat_map(|scale| [scale; ROWS]).collect();
+    let one = if format == Scale::Ue8m0 { 127 } else { 7 << 3 };
+    let mut d = [c; ROWS];
+    let scales = Scales { format, a: &of_a, b: &[one; 2] };
+    scales::multiply_groups(Sizes { m: ROWS, n: 1, k: 32 }, 16, [&a, &b], scales, &mut d);
+    assert_eq!(d.map(f32::to_bits), [d[0].to_bits(); ROWS]);
+    d[0]
+}
+
+#[test]
+fn groups_are_scaled_and_then_added() {
+    use Scale::{Ue4m3, Ue8m0};
+    assert_eq!(grouped(Ue8m0, [0.5, -6.0], [127, 128], 1.0), -10.5);
+    // 1.125, with a sign that has no say, and the least subnormal.
+    assert_eq!(grouped(Ue4m3, [4.0, 2.0], [0x80 | 0x39, 1], 0.0), 4.5 + 2.0 / 512.0);
+    assert_eq!(grouped(Ue4m3, [4.0, 2.0], [0, 0x7e], 0.0), 896.0);
+    // What lies below 35 bits behind the exponent of the largest scale has no say; what cancels goes first.
+    assert_eq!(grouped(Ue8m0, [1.0, 1.0], [127, 127 - 35], -1.0), 2f32.powi(-35));
+    assert_eq!(grouped(Ue8m0, [1.0, 1.0], [127, 127 - 36], -1.0), 0.0);
+    // The exponent of a group is that of its scales: six times as much has the same places.
+    assert_eq!(grouped(Ue8m0, [6.0, -6.0], [127, 127], 2f32.powi(-35)), 2f32.powi(-35));
+    assert_eq!(grouped(Ue4m3, [1.0, 1.0], [0x7f, 0], 1.0).to_bits(), 0x7fff_ffff);
+    assert_eq!(grouped(Ue8m0, [1.0, 1.0], [127, 255], 1.0).to_bits(), 0x7fff_ffff);
+    assert_eq!(grouped(Ue8m0, [1.0, 1.0], [127, 127], f32::NEG_INFINITY), f32::NEG_INFINITY);
+    // Towards zero.
+    assert_eq!(grouped(Ue8m0, [1.0, 1.0], [127, 127 - 24], 0.0), 1.0);
+    assert_eq!(grouped(Ue8m0, [-1.0, 1.0], [127, 127 - 30], 0.0), -1.0 + 2f32.powi(-24));
 }

@@ -30,7 +30,6 @@ const WHY: &[(&str, &str)] = &[
         "handles do not say it: NVIDIA's driver leaves kernels that ask out of their module, as recorded on an H200",
     ),
     ("suq.", "handles do not say it: NVIDIA's driver does not load modules that ask, as recorded on an H200"),
-    (".kind::", "not yet: products of sm_120's narrow formats"),
 ];
 
 pub(super) fn generate(outputs: &mut Vec<Output>) -> Result<()> {

@@ -2,18 +2,19 @@
 
 use warploom_numerics::Rounding;
 use warploom_numerics::matrix::integer::Bits;
-use warploom_numerics::matrix::{Factors, Scheme, Sizes};
+use warploom_numerics::matrix::{Factors, Scale, Scheme, Sizes};
 use warploom_ptx::ir::{
-    self, Address, BitOp, Fragment, FragmentLayout, Layout, MatrixOp, Operand, Product, Reg, ScalarType, Shape, Space,
-    WarpgroupFactor, WarpgroupProduct,
+    self, Address, BitOp, BlockScale, BlockScales, Fragment, FragmentLayout, Layout, MatrixKind, MatrixOp, Operand,
+    Product, Reg, ScalarType, Shape, Space, WarpgroupFactor, WarpgroupProduct,
 };
 
 use super::access::Location;
-use super::{Decoded, Decoder, Refused, enter};
+use super::{Decoded, Decoder, enter};
 use crate::isa::Op;
 use crate::ops::matrix::load_store::{self, FragmentSite};
 use crate::ops::matrix::panel::Panel;
 use crate::ops::matrix::product::{self, ProductSite, Selection, Sparse, Sums};
+use crate::ops::matrix::scales::{ScaleSite, Scaling, Selected};
 use crate::ops::matrix::tile::{self, Order, TileSite};
 use crate::ops::matrix::warpgroup::{self, Factor, WarpgroupSite};
 
@@ -33,7 +34,7 @@ impl Decoder<'_> {
                 self.emit(Op::control(load_store::store), 0, [0; 3], site);
             }
             MatrixOp::WmmaMma(product) | MatrixOp::Mma(product) => {
-                let site = self.product(product)?;
+                let site = self.product(product);
                 let site = enter(&mut self.function.products, site);
                 self.emit(Op::lanes_control::<product::Product>(), 0, [0; 3], site);
             }
@@ -112,36 +113,44 @@ impl Decoder<'_> {
         regs.iter().map(|&reg| self.out(ty, reg)).collect()
     }
 
-    fn product(&mut self, product: &Product) -> Decoded<ProductSite> {
+    fn product(&mut self, product: &Product) -> ProductSite {
         let Product { shape, a_ty, b_ty, c_ty, d_ty, .. } = *product;
         let bits = a_ty == ScalarType::B1;
         // Products of bits count in words.
-        let (a_bits, k) = if bits { (32, shape.k / 32) } else { (a_ty.bits(), shape.k) };
+        let held = |ty: ScalarType| match product.kind {
+            _ if bits => 32,
+            Some(kind) if ty.bits() <= 8 => kind.element_bits(),
+            _ => ty.bits(),
+        };
+        let (a_bits, k) = (held(a_ty), if bits { shape.k / 32 } else { shape.k });
         let sizes = Sizes { m: shape.m.into(), n: shape.n.into(), k: k.into() };
         let quad_pairs = a_ty == ScalarType::F16 && (shape.m, shape.n, shape.k) == (8, 8, 4);
         let half = c_ty == ScalarType::F16 && d_ty == ScalarType::F16;
-        let sums = match a_ty {
-            ScalarType::F64 => Sums::Double(rounding(product.rnd)),
-            ScalarType::B1 => Sums::Bits(match product.bit_op {
+        let is_sparse = product.sparse.is_some();
+        let wide = Scheme::warp(Factors::Wide, sizes.k, is_sparse, half);
+        let sums = match (&product.scales, product.kind, a_ty) {
+            // sm_120 has its own products of bytes, which are summed like wider factors.
+            (Some(scales), Some(MatrixKind::Mxf4 | MatrixKind::Mxf4nvf4), _) => {
+                Sums::Scaled(Scaling::Groups(if is_sparse { 32 } else { 16 }), self.scales(scales))
+            }
+            (Some(scales), ..) => Sums::Scaled(Scaling::Whole(wide.accumulation), self.scales(scales)),
+            (None, Some(_), _) => Sums::Real(wide),
+            (.., ScalarType::F64) => Sums::Double(rounding(product.rnd)),
+            (.., ScalarType::B1) => Sums::Bits(match product.bit_op {
                 Some(BitOp::AndPopc) => Bits::And,
                 _ => Bits::Xor,
             }),
             _ if !a_ty.is_float() => Sums::Integer,
             _ if quad_pairs && !half => Sums::RealInOrder,
-            ScalarType::E4m3 | ScalarType::E5m2 if matches!(b_ty, ScalarType::E4m3 | ScalarType::E5m2) => {
-                Sums::Real(Scheme::warp(Factors::Bytes, sizes.k, product.sparse.is_some(), half))
+            (.., ScalarType::E4m3 | ScalarType::E5m2) => {
+                Sums::Real(Scheme::warp(Factors::Bytes, sizes.k, is_sparse, half))
             }
-            ScalarType::F16 | ScalarType::Bf16 | ScalarType::Tf32 => {
-                Sums::Real(Scheme::warp(Factors::Wide, sizes.k, product.sparse.is_some(), half))
-            }
-            // The narrower formats are those of sm_120.
-            _ => return Err(Refused::Unsupported),
+            _ => Sums::Real(wide),
         };
         let order = |k: u16| match sums {
             Sums::Real(scheme) => scheme.place(k.into()),
             _ => k.into(),
         };
-        let held = |ty: ScalarType| if bits { 32 } else { ty.bits() };
         let layout = |fragment, ty: ScalarType, registers: usize| match quad_pairs {
             true => {
                 let layout = if fragment == Fragment::A { product.a_layout } else { product.b_layout };
@@ -170,7 +179,7 @@ impl Decoder<'_> {
                 (panel, Some(Sparse { metadata, selections }))
             }
         };
-        Ok(ProductSite {
+        ProductSite {
             sums,
             sizes,
             products,
@@ -184,7 +193,18 @@ impl Decoder<'_> {
             c: Panel::new(&layout(Fragment::C, c_ty, c.len()), &c, d_place),
             d: Panel::new(&layout(Fragment::C, d_ty, d.len()), &d, d_place),
             sparse,
-        })
+        }
+    }
+
+    fn scales(&mut self, scales: &BlockScales) -> ScaleSite {
+        let format = if scales.ty == ScalarType::Ue4m3 { Scale::Ue4m3 } else { Scale::Ue8m0 };
+        let mut selected = |scale: &BlockScale| Selected {
+            data: self.word(scale.data),
+            byte: self.word(scale.byte),
+            thread: self.word(scale.thread),
+        };
+        let (a, b) = (selected(&scales.a), selected(&scales.b));
+        ScaleSite { format, blocks: scales.blocks.into(), a, b }
     }
 }
 

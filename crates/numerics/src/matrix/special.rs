@@ -6,28 +6,32 @@ use super::Sizes;
 use super::real::{Accumulation, Rounded, round};
 use crate::format::{F32, Format};
 
-/// A number as an integer times a power of two, and the exponent of its leading bit.
+/// A number as an integer times a power of two, and the exponent that it is aligned by.
 #[derive(Clone, Copy)]
-struct Scaled {
-    significand: i64,
+pub(super) struct Scaled {
+    pub(super) significand: i64,
     /// Of the significand's last place.
-    place: i32,
+    pub(super) place: i32,
     /// Of the leading bit; of a product the sum of its factors'.
-    exponent: i32,
+    pub(super) exponent: i32,
 }
 
 impl Scaled {
-    fn of(value: f32) -> Self {
+    /// A finite number that is not zero, with as few bits as it has.
+    pub(super) fn of(value: f64) -> Option<Self> {
+        const FRACTION: u32 = f64::MANTISSA_DIGITS - 1;
         let bits = value.to_bits();
-        let field = (bits >> F32::FRACTION & 0xff) as i32;
-        let fraction = i64::from(bits & ((1 << F32::FRACTION) - 1));
-        let magnitude = if field == 0 { fraction } else { fraction | 1 << F32::FRACTION };
-        let place = field.max(1) - F32::BIAS - F32::FRACTION as i32;
-        let exponent = place + 63 - magnitude.leading_zeros() as i32;
-        Self { significand: if value.is_sign_negative() { -magnitude } else { magnitude }, place, exponent }
+        let fraction = bits & ((1 << FRACTION) - 1) | 1 << FRACTION;
+        // What comes here is of `f32` or a product of such, so that none is subnormal.
+        let exponent = (bits >> FRACTION & 0x7ff) as i32 - (f64::MAX_EXP - 1);
+        let zeros = fraction.trailing_zeros();
+        let magnitude = (fraction >> zeros) as i64;
+        let place = exponent - FRACTION as i32 + zeros as i32;
+        let significand = if value.is_sign_negative() { -magnitude } else { magnitude };
+        (value != 0.0).then_some(Self { significand, place, exponent })
     }
 
-    fn times(self, other: Self) -> Self {
+    pub(super) fn times(self, other: Self) -> Self {
         Self {
             significand: self.significand * other.significand,
             place: self.place + other.place,
@@ -39,7 +43,7 @@ impl Scaled {
     fn kept(self, place: i32) -> i64 {
         let magnitude = self.significand.unsigned_abs();
         let kept = match self.place - place {
-            // At most 2^28: the leading bit is no more than 26 places above the last one that is kept.
+            // At most 2^28 of products, as the leading bit is no more than 26 places above the last one that is kept, and 2^47 of scaled groups.
             up @ 0.. => magnitude << up.min(63),
             down => magnitude.checked_shr(down.unsigned_abs()).unwrap_or(0),
         };
@@ -62,7 +66,7 @@ pub(super) fn multiply(
         for row in rows.clone() {
             let factors = (0..k)
                 .filter(|k| absent.is_none_or(|absent| !absent[k * m + row]))
-                .map(|k| (a[k * m + row], b[k * n + column]));
+                .map(|k| (f64::from(a[k * m + row]), f64::from(b[k * n + column])));
             let place = &mut d[column * m + row];
             *place = element(how, factors, *place);
         }
@@ -70,28 +74,31 @@ pub(super) fn multiply(
 }
 
 /// The sum of products and `c`.
-fn element(how: Accumulation, factors: impl Iterator<Item = (f32, f32)> + Clone, c: f32) -> f32 {
+pub(super) fn element(how: Accumulation, factors: impl Iterator<Item = (f64, f64)> + Clone, c: f32) -> f32 {
     // Only which infinities and NaNs there are: their sum says what becomes of them.
-    let beyond: f32 = factors.clone().map(|(a, b)| infinite(a, b)).sum::<f32>() + infinite(c, 1.0);
+    let beyond: f32 = factors.clone().map(|(a, b)| infinite(a, b)).sum::<f32>() + infinite(c.into(), 1.0);
     if !beyond.is_finite() || c.is_nan() {
         let nan = beyond.is_nan() || c.is_nan();
         return if nan { f32::from_bits(F32::NAN) } else { beyond };
     }
-    let scaled = |value: f32| Some(Scaled::of(value)).filter(|scaled| scaled.significand != 0);
-    let products = factors.filter_map(|(a, b)| Some(scaled(a)?.times(scaled(b)?)));
-    let summands = products.chain(scaled(c));
+    let products = factors.filter_map(|(a, b)| Some(Scaled::of(a)?.times(Scaled::of(b)?)));
+    sum(how, products.chain(Scaled::of(c.into())))
+}
+
+/// The sum of what is left of summands that are finite.
+pub(super) fn sum(how: Accumulation, summands: impl Iterator<Item = Scaled> + Clone) -> f32 {
     let Some(largest) = summands.clone().map(|summand| summand.exponent).max() else { return 0.0 };
     let place = largest - how.fraction as i32;
     let sum: i64 = summands.map(|summand| summand.kept(place)).sum();
-    // Below 2^34, and exponents of f64 suffice: exact.
+    // Below 2^53, and exponents of f64 suffice: exact.
     let value = sum as f64 * 2f64.powi(place);
     let tiny = value.abs() < f64::from(f32::MIN_POSITIVE) && how.rounded != Rounded::Half;
     round(if tiny { towards_zero(value) } else { value }, how.rounded)
 }
 
 /// The infinity that a product is, or zero.
-fn infinite(a: f32, b: f32) -> f32 {
-    let product = f64::from(a) * f64::from(b);
+fn infinite(a: f64, b: f64) -> f32 {
+    let product = a * b;
     if product.is_infinite() || product.is_nan() { product as f32 } else { 0.0 }
 }
 

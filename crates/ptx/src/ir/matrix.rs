@@ -19,6 +19,30 @@ keywords! {
     BitOp { XorPopc = "xor.popc", AndPopc = "and.popc", }
 }
 
+keywords! {
+    /// What the factors of a product of sm_120 are (PTX ISA 9.7.14.5.14).
+    MatrixKind {
+        /// Elements of 4, 6 and 8 bits, in bytes.
+        F8f6f4 = "f8f6f4",
+        /// The same with a scale for each 32 of `k`.
+        Mxf8f6f4 = "mxf8f6f4",
+        /// Elements of 4 bits.
+        Mxf4 = "mxf4",
+        /// The same; scales may be for 16 of `k`, and `.ue4m3`.
+        Mxf4nvf4 = "mxf4nvf4",
+    }
+}
+
+impl MatrixKind {
+    /// Bits that an element takes in a register.
+    pub const fn element_bits(self) -> u32 {
+        match self {
+            MatrixKind::F8f6f4 | MatrixKind::Mxf8f6f4 => 8,
+            MatrixKind::Mxf4 | MatrixKind::Mxf4nvf4 => 4,
+        }
+    }
+}
+
 text! {
     /// Sizes of a matrix product: `m` x `k` times `k` x `n`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,6 +102,34 @@ text! {
 }
 
 text! {
+    /// The scales of one factor of a product: bytes of registers of some threads of each quad, chosen by selectors (PTX ISA 9.7.14.3).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct BlockScale {
+        /// The register.
+        pub data: Operand,
+        /// The first of its bytes.
+        pub byte: Operand,
+        /// Of `a` which pair of threads, of `b` which thread.
+        pub thread: Operand,
+    }
+}
+
+text! {
+    /// The scales of a product.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct BlockScales {
+        /// `.ue8m0` or `.ue4m3`.
+        pub ty: ScalarType,
+        /// How many there are for each row of `a` and column of `b`: what `.scale_vec` says.
+        pub blocks: u8,
+        /// Those of `a`.
+        pub a: BlockScale,
+        /// Those of `b`.
+        pub b: BlockScale,
+    }
+}
+
+text! {
     /// `d = a * b + c` on fragments.
     #[derive(Clone, Debug, PartialEq)]
     #[allow(missing_docs)]
@@ -98,6 +150,8 @@ text! {
         pub c: Operands,
         /// `mma.sp`: metadata, selector, and whether the metadata are `::ordered_metadata`.
         pub sparse: Option<(Operand, u32, bool)>,
+        pub kind: Option<MatrixKind>,
+        pub scales: Option<BlockScales>,
     }
 }
 

@@ -33,7 +33,10 @@ pub use check::{assert_sound, check, check_module};
 pub use fragment::{Element, FragmentLayout};
 pub use liveness::{Liveness, Pressure};
 pub use loops::{Arrangement, Loop, arrange};
-pub use matrix::{BitOp, Fragment, Layout, MatrixOp, Product, Shape, WarpgroupFactor, WarpgroupProduct};
+pub use matrix::{
+    BitOp, BlockScale, BlockScales, Fragment, Layout, MatrixKind, MatrixOp, Product, Shape, WarpgroupFactor,
+    WarpgroupProduct,
+};
 pub use mnemonic::MnemonicId;
 pub use module::{
     Block, Body, Directives, Formal, Function, FunctionKind, Global, Inst, Linkage, LocId, Module, Param, Prototype,

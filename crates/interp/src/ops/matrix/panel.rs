@@ -1,7 +1,7 @@
 //! Fragments in registers to panels of numbers, and back.
 
 use warploom_numerics::Rounding;
-use warploom_numerics::format::{self, Bf16, E4m3, E5m2, F16};
+use warploom_numerics::format::{self, Bf16, E2m1, E2m3, E3m2, E4m3, E5m2, F16};
 use warploom_ptx::ir::{Element, FragmentLayout, ScalarType};
 
 use crate::frame::Row32;
@@ -93,6 +93,13 @@ impl Panel {
             ScalarType::Bf16 => self.read(registers, panel, |word| format::widen::<Bf16>(word & 0xffff)),
             ScalarType::E4m3 => self.read(registers, panel, |word| format::widen::<E4m3>(word & 0xff)),
             ScalarType::E5m2 => self.read(registers, panel, |word| format::widen::<E5m2>(word & 0xff)),
+            ScalarType::E3m2 => self.read(registers, panel, |word| format::widen::<E3m2>(word & 0x3f)),
+            ScalarType::E2m3 => self.read(registers, panel, |word| format::widen::<E2m3>(word & 0x3f)),
+            // In a byte it is in the middle (PTX ISA 9.7.14.5.14).
+            ScalarType::E2m1 => {
+                let shift = (self.bits - 4) / 2;
+                self.read(registers, panel, |word| format::widen::<E2m1>(word >> shift & 0xf));
+            }
             // The bits that the type lacks have no say.
             ScalarType::Tf32 => self.read(registers, panel, |word| f32::from_bits(word & 0xffff_e000)),
             ScalarType::U8 => self.read(registers, panel, |word| (word & 0xff) as i32 as f32),

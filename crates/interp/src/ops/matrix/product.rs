@@ -7,6 +7,7 @@ use warploom_ptx::ir::ScalarType;
 
 use super::fragments;
 use super::panel::Panel;
+use super::scales::{ScaleSite, Scaling};
 use crate::frame::{Row32, Row64};
 use crate::isa::{Isa, LaneOp};
 use crate::machine::{Flow, Machine};
@@ -19,6 +20,8 @@ pub(crate) enum Sums {
     Real(Scheme),
     /// As [`real::multiply_in_order`] does.
     RealInOrder,
+    /// With block scaling.
+    Scaled(Scaling, ScaleSite),
     /// Of `.f64`.
     Double(Rounding),
     Integer,
@@ -109,6 +112,10 @@ impl LaneOp for Product {
         match site.sums {
             Sums::Double(rounding) => machine.product_of_doubles(site, rounding, &mut panels),
             Sums::Bits(op) => machine.product_of_bits(site, op, &mut panels),
+            Sums::Scaled(scaling, scales) => {
+                machine.product_factors(site, &mut panels);
+                machine.product_of_scaled(site, scaling, scales, &mut panels);
+            }
             Sums::Integer | Sums::Real(_) | Sums::RealInOrder => {
                 machine.product_factors(site, &mut panels);
                 match site.sums {
@@ -140,7 +147,7 @@ impl Sparse {
 
 impl ProductSite {
     /// Elements of the panels `a`, `b` and `d`, of all products together.
-    fn lengths(&self) -> [usize; 3] {
+    pub(super) fn lengths(&self) -> [usize; 3] {
         let Sizes { m, n, k } = self.sizes;
         [m * k, k * n, m * n].map(|elements| elements * self.products)
     }

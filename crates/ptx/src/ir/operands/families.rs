@@ -202,6 +202,13 @@ macro_rules! families {
                         self.reads(b, & $($m)? product.b);
                         self.reads(c, & $($m)? product.c);
                         (& $($m)? product.sparse).into_iter().for_each(|(metadata, ..)| self.read(B32, metadata));
+                        if let Some(scales) = & $($m)? product.scales {
+                            for scale in [& $($m)? scales.a, & $($m)? scales.b] {
+                                self.read(B32, & $($m)? scale.data);
+                                self.read(ScalarType::U16, & $($m)? scale.byte);
+                                self.read(ScalarType::U16, & $($m)? scale.thread);
+                            }
+                        }
                     }
                     MatrixOp::LdMatrix { dst, addr, .. } => {
                         self.defs(B32, dst);

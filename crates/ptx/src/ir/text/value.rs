@@ -3,9 +3,9 @@
 use super::{Read, Reader, Text, Writer};
 use crate::ir::{
     Address, AddressTarget, AtomicOp, Base, BitOp, BlockId, BoolOp, CacheOp, CallArg, CallTarget, ClampMode, Compare,
-    Fragment, FunctionId, Geometry, GlobalId, Layout, LocId, MulMode, Operand, Predicate, PrmtMode, PrototypeId, Proxy,
-    Query, ReduxOp, Reg, Rounding, ScalarType, Scope, Semantics, ShflMode, Space, SpecialReg, SurfaceClamp,
-    TensormapField, TestpOp, VoteMode,
+    Fragment, FunctionId, Geometry, GlobalId, Layout, LocId, MatrixKind, MulMode, Operand, Predicate, PrmtMode,
+    PrototypeId, Proxy, Query, ReduxOp, Reg, Rounding, ScalarType, Scope, Semantics, ShflMode, Space, SpecialReg,
+    SurfaceClamp, TensormapField, TestpOp, VoteMode,
 };
 use smallvec::{Array, SmallVec};
 use std::fmt::{self, Debug, Formatter, Write};
@@ -360,6 +360,6 @@ macro_rules! sets {
     };
 }
 sets! {
-    AtomicOp, BitOp, BoolOp, CacheOp, ClampMode, Compare, Fragment, Geometry, Layout, MulMode, PrmtMode, Proxy, Query, ReduxOp, Rounding,
+    AtomicOp, BitOp, BoolOp, CacheOp, ClampMode, Compare, Fragment, Geometry, Layout, MatrixKind, MulMode, PrmtMode, Proxy, Query, ReduxOp, Rounding,
     ScalarType, Scope, Semantics, ShflMode, Space, SpecialReg, SurfaceClamp, TensormapField, TestpOp, VoteMode,
 }

@@ -4,7 +4,8 @@ use super::super::body::{BodyLowering, Lower};
 use super::Args;
 use crate::diagnostic::Code;
 use crate::ir::{
-    BitOp, Fragment, Layout, MatrixOp, Op, Operand, Operands, Product, Regs, Rounding, ScalarType, Shape, Space,
+    BitOp, BlockScale, BlockScales, Fragment, Layout, MatrixKind, MatrixOp, Op, Operand, Operands, Product, Regs,
+    Rounding, ScalarType, Shape, Space,
 };
 use crate::isa::{Modifiers, Opcode};
 use crate::syntax::Span;
@@ -21,6 +22,11 @@ pub(super) fn shape(word: &str) -> Option<Shape> {
 fn tile(word: &str) -> Option<(u16, u16)> {
     let (m, n) = word.strip_prefix('m')?.split_once('n')?;
     Some((m.parse().ok()?, n.parse().ok()?))
+}
+
+/// Reads `kind::mxf4`.
+fn kind(word: &str) -> Option<MatrixKind> {
+    word.strip_prefix("kind::").and_then(MatrixKind::from_text)
 }
 
 /// How many registers of a lane hold its part of `elements` elements spread over a warp.
@@ -52,7 +58,6 @@ impl BodyLowering<'_, '_> {
             Opcode::Wmma if m.has("load") => self.wmma_load(m, args, span)?,
             Opcode::Wmma if m.has("store") => self.wmma_store(m, args, span)?,
             Opcode::Wmma => MatrixOp::WmmaMma(self.wmma_product(m, args, span)?),
-            Opcode::Mma if m.has("block_scale") || m.any(|word| word == "kind::f8f6f4") => return Ok(None),
             Opcode::Mma => MatrixOp::Mma(self.mma_product(m, args, span)?),
             Opcode::Ldmatrix | Opcode::Stmatrix => self.tile_transfer(opcode, m, args, span)?,
             Opcode::Wgmma => self.warpgroup(m, args, span)?,
@@ -192,8 +197,12 @@ impl BodyLowering<'_, '_> {
             return self.refuse(Code::Modifier, span, "Types required for instruction 'mma'");
         };
         let (sm, sn, sk) = (u32::from(shape.m), u32::from(shape.n), u32::from(shape.k));
-        // Alternate formats of 6 and 4 bits take a byte per element with `.kind::f8f6f4`.
-        let stored = |ty: ScalarType| if matches!(ty.bits(), 4 | 6) && ty.is_float() { ScalarType::E4m3 } else { ty };
+        let kind = m.find(kind);
+        if kind.is_some() && d_ty != c_ty {
+            return self.refuse(Code::Modifier, span, "Unexpected instruction types specified for 'mma'");
+        }
+        let stored =
+            |ty| kind.map_or(ty, |kind| if kind.element_bits() == 8 { ScalarType::B8 } else { ScalarType::U4 });
         let sparse = m.any(|word| word.starts_with("sp"));
         let a_elements = if sparse { sm * sk / 2 } else { sm * sk };
         let mut counts = [
@@ -231,14 +240,22 @@ impl BodyLowering<'_, '_> {
         let mut layouts = m.all(Layout::from_text);
         let bit_op = m.has("popc").then(|| if m.has("and") { BitOp::AndPopc } else { BitOp::XorPopc });
         let ordered = m.has("sp::ordered_metadata");
+        let kind = m.find(kind);
         let sparse: Option<(Operand, u32, bool)> = if ordered || m.has("sp") {
             let selector = args.constant(5);
-            if selector > 3 {
+            // With a kind, all threads of a quad have metadata (PTX ISA 9.7.14.6.1).
+            if selector > if kind.is_some() { 0 } else { 3 } {
                 return self.refuse(Code::Operand, span, format!("Sparsity selector {selector} is out of range"));
             }
             Some((args.src(4), selector as u32, ordered))
         } else {
             None
+        };
+        let scales = match kind {
+            Some(kind) if m.has("block_scale") => {
+                Some(self.block_scales(kind, m, args, if sparse.is_some() { 6 } else { 4 }, span)?)
+            }
+            _ => None,
         };
         Ok(Product {
             shape,
@@ -256,7 +273,66 @@ impl BodyLowering<'_, '_> {
             b,
             c,
             sparse,
+            kind,
+            scales,
         })
+    }
+
+    /// The scales of a product, of which the first operand is `first` (PTX ISA 9.7.14.3).
+    fn block_scales(
+        &mut self,
+        kind: MatrixKind,
+        m: &Modifiers,
+        args: Args<'_>,
+        first: usize,
+        span: Span,
+    ) -> Lower<BlockScales> {
+        let blocks = m.find(|word| match word {
+            "scale_vec::1X" => Some(1),
+            "scale_vec::2X" => Some(2),
+            "scale_vec::4X" => Some(4),
+            _ => None,
+        });
+        let blocks = blocks.unwrap_or(if kind == MatrixKind::Mxf8f6f4 { 1 } else { 2 });
+        let a = self.block_scale(args, first, blocks, 1, span)?;
+        let b = self.block_scale(args, first + 2, blocks, 3, span)?;
+        Ok(BlockScales { ty: m.ty(4).unwrap_or(ScalarType::Ue8m0), blocks, a, b })
+    }
+
+    /// The scales of one factor: a register, and `{byte, thread}`, of which the latter is at most `last_thread`.
+    fn block_scale(
+        &mut self,
+        args: Args<'_>,
+        first: usize,
+        blocks: u8,
+        last_thread: u64,
+        span: Span,
+    ) -> Lower<BlockScale> {
+        let data = args.src(first);
+        if data.reg().is_none() {
+            return self.mismatch(span, "scales are no constants");
+        }
+        let Some(selectors) = args.raw(first + 1).copied() else {
+            return self.mismatch(span, "the selectors of scales are missing");
+        };
+        self.argument = first + 1;
+        let selectors = self.sources(&selectors, ScalarType::U16, 2, false)?;
+        let [byte, thread] = [selectors[0], selectors[1]];
+        if let Operand::Imm(byte) = byte {
+            // So many bytes at a place that is a multiple of their number (PTX ISA 9.7.14.3, table of valid values).
+            self.check_constant(first + 1, byte, 0..=u64::from(4 - blocks), span)?;
+            if byte % u64::from(blocks) != 0 {
+                let message = format!(
+                    "Argument {} of instruction 'mma': value '{byte}' is not a multiple of {blocks}",
+                    first + 1
+                );
+                return self.refuse(Code::Operand, span, message);
+            }
+        }
+        if let Operand::Imm(thread) = thread {
+            self.check_constant(first + 1, thread, 0..=last_thread, span)?;
+        }
+        Ok(BlockScale { data, byte, thread })
     }
 
     /// `ldmatrix` and `stmatrix`: `.x1`, `.x2`, `.x4` tiles, a register each (two for the 16x16 byte tiles).
