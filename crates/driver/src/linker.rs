@@ -26,8 +26,12 @@ struct LinkState {
     /// The inputs, which are the image.
     texts: Vec<(String, String)>,
     logs: JitLogs,
-    /// What made the link fail; inputs that were not understood at all do not count.
+    /// What made the link fail: an input that does not go with the others, or is no image of ours where it is said to be one. Texts that were refused are
+    /// left out, and what comes behind them is taken (recorded on an H200, `tests/c/answers/links.golden`).
     failed: Option<DriverError>,
+    /// It was asked to complete, and all inputs had been taken.
+    completed: bool,
+    /// Lives as long as the link.
     image: Option<Arc<[u8]>>,
 }
 
@@ -82,15 +86,25 @@ impl Driver {
     /// Adds an input under the name that messages call it by.
     ///
     /// # Errors
-    /// `InvalidHandle`; `InvalidValue` once the link is complete; `InvalidImage` and what else [`Driver::translate`]
-    /// answers for the input; `InvalidSource` for a symbol that another input defines.
+    /// `InvalidHandle`; `InvalidValue` once it was tried to complete the link; `InvalidImage` and what else [`Driver::translate`]
+    /// answers for the input; `InvalidSource` for a symbol that another input defines. What has made the link fail is answered for all inputs behind it.
     pub fn add_link_input(&self, linker: Handle, kind: LinkInput, name: &str, bytes: Vec<u8>) -> DriverResult {
         let linker = self.linkers.lookup(linker)?;
         let mut state = linker.state.lock();
-        if state.image.is_some() {
+        if state.completed {
             return Err(DriverError::invalid_value("the link is complete"));
         }
-        for (name, text) in self.link_texts(&linker.options, kind, name, bytes, &mut state.logs)? {
+        if let Some(error) = &state.failed {
+            return Err(error.clone());
+        }
+        let texts = match self.link_texts(&linker.options, kind, name, bytes, &mut state.logs) {
+            Err(error) if kind == LinkInput::Cubin => {
+                state.failed = Some(error.clone());
+                return Err(error);
+            }
+            texts => texts?,
+        };
+        for (name, text) in texts {
             self.add_text(&linker.options, &mut state, name, text)?;
         }
         Ok(())
@@ -113,7 +127,7 @@ impl Driver {
             return Ok(Vec::new());
         }
         match (kind, Image::from_bytes(bytes)) {
-            (LinkInput::Ptx, Image::Text(text)) => Ok(one(&text)),
+            (LinkInput::Ptx | LinkInput::FatBinary, Image::Text(text)) => Ok(one(&text)),
             (LinkInput::FatBinary, Image::FatBinary(bytes)) => {
                 let binary = Fatbin::parse(&bytes).map_err(|error| damaged(&error))?;
                 match self.best_entry(&binary, options)? {
@@ -144,15 +158,11 @@ impl Driver {
             Err(failure) if failure.class == FailureClass::InvalidImage => {
                 return Err(not_recognized(LinkInput::Ptx, &mut state.logs));
             }
-            Err(failure) => {
-                let error = refused(&failure, APPLICATION_INPUT, &mut state.logs);
-                state.failed.get_or_insert(error.clone());
-                return Err(error);
-            }
+            Err(failure) => return Err(refused(&failure, APPLICATION_INPUT, &mut state.logs)),
         };
         if let Err(messages) = state.linker.add(&name, input) {
             let error = unlinkable(&messages, &mut state.logs);
-            state.failed.get_or_insert(error.clone());
+            state.failed = Some(error.clone());
             return Err(error);
         }
         state.texts.push((name, text));
@@ -162,7 +172,7 @@ impl Driver {
     /// Completes a link: the image, which lives as long as the link.
     ///
     /// # Errors
-    /// `InvalidHandle`; `InvalidSource` for undefined symbols; the error of an input that was refused.
+    /// `InvalidHandle`, also for a link that is complete; `InvalidSource` for undefined symbols; what has made the link fail before.
     pub fn complete_link(&self, linker: Handle) -> DriverResult<Arc<[u8]>> {
         let linker = self.linkers.lookup(linker)?;
         let mut state = linker.state.lock();
@@ -170,8 +180,8 @@ impl Driver {
         if let Some(error) = &state.failed {
             return Err(error.clone());
         }
-        if let Some(image) = &state.image {
-            return Ok(Arc::clone(image));
+        if std::mem::replace(&mut state.completed, true) {
+            return Err(DriverError::new(ErrorCode::InvalidHandle, "the link is complete"));
         }
         if device_runtime::is_wanted(&state.linker) {
             let (name, text) = device_runtime::COOPERATIVE;

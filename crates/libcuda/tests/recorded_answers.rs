@@ -318,7 +318,8 @@ fn folder() -> &'static Path {
             let _ = std::fs::remove_file(&link);
             std::os::unix::fs::symlink(library::library(), &link).expect("the folder is writable");
         }
-        let answers = ["answers", "arrays", "green", "interop", "sharing"].map(|name| format!("c/answers/{name}.c"));
+        let answers =
+            ["answers", "arrays", "green", "interop", "links", "sharing"].map(|name| format!("c/answers/{name}.c"));
         let programs = answers.into_iter().chain(["goldens/scenarios.c".to_owned()]);
         for source in programs {
             let source = root().join("tests").join(source);
@@ -425,6 +426,11 @@ sections! { green, "green", "tests/c/answers/green.golden":
     stale_context resplit
 }
 
+sections! { links, "links", "tests/c/answers/links.golden":
+    refused_first refused_between refused_alone text_as_cubin junk_as_cubin text_as_fat_binary junk_as_fat_binary
+    bad_text_as_fat_binary defined_twice undefined completed_twice nothing no_such_file
+}
+
 sections! { sharing, "sharing", "tests/c/answers/sharing.golden":
     memory_handles mapped_memory_handles opened_memory stale_memory event_handles opened_events external_memory
     external_exports external_semaphores address_range_handles
@@ -468,7 +474,7 @@ fn where_the_recorded_driver_crashes_ours_answers() {
 
 #[test]
 fn deliberate_differences_have_reasons_and_are_recorded() {
-    let answers = ["answers", "arrays", "green", "interop", "sharing"].map(|name| format!("c/answers/{name}"));
+    let answers = ["answers", "arrays", "green", "interop", "links", "sharing"].map(|name| format!("c/answers/{name}"));
     let goldens = answers.into_iter().chain(["goldens/scenarios".to_owned()]).map(|golden| {
         let golden = root().join("tests").join(golden).with_extension("golden");
         std::fs::read_to_string(golden).expect("the recording is there")

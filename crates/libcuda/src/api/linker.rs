@@ -116,10 +116,12 @@ pub(crate) fn cuLinkAddFile_v2(
 pub(crate) fn cuLinkComplete(state: CUlinkState, cubinOut: Out<'_, HostAddress>, sizeOut: Out<'_, usize>) -> ApiResult {
     let link = Handle::from_raw(state.0);
     let driver = driver()?;
+    driver.link_logs(link)?;
+    let cubinOut = cubinOut.required("cubinOut")?;
     let result: DriverResult<_> = driver.complete_link(link);
     report(link)?;
     let image = result?;
-    cubinOut.required("cubinOut")?.set(HostAddress(image.as_ptr().expose_provenance()));
+    cubinOut.set(HostAddress(image.as_ptr().expose_provenance()));
     if let Some(place) = sizeOut.optional() {
         place.set(image.len());
     }

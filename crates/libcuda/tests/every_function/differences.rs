@@ -51,12 +51,6 @@ const DIFFERENCES: &[Difference] = &[
         reason: "the recording found the file missing that another call had not yet written; host functions found it",
     },
     Difference {
-        functions: "cuLinkComplete",
-        situations: PLAUSIBLE,
-        ours: "SUCCESS",
-        reason: "a link of nothing gives an image with nothing in it",
-    },
-    Difference {
         functions: "cuArrayGetDescriptor cuArray3DGetDescriptor",
         situations: PLAUSIBLE,
         ours: "INVALID_HANDLE",
