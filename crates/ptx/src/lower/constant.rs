@@ -47,6 +47,22 @@ pub(super) fn immediate(ty: ScalarType, literal: Literal) -> Option<u64> {
     }
 }
 
+/// The bits of a floating-point constant as an element of a vector of 32 or 64 bits each, whose type is not `.f32`; `None` for others. As recorded on an H200, they are those that are written, a decimal's
+/// being of double precision, cut to the width or made longer with zeros.
+pub(super) fn element(ty: ScalarType, literal: Literal) -> Option<u64> {
+    let bits = match literal {
+        Literal::F32(bits) => u64::from(bits),
+        Literal::F64(bits) => bits,
+        Literal::Int(_) | Literal::Uint(_) => return None,
+    };
+    match (ty, ty.bits()) {
+        (ScalarType::F32, _) => None,
+        (_, 32) => Some(bits & u64::from(u32::MAX)),
+        (_, 64) => Some(bits),
+        _ => None,
+    }
+}
+
 fn float_immediate(ty: ScalarType, literal: Literal) -> Option<u64> {
     match (ty, literal) {
         (ScalarType::F32, Literal::F32(bits)) => Some(u64::from(bits)),

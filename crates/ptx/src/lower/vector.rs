@@ -1,6 +1,7 @@
 //! Vector operands, and what their elements may be.
 
 use super::body::{BodyLowering, Lower, Reported};
+use super::constant;
 use super::scope::Symbol;
 use crate::diagnostic::Code;
 use crate::ir::{Operand, Operands, Reg, Regs, ScalarType, TypeClass};
@@ -116,6 +117,15 @@ impl BodyLowering<'_, '_> {
         }
     }
 
+    /// A source that is an element of what is stored or packed: floating-point constants are bits.
+    pub(super) fn element_source(&mut self, element: &ast::Operand, ty: ScalarType, relaxed: bool) -> Lower<Operand> {
+        let bits = match element.kind {
+            OperandKind::Literal(literal) => constant::element(ty, literal),
+            _ => None,
+        };
+        bits.map_or_else(|| self.source(element, ty, relaxed), |bits| Ok(Operand::Imm(bits)))
+    }
+
     fn vector_size<T>(&mut self, span: Span, given: usize, expected: usize) -> Lower<T> {
         let message = format!(
             "Argument vector size mismatch for instruction '{}': {given} given, {expected} expected",
@@ -135,7 +145,11 @@ impl BodyLowering<'_, '_> {
     ) -> Lower<Operands> {
         match operand.kind {
             OperandKind::Vector(list) if list.len() == count => {
-                self.elements(list, operand.span, ty, |body, element, ty| body.source(element, ty, relaxed))
+                let stored = self.opcode() == "st";
+                self.elements(list, operand.span, ty, |body, element, ty| match stored {
+                    true => body.element_source(element, ty, relaxed),
+                    false => body.source(element, ty, relaxed),
+                })
             }
             OperandKind::Name(name) if count > 1 => match self.symbol(name) {
                 Some(Symbol::Vector { .. }) => {

@@ -41,8 +41,14 @@ impl BodyLowering<'_, '_> {
                 self.argument = 0;
                 let dst = self.destination(&dst, ty, false)?;
                 let relaxed = element.bits() < 16;
+                // Constants alone are not packed as bits (ptxas 13.5).
+                let ast = self.l.ast;
+                let has_register = ast[elements].iter().any(|element| self.named_register(element).is_some());
                 let values: Operands =
-                    self.elements(elements, src.span, element, |body, e, ty| body.source(e, ty, relaxed))?;
+                    self.elements(elements, src.span, element, |body, e, ty| match has_register {
+                        true => body.element_source(e, ty, relaxed),
+                        false => body.source(e, ty, relaxed),
+                    })?;
                 let elements = values.into_iter().map(|value| self.narrow_source(element, value)).collect();
                 Ok(Op::Pack { ty, dst, elements })
             }
