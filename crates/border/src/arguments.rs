@@ -88,6 +88,7 @@ pointer_argument! {
     InOutArray
 }
 also_from_const!(In);
+also_from_const!(InOut);
 also_from_const!(InArray);
 
 impl<'a, T, B: Border> Out<'a, T, B> {

@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::device::{Device, DeviceState, Listener, Machine, Note};
 use crate::event::Event;
 use crate::executor::Executor;
-use crate::graph::{Captures, Conditions, Graph, GraphExec, GraphMemory, NodeRef, UserObject};
+use crate::graph::{Captures, Conditions, DeviceNodes, Graph, GraphExec, GraphMemory, NodeRef, UserObject};
 use crate::green::{Description, GreenContext};
 use crate::handle::{HandleTable, Kind};
 use crate::launch::RuntimeErrorTexts;
@@ -94,6 +94,7 @@ pub struct Driver {
     pub(crate) user_objects: HandleTable<UserObject>,
     pub(crate) graph_memory: Arc<GraphMemory>,
     pub(crate) conditions: Conditions,
+    pub(crate) device_nodes: DeviceNodes,
     pub(crate) captures: Captures,
     board: OnceLock<Arc<Board>>,
     pub(crate) opened_events: Opened,
@@ -204,6 +205,7 @@ impl Driver {
             user_objects: HandleTable::new(Kind::UserObject),
             graph_memory: Arc::default(),
             conditions: Conditions::default(),
+            device_nodes: DeviceNodes::default(),
             captures: Captures::default(),
             board: OnceLock::new(),
             opened_events: Opened::default(),

@@ -14,6 +14,7 @@ mod node;
 mod plan;
 mod ready;
 mod recapture;
+mod updatable;
 mod update;
 mod user_object;
 
@@ -24,11 +25,13 @@ pub use exec::{GraphExec, InstantiateError, InstantiateResult, instantiate_flags
 pub use memory::{GraphMemory, GraphMemoryUse};
 pub use node::{AllocWork, BatchWork, CopyBatch, CopyWork, FreeWork, HostWork, KernelWork, NodeKind, Work};
 pub use recapture::{RecaptureObserver, RecaptureStatus};
+pub use updatable::DeviceNode;
 pub use update::{UpdateError, UpdateResult};
 pub use user_object::UserObject;
 
 pub(crate) use capture::{CaptureSlot, CapturedPlace, Captures};
 pub(crate) use conditional::Conditions;
+pub(crate) use updatable::{DEVICE_UPDATABLE, DeviceNodes, keep_number};
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -336,11 +339,14 @@ impl Driver {
     /// Takes a node out of its graph, with all that connects it.
     ///
     /// # Errors
-    /// `InvalidValue` for NULL, stale and foreign handles; `NotSupported` in a graph with memory nodes.
+    /// `InvalidValue` for NULL, stale and foreign handles; `NotSupported` in a graph with memory nodes, and for a node that kernels may change, as recorded.
     pub fn destroy_node(&self, node: Handle) -> DriverResult {
         let (graph, local) = self.node(node)?;
         let mut state = graph.state.lock();
         state.refuse_memory_nodes("taken apart")?;
+        if let Work::Kernel(kernel) = &state.node(local)?.work {
+            kernel.refuse_updatable("be destroyed")?;
+        }
         let node = state.nodes.remove(&local).ok_or_else(node_is_gone)?;
         for dependency in &node.dependencies {
             state.node_mut(dependency.node)?.dependents.retain(|dependent| *dependent != local);

@@ -18,6 +18,7 @@ use warploom_exec::workspace::Workspace;
 use crate::context::{Context, Limit};
 use crate::device::attribute;
 use crate::driver::Driver;
+use crate::graph::{DEVICE_UPDATABLE, Work, keep_number};
 use crate::green::GreenContext;
 use crate::handle::Handle;
 use crate::module::Function;
@@ -53,11 +54,12 @@ pub fn volume(extents: [u32; 3]) -> u64 {
 }
 
 impl Driver {
-    /// Puts a launch into a stream. `parameters` is the parameter buffer of the kernel, as its source lays it out.
+    /// Puts a launch into a stream. `parameters` is the parameter buffer of the kernel, as its source lays it out. If it becomes a node that kernels may change, answers the attribute, which names the node.
     ///
     /// # Errors
     /// `InvalidValue` for sizes that are not possible, `InvalidClusterSize`, `CooperativeLaunchTooLarge`,
     /// `LaunchOutOfResources` for more parameters than the kernel has; `InvalidHandle` for a stream of another context;
+    /// `NotSupported` for an attribute about changes by kernels, which only nodes have, as recorded;
     /// as [`Driver::load_function`] and [`Driver::stream`]; where launches block, the error of a kernel that faulted.
     pub fn launch(
         &self,
@@ -66,7 +68,7 @@ impl Driver {
         name: StreamName,
         parameters: Box<[u8]>,
         preferences: &BTreeMap<u32, AttributeValue>,
-    ) -> DriverResult {
+    ) -> DriverResult<Option<AttributeValue>> {
         let stream = self.stream(name)?;
         let context = function.module().context();
         if !Arc::ptr_eq(context, &stream.context) {
@@ -75,16 +77,26 @@ impl Driver {
         if let Some(capture) = self.capture_of(&stream)? {
             let mut attributes = self.stream_preferences(name)?;
             attributes.extend(preferences);
+            keep_number(&mut attributes, None)?;
             let work = self.kernel_work(function, Handle::NULL, *shape, parameters, attributes, stream.green.as_ref());
             // As recorded, a launch that is refused ends the capture; other calls do not.
             let work = work.inspect_err(|_| capture.invalidate())?;
-            return self.capture(&capture, &stream, work).map(|_| ());
+            let attribute = match &work {
+                Work::Kernel(kernel) => kernel.attributes.get(&DEVICE_UPDATABLE).copied(),
+                _ => None,
+            };
+            self.capture(&capture, &stream, work)?;
+            return Ok(attribute);
+        }
+        if preferences.contains_key(&DEVICE_UPDATABLE) {
+            let reason = "only kernels of graphs can be changed by kernels";
+            return Err(DriverError::new(ErrorCode::NotSupported, reason));
         }
         stream.stream.launch(self.prepare_launch(function, shape, parameters, stream.green.as_deref())?);
         if self.options().blocking_launches {
-            return self.finish(&stream);
+            self.finish(&stream)?;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// A launch that only needs to be put into a stream; in a green context it has the multiprocessors of that one.

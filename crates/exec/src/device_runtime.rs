@@ -99,6 +99,37 @@ pub trait DeviceRuntime: Send + Sync {
     /// # Errors
     /// [`RuntimeError::INVALID_VALUE`] for what is no graph that a device may launch.
     fn graph(&self, exec: u64, beside: &Arc<Family>) -> Result<ChildWork, RuntimeError>;
+
+    /// Changes nodes of graphs: all, or none.
+    ///
+    /// # Errors
+    /// [`RuntimeError::INVALID_VALUE`] for what is no node that this kernel may change, and for a change that is not possible.
+    fn update_nodes(&self, updates: &[NodeUpdate]) -> Result<(), RuntimeError>;
+}
+
+/// A change of a kernel node (`cudaGraphKernelNodeUpdate`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeUpdate {
+    /// The node's number.
+    pub node: u64,
+    /// What becomes of it.
+    pub change: NodeChange,
+}
+
+/// What a kernel changes of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeChange {
+    /// CTAs of its grid in each dimension.
+    Grid([u32; 3]),
+    /// Bytes of its parameters.
+    Parameters {
+        /// Where they begin in the parameter buffer.
+        offset: u64,
+        /// What they become.
+        bytes: Vec<u8>,
+    },
+    /// Whether it takes part in launches.
+    Enabled(bool),
 }
 
 /// The launch of a graph that a kernel belongs to.

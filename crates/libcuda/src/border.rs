@@ -29,6 +29,6 @@ pub(crate) use caller::calling_object;
 pub(crate) use host_memory::callers_memory;
 pub(crate) use identity::{IDENTITY_TABLE, identity_table};
 pub(crate) use image::{read_image, read_input, write_log};
-pub(crate) use launch::launch_attributes;
+pub(crate) use launch::{answer_launch_attribute, launch_attributes};
 pub(crate) use results::{RESULTS_TABLE, results_table};
 pub(crate) use trace::{TraceArg, trace_through_debug};

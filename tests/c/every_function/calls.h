@@ -561,7 +561,7 @@ CALL(cuGraphExecUpdate, (uint64_t, uint64_t, uint64_t, uint64_t), (WORD(0, "CUgr
 CALL(cuGraphExecUpdate_v2, (uint64_t, uint64_t, uint64_t), (WORD(0, "CUgraphExec", "hGraphExec"), WORD(1, "CUgraph", "hGraph"), POINTER(2, OUT, "CUgraphExecUpdateResultInfo", "resultInfo")))
 CALL(cuGraphKernelNodeCopyAttributes, (uint64_t, uint64_t), (WORD(0, "CUgraphNode", "dst"), WORD(1, "CUgraphNode", "src")))
 CALL(cuGraphKernelNodeGetAttribute, (uint64_t, uint32_t, uint64_t), (WORD(0, "CUgraphNode", "hNode"), WORD(1, "CUkernelNodeAttrID", "attr"), POINTER(2, OUT, "CUkernelNodeAttrValue_v1", "value_out")))
-CALL(cuGraphKernelNodeSetAttribute, (uint64_t, uint32_t, uint64_t), (WORD(0, "CUgraphNode", "hNode"), WORD(1, "CUkernelNodeAttrID", "attr"), POINTER(2, IN, "CUkernelNodeAttrValue_v1", "value")))
+CALL(cuGraphKernelNodeSetAttribute, (uint64_t, uint32_t, uint64_t), (WORD(0, "CUgraphNode", "hNode"), WORD(1, "CUkernelNodeAttrID", "attr"), POINTER(2, INOUT, "CUkernelNodeAttrValue_v1", "value")))
 CALL(cuGraphDebugDotPrint, (uint64_t, uint64_t, uint32_t), (WORD(0, "CUgraph", "hGraph"), POINTER(1, IN, "char", "path"), WORD(2, "unsigned int", "flags")))
 CALL(cuUserObjectCreate, (uint64_t, uint64_t, uint64_t, uint32_t, uint32_t), (POINTER(0, OUT, "CUuserObject", "object_out"), POINTER(1, IN, "void", "ptr"), CALLBACK(2), WORD(3, "unsigned int", "initialRefcount"), WORD(4, "unsigned int", "flags")))
 CALL(cuUserObjectRetain, (uint64_t, uint32_t), (WORD(0, "CUuserObject", "object"), WORD(1, "unsigned int", "count")))

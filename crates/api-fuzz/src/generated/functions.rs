@@ -5123,7 +5123,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         &[
             Param::new("hNode", Value, false, Handle("CUgraphNode")),
             Param::new("attr", Value, false, Enum(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18])),
-            Param::new("value", In, false, Pointer(&Struct(&CUlaunchAttributeValue))),
+            Param::new("value", InOut, false, Pointer(&Struct(&CUlaunchAttributeValue))),
         ],
         call!(PFN_cuGraphKernelNodeSetAttribute_v11000, 0, 1, 2),
     ),

@@ -8,10 +8,11 @@ impl Driver {
     /// Copies a graph with all that belongs to its nodes. What a node does is not copied: both call the same functions.
     ///
     /// # Errors
-    /// `InvalidValue` for NULL, stale and foreign handles; `NotSupported` for a graph with memory nodes.
+    /// `InvalidValue` for NULL, stale and foreign handles; `NotSupported` for a graph with memory nodes, or nodes that kernels may change.
     pub fn clone_graph(&self, graph: Handle) -> DriverResult<Handle> {
         let graph = self.graphs.lookup(graph)?;
         graph.state.lock().refuse_memory_nodes("cloned")?;
+        graph.state.lock().refuse_updatable("be cloned")?;
         Ok(self.copy_graph(&graph, false, None)?.handle)
     }
 
@@ -80,6 +81,7 @@ impl Driver {
     pub fn graph_work(&self, graph: Handle) -> DriverResult<Work> {
         let graph = self.graphs.lookup(graph)?;
         graph.state.lock().refuse_memory_nodes("put into another")?;
+        graph.state.lock().refuse_updatable("be copied into another graph")?;
         Ok(Work::Graph(self.copy_graph(&graph, true, None)?))
     }
 

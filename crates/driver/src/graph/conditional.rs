@@ -12,6 +12,7 @@ use warploom_exec::memory::{AllocError, AllocSpec, Memory, MemoryKind, Order};
 use warploom_exec::stream::{Marker, Stream, Weight};
 
 use super::plan::{Plan, Step};
+use super::updatable::Updatable;
 use super::{Driver, DriverError, DriverResult, Graph, Handle, Work};
 use crate::ErrorCode;
 use crate::fault::Sticky;
@@ -109,6 +110,7 @@ impl ConditionalWork {
 /// What a graph of a conditional node does, without the driver that made it.
 enum Prepared {
     Launch(Launch),
+    Updatable(Updatable),
     Copy(Checked),
     Fill(Fill2d, u64),
     Choice(Arc<Choice>),
@@ -163,6 +165,7 @@ impl Choice {
     fn start(&self, work: &Prepared, stream: &Stream, sticky: &Arc<Sticky>) {
         match work {
             Prepared::Launch(launch) => stream.launch(launch.clone()),
+            Prepared::Updatable(updatable) => updatable.put(stream, sticky, None),
             Prepared::Copy(checked) => checked.put(&self.memory, sticky, stream),
             Prepared::Fill(fill, extent) => fill.put(*extent, &self.memory, sticky, stream),
             Prepared::Choice(choice) => choice.put(stream, sticky),
@@ -255,7 +258,7 @@ impl Driver {
     /// Makes a conditional node ready to run.
     pub(super) fn prepare_choice(&self, work: &ConditionalWork, bodies: &[Plan]) -> DriverResult<Arc<Choice>> {
         let body = |plan: &Plan| -> DriverResult<Vec<Prepared>> {
-            let enabled = plan.steps.iter().filter(|step| step.enabled);
+            let enabled = plan.steps.iter().filter(|step| step.is_put());
             enabled.filter_map(|step| self.prepare(step).transpose()).collect()
         };
         Ok(Arc::new(Choice {
@@ -268,7 +271,10 @@ impl Driver {
 
     fn prepare(&self, step: &Step) -> DriverResult<Option<Prepared>> {
         Ok(match &step.work {
-            Work::Kernel(kernel) => Some(Prepared::Launch(self.prepare_kernel(kernel)?)),
+            Work::Kernel(kernel) => {
+                let launch = self.prepare_kernel(kernel)?;
+                Some(self.updatable(kernel, step.enabled).map_or(Prepared::Launch(launch), Prepared::Updatable))
+            }
             Work::Copy(copy) => copy.checked.map(Prepared::Copy),
             Work::Fill(fill) => self.check_fill(fill)?.map(|extent| Prepared::Fill(*fill, extent)),
             Work::Conditional(work) => Some(Prepared::Choice(self.prepare_choice(work, &step.bodies)?)),

@@ -109,7 +109,7 @@ impl Driver {
     /// # Errors
     /// `InvalidValue` for unknown flags, NULL, stale and foreign handles, for a graph in which nodes come after themselves, and for
     /// nodes that no device could launch where that is asked for; `NotSupported` for a kernel that cannot be executed, and for a
-    /// second instance of a graph with memory nodes.
+    /// second instance of a graph with memory nodes or nodes that kernels may change.
     pub fn instantiate(&self, graph: Handle, flags: u64) -> Result<Handle, InstantiateError> {
         use instantiate_flags as known;
         if flags & !known::KNOWN != 0 {
@@ -137,6 +137,10 @@ impl Driver {
             }
             if state.has_memory_nodes() && state.instance.strong_count() != 0 {
                 let reason = "a graph with nodes that allocate or free memory has one instance at a time";
+                return Err(DriverError::new(ErrorCode::NotSupported, reason).into());
+            }
+            if plan.has_updatable() && state.instance.strong_count() != 0 {
+                let reason = "a graph with nodes that kernels may change has one instance at a time";
                 return Err(DriverError::new(ErrorCode::NotSupported, reason).into());
             }
             state.instance = Arc::downgrade(&alive);
@@ -218,13 +222,15 @@ impl Driver {
         objects.release_after(self, &stream);
     }
 
-    /// Prepares an instance for launches in a stream: all that there is to prepare was done before.
+    /// Prepares an instance for launches in a stream. From now on kernels may change its nodes; all else that there is to prepare was done before.
     ///
     /// # Errors
     /// As [`Driver::graph_exec`] and [`Driver::stream`].
     pub fn upload_graph(&self, exec: Handle, stream: StreamName) -> DriverResult {
-        self.graph_execs.lookup(exec)?;
-        self.stream(stream).map(|_| ())
+        let exec = self.graph_execs.lookup(exec)?;
+        self.stream(stream)?;
+        exec.state.lock().plan.upload();
+        Ok(())
     }
 
     /// Puts a launch of an instance into a stream. It comes after the last one, in whatever stream that was.
@@ -281,6 +287,7 @@ impl Driver {
         let effects = MemoryEffects::of(state.plan.steps.iter().map(|step| &step.work));
         effects.check(self, exec.flags & instantiate_flags::AUTO_FREE_ON_LAUNCH != 0)?;
         self.make_ready(&mut state.plan)?;
+        state.plan.upload();
         // From here on nothing fails: a launch is put in as a whole.
         let by_host = launcher.as_ref().is_none_or(|launcher| launcher.host);
         let run = launcher.map(|Launcher { beside, behind, .. }| {
@@ -313,7 +320,7 @@ impl Driver {
                     lane.wait_for(marker);
                 }
             }
-            if let Some(ready) = step.ready.as_ref().filter(|_| step.enabled) {
+            if let Some(ready) = step.ready.as_ref().filter(|_| step.is_put()) {
                 self.put_ready(ready, lane, run.as_ref());
             }
             if step.marked {
@@ -361,6 +368,9 @@ impl Driver {
         let step = state.plan.step_mut(node).ok_or_else(not_of_the_instance)?;
         check_switchable(step)?;
         step.enabled = enabled;
+        if let Some(device) = step.device() {
+            device.forget_enabled();
+        }
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::conditional::ConditionalWork;
 use super::memory::GraphAllocation;
+use super::updatable::{DEVICE_UPDATABLE, DeviceNode, keep_number};
 use super::{Driver, DriverError, DriverResult, Graph, Handle};
 use crate::event::Event;
 use crate::green::GreenContext;
@@ -112,13 +113,15 @@ pub struct KernelWork {
     pub attributes: BTreeMap<u32, AttributeValue>,
     /// The green context in whose stream it was captured.
     pub green: Option<Arc<GreenContext>>,
+    /// What kernels name to change it, if they may.
+    pub device: Option<Arc<DeviceNode>>,
 }
 
 /// Numbers of the attributes that change a launch (`CUlaunchAttributeID`).
 const COOPERATIVE: u32 = 2;
 const CLUSTER_DIMENSION: u32 = 4;
 /// The attributes that kernel nodes have.
-const KERNEL_ATTRIBUTES: [u32; 9] = [1, COOPERATIVE, CLUSTER_DIMENSION, 5, 8, 9, 10, 11, 14];
+const KERNEL_ATTRIBUTES: [u32; 10] = [1, COOPERATIVE, CLUSTER_DIMENSION, 5, 8, 9, 10, 11, DEVICE_UPDATABLE, 14];
 
 impl KernelWork {
     /// The sizes of the launch, with what attributes say.
@@ -307,7 +310,7 @@ impl Driver {
         kernel: Handle,
         shape: LaunchShape,
         parameters: Box<[u8]>,
-        attributes: BTreeMap<u32, AttributeValue>,
+        mut attributes: BTreeMap<u32, AttributeValue>,
         green: Option<&Arc<GreenContext>>,
     ) -> DriverResult<Work> {
         for (attribute, value) in &attributes {
@@ -318,7 +321,9 @@ impl Driver {
         let start = parameters.as_ptr().expose_provenance();
         let pointers = function.parameters().iter().map(|place| start + place.offset as usize).collect();
         let function = Arc::clone(function);
-        let work = KernelWork { function, kernel, shape, parameters, pointers, attributes, green: green.cloned() };
+        let device = self.device_node(&mut attributes)?;
+        let green = green.cloned();
+        let work = KernelWork { function, kernel, shape, parameters, pointers, attributes, green, device };
         self.check_shape(&work.function, &work.shape(), work.green.as_deref())?;
         Ok(Work::Kernel(Arc::new(work)))
     }
@@ -326,12 +331,13 @@ impl Driver {
     /// The same kernel with other attributes.
     ///
     /// # Errors
-    /// As [`Driver::kernel_work`].
+    /// As [`Driver::kernel_work`]; `NotSupported` if kernels may change it, and are to do so no more.
     pub fn with_attributes_of(
         &self,
         work: &KernelWork,
-        attributes: BTreeMap<u32, AttributeValue>,
+        mut attributes: BTreeMap<u32, AttributeValue>,
     ) -> DriverResult<Work> {
+        keep_number(&mut attributes, work.device.as_ref())?;
         let parameters = work.parameters.clone();
         self.kernel_work(&work.function, work.kernel, work.shape, parameters, attributes, work.green.as_ref())
     }

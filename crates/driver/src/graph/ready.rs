@@ -8,9 +8,11 @@ use warploom_exec::stream::Stream;
 
 use super::conditional::Choice;
 use super::plan::{Plan, Step};
+use super::updatable::Updatable;
 use super::{BatchWork, Driver, DriverResult, HostWork, KernelWork, Work};
 use crate::context::Limit;
 use crate::event::Event;
+use crate::launch::LaunchShape;
 use crate::memory::{Checked, Fill2d};
 use crate::stream::SemaphoreWork;
 use crate::{DriverError, ErrorCode};
@@ -20,6 +22,7 @@ pub(super) enum Ready {
     /// A graph's nodes are steps of their own; memory is there already.
     Nothing,
     Launch(Arc<KernelWork>, Box<Launch>),
+    Updatable(Updatable),
     Copy(Checked),
     Copies(Vec<Checked>),
     Fill(Fill2d, u64),
@@ -37,7 +40,7 @@ impl Driver {
     /// # Errors
     /// As [`Driver::launch`], [`Driver::fill`].
     pub(super) fn make_ready(&self, plan: &mut Plan) -> DriverResult {
-        for step in plan.steps.iter_mut().filter(|step| step.enabled) {
+        for step in plan.steps.iter_mut().filter(|step| step.is_put()) {
             match &step.ready {
                 // The memory that is set may have been freed since the last launch.
                 Some(Ready::Fill(fill, _)) => _ = self.check_fill(fill)?,
@@ -53,18 +56,31 @@ impl Driver {
     /// # Errors
     /// As [`Driver::launch`]; `ContextIsDestroyed` for one of a green context that is no more.
     pub(super) fn prepare_kernel(&self, kernel: &KernelWork) -> DriverResult<Launch> {
+        self.prepare_kernel_with(kernel, &kernel.shape(), kernel.parameters.clone())
+    }
+
+    /// The same with another shape and other parameters.
+    pub(super) fn prepare_kernel_with(
+        &self,
+        kernel: &KernelWork,
+        shape: &LaunchShape,
+        parameters: Box<[u8]>,
+    ) -> DriverResult<Launch> {
         if kernel.green.as_ref().is_some_and(|green| green.is_destroyed()) {
             let reason = "the green context of a kernel node has been destroyed";
             return Err(DriverError::new(ErrorCode::ContextIsDestroyed, reason));
         }
-        self.prepare_launch(&kernel.function, &kernel.shape(), kernel.parameters.clone(), kernel.green.as_deref())
+        self.prepare_launch(&kernel.function, shape, parameters, kernel.green.as_deref())
     }
 
     fn ready(&self, step: &Step) -> DriverResult<Ready> {
         Ok(match &step.work {
             Work::Kernel(kernel) => {
                 let launch = self.prepare_kernel(kernel)?;
-                Ready::Launch(Arc::clone(kernel), Box::new(launch))
+                match self.updatable(kernel, step.enabled) {
+                    Some(updatable) => Ready::Updatable(updatable),
+                    None => Ready::Launch(Arc::clone(kernel), Box::new(launch)),
+                }
             }
             Work::Copy(copy) => copy.checked.map_or(Ready::Nothing, Ready::Copy),
             Work::Copies(batch) => Ready::Copies(batch.copies.iter().filter_map(|copy| copy.checked).collect()),
@@ -95,6 +111,7 @@ impl Driver {
                 }
                 stream.launch(launch);
             }
+            Ready::Updatable(updatable) => updatable.put(stream, self.state_of(stream).sticky(), run),
             Ready::Copy(checked) => {
                 checked.put(self.memory(), self.state_of(stream).sticky(), stream);
             }

@@ -156,6 +156,9 @@ impl Driver {
         let step = state.plan.step_mut(node).ok_or_else(not_of_the_instance)?;
         check_change(&step.work, &work).map_err(|(_, reason)| DriverError::invalid_value(reason))?;
         step.work = work;
+        if let Some(device) = step.device() {
+            device.forget_parameters();
+        }
         Ok(())
     }
 
@@ -167,6 +170,10 @@ impl Driver {
         let exec = self.graph_execs.lookup(exec)?;
         let plan = self.plan(&*self.graphs.lookup(graph)?).map_err(|failure| failure.error)?;
         let mut state = exec.state.lock();
+        if plan.has_updatable() || state.plan.has_updatable() {
+            let reason = "the graph of a node cannot be changed for one with nodes that kernels may change";
+            return Err(DriverError::new(ErrorCode::NotSupported, reason));
+        }
         let index = state.plan.step_of(node).ok_or_else(not_of_the_instance)?;
         state.plan.steps[index].work.check_kind(super::NodeKind::Graph)?;
         let inner = state.plan.steps[index].inner.clone();
@@ -182,7 +189,7 @@ impl Driver {
     ///
     /// # Errors
     /// `GraphExecUpdateFailure` for a graph of another structure and for changes that are not possible: nothing is changed then.
-    /// `InvalidValue` for NULL, stale and foreign handles.
+    /// `InvalidValue` for NULL, stale and foreign handles; `NotSupported` where kernels may change a node.
     pub fn update_exec(&self, exec: Handle, graph: Handle) -> Result<(), UpdateError> {
         let exec = self.graph_execs.lookup(exec)?;
         let graph = self.graphs.lookup(graph)?;
@@ -192,6 +199,12 @@ impl Driver {
             node: failure.node,
             from: Handle::NULL,
         })?;
+        // As recorded, with no more of a reason.
+        if plan.has_updatable() || exec.state.lock().plan.has_updatable() {
+            let reason = "an instance with nodes that kernels may change cannot be updated from a graph";
+            let error = DriverError::new(ErrorCode::NotSupported, reason);
+            return Err(UpdateError { error, result: UpdateResult::Success, node: Handle::NULL, from: Handle::NULL });
+        }
         let objects = graph.state.lock().objects.shared();
         let mut state = exec.state.lock();
         let count = state.plan.steps.len();

@@ -3,7 +3,7 @@ use std::ffi::CStr;
 use std::sync::{Arc, Weak};
 
 use warploom_exec::copy::FillWidth;
-use warploom_exec::device_runtime::{DeviceRuntime, FunctionFacts, RuntimeError};
+use warploom_exec::device_runtime::{DeviceRuntime, FunctionFacts, NodeUpdate, RuntimeError};
 use warploom_exec::family::{ChildLaunch, ChildWork, Family};
 use warploom_exec::grid::Launch;
 use warploom_exec::memory::{AllocSpec, MemoryKind};
@@ -154,5 +154,10 @@ impl DeviceRuntime for ModuleRuntime {
         let exec = usize::try_from(exec).map_err(|_| RuntimeError::INVALID_VALUE)?;
         let driver = self.driver()?;
         driver.graph_for_kernel(Handle::from_raw(exec), beside).map_err(|_| RuntimeError::INVALID_VALUE)
+    }
+
+    fn update_nodes(&self, updates: &[NodeUpdate]) -> Result<(), RuntimeError> {
+        let ordinal = self.module.context().ordinal();
+        self.driver()?.update_nodes(ordinal, updates).map_err(|_| RuntimeError::INVALID_VALUE)
     }
 }

@@ -117,6 +117,6 @@ impl Driver {
         let mut parameters = remembered.parameters;
         // Bytes beyond the stated size are not passed on, nor those beyond what the kernel has.
         parameters.resize(remembered.size.min(function.parameter_bytes() as usize), 0);
-        self.launch(function, &shape, stream, parameters.into_boxed_slice(), &BTreeMap::new())
+        self.launch(function, &shape, stream, parameters.into_boxed_slice(), &BTreeMap::new()).map(drop)
     }
 }

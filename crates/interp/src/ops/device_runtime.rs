@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use warploom_exec::device_runtime::{DeviceRuntime, RuntimeError};
+use warploom_exec::device_runtime::{DeviceRuntime, NodeChange, NodeUpdate, RuntimeError};
 use warploom_exec::family::{ChildLaunch, ChildStream, Family, Prepared};
 use warploom_exec::fault::FaultKind;
 use warploom_exec::grid::Launch;
@@ -24,6 +24,13 @@ const LOOK: Duration = Duration::from_micros(50);
 const GRAPH_TAIL: u64 = 0x0100_0000_0000_0000;
 const GRAPH_FIRE_AND_FORGET: u64 = 0x0200_0000_0000_0000;
 const GRAPH_SIBLING: u64 = 0x0300_0000_0000_0000;
+
+/// Bytes of a change of a node (`cudaGraphKernelNodeUpdate`), and where its parts are.
+const UPDATE_BYTES: u64 = 40;
+const UPDATE_FIELD: u64 = 8;
+const UPDATE_DATA: u64 = 16;
+/// Bytes of the parameters of a kernel, at most (PTX ISA 5.1.6.1): no change has more.
+const MOST_PARAMETERS: u64 = 32_764;
 
 /// The flag that events of kernels must have (`cudaEventDisableTiming`), and all flags of events.
 const DISABLE_TIMING: u64 = 2;
@@ -210,6 +217,28 @@ impl Thread<'_, '_> {
                 self.fill(Rows { base, pitch, slice }, self.word(1) as u8, size, self.word(3))
             }
             GraphLaunch => self.launch_graph(self.word(0), self.word(1)),
+            GraphKernelNodeSetParam => {
+                let change = self.parameters(self.word(1), self.word(2), self.word(3))?;
+                self.update_nodes(&[NodeUpdate { node: self.word(0), change }])
+            }
+            GraphKernelNodeSetEnabled => {
+                let change = NodeChange::Enabled(self.part(1, 0, 1) & 0xff != 0);
+                self.update_nodes(&[NodeUpdate { node: self.word(0), change }])
+            }
+            GraphKernelNodeSetGridDim => {
+                let change = NodeChange::Grid(self.extents(1));
+                self.update_nodes(&[NodeUpdate { node: self.word(0), change }])
+            }
+            GraphKernelNodeUpdatesApply => {
+                let (list, count) = (self.word(0), self.word(1));
+                // As recorded, no list is an error even where nothing is in it.
+                require(list != 0)?;
+                let mut updates = Vec::new();
+                for index in 0..count {
+                    updates.push(self.update_at(list.wrapping_add(UPDATE_BYTES.wrapping_mul(index)))?);
+                }
+                self.update_nodes(&updates)
+            }
         }
     }
 
@@ -348,6 +377,43 @@ impl Thread<'_, '_> {
         if size.bytes().ok_or(RuntimeError::INVALID_VALUE)? != 0 {
             require(self.family.put(self.cta, self.stream(stream), work))?;
         }
+        Ok(0)
+    }
+
+    /// The change that lies at an address.
+    fn update_at(&mut self, address: u64) -> Result<NodeUpdate, Refused> {
+        let node = self.load(address, 8)?;
+        let data = address.wrapping_add(UPDATE_DATA);
+        let change = match self.load(address.wrapping_add(UPDATE_FIELD), 4)? {
+            1 => {
+                let mut grid = [0; 3];
+                for (extent, place) in grid.iter_mut().zip((data..).step_by(4)) {
+                    *extent = self.load(place, 4)? as u32;
+                }
+                NodeChange::Grid(grid)
+            }
+            2 => {
+                let [value, offset, size] = [0, 8, 16].map(|part| self.load(data.wrapping_add(part), 8));
+                self.parameters(offset?, value?, size?)?
+            }
+            3 => NodeChange::Enabled(self.load(data, 4)? != 0),
+            _ => return Err(RuntimeError::INVALID_VALUE.into()),
+        };
+        Ok(NodeUpdate { node, change })
+    }
+
+    /// A change of `size` bytes of parameters to those at an address.
+    fn parameters(&mut self, offset: u64, address: u64, size: u64) -> Result<NodeChange, Refused> {
+        require(address != 0 && size <= MOST_PARAMETERS)?;
+        let mut bytes = Vec::with_capacity(size as usize);
+        for place in (address..).take(size as usize) {
+            bytes.push(self.load(place, 1)? as u8);
+        }
+        Ok(NodeChange::Parameters { offset, bytes })
+    }
+
+    fn update_nodes(&self, updates: &[NodeUpdate]) -> Answer {
+        self.runtime.update_nodes(updates)?;
         Ok(0)
     }
 

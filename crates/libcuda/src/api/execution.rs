@@ -13,7 +13,8 @@ use warploom_driver::{DriverError, DriverResult, ErrorCode, Handle};
 
 use super::stream::named;
 use crate::border::{
-    ApiResult, DefaultStream, HostAddress, HostPtr, In, InArray, Out, OutCStr, callback, launch_attributes,
+    ApiResult, DefaultStream, HostAddress, HostPtr, In, InArray, Out, OutCStr, answer_launch_attribute, callback,
+    launch_attributes,
 };
 use crate::process::driver;
 
@@ -205,7 +206,7 @@ pub(super) fn launch(
     let driver = driver()?;
     let function = driver.launchable(Handle::from_raw(function.0))?;
     let parameters = parameters(&function, kernel_params, extra)?;
-    driver.launch(&function, shape, stream, parameters, &BTreeMap::new())
+    driver.launch(&function, shape, stream, parameters, &BTreeMap::new()).map(drop)
 }
 
 /// What the attributes of a launch ask for.
@@ -229,10 +230,8 @@ fn extras(config: &CUlaunchConfig) -> DriverResult<Extras> {
             }
             CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT
             | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => extras.events.push(attribute.event()),
-            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE if attribute.word(0) != 0 => {
-                return Err(DriverError::invalid_value("only launches in a graph can be updated by the device"));
-            }
             CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW
+            | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE
             | CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY => {
                 extras.preferences.insert(attribute.id.0, attribute.value());
             }
@@ -272,7 +271,9 @@ pub(crate) fn cuLaunchKernelEx(
     let shape = shape_with(&config, &extras);
     let parameters = parameters(&function, &kernelParams, &extra)?;
     let stream = named(config.hStream, default);
-    driver.launch(&function, &shape, stream, parameters, &extras.preferences)?;
+    if let Some(named) = driver.launch(&function, &shape, stream, parameters, &extras.preferences)? {
+        answer_launch_attribute(&config, CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, named);
+    }
     for event in extras.events {
         driver.record_event(Handle::from_raw(event.0), stream, 0)?;
     }

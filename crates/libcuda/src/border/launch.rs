@@ -32,6 +32,18 @@ impl LaunchAttribute {
     }
 }
 
+/// Writes the value of an attribute that the driver answers (`deviceUpdatableKernelNode`) to where the launch has it.
+pub(crate) fn answer_launch_attribute(config: &CUlaunchConfig, id: CUlaunchAttributeID, value: AttributeValue) {
+    let attributes = launch_attributes(config).unwrap_or_default();
+    for (index, _) in attributes.iter().enumerate().filter(|(_, attribute)| attribute.id == id) {
+        // SAFETY: the list was read, so that the attribute is there, and the C caller lets this value be written.
+        unsafe {
+            let place = config.attrs.cast::<u8>().add(index * STRIDE + VALUE_OFFSET);
+            std::ptr::copy_nonoverlapping(value.as_ptr(), place, value.len());
+        }
+    }
+}
+
 /// The attributes of a launch.
 ///
 /// # Errors

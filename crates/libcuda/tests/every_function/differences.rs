@@ -57,12 +57,6 @@ const DIFFERENCES: &[Difference] = &[
         reason: "first ABI: no array was created through it",
     },
     Difference {
-        functions: "cuGraphNodeSetParams cuGraphExecNodeSetParams",
-        situations: PLAUSIBLE,
-        ours: "INVALID_HANDLE",
-        reason: "both refuse the call: the parameters are of a kernel node without a kernel, for a node of another type",
-    },
-    Difference {
         functions: "cuGreenCtxCreate",
         situations: PLAUSIBLE,
         ours: "SUCCESS",

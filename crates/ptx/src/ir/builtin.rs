@@ -51,10 +51,23 @@ runtime_calls! {
     FuncGetAttributes, OccupancyMaxActiveBlocksPerMultiprocessor, OccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     Malloc, Free,
     MemcpyAsync, Memcpy2DAsync, Memcpy3DAsync, MemsetAsync, Memset2DAsync, Memset3DAsync,
-    GraphLaunch,
+    GraphLaunch, GraphKernelNodeSetParam, GraphKernelNodeSetEnabled, GraphKernelNodeSetGridDim, GraphKernelNodeUpdatesApply,
 }
 
 impl RuntimeCall {
+    /// Whether it is about graphs: such calls are there without the library too, as recorded, and have one name.
+    fn is_of_graphs(self) -> bool {
+        use RuntimeCall::*;
+        matches!(
+            self,
+            GraphLaunch
+                | GraphKernelNodeSetParam
+                | GraphKernelNodeSetEnabled
+                | GraphKernelNodeSetGridDim
+                | GraphKernelNodeUpdatesApply
+        )
+    }
+
     /// Whether it takes a stream, so that there is a form with the thread's default stream.
     fn takes_stream(self) -> bool {
         use RuntimeCall::*;
@@ -91,9 +104,9 @@ impl Builtin {
         }
     }
 
-    /// Whether it is there only where the device's runtime library is linked. What launches graphs is always there, as recorded.
+    /// Whether it is there only where the device's runtime library is linked.
     pub fn is_linked(self) -> bool {
-        matches!(self, Builtin::Runtime(function) if function.call != RuntimeCall::GraphLaunch)
+        matches!(self, Builtin::Runtime(function) if !function.call.is_of_graphs())
     }
 }
 
@@ -102,7 +115,7 @@ fn runtime_function(name: &str) -> Option<RuntimeFunction> {
     let plain = newer.or_else(|| name.strip_prefix("cuda"))?;
     let (plain, per_thread) = plain.strip_suffix("_ptsz").map_or((plain, false), |plain| (plain, true));
     let (_, call) = *RuntimeCall::ALL.iter().find(|(name, _)| *name == plain)?;
-    let one_name = matches!(call, RuntimeCall::GraphLaunch | RuntimeCall::DeviceSynchronize);
+    let one_name = call.is_of_graphs() || call == RuntimeCall::DeviceSynchronize;
     let exists = !(one_name && newer.is_some()) && (!per_thread || call.takes_stream());
     exists.then_some(RuntimeFunction { call, per_thread })
 }

@@ -514,7 +514,7 @@ pub type PFN_cuGraphKernelNodeGetAttribute_v11000 = unsafe extern "C" fn(
     value_out: *mut CUkernelNodeAttrValue_v1,
 ) -> CUresult;
 
-/// `cuGraphKernelNodeSetAttribute`. Pointers: `value` in.
+/// `cuGraphKernelNodeSetAttribute`. Pointers: `value` in and out.
 pub type PFN_cuGraphKernelNodeSetAttribute_v11000 = unsafe extern "C" fn(
     hNode: CUgraphNode,
     attr: CUkernelNodeAttrID,

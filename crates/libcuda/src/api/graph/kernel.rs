@@ -12,7 +12,7 @@ use warploom_driver::{Driver, DriverResult, Handle};
 
 use super::super::execution::parameters;
 use super::{add, check_context, node_handle, other_kind};
-use crate::border::{ApiResult, In, InArray, Out, graph::pointers, members};
+use crate::border::{ApiResult, In, InArray, InOut, Out, graph::pointers, members};
 use crate::process::driver;
 
 /// The second version of first parameters.
@@ -143,11 +143,16 @@ pub(crate) fn cuGraphKernelNodeGetParams_v2(
     Ok(())
 }
 
-/// Gives a node other parameters; its attributes stay.
+/// The work that other parameters make of a node of a graph; its attributes stay.
+pub(super) fn changed(driver: &Driver, node: CUgraphNode, given: &CUDA_KERNEL_NODE_PARAMS_v2) -> DriverResult<Work> {
+    let attributes = kernel_of(driver, node)?.attributes.clone();
+    work(driver, given, attributes)
+}
+
+/// Gives a node other parameters.
 fn set(node: CUgraphNode, given: &CUDA_KERNEL_NODE_PARAMS_v2) -> ApiResult {
     let driver = driver()?;
-    let attributes = kernel_of(driver, node)?.attributes.clone();
-    driver.set_node_work(node_handle(node), work(driver, given, attributes)?)
+    driver.set_node_work(node_handle(node), changed(driver, node, given)?)
 }
 
 pub(crate) fn cuGraphKernelNodeSetParams(
@@ -169,8 +174,7 @@ fn set_exec(exec: CUgraphExec, node: CUgraphNode, given: &CUDA_KERNEL_NODE_PARAM
     let driver = driver()?;
     let exec = Handle::from_raw(exec.0);
     driver.graph_exec(exec)?;
-    let attributes = kernel_of(driver, node)?.attributes.clone();
-    driver.set_exec_work(exec, node_handle(node), work(driver, given, attributes)?)
+    driver.set_exec_work(exec, node_handle(node), changed(driver, node, given)?)
 }
 
 pub(crate) fn cuGraphExecKernelNodeSetParams(
@@ -203,19 +207,27 @@ pub(crate) fn cuGraphKernelNodeGetAttribute(
 pub(crate) fn cuGraphKernelNodeSetAttribute(
     hNode: CUgraphNode,
     attr: CUkernelNodeAttrID,
-    value: In<'_, CUkernelNodeAttrValue>,
+    place: InOut<'_, CUkernelNodeAttrValue>,
 ) -> ApiResult {
-    let value = members::attribute_value(&value.get("value")?);
+    let value = members::attribute_value(&place.get("value")?);
     let driver = driver()?;
     let kernel = kernel_of(driver, hNode)?;
     let mut attributes = kernel.attributes.clone();
     attributes.insert(attr.0, value);
-    driver.set_node_work(node_handle(hNode), driver.with_attributes_of(&kernel, attributes)?)
+    driver.set_node_work(node_handle(hNode), driver.with_attributes_of(&kernel, attributes)?)?;
+    if attr == CUkernelNodeAttrID::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE {
+        // The pointer is to const, and the node's name is written there all the same, as documented.
+        let bytes_of_union = kernel_of(driver, hNode)?.attribute(attr.0)?;
+        place.set(CUkernelNodeAttrValue { bytes_of_union });
+    }
+    Ok(())
 }
 
 pub(crate) fn cuGraphKernelNodeCopyAttributes(dst: CUgraphNode, src: CUgraphNode) -> ApiResult {
     let driver = driver()?;
-    let attributes = kernel_of(driver, src)?.attributes.clone();
-    let kernel = kernel_of(driver, dst)?;
+    let (source, kernel) = (kernel_of(driver, src)?, kernel_of(driver, dst)?);
+    source.refuse_updatable("give its attributes to another")?;
+    kernel.refuse_updatable("have those of another")?;
+    let attributes = source.attributes.clone();
     driver.set_node_work(node_handle(dst), driver.with_attributes_of(&kernel, attributes)?)
 }

@@ -118,8 +118,11 @@ pub(crate) fn cuGraphAddNode_v3(
 }
 
 /// The work that a change describes. A graph, an allocation or a free cannot become another one.
-fn change(driver: &Driver, given: &In<'_, CUgraphNodeParams>) -> DriverResult<Work> {
+fn change(driver: &Driver, node: CUgraphNode, given: &In<'_, CUgraphNodeParams>) -> DriverResult<Work> {
     let parameters = node_parameters(&given.get("nodeParams")?)?;
+    if let NodeParameters::Kernel(given) = &parameters {
+        return kernel::changed(driver, node, given);
+    }
     if matches!(
         parameters,
         NodeParameters::Graph(_) | NodeParameters::Alloc(_) | NodeParameters::Free(_) | NodeParameters::Conditional(_)
@@ -132,7 +135,7 @@ fn change(driver: &Driver, given: &In<'_, CUgraphNodeParams>) -> DriverResult<Wo
 
 pub(crate) fn cuGraphNodeSetParams(hNode: CUgraphNode, nodeParams: In<'_, CUgraphNodeParams>) -> ApiResult {
     let driver = driver()?;
-    driver.set_node_work(node_handle(hNode), change(driver, &nodeParams)?)
+    driver.set_node_work(node_handle(hNode), change(driver, hNode, &nodeParams)?)
 }
 
 pub(crate) fn cuGraphNodeSetParams_v2(hNode: CUgraphNode, nodeParams: In<'_, CUgraphNodeParams>) -> ApiResult {
@@ -151,7 +154,7 @@ pub(crate) fn cuGraphExecNodeSetParams(
     if let NodeParameters::Graph(given) = parameters {
         return driver.set_exec_graph(exec, node_handle(hNode), graph_handle(given.graph));
     }
-    driver.set_exec_work(exec, node_handle(hNode), change(driver, &nodeParams)?)
+    driver.set_exec_work(exec, node_handle(hNode), change(driver, hNode, &nodeParams)?)
 }
 
 /// The members of the union for a node.

@@ -2451,7 +2451,8 @@ pub(crate) unsafe extern "C" fn cuGraphKernelNodeSetAttribute(
         |trace| {
             trace.arg("hNode", &hNode);
             trace.arg("attr", &attr);
-            trace.arg("value", &value);
+            // SAFETY: the trace reads what the call has written there if it succeeded.
+            unsafe { trace.out("value", value) };
         },
     )
 }
