@@ -9,7 +9,7 @@ use warploom_interp_testing::{Device, Shape, entry};
 
 const HANDLE: u64 = 0x70;
 /// Trips of the loop in each thread.
-const TRIPS: u64 = 500;
+const TRIPS: u64 = 5000;
 /// Texels of a side.
 const SIZE: u32 = 256;
 

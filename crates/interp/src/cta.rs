@@ -14,6 +14,7 @@ use crate::frame::Frames;
 use crate::ops::matrix::product::Panels;
 use crate::ops::matrix::warpgroup::Progress;
 use crate::ops::observe::Told;
+use crate::ops::plane::Corners;
 
 /// The state that warps of a CTA share.
 pub(crate) struct CtaShared {
@@ -33,6 +34,8 @@ pub(crate) struct CtaShared {
     pub(crate) cluster: Option<Box<Cluster>>,
     /// What products of matrices are computed in.
     pub(crate) panels: Option<Box<Panels>>,
+    /// What fetches from textures load to.
+    pub(crate) corners: Option<Box<Corners>>,
     /// How far its warps are with products of warpgroups.
     pub(crate) warpgroups: Progress,
     /// `%smid`.
@@ -55,6 +58,7 @@ impl Default for CtaShared {
             id: [0; 3],
             shared: AVec::new(0),
             panels: None,
+            corners: None,
             warpgroups: Progress::default(),
             base: 0,
             cluster: None,

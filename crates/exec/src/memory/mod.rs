@@ -66,7 +66,7 @@ pub use reserved::Reservation;
 pub use scalar::{Atomic, Scalar};
 pub(crate) use scalar::{racy_copy, racy_fill};
 pub use shared::SharedMemory;
-pub use view::{Recent, View};
+pub use view::{Area, Recent, View};
 pub use virtual_memory::{MAP_GRANULARITY, MapAccess, MapError};
 
 use crate::address::MEMORY_WINDOW_SIZE;

@@ -7,6 +7,7 @@
 
 use super::Memory;
 use super::checked::Run;
+use super::gather::{Gather, near};
 use super::lanes::{HALF, LANES, Lanes, Spread, are_inside, consecutive, in_lane, lanes};
 use super::scalar::{Raw, Scalar};
 use super::table::Extent;
@@ -15,6 +16,20 @@ use crate::fault::{AccessFault, AccessKind, Refusal};
 
 /// Extents that a view remembers, a power of two.
 const SITES: usize = 16;
+
+/// The most bytes of an [`Area`]: offsets in it have a sign for the processor.
+const MOST_OF_AREA: u32 = 1 << 31;
+
+/// Bytes that many accesses go to.
+#[derive(Clone, Copy, Debug)]
+pub struct Area {
+    /// Address of the first.
+    pub start: u64,
+    /// How many: 2^31 at most.
+    pub bytes: u32,
+    /// As [`Lanes::site`].
+    pub site: u32,
+}
 
 /// The extents that a view has met: kept between views of one thread, it saves looking them up again.
 #[derive(Clone, Debug)]
@@ -339,6 +354,49 @@ impl<'m> View<'m> {
             unsafe { T::gather(at.gather, at.bases, offset, at.mask, out) };
         }
         Ok(())
+    }
+
+    /// Loads `N` words (1, 2 or 4) for all lanes, from each of `P` places: so many bytes behind the start of `area`. All of it is checked at once, and no lane
+    /// on its own. False, with nothing loaded, where not all of `area` may be read in one piece, or a lane's words are not in it or not aligned to all of them or
+    /// 8 bytes.
+    #[inline(always)]
+    pub fn gather_in<const N: usize, const P: usize>(
+        &mut self,
+        area: Area,
+        places: &[[u32; LANES]; P],
+        how: Gather,
+        out: [[&mut [u32; LANES]; N]; P],
+    ) -> bool {
+        let Area { start, bytes, site } = area;
+        let size = 4 * N as u32;
+        let Some(last) = bytes.checked_sub(size).filter(|_| bytes <= MOST_OF_AREA) else { return false };
+        let (mut furthest, mut bits) = ([0; LANES], [0; LANES]);
+        for offsets in places {
+            for lane in 0..LANES {
+                let (offset, most) = (offsets[lane], furthest[lane]);
+                furthest[lane] = if offset > most { offset } else { most };
+                bits[lane] |= offset;
+            }
+        }
+        let unaligned = size.min(8) - 1;
+        let mut wrong = start & u64::from(unaligned) != 0;
+        for lane in 0..LANES {
+            wrong |= (furthest[lane] > last) | (bits[lane] & unaligned != 0);
+        }
+        if wrong || !self.knows(site, start, u64::from(bytes), AccessKind::Load) && !self.look_up_area(area) {
+            return false;
+        }
+        for (offsets, out) in places.iter().zip(out) {
+            // SAFETY: each lane's words are in an extent that may be read, and aligned; mapped as in `load`. An area has less than 2^31 bytes.
+            unsafe { near(how, start, offsets, out) };
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn look_up_area(&mut self, area: Area) -> bool {
+        let bytes = u64::from(area.bytes);
+        self.look_up(area.site, area.start, bytes, AccessKind::Load).is_ok_and(|extent| extent.holds(area.start, bytes))
     }
 
     /// Stores `N` consecutive values for each lane in the mask (`st.v2`, `st.v4`, `st.v8`): `values[i][lane]`.

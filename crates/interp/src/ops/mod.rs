@@ -26,7 +26,7 @@ pub(crate) mod moves;
 pub(crate) mod narrow;
 pub(crate) mod observe;
 mod parts;
-mod plane;
+pub(crate) mod plane;
 mod sampling;
 pub(crate) mod shared;
 pub(crate) mod special;

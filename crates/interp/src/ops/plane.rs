@@ -1,15 +1,14 @@
 //! Texels of a plane for all lanes of a warp at once, as programs read them most: one texture, one mip level, no border; the nearest, or what lies
 //! between four. What it computes is `numerics`' as in `sampling`; what is decided once for the instruction is not asked for each lane.
 
-use warploom_exec::fault::FaultKind;
-use warploom_exec::memory::{Lanes, Scalar, Spread};
+use warploom_exec::memory::{Area, Gather, View};
 use warploom_exec::texture::{Texels, Texture};
 use warploom_numerics::format::{F16, widen};
 use warploom_numerics::texture::{
     Axis, Numbers, Outside, UNIT, blend_plain, blend_square, from_srgb, is_plain, square_weights,
 };
 
-use crate::frame::{Row32, Row64};
+use crate::frame::Row32;
 use crate::machine::{Flow, Machine};
 use crate::memory::Slot;
 use crate::ops::sampling::{Reading, axis, extended, reading};
@@ -22,14 +21,29 @@ struct Line {
     weight: Row32,
 }
 
-/// The words of a texel of each lane: `[word]`.
-type Words = [Row32; 4];
+/// The words of texels of each lane: `[corner][word]`; what a texel has no words for is of no meaning. Kept by the CTA, as zeros are long in the making.
+pub(crate) type Corners = [[Row32; 4]; 4];
 
 /// Where a texel is read, and how.
 struct Plane<'a> {
     texels: &'a Texels,
+    area: Area,
+    /// Of a texel.
+    bytes: u32,
+    /// From row to row.
+    pitch: u32,
     axes: [Axis; 2],
     readings: [Reading; 4],
+}
+
+/// Texels of less than a word are read with the whole word that they lie in.
+const WORD: u32 = 4;
+
+/// All texels of a mip level of two dimensions, in whole words. None where offsets in it do not fit.
+fn area(texels: &Texels, site: u32) -> Option<Area> {
+    let [width, height, _] = texels.size.map(u64::from);
+    let bytes = (height - 1) * texels.pitch + width * texels.texel_bytes();
+    Some(Area { start: texels.address, bytes: u32::try_from(bytes.next_multiple_of(u64::from(WORD))).ok()?, site })
 }
 
 impl Plane<'_> {
@@ -56,36 +70,31 @@ impl Machine<'_> {
         if axes.iter().any(|axis| axis.outside() == Outside::Border) {
             return None;
         }
-        let plane = Plane { texels, axes, readings: std::array::from_fn(|index| reading(texels, sampler, index)) };
+        let readings = std::array::from_fn(|index| reading(texels, sampler, index));
+        let bytes = texels.texel_bytes() as u32;
+        let plane = Plane { texels, area: area(texels, self.pc)?, bytes, pitch: texels.pitch as u32, axes, readings };
         let at = [self.frame.r32[x as usize], self.frame.r32[y as usize]];
-        let done = match plane.readings[0] {
+        match plane.readings[0] {
             Reading::Number(_) | Reading::Srgb if sampler.linear => self.interpolated(&plane, &at, site, mask)?,
             _ => self.nearest_in_plane(&plane, &at, site, mask)?,
-        };
-        Some(match done {
-            Ok(()) => Flow::Next,
-            Err(kind) => self.fail(mask, kind),
-        })
+        }
+        Some(Flow::Next)
     }
 
     /// Interpolates between the four texels around each lane's place.
     #[inline(always)]
-    fn interpolated(
-        &mut self,
-        plane: &Plane<'_>,
-        at: &[Row32; 2],
-        site: &TextureSite,
-        mask: u32,
-    ) -> Option<Result<(), FaultKind>> {
+    fn interpolated(&mut self, plane: &Plane<'_>, at: &[Row32; 2], site: &TextureSite, mask: u32) -> Option<()> {
         let (columns, lines) = (between(&plane.axes[0], &at[0]), between(&plane.axes[1], &at[1]));
-        let mut corners = [[[0; 32]; 4]; 4];
-        for (index, corner) in corners.iter_mut().enumerate() {
-            let (column, row) = (&columns.pair[index & 1], &lines.pair[index >> 1]);
-            match self.words(plane.texels, column, row, mask)? {
-                Ok(words) => *corner = words,
-                Err(kind) => return Some(Err(kind)),
+        let mut places = [[0; 32]; 4];
+        for lane in 0..32 {
+            let columns = columns.pair.each_ref().map(|column| column[lane].wrapping_mul(plane.bytes));
+            let lines = lines.pair.each_ref().map(|line| line[lane].wrapping_mul(plane.pitch));
+            for (index, place) in places.iter_mut().enumerate() {
+                place[lane] = columns[index & 1].wrapping_add(lines[index >> 1]);
             }
         }
+        let corners = self.cta.corners.get_or_insert_default();
+        words(&mut self.view, self.isa.gather(), plane, &places, corners)?;
         let mut weights = [[0; 32]; 4];
         for (lane, (&x, &y)) in columns.weight.iter().zip(&lines.weight).enumerate() {
             for (weights, part) in weights.iter_mut().zip(square_weights(UNIT, x, y)) {
@@ -97,7 +106,7 @@ impl Machine<'_> {
             site,
             mask,
             #[inline(always)]
-            |channel| {
+            |corners, channel| {
                 let (word, shift) = plane.place(channel);
                 let corners = [&corners[0][word], &corners[1][word], &corners[2][word], &corners[3][word]];
                 mixed(plane.readings[channel], corners, shift, &weights)
@@ -107,91 +116,76 @@ impl Machine<'_> {
 
     /// Reads the texel that each lane's place lies in.
     #[inline(always)]
-    fn nearest_in_plane(
-        &mut self,
-        plane: &Plane<'_>,
-        at: &[Row32; 2],
-        site: &TextureSite,
-        mask: u32,
-    ) -> Option<Result<(), FaultKind>> {
+    fn nearest_in_plane(&mut self, plane: &Plane<'_>, at: &[Row32; 2], site: &TextureSite, mask: u32) -> Option<()> {
         let (columns, lines) = (nearest(&plane.axes[0], &at[0]), nearest(&plane.axes[1], &at[1]));
-        let words = match self.words(plane.texels, &columns, &lines, mask)? {
-            Ok(words) => words,
-            Err(kind) => return Some(Err(kind)),
-        };
+        let mut places = [[0; 32]];
+        for (lane, place) in places[0].iter_mut().enumerate() {
+            *place = columns[lane].wrapping_mul(plane.bytes).wrapping_add(lines[lane].wrapping_mul(plane.pitch));
+        }
+        let corners = self.cta.corners.get_or_insert_default();
+        words(&mut self.view, self.isa.gather(), plane, &places, corners.first_chunk_mut()?)?;
         self.put_channels(
             plane,
             site,
             mask,
             #[inline(always)]
-            |channel| {
+            |corners, channel| {
                 let (word, shift) = plane.place(channel);
-                words[word].map(|word| plane.readings[channel].result(extended(word >> shift, plane.texels.channel)))
+                corners[0][word]
+                    .map(|word| plane.readings[channel].result(extended(word >> shift, plane.texels.channel)))
             },
         )
     }
 
-    /// Writes the channels that a texel has, and 0 for the others.
+    /// Writes the channels that a texel has, found in corners, and 0 for the others.
     #[inline(always)]
     fn put_channels(
         &mut self,
         plane: &Plane<'_>,
         site: &TextureSite,
         mask: u32,
-        result: impl Fn(usize) -> Row32,
-    ) -> Option<Result<(), FaultKind>> {
+        result: impl Fn(&Corners, usize) -> Row32,
+    ) -> Option<()> {
         for (channel, slot) in site.slots.iter().enumerate() {
             let Slot::Word(slot) = *slot else { return None };
-            let out = if channel < plane.texels.channels as usize { result(channel) } else { [0; 32] };
+            let out = match self.cta.corners.as_deref() {
+                Some(corners) if channel < plane.texels.channels as usize => result(corners, channel),
+                _ => [0; 32],
+            };
             self.put(slot, mask, &out);
         }
-        Some(Ok(()))
+        Some(())
     }
+}
 
-    /// Loads a texel for each lane.
-    #[inline(always)]
-    fn words(&mut self, texels: &Texels, columns: &Row32, rows: &Row32, mask: u32) -> Option<Result<Words, FaultKind>> {
-        let mut places = [0; 32];
-        let bytes = texels.texel_bytes();
-        for lane in 0..32 {
-            places[lane] = texels.address + u64::from(columns[lane]) * bytes + u64::from(rows[lane]) * texels.pitch;
+/// Loads texels for each lane, for those too that do not run: what they ask for is in the texture as well. None, with nothing told, where not all of the
+/// texture may be read.
+#[inline(always)]
+fn words<const P: usize>(
+    view: &mut View<'_>,
+    gather: Gather,
+    plane: &Plane<'_>,
+    places: &[Row32; P],
+    corners: &mut [[Row32; 4]; P],
+) -> Option<()> {
+    let area = plane.area;
+    let loaded = match plane.bytes {
+        1 | 2 => {
+            let whole = places.map(|offsets| offsets.map(|offset| offset & !(WORD - 1)));
+            let loaded = view.gather_in(area, &whole, gather, corners.each_mut().map(|[a, ..]| [a]));
+            for (corner, offsets) in corners.iter_mut().zip(places) {
+                for (word, offset) in corner[0].iter_mut().zip(offsets) {
+                    *word >>= offset % WORD * 8;
+                }
+            }
+            loaded
         }
-        let mut words = [[0; 32]; 4];
-        let [a, b, c, d] = &mut words;
-        let loaded = match bytes {
-            1 => self.narrow_texels::<u8>(&places, mask, a),
-            2 => self.narrow_texels::<u16>(&places, mask, a),
-            4 => self.texels(&places, mask, [a]),
-            8 => self.texels(&places, mask, [a, b]),
-            16 => self.texels(&places, mask, [a, b, c, d]),
-            _ => return None,
-        };
-        Some(loaded.map(|()| words))
-    }
-
-    #[inline(always)]
-    fn texels<const N: usize>(&mut self, places: &Row64, mask: u32, out: [&mut Row32; N]) -> Result<(), FaultKind> {
-        let gather = self.isa.gather();
-        let at = Lanes { bases: places, offset: 0, mask, spread: Spread::Other, site: 0, gather };
-        self.view.gather_any(at, out).map_err(|fault| FaultKind::Access(*fault))
-    }
-
-    #[inline(always)]
-    fn narrow_texels<T: Scalar + Into<u32>>(
-        &mut self,
-        places: &Row64,
-        mask: u32,
-        out: &mut Row32,
-    ) -> Result<(), FaultKind> {
-        let gather = self.isa.gather();
-        let at = Lanes { bases: places, offset: 0, mask, spread: Spread::Other, site: 0, gather };
-        let mut loaded = [T::default(); 32];
-        self.view.gather_any(at, [&mut loaded]).map_err(|fault| FaultKind::Access(*fault))?;
-        for (out, value) in out.iter_mut().zip(loaded) {
-            *out = value.into();
-        }
-        Ok(())
-    }
+        4 => view.gather_in(area, places, gather, corners.each_mut().map(|[a, ..]| [a])),
+        8 => view.gather_in(area, places, gather, corners.each_mut().map(|[a, b, ..]| [a, b])),
+        16 => view.gather_in(area, places, gather, corners.each_mut().map(|[a, b, c, d]| [a, b, c, d])),
+        _ => return None,
+    };
+    loaded.then_some(())
 }
 
 /// Which texels the coordinates of a row lie between, along a dimension.

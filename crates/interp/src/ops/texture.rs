@@ -232,13 +232,18 @@ impl Machine<'_> {
     }
 
     /// The texture that all lanes of `mask` name, if it is one.
+    #[inline(always)]
     fn texture_of_all(&mut self, object: Object, mask: u32) -> Option<Arc<Texture>> {
         let first = mask.trailing_zeros() as usize;
         let handle = self.handle(object, first).ok()?;
-        if let Object::Row(row) = object
-            && lanes(mask).any(|lane| self.frame.r64[row as usize][lane] != handle)
-        {
-            return None;
+        if let Object::Row(row) = object {
+            let mut others = 0;
+            for (lane, other) in self.frame.r64[row as usize].iter().enumerate() {
+                others |= (other ^ handle) & u64::from(mask >> lane & 1).wrapping_neg();
+            }
+            if others != 0 {
+                return None;
+            }
         }
         self.grid.launch.objects.texture(handle)
     }

@@ -49,10 +49,19 @@ fn within(coordinate: f32, least: f32, most: f32) -> f32 {
     if coordinate > most { most } else { coordinate }
 }
 
-/// A coordinate in texels, no further out than any texture is wide.
+/// A coordinate in texels, for axes that clamp: none of them is wider than the most, and before the first texel's middle all is the first texel. NaN counts as 0.
 #[inline(always)]
-fn bounded(coordinate: f32) -> f64 {
-    number(within(coordinate, -4e6, 4e6))
+fn clamped(coordinate: f32) -> f32 {
+    const MOST: f32 = 4_194_304.0;
+    let coordinate = if coordinate > 0.0 { coordinate } else { 0.0 };
+    if coordinate > MOST { MOST } else { coordinate }
+}
+
+/// A whole number of 0 to 2^22, as in [`whole`].
+#[inline(always)]
+fn small_whole(value: f32) -> i32 {
+    const ONES: f32 = 8_388_608.0;
+    ((value + ONES).to_bits() - ONES.to_bits()) as i32
 }
 
 /// NaN counts as 0.
@@ -126,14 +135,20 @@ impl Axis {
     #[inline(always)]
     pub fn between_quickly(&self, coordinate: f32, outside: Outside) -> ([u32; 2], u32) {
         let unit = f64::from(UNIT);
-        // Products of whole numbers below 2^50, and quotients by powers of 2: exact.
         let fixed = if self.normalized {
             let steps = f64::from(1u32 << step_bits(self.size));
-            self.step(coordinate, outside) * (f64::from(self.size) * unit / steps)
+            // Products of whole numbers below 2^50, and quotients by powers of 2: exact.
+            let fixed = self.step(coordinate, outside) * (f64::from(self.size) * unit / steps);
+            whole((fixed - (unit - 1.0) / 2.0).floor())
         } else {
-            bounded(coordinate) * unit
+            // Parts of a float: exact.
+            let coordinate = clamped(coordinate);
+            let texel = coordinate.floor();
+            let part = (coordinate - texel) * UNIT as f32;
+            let below = part.floor();
+            let up = if part - below >= 0.5 { 1 } else { 0 };
+            (small_whole(texel) << WEIGHT_BITS) + small_whole(below) + up - (UNIT / 2) as i32
         };
-        let fixed = whole((fixed - (unit - 1.0) / 2.0).floor());
         let (first, weight) = (fixed >> WEIGHT_BITS, fixed as u32 & (UNIT - 1));
         let pair = [self.inside(first, outside), self.inside(first + 1, outside)];
         let same = outside == Outside::Clamp && pair[0] == pair[1];
@@ -145,11 +160,11 @@ impl Axis {
     pub fn nearest_quickly(&self, coordinate: f32, outside: Outside) -> u32 {
         let texel = if self.normalized {
             let steps = f64::from(1u32 << step_bits(self.size));
-            self.step(coordinate, outside) * (f64::from(self.size) / steps)
+            whole((self.step(coordinate, outside) * (f64::from(self.size) / steps)).floor())
         } else {
-            bounded(coordinate)
+            small_whole(clamped(coordinate).floor())
         };
-        self.inside(whole(texel.floor()), outside)
+        self.inside(texel, outside)
     }
 
     /// The step of a normalised coordinate, in the first period of an axis that has one.
