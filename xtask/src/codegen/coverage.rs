@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::libcuda::Handlers;
 use crate::output::Output;
@@ -25,7 +25,7 @@ pub(super) fn generate(registry: &Registry, handlers: &Handlers, outputs: &mut V
         writeln!(groups, "| --- | --- | --- |")?;
         for entry_point in &group.entry_points {
             let symbols: Vec<String> = entry_point.abis.iter().map(symbol_text).collect();
-            let status = status(entry_point, handlers);
+            let status = status(entry_point, handlers)?;
             writeln!(groups, "| {} | {} | {status} |", entry_point.name, symbols.join(", "))?;
         }
     }
@@ -85,15 +85,13 @@ fn version(version: u32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
-fn status(entry_point: &EntryPoint, handlers: &Handlers) -> String {
+/// What the table says of an entry point. Fails for one that is said to be refused and has no handler that would: it answers `NOT_SUPPORTED`.
+fn status(entry_point: &EntryPoint, handlers: &Handlers) -> Result<String> {
     if !entry_point.exported {
-        return "in the headers only: no driver for this platform has it".to_owned();
+        return Ok("in the headers only: no driver for this platform has it".to_owned());
     }
     if let Some(reason) = &entry_point.not_supported {
-        return format!("answers NOT_SUPPORTED: {reason}");
-    }
-    if let Some(refused) = &entry_point.refused {
-        return format!("refused as recorded with {refused}");
+        return Ok(format!("answers NOT_SUPPORTED: {reason}"));
     }
     let missing: Vec<&str> = entry_point
         .abis
@@ -101,7 +99,13 @@ fn status(entry_point: &EntryPoint, handlers: &Handlers) -> String {
         .map(|abi| abi.symbol.as_str())
         .filter(|symbol| handlers.module(symbol).is_none())
         .collect();
-    match missing.len() {
+    if let Some(refused) = &entry_point.refused {
+        if !missing.is_empty() {
+            bail!("{} is refused with {refused}, but {} has no handler", entry_point.name, missing.join(", "));
+        }
+        return Ok(format!("refused as recorded with {refused}"));
+    }
+    Ok(match missing.len() {
         0 => match entry_point.without_effect.as_deref() {
             None => match &entry_point.not_supported_in_part {
                 None => "implemented".to_owned(),
@@ -112,7 +116,7 @@ fn status(entry_point: &EntryPoint, handlers: &Handlers) -> String {
         },
         all if all == entry_point.abis.len() => "answers NOT_SUPPORTED".to_owned(),
         _ => format!("implemented; {} answers NOT_SUPPORTED", missing.join(", ").replace('_', "\\_")),
-    }
+    })
 }
 
 fn omissions(omissions: &[Omission]) -> Result<String> {
