@@ -104,6 +104,9 @@ pub struct Sampler {
     pub linear_levels: bool,
     /// Added to the level that a kernel asks for.
     pub level_bias: f32,
+    /// The most times that the longer axis of a footprint, which follows from gradients, may be as long as the shorter one before it is the level that
+    /// rises. 0 is as 1.
+    pub anisotropy: u32,
     /// Least and greatest mip level, from the first one that the texture has.
     pub level_clamp: [f32; 2],
 }

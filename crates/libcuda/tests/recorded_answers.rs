@@ -1,6 +1,8 @@
 //! Programs of API scenarios, compiled against our headers and run on our driver, against what they printed on an H200.
 //!
 //! Each section runs in a process of its own. Where we differ on purpose, [`DELIBERATE`] says why.
+#[path = "recorded_answers/anisotropy.rs"]
+mod anisotropy;
 #[path = "support/library.rs"]
 mod library;
 #[path = "../../../tests/settings.rs"]
@@ -318,8 +320,8 @@ fn folder() -> &'static Path {
             let _ = std::fs::remove_file(&link);
             std::os::unix::fs::symlink(library::library(), &link).expect("the folder is writable");
         }
-        let answers =
-            ["answers", "arrays", "green", "interop", "links", "sharing"].map(|name| format!("c/answers/{name}.c"));
+        let answers = ["anisotropy", "answers", "arrays", "green", "interop", "links", "sharing"];
+        let answers = answers.map(|name| format!("c/answers/{name}.c"));
         let programs = answers.into_iter().chain(["goldens/scenarios.c".to_owned()]);
         for source in programs {
             let source = root().join("tests").join(source);

@@ -5,12 +5,14 @@
 //! this only that weights have 8 bits: what is here was read off an H100, whose answers to sweeps over weights, formats and levels it gives
 //! bit for bit, where no comment says otherwise.
 
+mod anisotropy;
 mod axis;
 mod channel;
 mod cube;
 mod filter;
 mod level;
 
+pub use anisotropy::Footprint;
 pub use axis::{Axis, Outside, offset};
 pub use channel::{Numbers, border_channel, from_srgb, signed_fraction, unsigned_fraction};
 pub use cube::{CUBE_FACES, across_edge, cube_face, cube_gradient, share_corner};

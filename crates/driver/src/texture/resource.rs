@@ -62,7 +62,7 @@ pub struct TextureSettings {
     pub filter_mode: u32,
     /// [`SamplerFlags`].
     pub flags: u32,
-    /// Without effect: gradients that differ in length are sampled as the longer one says.
+    /// The most samples along the longer axis of what gradients ask for.
     pub max_anisotropy: u32,
     /// `CUfilter_mode` between mip levels.
     pub mipmap_filter_mode: u32,
@@ -129,6 +129,7 @@ impl TextureSettings {
             seamless: self.flags & SamplerFlags::SEAMLESS_CUBEMAP != 0,
             linear_levels: self.mipmap_filter_mode != POINT,
             level_bias: self.mipmap_level_bias,
+            anisotropy: self.max_anisotropy,
             level_clamp: self.mipmap_level_clamp,
         })
     }

@@ -5,9 +5,9 @@ use warploom_exec::texture::{AddressMode, Channel, Sampler, Texels, Texture};
 use warploom_numerics::Rounding;
 use warploom_numerics::format::{F16, narrow, widen};
 use warploom_numerics::texture::{
-    Axis, CUBE_FACES, LevelRange, Levels, Numbers, Outside, UNIT, across_edge, blend, border_channel, cube_face,
-    cube_gradient, from_srgb, level_of_gradients, offset, share_corner, signed_fraction, split_slices, square_weights,
-    unsigned_fraction,
+    Axis, CUBE_FACES, Footprint, LevelRange, Levels, Numbers, Outside, UNIT, across_edge, blend, border_channel,
+    cube_face, cube_gradient, from_srgb, level_of_gradients, offset, share_corner, signed_fraction, split_slices,
+    square_weights, unsigned_fraction,
 };
 
 use crate::machine::Machine;
@@ -155,6 +155,17 @@ pub(super) fn extended(bits: u32, channel: Channel) -> u32 {
     }
 }
 
+/// The footprint for gradients in texels, of textures and fetches that are sampled along it: planes whose texels are interpolated.
+fn footprint_of(texture: &Texture, site: &TextureSite, x: [f32; 3], y: [f32; 3]) -> Option<Footprint> {
+    let Texture { sampler, .. } = texture;
+    let base = texture.base();
+    let Coordinates::Float(rows) = &site.coordinates else { return None };
+    if rows.len() != 2 || !sampler.linear || reading(base, sampler, 0).numbers().is_none() {
+        return None;
+    }
+    Footprint::new([x[0], x[1]], [y[0], y[1]], sampler.anisotropy)
+}
+
 impl Machine<'_> {
     /// What one lane reads from a texture.
     pub(super) fn sampled(
@@ -192,8 +203,8 @@ impl Machine<'_> {
             linear: texture.sampler.linear_levels,
             last: texture.levels.len() as u32 - 1,
         };
+        let mut footprint = None;
         let levels = match &site.level {
-            _ if texture.levels.len() == 1 => Levels::default(),
             Level::Base => range.base(),
             Level::Given(row) => range.at(f32::from_bits(self.frame.r32[*row as usize][lane])),
             Level::Gradients(steps) => {
@@ -212,13 +223,16 @@ impl Machine<'_> {
                         |index| if normalized { step[index] * base.size[index] as f32 } else { step[index] },
                     )
                 };
-                range.at(level_of_gradients(in_texels(&steps[0]), in_texels(&steps[1])))
+                let [x, y] = [in_texels(&steps[0]), in_texels(&steps[1])];
+                footprint = footprint_of(texture, site, x, y);
+                range.at(footprint.map_or_else(|| level_of_gradients(x, y), |footprint| footprint.level))
             }
         };
         let place = Place { at, dimensions, slice, offset };
-        match site.gather {
-            Some(channel) => self.gathered(texture, levels, &place, channel),
-            None => self.filtered(texture, levels, &place),
+        match (site.gather, footprint) {
+            (Some(channel), _) => self.gathered(texture, levels, &place, channel),
+            (None, Some(footprint)) => self.along(texture, levels, &place, &footprint),
+            (None, None) => self.filtered(texture, levels, &place),
         }
     }
 
@@ -273,6 +287,30 @@ impl Machine<'_> {
             results[missing] = blend(numbers, &[0, 1, 2, 3].map(|corner| reading.term(raw[corner])), &weights);
         }
         Ok([2, 3, 1, 0].map(|corner| results[corner]))
+    }
+
+    /// What is read along a footprint around a place: the mean of its samples.
+    fn along(
+        &mut self,
+        texture: &Texture,
+        levels: Levels,
+        place: &Place,
+        footprint: &Footprint,
+    ) -> Result<[u32; 4], FaultKind> {
+        let base = texture.base();
+        let mut sums = [0.0; 4];
+        for (steps, weight) in footprint.samples() {
+            let mut place = Place { ..*place };
+            for (index, step) in footprint.step.into_iter().enumerate() {
+                let texels = if texture.sampler.normalized { base.size[index] as f32 } else { 1.0 };
+                place.at[index] += steps * step / texels;
+            }
+            let sample = self.filtered(texture, levels, &place)?;
+            for (sum, sample) in sums.iter_mut().zip(sample) {
+                *sum += f64::from(weight) * f64::from(f32::from_bits(sample));
+            }
+        }
+        Ok(sums.map(|sum| (sum as f32).to_bits()))
     }
 
     /// What is read at a place, as the sampler says.
