@@ -417,7 +417,7 @@ sections! { answers, "answers", "tests/c/answers/answers.golden":
 
 sections! { arrays, "arrays", "tests/c/answers/arrays.golden":
     sparse_arrays deferred_arrays sparse_and_deferred_arrays sampler_unified sampler_unused sampler_of_a_module sampler_parameter
-    sampler_parameter_unified sampler_of_another launches_do_not_block launches_block_1 launches_block_0 launches_block_2
+    sampler_parameter_unified sampler_of_another affinity launches_do_not_block launches_block_1 launches_block_0 launches_block_2
     launches_block_empty launches_block_word core_none core_exception core_exception_0 core_exception_word core_exception_2
     core_all core_user core_light core_light_and_exception core_light_and_flags core_not_of_the_host
     core_not_of_the_host_and_flags core_flags core_flags_all core_flags_wrong

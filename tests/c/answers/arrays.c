@@ -1,4 +1,4 @@
-// Arrays without memory of their own, samplers that are objects, and what the environment asks of the driver, for recording and comparison as in
+// Arrays without memory of their own, samplers that are objects, contexts on some multiprocessors, and what the environment asks of the driver, for recording and comparison as in
 // answers.c. arrays.golden is what NVIDIA's driver printed (CUDA 13.0, H200).
 //
 //   cc -w -I<dir with cuda.h of CUDA 13.0 or later> arrays.c -o arrays -lcuda; ./arrays [SCENARIO]
@@ -178,6 +178,32 @@ static void sampler_of_another(void) {
   }
 }
 
+// Contexts on some multiprocessors: without NVIDIA's multi-process service there are none.
+static void affinity(void) {
+  cuInit(0);
+  cuDeviceGet(&dev, 0);
+  int supported = -1;
+  T(cuDeviceGetExecAffinitySupport(&supported, CU_EXEC_AFFINITY_TYPE_SM_COUNT, dev));
+  V("%d", supported);
+  T(cuDeviceGetExecAffinitySupport(&supported, 1, dev));
+  T(cuDeviceGetExecAffinitySupport(&supported, 7, dev));
+  T(cuDeviceGetExecAffinitySupport(0, 0, dev));
+  CUcontext c = 0;
+  for (unsigned count = 0; count < 3; count++) {
+    CUexecAffinityParam p[2] = {{.type = CU_EXEC_AFFINITY_TYPE_SM_COUNT, .param.smCount.val = count == 2 ? 100000 : count}};
+    CUctxCreateParams all = {.execAffinityParams = p, .numExecAffinityParams = 1};
+    T(cuCtxCreate_v3(&c, p, 1, 0, dev));
+    T(cuCtxCreate_v3(&c, p, 2, 0, dev));
+    T(cuCtxCreate_v4(&c, &all, 0, dev));
+  }
+  T(cuCtxCreate_v3(&c, 0, 0, 0, dev));
+  CUexecAffinityParam got = {0};
+  T(cuCtxGetExecAffinity(&got, CU_EXEC_AFFINITY_TYPE_SM_COUNT));
+  int all = 0;
+  cuDeviceGetAttribute(&all, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev);
+  V("%s", got.param.smCount.val == all ? "all" : "not all");
+}
+
 // What the environment asks for; each run has a process, with its variables.
 static void launch_blocks(void) {
   up();
@@ -227,6 +253,7 @@ static const struct Scenario {
     {"sampler_parameter", sampler_parameter, ""},
     {"sampler_parameter_unified", sampler_parameter_unified, ""},
     {"sampler_of_another", sampler_of_another, ""},
+    {"affinity", affinity, ""},
     {"launches_do_not_block", launch_blocks, ""},
     {"launches_block_1", launch_blocks, "CUDA_LAUNCH_BLOCKING=1"},
     {"launches_block_0", launch_blocks, "CUDA_LAUNCH_BLOCKING=0"},
