@@ -105,7 +105,9 @@ impl Reads {
     /// Entries with words of a row, and their numbers.
     pub(super) fn of<'r>(&'r self, words: &'r Range<usize>) -> impl Iterator<Item = (usize, &'r Read)> {
         let overlaps = |read: &Read| usize::from(read.span.from) < words.end && words.start < usize::from(read.span.to);
-        self.list.iter().enumerate().filter(move |(_, read)| overlaps(read))
+        // One that is over still lies somewhere.
+        let counts = move |read: &Read| read.span.from != read.span.to && overlaps(read);
+        self.list.iter().enumerate().filter(move |(_, read)| counts(read))
     }
 
     /// An entry is over.
@@ -213,5 +215,25 @@ impl Reads {
 
     fn place(&self, span: &Span, note: &Note) -> usize {
         mixed(span, note) & self.heads.len().wrapping_sub(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_over_is_not_ended_again() {
+        let mut reads = Reads::default();
+        for (from, to) in [(4, 8), (16, 24)] {
+            reads.push(Read { span: Span { from, to, each: 0, base: 0 }, note: Note::default() });
+        }
+        // Writes of a row around the first one.
+        for _ in 0..2 {
+            let inside: Vec<usize> = reads.of(&(0..12)).map(|(number, _)| number).collect();
+            inside.into_iter().for_each(|number| reads.end(number));
+        }
+        assert_eq!(reads.of(&(0..32)).count(), 1);
+        assert!(reads.has_any(&(16..24)));
     }
 }
