@@ -24,7 +24,10 @@ impl Resident {
     /// # Errors
     /// Those of reading /proc/self/smaps; no mapping is around `address`.
     pub fn outside(address: u64) -> Result<Resident> {
-        let mappings = mappings(&std::fs::read_to_string("/proc/self/smaps")?)?;
+        Resident::of(mappings(&std::fs::read_to_string("/proc/self/smaps")?)?, address)
+    }
+
+    fn of(mappings: Vec<Mapping>, address: u64) -> Result<Resident> {
         let inside = mappings.iter().position(|mapping| (mapping.start..mapping.end).contains(&address));
         let inside = inside.context("device memory is in no mapping")?;
         let touch = |pair: &[Mapping]| pair[0].end == pair[1].start;
@@ -97,10 +100,24 @@ mod tests {
     }
 
     #[test]
+    fn what_touches_the_mapping_is_left_out_with_it() {
+        let text: String = [(0x1000, 0x2000), (0x3000, 0x4000), (0x4000, 0x5000), (0x5000, 0x6000), (0x7000, 0x8000)]
+            .iter()
+            .map(|(start, end)| format!("{start:x}-{end:x} rw-p 00000000 00:00 0 \nAnonymous: {} kB\n", start >> 12))
+            .collect();
+        let bytes = |address: u64| Resident::of(mappings(&text).unwrap(), address).map(|resident| resident.bytes() >> 10);
+        assert_eq!(bytes(0x4800).unwrap(), 1 + 7);
+        assert_eq!(bytes(0x1000).unwrap(), 3 + 4 + 5 + 7);
+        assert!(bytes(0x2000).is_err());
+    }
+
+    #[test]
     fn a_mapping_of_this_process_is_left_out() {
+        /// In a mapping of the program's file: a stack may touch the memory asked for here.
+        static ELSEWHERE: u8 = 0;
         let bytes = vec![1_u8; 64 << 20];
         let address = bytes.as_ptr().expose_provenance() as u64 + (32 << 20);
-        let with = Resident::outside((&raw const bytes).expose_provenance() as u64).unwrap().bytes();
+        let with = Resident::outside((&raw const ELSEWHERE).expose_provenance() as u64).unwrap().bytes();
         let without = Resident::outside(address).unwrap().bytes();
         assert!(without + (60 << 20) < with, "{without} without, {with} with");
     }
