@@ -53,9 +53,15 @@ pub(super) struct Read {
     pub(super) note: Note,
 }
 
+impl Read {
+    /// Whether it is no longer held against writes: its row is empty.
+    fn is_over(&self) -> bool {
+        self.span.from == self.span.to
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Reads {
-    /// One whose row is empty is over.
     list: Vec<Read>,
     over: usize,
     /// Numbers of entries, one more than their indices.
@@ -94,7 +100,7 @@ impl Reads {
 
     /// The entries, oldest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Read> {
-        self.list.iter().filter(|read| read.span.from != read.span.to)
+        self.list.iter().filter(|read| !read.is_over())
     }
 
     /// Whether something of a row was read.
@@ -106,7 +112,7 @@ impl Reads {
     pub(super) fn of<'r>(&'r self, words: &'r Range<usize>) -> impl Iterator<Item = (usize, &'r Read)> {
         let overlaps = |read: &Read| usize::from(read.span.from) < words.end && words.start < usize::from(read.span.to);
         // One that is over still lies somewhere.
-        let counts = move |read: &Read| read.span.from != read.span.to && overlaps(read);
+        let counts = move |read: &Read| !read.is_over() && overlaps(read);
         self.list.iter().enumerate().filter(move |(_, read)| counts(read))
     }
 
@@ -189,7 +195,7 @@ impl Reads {
         }
         self.list.push(read);
         if self.over > self.list.len() / 2 || self.list.len() > 2 * self.heads.len() {
-            self.list.retain(|read| read.span.from != read.span.to);
+            self.list.retain(|read| !read.is_over());
             self.sort();
         } else {
             self.enter(self.list.len() - 1);
