@@ -35,6 +35,14 @@ struct LinkState {
     image: Option<Arc<[u8]>>,
 }
 
+impl LinkState {
+    /// The link has failed, and the error is its answer from now on.
+    fn fail(&mut self, error: DriverError) -> DriverError {
+        self.failed = Some(error.clone());
+        error
+    }
+}
+
 /// What an input is said to be (`CUjitInputType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkInput {
@@ -99,8 +107,7 @@ impl Driver {
         }
         let texts = match self.link_texts(&linker.options, kind, name, bytes, &mut state.logs) {
             Err(error) if kind == LinkInput::Cubin => {
-                state.failed = Some(error.clone());
-                return Err(error);
+                return Err(state.fail(error));
             }
             texts => texts?,
         };
@@ -162,8 +169,7 @@ impl Driver {
         };
         if let Err(messages) = state.linker.add(&name, input) {
             let error = unlinkable(&messages, &mut state.logs);
-            state.failed = Some(error.clone());
-            return Err(error);
+            return Err(state.fail(error));
         }
         state.texts.push((name, text));
         Ok(())
@@ -194,15 +200,13 @@ impl Driver {
                     state.logs.complain(&format!("error   : {reason}"));
                 }
                 let error = unlinkable(&messages, &mut state.logs);
-                state.failed = Some(error.clone());
-                return Err(error);
+                return Err(state.fail(error));
             }
         };
         if let Some(reason) = device_runtime::without_device(&module, self.ptx_options(&linker.options).sm) {
             state.logs.complain(&format!("error   : {reason}"));
             let error = DriverError::new(ErrorCode::InvalidSource, reason);
-            state.failed = Some(error.clone());
-            return Err(error);
+            return Err(state.fail(error));
         }
         self.note_kernels(&module, &linker.options, &mut state.logs);
         let most_registers = linker.options.most_registers;
