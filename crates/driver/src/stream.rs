@@ -7,6 +7,7 @@ mod external_semaphore;
 mod memory_operation;
 
 pub use attributes::AttributeValue;
+pub(crate) use attributes::{wide_of, word_of};
 pub use external_semaphore::{SemaphoreAction, SemaphoreKind, SemaphoreWork, ValuedSemaphore};
 pub use memory_operation::{ValueAction, ValueOperation, WaitCondition};
 

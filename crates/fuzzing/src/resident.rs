@@ -105,7 +105,8 @@ mod tests {
             .iter()
             .map(|(start, end)| format!("{start:x}-{end:x} rw-p 00000000 00:00 0 \nAnonymous: {} kB\n", start >> 12))
             .collect();
-        let bytes = |address: u64| Resident::of(mappings(&text).unwrap(), address).map(|resident| resident.bytes() >> 10);
+        let bytes =
+            |address: u64| Resident::of(mappings(&text).unwrap(), address).map(|resident| resident.bytes() >> 10);
         assert_eq!(bytes(0x4800).unwrap(), 1 + 7);
         assert_eq!(bytes(0x1000).unwrap(), 3 + 4 + 5 + 7);
         assert!(bytes(0x2000).is_err());

@@ -12,7 +12,7 @@ use crate::green::GreenContext;
 use crate::launch::LaunchShape;
 use crate::memory::{CallersMemory, Checked, CopyPlace, Fill2d, Transfer};
 use crate::module::Function;
-use crate::stream::{AttributeValue, SemaphoreAction, SemaphoreWork, ValueOperation, check_value};
+use crate::stream::{AttributeValue, SemaphoreAction, SemaphoreWork, ValueOperation, check_value, word_of};
 
 /// The kind of a node, by its number in `CUgraphNodeType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,20 +126,14 @@ const KERNEL_ATTRIBUTES: [u32; 10] = [1, COOPERATIVE, CLUSTER_DIMENSION, 5, 8, 9
 impl KernelWork {
     /// The sizes of the launch, with what attributes say.
     pub fn shape(&self) -> LaunchShape {
-        let word = |attribute: u32, index: usize| {
-            let value = self.attributes.get(&attribute)?;
-            let bytes = value.get(4 * index..4 * index + 4)?;
-            Some(bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte)))
-        };
         let mut shape = self.shape;
-        if let Some(cooperative) = word(COOPERATIVE, 0) {
-            shape.cooperative = cooperative != 0;
+        if let Some(cooperative) = self.attributes.get(&COOPERATIVE) {
+            shape.cooperative = word_of(cooperative, 0) != 0;
         }
-        if let (Some(x), Some(y), Some(z)) =
-            (word(CLUSTER_DIMENSION, 0), word(CLUSTER_DIMENSION, 1), word(CLUSTER_DIMENSION, 2))
-            && x != 0
+        if let Some(dimension) = self.attributes.get(&CLUSTER_DIMENSION)
+            && word_of(dimension, 0) != 0
         {
-            shape.cluster = Some([x, y, z]);
+            shape.cluster = Some([0, 1, 2].map(|axis| word_of(dimension, axis)));
         }
         shape
     }

@@ -18,10 +18,12 @@ use super::{Driver, DriverError, DriverResult, Graph, KernelWork, State, Work};
 use crate::ErrorCode;
 use crate::fault::Sticky;
 use crate::launch::LaunchShape;
-use crate::stream::AttributeValue;
+use crate::stream::{AttributeValue, wide_of, word_of};
 
 /// The attribute that makes a node one of these (`CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE`): a number that is 0 or 1, and behind it the node's.
 pub(crate) const DEVICE_UPDATABLE: u32 = 13;
+/// The word of the attribute that is 0 or 1.
+const ASKED: usize = 0;
 /// Where the node's number stands in the attribute.
 const NUMBER: std::ops::Range<usize> = 8..16;
 
@@ -214,13 +216,13 @@ impl Driver {
         attributes: &mut BTreeMap<u32, AttributeValue>,
     ) -> DriverResult<Option<Arc<DeviceNode>>> {
         let Some(value) = attributes.get_mut(&DEVICE_UPDATABLE) else { return Ok(None) };
-        match asked(value) {
+        match word_of(value, ASKED) {
             0 => {
                 attributes.remove(&DEVICE_UPDATABLE);
                 Ok(None)
             }
             1 => {
-                let known = self.device_node_of(number_in(value));
+                let known = self.device_node_of(wide_of(value, NUMBER.start / 4));
                 let node = known.unwrap_or_else(|| self.new_device_node());
                 value[NUMBER].copy_from_slice(&node.number.to_ne_bytes());
                 Ok(Some(node))
@@ -283,15 +285,6 @@ impl Driver {
     }
 }
 
-/// What an attribute asks for.
-fn asked(value: &AttributeValue) -> u32 {
-    value[..4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
-}
-
-fn number_in(value: &AttributeValue) -> u64 {
-    value[NUMBER].iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
 /// Puts the number of a node that kernels may change into an attribute that a program gives to what `device` is of, whatever number it has written there itself.
 ///
 /// # Errors
@@ -301,7 +294,7 @@ pub(crate) fn keep_number(
     device: Option<&Arc<DeviceNode>>,
 ) -> DriverResult {
     let Some(value) = attributes.get_mut(&DEVICE_UPDATABLE) else { return Ok(()) };
-    if device.is_some() && asked(value) == 0 {
+    if device.is_some() && word_of(value, ASKED) == 0 {
         return Err(not_possible("become another"));
     }
     value[NUMBER].copy_from_slice(&device.map_or(0, |device| device.number).to_ne_bytes());

@@ -10,6 +10,16 @@ use crate::{DriverError, DriverResult};
 /// The bytes of an attribute's value.
 pub type AttributeValue = [u8; 64];
 
+/// The 32-bit word of a value at `index`, counted in words.
+pub(crate) fn word_of(value: &AttributeValue, index: usize) -> u32 {
+    value[4 * index..][..4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+}
+
+/// The two words from `index` on as one number.
+pub(crate) fn wide_of(value: &AttributeValue, index: usize) -> u64 {
+    u64::from(word_of(value, index)) | u64::from(word_of(value, index + 1)) << 32
+}
+
 /// The attributes that were set on one stream, by their number.
 pub(super) type Attributes = Mutex<BTreeMap<u32, AttributeValue>>;
 
@@ -39,9 +49,8 @@ pub(crate) fn check_value(attribute: u32, value: &AttributeValue) -> DriverResul
     if attribute != ACCESS_POLICY_WINDOW {
         return Ok(());
     }
-    let word = |start: usize| value[start..start + 4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
-    let bytes = u64::from(word(8)) | u64::from(word(12)) << 32;
-    let (ratio, miss) = (f32::from_bits(word(16)), word(24));
+    let bytes = wide_of(value, 2);
+    let (ratio, miss) = (f32::from_bits(word_of(value, 4)), word_of(value, 6));
     if bytes > MOST_WINDOW {
         return Err(DriverError::invalid_value(format!("a window of {bytes} bytes is wider than {MOST_WINDOW}")));
     }
