@@ -140,6 +140,69 @@ fn one_byte_of_a_word_is_enough() {
     );
 }
 
+const DECIDE: &str = "setp.eq.u32 %p2, %r2, 7;\n@%p2 bra done;\ndone:";
+
+/// Of a word of which somebody has written the lower half, or of two words of which somebody has written one.
+#[test]
+fn instructions_that_move_bytes_move_what_is_known_of_them() {
+    // The upper half of %r1 is of memory that nobody has written, %r9 and %r10 hold nothing at all.
+    let half = "cvt.u16.u32 %h1, %r0;\nst.global.u16 [%d1], %h1;\nld.global.u32 %r1, [%d1];";
+    let [lower, upper]: [&[&str]; 2] = [
+        &[
+            "and.b32 %r2, %r1, 0xffff;",
+            "shl.b32 %r2, %r1, 16;",
+            "bfe.u32 %r2, %r1, 4, 8;",
+            "prmt.b32 %r2, %r1, 0, 0x4410;",
+            "mov.b32 {%h2, %h3}, %r1; cvt.u32.u16 %r2, %h2;",
+            "cvt.u32.u16 %r2, %r1;",
+            "cvt.u64.u32 %d2, %r1; mov.b64 {%r3, %r2}, %d2;",
+            "mov.b64 %d2, {%r0, %r9}; cvt.u32.u64 %r2, %d2;",
+            "mov.b64 %d2, {%r9, %r0}; mov.b64 {%r10, %r2}, %d2;",
+            "lop3.b32 %r2, %r1, 0xff, %r0, 0x6a;",
+            "st.shared.u32 [s], %r1; ld.shared.u16 %r2, [s];",
+            "st.local.u32 [l], %r1; ld.local.u16 %r2, [l];",
+            "st.global.u32 [%d1+128], %r1; ld.global.u16 %r2, [%d1+128];",
+        ],
+        &[
+            "and.b32 %r2, %r1, 0xffff0;",
+            "shl.b32 %r2, %r1, 15;",
+            "shr.u32 %r2, %r1, 16;",
+            "bfe.u32 %r2, %r1, 4, 13;",
+            "prmt.b32 %r2, %r1, 0, 0x4424;",
+            "mov.b32 {%h2, %h3}, %r1; cvt.u32.u16 %r2, %h3;",
+            "add.u32 %r2, %r1, 0;",
+            "mov.b64 %d2, {%r0, %r9}; mov.b64 {%r10, %r2}, %d2;",
+            "lop3.b32 %r2, %r1, 0xffffff, %r0, 0x6a;",
+            "st.shared.u32 [s], %r1; ld.shared.u16 %r2, [s+2];",
+            "st.local.u32 [l], %r1; ld.local.u16 %r2, [l+2];",
+            "st.global.u32 [%d1+128], %r1; ld.global.u16 %r2, [%d1+130];",
+        ],
+    ];
+    let declarations = ".shared .align 16 .b32 s[64]; .local .align 16 .b8 l[64];";
+    for part in lower {
+        clean(declarations, &format!("{half}\n{part}\n{DECIDE}"));
+    }
+    for part in upper {
+        finds(declarations, &format!("{half}\n{part}\n{DECIDE}"), &["uninitialised-condition"]);
+    }
+}
+
+#[test]
+fn what_is_not_chosen_counts_for_nothing() {
+    // %r9 and %p7 hold nothing.
+    clean("", &format!("selp.u32 %r2, %r9, %r0, %p1;\n@%p1 mov.u32 %r2, 1;\n{DECIDE}"));
+    finds("", &format!("selp.u32 %r2, %r0, %r9, %p1;\n{DECIDE}"), &["uninitialised-condition", "thread (1, 0, 0)"]);
+    finds("", &format!("selp.u32 %r2, %r0, 5, %p7;\n{DECIDE}"), &["uninitialised-condition", "thread (0, 0, 0)"]);
+    let branch = "@%p3 bra done;\ndone:";
+    let never = "setp.ne.u32 %p4, %r0, %r0;";
+    clean("", &format!("{never}\nand.pred %p3, %p4, %p7;\n{branch}"));
+    clean("", &format!("{never}\nnot.pred %p4, %p4;\nor.pred %p3, %p7, %p4;\n{branch}"));
+    clean("", &format!("{never}\nsetp.eq.and.u32 %p3, %r9, 1, %p4;\n{branch}"));
+    finds("", &format!("{never}\nor.pred %p3, %p4, %p7;\n{branch}"), &["uninitialised-condition"]);
+    finds("", &format!("and.pred %p3, %p6, %p7;\n{branch}"), &["uninitialised-condition"]);
+    finds("", &format!("{never}\nsetp.eq.or.u32 %p3, %r9, 1, %p4;\n{branch}"), &["uninitialised-condition"]);
+}
+
 #[test]
 fn shared_memory_that_nobody_has_written() {
     let shared = ".shared .align 16 .b32 s[64];";
@@ -235,6 +298,12 @@ fn what_the_host_is_given() {
     let said = to_host(132);
     assert!(said.contains("error[init/uninitialised-output]: a copy gives the host 4 bytes that nobody has"), "{said}");
     assert!(said.contains("the first lies at offset 128 of 1024 bytes of device memory, by cuMemAlloc"), "{said}");
+    // What a structure leaves out between a byte and a word.
+    assert_eq!(
+        checked.run("", "cvt.u16.u32 %h1, %r0;\n@%p1 st.global.u8 [%d1+128], %h1;\n@%p1 st.global.u32 [%d1+132], %r0;"),
+        ""
+    );
+    assert_eq!(to_host(136), "");
     // A fill, and a copy on the device of what is written in part.
     assert_eq!(checked.touches(None, bytes(out + 128..out + 512, false)), "");
     assert_eq!(checked.touches(bytes(out + 500..out + 524, false), bytes(out + 512..out + 536, false)), "");
@@ -281,16 +350,20 @@ fn physical_memory_that_was_mapped_for_the_first_time() {
     let base = checked.device.alloc(4096);
     let info = Checked::info(base, 4096, MemoryKind::Device);
     let body = branch_on(base + 128);
-    checked.checker.host(&HostEvent::Mapped { info, fresh: true });
+    checked.checker.host(&HostEvent::Mapped { info, fresh: true, silent: false });
     assert!(checked.run("", &body).contains("error[init/uninitialised-condition]"));
     // Mapped again it holds what it held, and so does what others may have.
     checked.checker.host(&HostEvent::Unmapped(info));
     assert_eq!(checked.run("", &body), "");
-    checked.checker.host(&HostEvent::Mapped { info, fresh: true });
-    checked.checker.host(&HostEvent::Mapped { info, fresh: false });
+    checked.checker.host(&HostEvent::Mapped { info, fresh: true, silent: false });
+    checked.checker.host(&HostEvent::Mapped { info, fresh: false, silent: false });
     assert_eq!(checked.run("", &body), "");
-    checked.checker.host(&HostEvent::Mapped { info, fresh: true });
+    checked.checker.host(&HostEvent::Mapped { info, fresh: true, silent: false });
     checked.touches(None, bytes(base..base + 4096, false));
+    assert_eq!(checked.run("", &body), "");
+    // On the host, which has touched it.
+    checked.checker.host(&HostEvent::Unmapped(info));
+    checked.checker.host(&HostEvent::Mapped { info, fresh: true, silent: true });
     assert_eq!(checked.run("", &body), "");
 }
 

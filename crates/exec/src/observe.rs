@@ -342,6 +342,30 @@ pub enum Use {
     Address,
 }
 
+/// A byte of a result that hangs on a byte of what is read. Bytes are counted from the least significant one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Piece {
+    /// The register that is written.
+    pub to: u32,
+    /// Its byte.
+    pub at: u8,
+    /// The register that is read.
+    pub from: u32,
+    /// Its byte.
+    pub byte: u8,
+}
+
+/// Lanes in which a register that is read counts for nothing: another one that is read decides that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// The register.
+    pub register: u32,
+    /// The one that decides: if it holds nothing itself, nothing is decided.
+    pub by: u32,
+    /// The lanes.
+    pub lanes: u32,
+}
+
 /// An instruction with its registers, by their numbers in the function.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
@@ -349,6 +373,10 @@ pub struct Step<'a> {
     pub reads: &'a [(u32, Use)],
     /// What it writes, in the lanes of [`At::mask`].
     pub writes: &'a [u32],
+    /// What bytes of its results hang on; those that are missing hang on nothing. None where all bytes hang on all that is read.
+    pub pieces: Option<&'a [Piece]>,
+    /// What of its operands counts for nothing.
+    pub idle: &'a [Idle],
     /// It loads, stores or updates memory: a [`CtaObserver::access`] follows, which names what is loaded.
     pub memory: bool,
     /// It calls: its registers are those of a [`Crossing`], unless the system provides what is called.
@@ -454,6 +482,8 @@ pub enum HostEvent {
         info: AllocationInfo,
         /// It holds nothing: it was never mapped before, and nobody else can have it.
         fresh: bool,
+        /// It lies on the host, which writes there without telling.
+        silent: bool,
     },
     /// A mapping is no more.
     Unmapped(AllocationInfo),

@@ -1,13 +1,14 @@
 //! Values that nobody has written: device memory as it was allocated, shared and local memory as a CTA finds it, registers. Such a value may be moved
 //! and computed with; what is reported is where it decides something: a branch or a guard, an address, what the host is given.
 //!
-//! Memory is followed by the byte (`memory`), registers by the lane (`registers`): a value is one that nobody has written as soon as a part of it
-//! is. Device memory and arrays count as not written if the program allocated them, physical memory when it is mapped for the first time. The host
+//! Memory is followed by the byte (`memory`), and so are the registers of each lane (`registers`) where instructions move bytes or cut them off; what is
+//! computed with a value of which nobody has written a part is one that nobody has written. Device memory and arrays count as not written if the program allocated them, physical memory when it is mapped for the first time. The host
 //! writes pinned and managed memory without telling: a page of it counts as not written as long as nobody has touched it (`touched`). Others write what
 //! is shared with their processes.
 
 mod blocks;
 mod memory;
+mod padding;
 mod registers;
 mod touched;
 
@@ -30,7 +31,8 @@ use crate::report::{Note, Report, count};
 use crate::sink::Sink;
 use blocks::Blocks;
 use memory::{Bytes, Fresh, Known, Local};
-use registers::{Origin, Registers};
+use padding::Gap;
+use registers::{ALL, Origin, Registers, Undefined, loaded, result};
 
 /// What a value decided.
 #[derive(Clone, Copy)]
@@ -65,7 +67,13 @@ impl Shared {
     fn give(&self, range: Range<u64>, what: &str) {
         let mut fresh = self.fresh.lock();
         fresh.settle(&range);
-        let gaps = fresh.gaps(range.clone());
+        let mut gaps = fresh.gaps(range.clone());
+        let mut unclear = true;
+        gaps.retain(|gap| {
+            let found = padding::gap(gap, &range, |beside| fresh.unwritten(beside).is_none());
+            unclear &= found != Gap::Hole;
+            found != Gap::Padding
+        });
         let Some(first) = gaps.first().map(|gap| gap.start) else { return };
         // Once is enough.
         gaps.iter().for_each(|gap| fresh.write(gap.clone()));
@@ -75,6 +83,9 @@ impl Shared {
         let mut notes = vec![Note { frames: host::Origin::here().frames(), ..Note::new("it was done here") }];
         notes.retain(|note| !note.frames.is_empty());
         notes.extend(self.blocks.lock().at(first, "the first lies"));
+        notes.extend(
+            unclear.then(|| Note::new("structures leave out such bytes in front of aligned members and at their end")),
+        );
         let kind = "uninitialised-output";
         self.sink.report(Report { check: Check::Init, kind, message, thread: None, notes });
     }
@@ -103,9 +114,13 @@ impl Observer for InitCheck {
                     self.shared.fresh.lock().add(info.base..info.base + info.size);
                 }
             }
-            HostEvent::Mapped { info, fresh: true } => {
+            HostEvent::Mapped { info, fresh: true, silent } => {
                 self.shared.blocks.lock().made(info);
-                self.shared.fresh.lock().add(info.base..info.base + info.size);
+                let mut fresh = self.shared.fresh.lock();
+                match silent {
+                    true => fresh.add_silent(info.base..info.base + info.size),
+                    false => fresh.add(info.base..info.base + info.size),
+                }
             }
             HostEvent::Ready(info) if info.kind == MemoryKind::Device => {
                 self.shared.fresh.lock().add(info.base..info.base + info.size);
@@ -202,9 +217,9 @@ impl CtaInit {
             let Some(address) = fresh.lock().unwritten(range) else { continue };
             let index = at.rank * self.grid.warps + at.warp;
             let registers = &mut self.warps[index as usize].registers;
+            let undefined = Undefined::whole(1 << lane, Origin::Memory { site, space, address });
             for &register in access.registers {
-                let undefined = (1 << lane, Origin::Memory { site, space, address });
-                registers.write(at.activation, register, 1 << lane, Some(undefined));
+                registers.write(at.activation, register, 1 << lane, Some(&undefined));
             }
         }
     }
@@ -271,26 +286,28 @@ impl CtaObserver for CtaInit {
         if registers.passes(at.activation, step, at.mask) {
             return;
         }
-        let mut spoiled: Option<(u32, Origin)> = None;
+        let mut spoils: Vec<(u32, Undefined)> = Vec::new();
         let mut decides = Vec::new();
         for &(register, how) in step.reads {
-            let Some((lanes, origin)) = registers.undefined(at.activation, register, at.mask) else { continue };
+            let mask = at.mask & !registers.idle(at.activation, step.idle, register);
+            let Some(undefined) = registers.undefined(at.activation, register, mask) else { continue };
             match how {
-                Use::Value => spoiled = Some((lanes | spoiled.map_or(0, |before| before.0), origin)),
-                Use::Decides => decides.push((lanes, Decided::Branch, origin, register)),
-                Use::Address => decides.push((lanes, Decided::Address, origin, register)),
+                Use::Value => spoils.push((register, undefined)),
+                Use::Decides => decides.push((register, Decided::Branch, undefined)),
+                Use::Address => decides.push((register, Decided::Address, undefined)),
             }
         }
-        for &(lanes, _, _, register) in &decides {
+        for (register, _, undefined) in &decides {
             // What has been told is not told again of all that follows from it.
-            registers.write(at.activation, register, lanes, None);
+            registers.write(at.activation, *register, undefined.lanes, None);
         }
         for &register in step.writes {
             // What memory gives is told by the access.
-            registers.write(at.activation, register, at.mask, spoiled.filter(|_| !step.memory));
+            let result = if step.memory { None } else { result(register, &spoils, step.pieces) };
+            registers.write(at.activation, register, at.mask, result.as_ref());
         }
-        for (lanes, decided, origin, _) in decides {
-            self.grid.report(at, lanes, decided, origin);
+        for (_, decided, undefined) in decides {
+            self.grid.report(at, undefined.lanes, decided, undefined.origin);
         }
     }
 
@@ -312,7 +329,7 @@ impl CtaObserver for CtaInit {
         for &(source, target) in crossing.registers {
             let undefined = source.and_then(|source| registers.undefined(from, source, at.mask));
             match target {
-                Some(target) => registers.write(to, target, at.mask, undefined),
+                Some(target) => registers.write(to, target, at.mask, undefined.as_ref()),
                 None => local.unknown = true,
             }
         }
@@ -329,7 +346,7 @@ impl CtaObserver for CtaInit {
         let stores = access.kind == AccessKind::Store;
         let registers = &self.warp(at).registers;
         let spoils = |&register: &u32| {
-            register != NO_REGISTER && registers.undefined(at.activation, register, at.mask).is_some()
+            register != NO_REGISTER && registers.undefined_lanes(at.activation, register) & at.mask != 0
         };
         if !(stores && access.registers.iter().any(spoils)) {
             let written = self.all_written(at, access);
@@ -345,45 +362,51 @@ impl CtaObserver for CtaInit {
         let bytes = u64::from(access.bytes) / parts;
         for part in 0..parts {
             let register = access.registers.get(part as usize).copied().filter(|&register| register != NO_REGISTER);
-            let mut undefined: Option<(u32, Origin)> = None;
+            let mut undefined: Option<Undefined> = None;
             let spoiled = match (access.kind, register) {
-                (AccessKind::Store, Some(register)) => {
-                    registers.undefined(at.activation, register, at.mask).map_or(0, |found| found.0)
-                }
-                _ => 0,
+                (AccessKind::Store, Some(register)) => registers.undefined(at.activation, register, at.mask),
+                _ => None,
             };
             for lane in at.lanes() {
                 let start = access.addresses[lane as usize] + part * bytes;
                 let inside = start % SHARED_PER_CTA;
                 if access.kind != AccessKind::Store && register.is_some() {
-                    let found = match access.space {
-                        Space::Global if known.is_written(&(start..start + bytes), fresh) => None,
-                        Space::Global => fresh.lock().unwritten(start..start + bytes),
-                        Space::Shared => shared.unwritten(inside..inside + bytes).filter(|_| alone),
-                        Space::Local => local.unwritten(start..start + bytes, lane),
-                        Space::Param => None,
+                    let found = |from: u64| match access.space {
+                        Space::Global => fresh.lock().unwritten(start + from..start + bytes).map(|at| at - start),
+                        Space::Shared if alone => shared.unwritten(inside + from..inside + bytes).map(|at| at - inside),
+                        Space::Local => local.unwritten(start + from..start + bytes, lane).map(|at| at - start),
+                        Space::Shared | Space::Param => None,
                     };
-                    if let Some(address) = found {
-                        let lanes = 1 << lane | undefined.map_or(0, |before| before.0);
-                        let (site, space) = (at.site, access.space);
-                        undefined = Some((lanes, Origin::Memory { site, space, address }));
+                    let written = access.space == Space::Global && known.is_written(&(start..start + bytes), fresh);
+                    if let Some(first) = found(0).filter(|_| !written) {
+                        let address = if access.space == Space::Shared { inside } else { start } + first;
+                        let origin = Origin::Memory { site: at.site, space: access.space, address };
+                        let each = std::iter::successors(Some(first), |byte| found(byte + 1));
+                        undefined.get_or_insert_with(|| Undefined::none(origin)).add(lane, loaded(each, bytes));
                     }
                 }
                 if access.kind == AccessKind::Load {
                     continue;
                 }
-                let defined = spoiled >> lane & 1 == 0;
-                match access.space {
-                    Space::Global if defined && known.has(&(start..start + bytes)) => {}
-                    Space::Global if defined => fresh.lock().write(start..start + bytes),
-                    Space::Global => fresh.lock().spoil(start..start + bytes),
-                    Space::Shared if alone => shared.write(inside..inside + bytes, defined),
-                    Space::Local => local.write(start..start + bytes, 1 << lane, defined),
+                let holes = spoiled.as_ref().map_or(0, |spoiled| spoiled.of_lane(lane));
+                let mut write = |range: Range<u64>, defined: bool| match access.space {
+                    Space::Global if defined && known.has(&range) => {}
+                    Space::Global if defined => fresh.lock().write(range),
+                    Space::Global => fresh.lock().spoil(range),
+                    Space::Shared if alone => {
+                        shared.write(range.start % SHARED_PER_CTA..(range.end - 1) % SHARED_PER_CTA + 1, defined);
+                    }
+                    Space::Local => local.write(range, 1 << lane, defined),
                     Space::Shared | Space::Param => {}
+                };
+                match holes {
+                    0 => write(start..start + bytes, true),
+                    ALL => write(start..start + bytes, false),
+                    _ => (0..bytes).for_each(|byte| write(start + byte..start + byte + 1, holes >> byte & 1 == 0)),
                 }
             }
             if let (Some(register), true) = (register, access.kind != AccessKind::Store) {
-                registers.write(at.activation, register, at.mask, undefined);
+                registers.write(at.activation, register, at.mask, undefined.as_ref());
             }
         }
     }

@@ -1,9 +1,9 @@
-//! Registers of a warp: which lanes hold values that nobody has written.
+//! Registers of a warp: which lanes hold values that nobody has written, or of which nobody has written some bytes.
 
 use std::collections::HashMap;
 
 use warploom_exec::fault::Site;
-use warploom_exec::observe::{Space, Step};
+use warploom_exec::observe::{Idle, Piece, Space, Step};
 
 /// Where a value comes from that nobody has written.
 #[derive(Clone, Copy, Debug)]
@@ -14,11 +14,80 @@ pub(super) enum Origin {
     Memory { site: Site, space: Space, address: u64 },
 }
 
+/// Bytes of a register of one lane, a bit for each.
+pub(super) type Holes = u16;
+/// All of them, whatever the width of the register.
+pub(super) const ALL: Holes = Holes::MAX;
+
+/// What of a register nobody has written.
+#[derive(Clone, Debug)]
+pub(super) struct Undefined {
+    /// Lanes of whose value nobody has written something.
+    pub(super) lanes: u32,
+    pub(super) origin: Origin,
+    /// The bytes of these lanes, if they are not all.
+    bytes: Option<Box<[Holes; 32]>>,
+}
+
+impl Undefined {
+    /// No lane yet.
+    pub(super) fn none(origin: Origin) -> Undefined {
+        Undefined { lanes: 0, origin, bytes: Some(Box::default()) }
+    }
+
+    /// All bytes of lanes.
+    pub(super) fn whole(lanes: u32, origin: Origin) -> Undefined {
+        Undefined { lanes, origin, bytes: None }
+    }
+
+    pub(super) fn add(&mut self, lane: u32, holes: Holes) {
+        if let (Some(bytes), true) = (&mut self.bytes, holes != 0) {
+            self.lanes |= 1 << lane;
+            bytes[lane as usize] |= holes;
+        }
+    }
+
+    pub(super) fn of_lane(&self, lane: u32) -> Holes {
+        match &self.bytes {
+            _ if self.lanes >> lane & 1 == 0 => 0,
+            Some(bytes) => bytes[lane as usize],
+            None => ALL,
+        }
+    }
+}
+
+/// What a register holds of which so many bytes were loaded, and some of them nobody has written. It is extended by what the last of them holds.
+pub(super) fn loaded(bytes: impl Iterator<Item = u64>, count: u64) -> Holes {
+    let holes = bytes.fold(0, |holes, byte| holes | 1 << byte);
+    let beyond = if holes >> (count - 1) & 1 == 1 { ALL.checked_shl(count as u32).unwrap_or(0) } else { 0 };
+    holes | beyond
+}
+
+/// What of a result nobody has written, after what of the operands.
+pub(super) fn result(register: u32, operands: &[(u32, Undefined)], pieces: Option<&[Piece]>) -> Option<Undefined> {
+    let (_, last) = operands.last()?;
+    let Some(pieces) = pieces else {
+        let lanes = operands.iter().fold(0, |lanes, (_, undefined)| lanes | undefined.lanes);
+        return Some(Undefined::whole(lanes, last.origin));
+    };
+    let mut found = Undefined::none(last.origin);
+    for piece in pieces.iter().filter(|piece| piece.to == register) {
+        let Some((_, undefined)) = operands.iter().find(|(operand, _)| *operand == piece.from) else { continue };
+        for lane in (0..32).filter(|lane| undefined.of_lane(*lane) >> piece.byte & 1 == 1) {
+            found.origin = undefined.origin;
+            found.add(lane, 1 << piece.at);
+        }
+    }
+    Some(found).filter(|found| found.lanes != 0)
+}
+
 /// Those of a call of a function.
 #[derive(Default)]
 struct Frame {
-    /// By register, the lanes whose value nobody has written, or was computed with such a one.
+    /// By register, the lanes of whose value nobody has written something, or which was computed with such a one.
     undefined: Vec<u32>,
+    /// The bytes of these lanes, of registers where there was one of which they are not all.
+    bytes: HashMap<u32, Box<[Holes; 32]>>,
     /// Why, where that is not that the register was never written.
     origins: HashMap<u32, Origin>,
 }
@@ -71,22 +140,39 @@ impl Registers {
         true
     }
 
-    /// Lanes of a mask in which a register holds nothing, and why.
-    pub(super) fn undefined(&self, activation: u32, register: u32, mask: u32) -> Option<(u32, Origin)> {
-        let frame = self.activations.get(activation as usize);
-        let lanes = mask & frame.map_or(u32::MAX, |frame| frame.undefined(register));
-        let origin = || frame.and_then(|frame| frame.origins.get(&register)).copied().unwrap_or(Origin::Register);
-        (lanes != 0).then(|| (lanes, origin()))
+    /// Lanes of whose value nobody has written something.
+    pub(super) fn undefined_lanes(&self, activation: u32, register: u32) -> u32 {
+        self.activations.get(activation as usize).map_or(u32::MAX, |frame| frame.undefined(register))
     }
 
-    /// Lanes of a mask are written; in `undefined` with a value that nobody has written.
-    pub(super) fn write(&mut self, activation: u32, register: u32, mask: u32, undefined: Option<(u32, Origin)>) {
+    /// Lanes in which an operand counts for nothing.
+    pub(super) fn idle(&self, activation: u32, idle: &[Idle], register: u32) -> u32 {
+        let about = idle.iter().filter(|idle| idle.register == register);
+        about.fold(0, |lanes, idle| lanes | idle.lanes & !self.undefined_lanes(activation, idle.by))
+    }
+
+    /// What of a register nobody has written in the lanes of a mask.
+    pub(super) fn undefined(&self, activation: u32, register: u32, mask: u32) -> Option<Undefined> {
+        let lanes = mask & self.undefined_lanes(activation, register);
+        let frame = self.activations.get(activation as usize);
+        let origin = || frame.and_then(|frame| frame.origins.get(&register)).copied().unwrap_or(Origin::Register);
+        let bytes = || frame.and_then(|frame| frame.bytes.get(&register)).cloned();
+        (lanes != 0).then(|| Undefined { lanes, origin: origin(), bytes: bytes() })
+    }
+
+    /// Lanes of a mask are written, with values of which nobody has written what `undefined` says.
+    pub(super) fn write(&mut self, activation: u32, register: u32, mask: u32, undefined: Option<&Undefined>) {
         let frame = self.frame(activation);
         let lanes = frame.lanes(register);
         *lanes &= !mask;
-        if let Some((unwritten, origin)) = undefined {
-            *lanes |= unwritten;
-            frame.origins.insert(register, origin);
+        let Some(undefined) = undefined.filter(|undefined| undefined.lanes & mask != 0) else { return };
+        *lanes |= undefined.lanes & mask;
+        frame.origins.insert(register, undefined.origin);
+        if undefined.bytes.is_some() || frame.bytes.contains_key(&register) {
+            let bytes = frame.bytes.entry(register).or_insert_with(|| Box::new([ALL; 32]));
+            for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+                bytes[lane as usize] = undefined.of_lane(lane);
+            }
         }
     }
 }

@@ -13,8 +13,8 @@ use warploom_exec::memory::{
 };
 use warploom_exec::observe::HostEvent;
 
-use super::Location;
 use super::pool::pool_of;
+use super::{Location, location_kind};
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::{DriverError, DriverResult, ErrorCode};
@@ -256,10 +256,11 @@ impl Driver {
             }
         }
         let fresh = !again && memory.types == HandleTypes::NONE;
+        let silent = memory.location.kind != location_kind::DEVICE;
         mappings.insert(address, (size, memory));
         drop(mappings);
         if let Some(info) = self.memory().lookup(address) {
-            self.tell(|| HostEvent::Mapped { info, fresh });
+            self.tell(|| HostEvent::Mapped { info, fresh, silent });
         }
         Ok(())
     }

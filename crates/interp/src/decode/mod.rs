@@ -19,6 +19,7 @@ mod memory;
 mod moves;
 mod observe;
 mod operands;
+mod pieces;
 mod simplify;
 mod slots;
 mod spreads;

@@ -13,11 +13,12 @@ use warploom_ptx::ir::{
 };
 
 use super::access::Location;
+use super::pieces::{Choice, choices, pieces};
 use super::{Decoded, Decoder, bump, enter};
 use crate::isa::Op;
 use crate::machine::NO_GUARD;
 use crate::memory::StateSpace;
-use crate::ops::observe::{AccessSite, Event, ObjectOp, TellAccess, observe};
+use crate::ops::observe::{AccessSite, Chosen, Event, ObjectOp, StepEvent, TellAccess, observe};
 use crate::ops::{logic, moves};
 
 /// What is told behind an instruction, under this guard.
@@ -93,17 +94,24 @@ impl Decoder<'_> {
     fn tell_step(&mut self, inst: &Inst) {
         let memory = matches!(inst.op, Ir::Ld { .. } | Ir::St { .. } | Ir::Atom { .. });
         let call = matches!(inst.op, Ir::Call { .. });
-        self.tell_registers(&inst.operands(), memory, call);
+        let choice = |Choice { register, by }: Choice| Chosen {
+            register: register.0,
+            by: by.reg.0,
+            predicate: self.predicate(by),
+        };
+        let chosen = choices(&inst.op).into_iter().map(choice).collect();
+        let pieces = pieces(&inst.op);
+        self.tell_registers(&inst.operands(), StepEvent { memory, call, pieces, chosen, ..StepEvent::default() });
     }
 
     /// A guard decides for all lanes; what it guards is about those that take part.
-    fn tell_registers(&mut self, operands: &[ir::OperandRef], memory: bool, call: bool) {
+    fn tell_registers(&mut self, operands: &[ir::OperandRef], step: StepEvent) {
         let (guards, others): (Vec<&ir::OperandRef>, Vec<_>) =
             operands.iter().partition(|operand| operand.role == Role::Guard);
         if !guards.is_empty() {
             let reads = guards.iter().filter_map(|operand| Some((operand.read()?.0, Use::Decides))).collect();
             let guard = std::mem::replace(&mut self.guard, NO_GUARD);
-            self.tell(Event::Step { reads, writes: Vec::new(), memory: false, call: false });
+            self.tell(Event::Step(StepEvent { reads, ..StepEvent::default() }));
             self.guard = guard;
         }
         let used = |role: Role| match role {
@@ -112,7 +120,7 @@ impl Decoder<'_> {
         };
         let reads = others.iter().filter_map(|operand| Some((operand.read()?.0, used(operand.role)))).collect();
         let writes = others.iter().filter_map(|operand| Some(operand.def()?.0)).collect();
-        self.tell(Event::Step { reads, writes, memory, call });
+        self.tell(Event::Step(StepEvent { reads, writes, ..step }));
     }
 
     /// At the start of a function.
@@ -124,7 +132,7 @@ impl Decoder<'_> {
             let writes: Vec<u32> = self.hoisted.written_ahead().map(|(reg, _)| reg.0).collect();
             if !writes.is_empty() {
                 self.guard = NO_GUARD;
-                self.tell(Event::Step { reads: Vec::new(), writes, memory: false, call: false });
+                self.tell(Event::Step(StepEvent { writes, ..StepEvent::default() }));
             }
         } else {
             let registers = |params: &[ir::Param]| {
@@ -153,7 +161,7 @@ impl Decoder<'_> {
                 operands.iter_mut().for_each(|operand| operand.role = Role::Guard);
             }
             if !operands.is_empty() {
-                self.tell_registers(&operands, false, false);
+                self.tell_registers(&operands, StepEvent::default());
             }
         }
         match terminator.kind {

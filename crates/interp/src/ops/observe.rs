@@ -7,7 +7,8 @@ use warploom_exec::address::{self, split_shared};
 use warploom_exec::fault::{AccessKind, Site};
 use warploom_exec::memory::{Spread, spread};
 use warploom_exec::observe::{
-    Access, At, Copies, Crossing, CtaObserver, MbarrierOp, Proxy, Scope, Semantics, Space, Step, SyncEvent, Use,
+    Access, At, Copies, Crossing, CtaObserver, Idle, MbarrierOp, Piece, Proxy, Scope, Semantics, Space, Step,
+    SyncEvent, Use,
 };
 
 use crate::frame::{FULL, Row32, Row64};
@@ -101,16 +102,35 @@ pub(crate) enum Event {
     ClusterPass,
     Copies(Copies),
     Exit,
-    Step {
-        reads: Vec<(u32, Use)>,
-        writes: Vec<u32>,
-        memory: bool,
-        call: bool,
-    },
+    Step(StepEvent),
     /// At the start of a function that was called.
     Entered,
     /// Before it returns.
     Leaving,
+}
+
+/// [`Step`], with what it asks for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StepEvent {
+    pub(crate) reads: Vec<(u32, Use)>,
+    pub(crate) writes: Vec<u32>,
+    pub(crate) pieces: Option<Vec<Piece>>,
+    pub(crate) chosen: Vec<Chosen>,
+    pub(crate) memory: bool,
+    pub(crate) call: bool,
+}
+
+/// An operand that counts where a predicate holds: `by` is its register, `predicate` the slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chosen {
+    pub(crate) register: u32,
+    pub(crate) by: u32,
+    pub(crate) predicate: u32,
+}
+
+impl Chosen {
+    /// Operands of an instruction that such can be.
+    const MOST: usize = 2;
 }
 
 /// [`MbarrierOp`] with rows.
@@ -313,8 +333,14 @@ impl Machine<'_> {
             Event::ClusterPass => observer.sync(&at, &SyncEvent::ClusterPass),
             Event::Copies(copies) => observer.sync(&at, &SyncEvent::Copies(copies)),
             Event::Exit => observer.sync(&at, &SyncEvent::Exit),
-            Event::Step { ref reads, ref writes, memory, call } => {
-                observer.step(&at, &Step { reads, writes, memory, call });
+            Event::Step(ref step) => {
+                let mut idle = [Idle { register: 0, by: 0, lanes: 0 }; Chosen::MOST];
+                for (idle, &Chosen { register, by, predicate }) in idle.iter_mut().zip(&step.chosen) {
+                    *idle = Idle { register, by, lanes: !self.predicate(predicate) };
+                }
+                let StepEvent { ref reads, ref writes, ref pieces, ref chosen, memory, call } = *step;
+                let (pieces, idle) = (pieces.as_deref(), &idle[..chosen.len().min(Chosen::MOST)]);
+                observer.step(&at, &Step { reads, writes, pieces, idle, memory, call });
             }
             Event::Entered => self.tell_crossing(observer, &at, true),
             Event::Leaving => self.tell_crossing(observer, &at, false),

@@ -151,7 +151,7 @@ impl SumsOfProducts {
     #[inline(never)]
     fn told(&self, observer: &mut dyn CtaObserver, at: &At, windows: &[Window<'_>], limit: u64) -> bool {
         if let Some(Registers { reads, writes }) = &self.registers
-            && !observer.steps(at, &Step { reads, writes, memory: false, call: false })
+            && !observer.steps(at, &Step { reads, writes, pieces: None, idle: &[], memory: false, call: false })
         {
             return false;
         }
