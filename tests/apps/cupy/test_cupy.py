@@ -171,8 +171,8 @@ def test_streams_events_and_pools():
 
 def test_graph():
     stream = cupy.cuda.Stream(non_blocking=True)
-    a = cupy.zeros(1000)
     with stream:
+        a = cupy.zeros(1000)
         a += 1
         stream.begin_capture()
         a += 2
