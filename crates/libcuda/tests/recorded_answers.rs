@@ -320,7 +320,7 @@ fn folder() -> &'static Path {
             let _ = std::fs::remove_file(&link);
             std::os::unix::fs::symlink(library::library(), &link).expect("the folder is writable");
         }
-        let answers = ["anisotropy", "answers", "arrays", "green", "interop", "links", "sharing"];
+        let answers = ["anisotropy", "answers", "arrays", "green", "interop", "links", "nowhere", "sharing"];
         let answers = answers.map(|name| format!("c/answers/{name}.c"));
         let programs = answers.into_iter().chain(["goldens/scenarios.c".to_owned()]);
         for source in programs {
@@ -432,6 +432,8 @@ sections! { links, "links", "tests/c/answers/links.golden":
     refused_first refused_between refused_alone text_as_cubin junk_as_cubin text_as_fat_binary junk_as_fat_binary
     bad_text_as_fat_binary defined_twice undefined completed_twice nothing no_such_file
 }
+
+sections! { nowhere, "nowhere", "tests/c/answers/nowhere.golden": one_texture two_textures }
 
 sections! { sharing, "sharing", "tests/c/answers/sharing.golden":
     memory_handles mapped_memory_handles opened_memory stale_memory event_handles opened_events external_memory
