@@ -241,23 +241,31 @@ fn warps_sample_what_lanes_do() {
                     cube: false,
                     linear: false,
                 };
-                let sampler = Sampler { address: [address; 3], linear, normalized, srgb, ..Sampler::default() };
+                let anisotropy = 4;
+                let sampler =
+                    Sampler { address: [address; 3], linear, normalized, srgb, anisotropy, ..Sampler::default() };
                 objects.0.set(Texture::new(vec![texels], sampler)).unwrap();
                 let scale = if normalized { 1.0 } else { SIDE as f32 };
+                // As long as three texels along x, and as one along y.
+                let [long, short] = [3.0, 1.0].map(|texels: f32| (texels / SIDE as f32 * scale).to_bits());
+                let gradients = format!(", {{0f{long:08x}, 0f00000000}}, {{0f00000000, 0f{short:08x}}}");
                 let coordinates: Vec<u32> =
                     (0..64).map(|_| ((random() % 1000) as f32 / 250.0 - 1.5) * scale).map(f32::to_bits).collect();
                 let coordinates = device.buffer(&coordinates);
-                let sample = |names: &str| {
+                let sample = |names: &str, kind: &str, gradients: &str| {
                     let body = format!(
                         "mov.u64 %d4, {coordinates}; add.u64 %d4, %d4, %d2; ld.global.f32 %f1, [%d4]; ld.global.f32 %f2, [%d4 + 128];
-                         mov.u64 %d3, {HANDLE}; {names} tex.2d.v4.f32.f32 {{%f3, %f4, %f5, %f6}}, [%d3, {{%f1, %f2}}];
+                         mov.u64 %d3, {HANDLE}; {names} tex.{kind}2d.v4.f32.f32 {{%f3, %f4, %f5, %f6}}, [%d3, {{%f1, %f2}}]{gradients};
                          mov.b32 %r1, %f3; mov.b32 %r3, %f4; mad.lo.u32 %r1, %r1, 31, %r3; mov.b32 %r3, %f5; mad.lo.u32 %r1, %r1, 31, %r3;
                          mov.b32 %r3, %f6; mad.lo.u32 %r1, %r1, 31, %r3;"
                     );
                     device.run(&entry(&body), Shape::new(1, 32))
                 };
                 let other = format!("setp.eq.u32 %p1, %r2, 31; @%p1 mov.u64 %d3, {OTHER};");
-                assert_eq!(sample(""), sample(&other), "{channel:?} {channels} {sampler:?}, near {near}");
+                for (kind, gradients) in [("", ""), ("grad.", gradients.as_str())] {
+                    let [warp, lanes] = ["", other.as_str()].map(|names| sample(names, kind, gradients));
+                    assert_eq!(warp, lanes, "{kind} {channel:?} {channels} {sampler:?}, near {near}");
+                }
             }
         }
     }

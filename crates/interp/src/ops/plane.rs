@@ -12,7 +12,7 @@ use crate::frame::Row32;
 use crate::machine::{Flow, Machine};
 use crate::memory::Slot;
 use crate::ops::sampling::{Reading, axis, extended, reading};
-use crate::ops::texture::{Coordinates, Results, TextureSite};
+use crate::ops::texture::{Coordinates, Level, Results, TextureSite};
 
 /// The texels that lanes read between, along one dimension.
 struct Line {
@@ -62,7 +62,10 @@ impl Machine<'_> {
         let Texture { sampler, levels, layers: [first_layer, _] } = texture;
         let ([texels], Coordinates::Float(rows)) = (levels.as_slice(), &site.coordinates) else { return None };
         let &[x, y] = rows.as_slice() else { return None };
-        let plain = site.layer.is_none() && site.offset.is_empty() && site.gather.is_none() && *first_layer == 0;
+        // Gradients ask for several samples along a footprint.
+        let along = sampler.anisotropy > 1 && matches!(site.level, Level::Gradients(_));
+        let plain =
+            site.layer.is_none() && site.offset.is_empty() && site.gather.is_none() && *first_layer == 0 && !along;
         if !plain || site.results != Results::Words || texels.cube || texels.dimensions != 2 {
             return None;
         }
