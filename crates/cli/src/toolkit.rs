@@ -15,6 +15,9 @@ use crate::{nvlink, ptxas};
 const COPIED: [&str; 2] = ["nvcc", "nvcc.profile"];
 /// The tools of a toolkit that are this command.
 const OURS: [&str; 2] = [ptxas::NAME, nvlink::NAME];
+/// Where nvcc tells the linker to look. NVIDIA's packages for Python, whose nvcc does so as well, hold their libraries in `lib` alone.
+const LINKED: &str = "lib64";
+const NVVM: &str = "nvvm";
 /// Variables that name a toolkit, as CMake and Python packages look at them.
 const VARIABLES: [&str; 3] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"];
 /// Where NVIDIA's packages put the toolkit.
@@ -75,7 +78,7 @@ fn make(from: &Path, folder: &Path, command: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(&bin)?;
     for entry in fs::read_dir(from)? {
         let name = entry?.file_name();
-        if name != "bin" {
+        if name != "bin" && name != NVVM {
             link(&from.join(&name), &folder.join(&name))?;
         }
     }
@@ -93,6 +96,52 @@ fn make(from: &Path, folder: &Path, command: &Path) -> anyhow::Result<()> {
     for name in OURS {
         link(command, &bin.join(name))?;
     }
+    let libraries = from.join("lib");
+    if !from.join(LINKED).exists() && libraries.is_dir() {
+        link_libraries(&libraries, &folder.join(LINKED))?;
+    }
+    if from.join(NVVM).is_dir() {
+        link_nvvm(&from.join(NVVM), &folder.join(NVVM))?;
+    }
+    Ok(())
+}
+
+/// Links to what is in the folder of NVVM, with its library where NVIDIA's linker looks for it, which may lie among those of the toolkit that NVVM is of.
+fn link_nvvm(from: &Path, folder: &Path) -> io::Result<()> {
+    let libraries = from.canonicalize()?.with_file_name("lib");
+    remake(folder)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        link(&entry.path(), &folder.join(entry.file_name()))?;
+    }
+    if from.join(LINKED).exists() || !libraries.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(libraries)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with("libnvvm.so")) {
+            let linked = folder.join(LINKED);
+            remake(&linked)?;
+            return link(&entry.path(), &linked.join("libnvvm.so"));
+        }
+    }
+    Ok(())
+}
+
+/// Links to all libraries of a folder, and to those that have names with a version only (`libcudart.so.13`) under the names that linkers look for.
+fn link_libraries(from: &Path, folder: &Path) -> io::Result<()> {
+    remake(folder)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        link(&entry.path(), &folder.join(&name))?;
+        let plain = name.to_str().and_then(|name| name.split_once(".so.")).map(|(name, _version)| format!("{name}.so"));
+        if let Some(plain) = plain
+            && !from.join(&plain).exists()
+        {
+            link(&entry.path(), &folder.join(plain))?;
+        }
+    }
     Ok(())
 }
 
@@ -107,4 +156,14 @@ fn remove(name: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
+}
+
+/// An empty folder of links in the place of a link, or of a folder that was made so before.
+fn remake(folder: &Path) -> io::Result<()> {
+    if folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        fs::remove_dir_all(folder)?;
+    } else {
+        remove(folder)?;
+    }
+    fs::create_dir(folder)
 }

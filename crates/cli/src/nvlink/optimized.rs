@@ -4,8 +4,8 @@ use std::process::Command;
 
 use super::Link;
 
-/// Where in a toolkit its linker is, from its folder of NVVM.
-const LINKER: &str = "../bin/nvlink";
+/// Where in a toolkit its linker is, from the compiler's folder in that of NVVM.
+const LINKER: &str = "../../bin/nvlink";
 
 /// The PTX of all inputs together. `relocatable`: with the functions in it that none of them calls.
 pub(super) fn text(link: &Link, inputs: &[PathBuf], relocatable: bool) -> Result<String, String> {
@@ -29,10 +29,11 @@ pub(super) fn text(link: &Link, inputs: &[PathBuf], relocatable: bool) -> Result
     String::from_utf8(done.stdout).map_err(|_| format!("'{}' writes no PTX", linker.display()))
 }
 
-/// NVIDIA's linker in the toolkit that NVVM is in; in ours NVVM is a link to there.
+/// NVIDIA's linker in the toolkit that NVVM is in; in ours the compiler's folder is a link to there.
 fn linker(nvvm: &Path) -> Result<PathBuf, String> {
     let missing = |error| format!("cannot find the linker of the toolkit of '{}': {error}", nvvm.display());
-    let linker = nvvm.canonicalize().and_then(|nvvm| nvvm.join(LINKER).canonicalize()).map_err(missing)?;
+    let linker =
+        nvvm.join("bin").canonicalize().and_then(|compiler| compiler.join(LINKER).canonicalize()).map_err(missing)?;
     let ours = std::env::current_exe().and_then(|command| command.canonicalize()).map_err(missing)?;
     if linker == ours {
         return Err(format!("the linker of the toolkit of '{}' is this one, which does not optimise", nvvm.display()));

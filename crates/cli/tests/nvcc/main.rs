@@ -232,7 +232,7 @@ fn a_toolkit_with_our_linker_links_relocatable_code() {
         assert!(made, "{version}: {errors}");
         let nvcc = || {
             let mut nvcc = Command::new(folder.join("bin/nvcc"));
-            nvcc.args(["-rdc=true", "-gencode", CODE, "-L"]).arg(toolkit.folder().join("lib"));
+            nvcc.args(["-rdc=true", "-gencode", CODE]);
             nvcc
         };
         let parts =
@@ -304,7 +304,7 @@ fn a_toolkit_with_our_assembler_makes_code_that_runs() {
                 .arg(&source)
                 .arg("-o")
                 .arg(&program);
-            must_succeed(nvcc.arg("-L").arg(toolkit.folder().join("lib")));
+            must_succeed(&mut nvcc);
             let (printed, errors, success) = run(warploom().args(["run", "--device", device, "--"]).arg(&program));
             assert_eq!(
                 (printed.as_str(), errors.as_str(), success),

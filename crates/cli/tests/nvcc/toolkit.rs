@@ -26,18 +26,12 @@ impl Toolkit {
         &self.folder
     }
 
-    /// The packages lack the names by which linkers look for the shared runtime library and, in the folder of NVVM, its library.
-    fn name_libraries(&self) {
+    /// The packages lack the name by which linkers look for the shared runtime library.
+    fn name_library(&self) {
         let major = self.version.split('.').next().unwrap_or_default();
-        let mut links = vec![("lib/libcudart.so", format!("libcudart.so.{major}"))];
-        if self.folder.join("lib/libnvvm.so.4").exists() {
-            links.extend([("lib/libnvvm.so", "libnvvm.so.4".to_owned()), ("nvvm/lib64", "../lib".to_owned())]);
-        }
-        for (name, target) in links {
-            let name = self.folder.join(name);
-            if name.symlink_metadata().is_err() {
-                symlink(target, name).expect("the build folder takes links");
-            }
+        let name = self.folder.join("lib/libcudart.so");
+        if name.symlink_metadata().is_err() {
+            symlink(format!("libcudart.so.{major}"), name).expect("the build folder takes links");
         }
     }
 
@@ -90,7 +84,7 @@ pub(crate) fn toolkits() -> &'static [Toolkit] {
         let parts = or_said("12.9", of_12::install()).map(|folder| folder.join("nvidia"));
         let mixed = newest.as_ref().zip(parts).map(|(newest, parts)| mix(newest, &parts));
         let all: Vec<Toolkit> = [newest, older, mixed].into_iter().flatten().collect();
-        all.iter().for_each(Toolkit::name_libraries);
+        all.iter().for_each(Toolkit::name_library);
         all
     })
 }
