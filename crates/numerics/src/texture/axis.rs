@@ -201,20 +201,16 @@ impl Axis {
     /// `tests/c/answers/nowhere.golden`). Normalised ones count in steps, cut downward: a third of three texels lies in the first.
     #[inline]
     fn position(&self, coordinate: f32) -> f64 {
-        let coordinate = if coordinate.is_nan() { 0.0 } else { f64::from(coordinate) };
         if !self.normalized {
-            return coordinate;
+            return number(coordinate);
         }
         let steps = f64::from(1u32 << step_bits(self.size));
-        let step = (coordinate * steps).floor();
-        let period = match self.outside {
-            Outside::Wrap => steps,
-            Outside::Mirror => 2.0 * steps,
-            Outside::Clamp | Outside::Border => return step / steps * f64::from(self.size),
+        let step = match self.outside {
+            Outside::Wrap | Outside::Mirror => self.step(coordinate, self.outside),
+            // An offset may lead back from any place beyond.
+            Outside::Clamp | Outside::Border => (number(coordinate) * steps).floor(),
         };
-        // Periods are powers of 2: all of this is exact.
-        let step = step - (step / period).floor() * period;
-        if step.is_nan() { 0.0 } else { step / steps * f64::from(self.size) }
+        step / steps * f64::from(self.size)
     }
 }
 
