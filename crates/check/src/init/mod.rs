@@ -2,9 +2,9 @@
 //! and computed with; what is reported is where it decides something: a branch or a guard, an address, what the host is given.
 //!
 //! Memory is followed by the byte (`memory`), and so are the registers of each lane (`registers`) where instructions move bytes or cut them off; what is
-//! computed with a value of which nobody has written a part is one that nobody has written. Device memory and arrays count as not written if the program allocated them, physical memory when it is mapped for the first time. The host
-//! writes pinned and managed memory without telling: a page of it counts as not written as long as nobody has touched it (`touched`). Others write what
-//! is shared with their processes.
+//! computed with a value of which nobody has written a part is one that nobody has written. Device memory and arrays count as not written if the program
+//! allocated them, physical memory when it is mapped for the first time. The host writes pinned and managed memory, and physical memory that lies with it,
+//! without telling: a page of it counts as not written as long as nobody has touched it (`touched`). Others write what is shared with their processes.
 
 mod blocks;
 mod memory;
@@ -378,7 +378,7 @@ impl CtaObserver for CtaInit {
                         Space::Shared | Space::Param => None,
                     };
                     let written = access.space == Space::Global && known.is_written(&(start..start + bytes), fresh);
-                    if let Some(first) = found(0).filter(|_| !written) {
+                    if let Some(first) = if written { None } else { found(0) } {
                         let address = if access.space == Space::Shared { inside } else { start } + first;
                         let origin = Origin::Memory { site: at.site, space: access.space, address };
                         let each = std::iter::successors(Some(first), |byte| found(byte + 1));
