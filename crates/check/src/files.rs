@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::registry::Check;
 use crate::render::render;
+use crate::report::Severity;
 use crate::sink::Counted;
 
 /// What the JSON file holds.
@@ -30,7 +31,8 @@ pub(crate) fn write(path: &Path, checks: &[Check], reports: &[Counted]) -> Resul
 }
 
 fn json(checks: &[Check], reports: &[Counted]) -> String {
-    let errors = reports.iter().map(|counted| counted.count).sum();
+    let errors = reports.iter().filter(|counted| counted.severity == Severity::Error).map(|counted| counted.count);
+    let errors = errors.sum();
     let file = File { version: 1, checks, errors, reports };
     serde_json::to_string_pretty(&file).expect("plain data") + "\n"
 }
@@ -40,18 +42,24 @@ fn junit(checks: &[Check], reports: &[Counted]) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for check in checks {
         let found: Vec<_> = reports.iter().filter(|counted| counted.report.check == *check).collect();
-        let (name, count) = (check.name(), found.len());
-        let tests = count.max(1);
+        let failures = found.iter().filter(|counted| counted.severity == Severity::Error).count();
+        let (name, count) = (check.name(), failures);
+        let tests = found.len().max(1);
         let _ = writeln!(text, "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{count}\">");
         if found.is_empty() {
             let _ = writeln!(text, "    <testcase classname=\"{name}\" name=\"{name}\"/>");
         }
-        for Counted { report, count } in found {
+        for Counted { report, severity, count } in found {
             let kernel = report.thread.as_ref().map_or("host", |thread| thread.kernel.as_str());
             let (kernel, kind, message) = (escaped(kernel), escaped(report.kind), escaped(&report.message));
             let _ = writeln!(text, "    <testcase classname=\"{name}.{kernel}\" name=\"{kind}\">");
-            let _ = write!(text, "      <failure type=\"{kind}\" message=\"{message}\">");
-            let _ = writeln!(text, "{}({count} times)</failure>\n    </testcase>", escaped(&render(report)));
+            // A case with output alone has passed.
+            let (begin, end) = match severity {
+                Severity::Error => (format!("failure type=\"{kind}\" message=\"{message}\""), "failure"),
+                Severity::Info => ("system-out".to_owned(), "system-out"),
+            };
+            let _ = write!(text, "      <{begin}>");
+            let _ = writeln!(text, "{}({count} times)</{end}>\n    </testcase>", escaped(&render(report)));
         }
         text.push_str("  </testsuite>\n");
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Once};
 use serde::Serialize;
 use warploom_exec::fault::Fault;
 use warploom_exec::observe::{
-    Access, At, Crossing, CtaObserver, GridFacts, GridObserver, HostEvent, Observer, Step, SyncEvent, Wants,
+    Access, At, Crossing, CtaObserver, Exchange, GridFacts, GridObserver, HostEvent, Observer, Step, SyncEvent, Wants,
 };
 
 use crate::files;
@@ -20,6 +20,7 @@ use crate::leak::LeakCheck;
 use crate::memory::MemoryCheck;
 use crate::origin;
 use crate::race::RaceCheck;
+use crate::report::Severity;
 use crate::selection::Selection;
 use crate::sink::{Say, Sink};
 use crate::suppression::Suppressions;
@@ -75,7 +76,7 @@ impl Check {
                 "double-free",
                 "foreign-free",
             ],
-            Check::Race => &["shared-race", "global-race", "copy-race"],
+            Check::Race => &["shared-race", "global-race", "copy-race", "shared-same-value", "global-same-value"],
             Check::Init => &["uninitialised-condition", "uninitialised-address", "uninitialised-output"],
             Check::Sync => &[
                 "divergent-barrier",
@@ -133,6 +134,8 @@ pub struct Settings {
     pub kernels: Vec<String>,
     /// How many reports are said at most; files have all.
     pub print_limit: Option<usize>,
+    /// What reports weigh at least that are made.
+    pub level: Severity,
 }
 
 impl Settings {
@@ -178,7 +181,7 @@ impl Checker {
             Some(path) => to_file(path)?,
             None => say,
         };
-        let sink = Arc::new(Sink::new(Arc::clone(&say), suppressions, selection, settings.print_limit));
+        let sink = Arc::new(Sink::new(Arc::clone(&say), suppressions, selection, settings.level, settings.print_limit));
         let mut race = None;
         let observers = settings.checks.iter().map(|check| check.observer(&sink, &mut race)).collect();
         Ok(Arc::new(Checker {
@@ -319,6 +322,14 @@ impl CtaObserver for CtaTogether {
 
     fn step(&mut self, at: &At, step: &Step<'_>) {
         self.who(|wants| wants.steps).for_each(|observer| observer.step(at, step));
+    }
+
+    fn exchange(&mut self, at: &At, exchange: &Exchange<'_>) {
+        self.who(|wants| wants.steps).for_each(|observer| observer.exchange(at, exchange));
+    }
+
+    fn stored(&mut self) {
+        self.who(|wants| wants.stores).for_each(|observer| observer.stored());
     }
 
     fn steps(&mut self, at: &At, step: &Step<'_>) -> bool {

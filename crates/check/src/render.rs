@@ -2,12 +2,15 @@
 
 use annotate_snippets::{Group, Level, Origin, Renderer};
 
-use crate::report::{At, Report, Thread};
+use crate::report::{At, Report, Severity, Thread};
 
 /// A report as a text of several lines, with a line break at the end.
 pub(crate) fn render(report: &Report) -> String {
-    let title =
-        Level::ERROR.primary_title(report.message.as_str()).id(format!("{}/{}", report.check.name(), report.kind));
+    let level = match report.severity() {
+        Severity::Error => Level::ERROR,
+        Severity::Info => Level::INFO,
+    };
+    let title = level.primary_title(report.message.as_str()).id(format!("{}/{}", report.check.name(), report.kind));
     let mut group = Group::with_title(title);
     if let Some(thread) = &report.thread {
         group = add_thread(group, thread);

@@ -1,5 +1,7 @@
 //! Reports as data.
 
+use std::str::FromStr;
+
 use serde::Serialize;
 use warploom_exec::fault::Place;
 
@@ -20,6 +22,47 @@ pub struct Report {
     /// What else is involved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
+}
+
+/// How much a report weighs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It makes no difference to what the program computed.
+    Info,
+    /// Something is wrong.
+    #[default]
+    Error,
+}
+
+impl Severity {
+    /// As it is asked for.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Error => "error",
+        }
+    }
+}
+
+impl FromStr for Severity {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Severity, String> {
+        let known = [Severity::Info, Severity::Error];
+        let found = known.into_iter().find(|severity| severity.name() == name);
+        found.ok_or_else(|| format!("'{name}' is no severity: info and error are"))
+    }
+}
+
+impl Report {
+    /// Writes of the same value are told on request only.
+    pub fn severity(&self) -> Severity {
+        match self.kind {
+            "shared-same-value" | "global-same-value" => Severity::Info,
+            _ => Severity::Error,
+        }
+    }
 }
 
 /// A thread of a grid, at an instruction.

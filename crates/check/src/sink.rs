@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::registry::Check;
 use crate::render::render;
-use crate::report::{At, Report, count};
+use crate::report::{At, Report, Severity, count};
 use crate::selection::Selection;
 use crate::suppression::Suppressions;
 
@@ -21,6 +21,8 @@ pub struct Counted {
     /// The first one.
     #[serde(flatten)]
     pub report: Report,
+    /// What it weighs.
+    pub severity: Severity,
     /// How many like it.
     pub count: u64,
 }
@@ -30,6 +32,7 @@ pub struct Sink {
     say: Say,
     suppressions: Suppressions,
     selection: Selection,
+    level: Severity,
     /// How many are printed at most.
     limit: Option<usize>,
     found: Mutex<Found>,
@@ -40,6 +43,12 @@ struct Found {
     reports: Vec<Counted>,
     places: HashMap<Key, Option<usize>>,
     suppressed: u64,
+}
+
+impl Found {
+    fn of(&self, severity: Severity) -> impl Iterator<Item = &Counted> {
+        self.reports.iter().filter(move |counted| counted.severity == severity)
+    }
 }
 
 /// Reports with the same one are equal.
@@ -63,8 +72,19 @@ impl Key {
 }
 
 impl Sink {
-    pub(crate) fn new(say: Say, suppressions: Suppressions, selection: Selection, limit: Option<usize>) -> Sink {
-        Sink { say, suppressions, selection, limit, found: Mutex::default() }
+    pub(crate) fn new(
+        say: Say,
+        suppressions: Suppressions,
+        selection: Selection,
+        level: Severity,
+        limit: Option<usize>,
+    ) -> Sink {
+        Sink { say, suppressions, selection, level, limit, found: Mutex::default() }
+    }
+
+    /// Whether reports that weigh so much are taken at all.
+    pub fn takes(&self, severity: Severity) -> bool {
+        severity >= self.level
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
@@ -74,7 +94,7 @@ impl Sink {
     /// Takes a report: prints it if it is the first of its kind at its place.
     pub fn report(&self, report: Report) {
         debug_assert!(report.check.kinds().contains(&report.kind), "{}/{} is listed", report.check.name(), report.kind);
-        if !self.selection.holds(&report) {
+        if !self.takes(report.severity()) || !self.selection.holds(&report) {
             return;
         }
         let mut found = self.found();
@@ -97,7 +117,7 @@ impl Sink {
                     }
                     _ => Some(render(&report)),
                 };
-                reports.push(Counted { report, count: 1 });
+                reports.push(Counted { severity: report.severity(), report, count: 1 });
                 drop(found);
                 if let Some(text) = text {
                     (self.say)(&text);
@@ -113,16 +133,24 @@ impl Sink {
 
     /// How many errors there were, counted as they came.
     pub fn errors(&self) -> u64 {
-        self.found().reports.iter().map(|counted| counted.count).sum()
+        self.found().of(Severity::Error).map(|counted| counted.count).sum()
     }
 
     /// One sentence about all of them.
     pub fn summary(&self) -> String {
         let found = self.found();
-        let errors: u64 = found.reports.iter().map(|counted| counted.count).sum();
-        let mut text = count(errors, "error");
-        if found.reports.len() as u64 != errors {
-            text.push_str(&format!(" at {}", count(found.reports.len() as u64, "place")));
+        let of = |severity: Severity, what: &str| {
+            let (number, places) =
+                found.of(severity).fold((0, 0), |(number, places), counted| (number + counted.count, places + 1));
+            let mut text = count(number, what);
+            if places != number {
+                text.push_str(&format!(" at {}", count(places, "place")));
+            }
+            text
+        };
+        let mut text = of(Severity::Error, "error");
+        if found.of(Severity::Info).next().is_some() {
+            text.push_str(&format!(", {}", of(Severity::Info, "note")));
         }
         if found.suppressed != 0 {
             text.push_str(&format!(", {} suppressed", found.suppressed));

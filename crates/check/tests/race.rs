@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use warploom_check::report::Severity;
 use warploom_check::{Check, Checker, Settings};
 use warploom_interp_testing::{Device, Shape};
 
@@ -19,10 +20,19 @@ const PROLOGUE: &str = "{
     setp.eq.u32 %p0, %r0, 0; setp.eq.u32 %p1, %r1, 0;
 ";
 
+/// What is reported of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Clean,
+    /// Writes of the same value, and nothing else.
+    Same,
+    Race,
+}
+
 struct Case {
     name: String,
     shape: Shape,
-    racy: bool,
+    verdict: Verdict,
     ptx: String,
 }
 
@@ -35,9 +45,10 @@ fn cases(text: &str) -> Vec<Case> {
             let (shape, verdict) = what.split_once(", ").expect("a shape and a verdict");
             let (shape, cluster) = shape.split_once(" in clusters of ").unwrap_or((shape, ""));
             let (ctas, threads) = shape.split_once(" x ").expect("two numbers");
-            let racy = match verdict {
-                "race" => true,
-                "clean" => false,
+            let verdict = match verdict {
+                "race" => Verdict::Race,
+                "same" => Verdict::Same,
+                "clean" => Verdict::Clean,
                 other => panic!("{name}: {other}"),
             };
             let shape = Shape::new(ctas.parse().unwrap(), threads.parse().unwrap());
@@ -45,7 +56,7 @@ fn cases(text: &str) -> Vec<Case> {
                 "" => Shape { cooperative: true, ..shape },
                 size => Shape { cluster: [size.parse().unwrap(), 1, 1], ..shape },
             };
-            Case { name: name.to_owned(), shape, racy, ptx: format!("{VERSION}{ENTRY} {PROLOGUE}{body}ret;\n}}") }
+            Case { name: name.to_owned(), shape, verdict, ptx: format!("{VERSION}{ENTRY} {PROLOGUE}{body}ret;\n}}") }
         })
         .collect()
 }
@@ -54,7 +65,7 @@ fn reports(case: &Case) -> String {
     let said = Arc::new(Mutex::new(String::new()));
     let out = Arc::clone(&said);
     let say = Arc::new(move |text: &str| out.lock().unwrap().push_str(text));
-    let settings = Settings { checks: vec![Check::Race], ..Settings::default() };
+    let settings = Settings { checks: vec![Check::Race], level: Severity::Info, ..Settings::default() };
     let checker = Checker::new(settings, say).expect("no suppressions");
     let device = Device::observed(checker.clone());
     let kernel = device.kernel(&case.ptx).unwrap_or_else(|error| panic!("{}: {error}", case.name));
@@ -67,13 +78,14 @@ fn check(text: &str) {
     let mut wrong = Vec::new();
     for case in cases(text) {
         let said = reports(&case);
-        let right = if case.racy {
-            said.contains("error[race/") && said.contains("note: the other is")
-        } else {
-            said.is_empty()
+        let other = said.contains("note: the other is");
+        let right = match case.verdict {
+            Verdict::Race => said.contains("error[race/") && other,
+            Verdict::Same => said.contains("-same-value]: race: ") && !said.contains("error[") && other,
+            Verdict::Clean => said.is_empty(),
         };
         if !right {
-            wrong.push(format!("{} ({}):\n{said}", case.name, if case.racy { "a race" } else { "clean" }));
+            wrong.push(format!("{} ({:?}):\n{said}", case.name, case.verdict));
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
@@ -88,7 +100,7 @@ macro_rules! files {
     )*};
 }
 
-files! { barriers warps bytes atomics flags locks grids copies bulk crowds rows gathers clusters }
+files! { barriers warps bytes atomics flags locks grids copies bulk crowds rows gathers clusters values }
 
 #[test]
 fn there_are_enough_kernels_of_both_kinds() {
@@ -106,9 +118,10 @@ fn there_are_enough_kernels_of_both_kinds() {
         include_str!("races/rows.txt"),
         include_str!("races/gathers.txt"),
         include_str!("races/clusters.txt"),
+        include_str!("races/values.txt"),
     ];
     let cases: Vec<Case> = all.into_iter().flat_map(cases).collect();
-    let racy = cases.iter().filter(|case| case.racy).count();
+    let racy = cases.iter().filter(|case| case.verdict == Verdict::Race).count();
     assert!(racy >= 50 && cases.len() - racy >= 50, "{racy} of {}", cases.len());
 }
 
@@ -118,7 +131,7 @@ fn of_two_atomics_that_cross_one_comes_behind_the_other() {
     let case = Case {
         name: "crossing".to_owned(),
         shape: Shape { cooperative: true, ..Shape::new(2, 32) },
-        racy: true,
+        verdict: Verdict::Race,
         ptx: format!(
             "{VERSION}{ENTRY} {PROLOGUE}
             @!%p0 bra done;
@@ -137,11 +150,32 @@ fn of_two_atomics_that_cross_one_comes_behind_the_other() {
 }
 
 #[test]
+fn writes_of_the_same_value_are_told_on_request_and_are_no_errors() {
+    let ptx = format!("{VERSION}{ENTRY} {PROLOGUE}mov.u32 %r10, 7;\nst.global.u32 [%d0], %r10;\nret;\n}}");
+    for (level, expected) in [(Severity::Error, 0), (Severity::Info, 1)] {
+        let settings = Settings { checks: vec![Check::Race], level, error_exit: Some(9), ..Settings::default() };
+        let checker = Checker::new(settings, Arc::new(|_: &str| {})).expect("no suppressions");
+        let device = Device::observed(checker.clone());
+        let kernel = device.kernel(&ptx).expect("a kernel");
+        device.launch(&kernel, Shape::new(4, 64), &[device.alloc(BYTES)]).expect("it runs");
+        let reports = checker.sink().reports();
+        assert_eq!(reports.len(), expected);
+        assert!(reports.iter().all(|counted| counted.severity == Severity::Info && counted.count >= 7));
+        let summary = checker.sink().summary();
+        assert!(
+            summary.starts_with("0 errors") && summary.contains(" notes at 1 place") == (expected == 1),
+            "{summary}"
+        );
+        assert_eq!((checker.sink().errors(), checker.finish()), (0, None));
+    }
+}
+
+#[test]
 fn a_report_names_both_threads_and_their_lines() {
     let said = reports(&Case {
         name: "lines".to_owned(),
         shape: Shape::new(1, 64),
-        racy: true,
+        verdict: Verdict::Race,
         ptx: format!(
             "{VERSION}.file 1 \"sum.cu\"
             {ENTRY} {PROLOGUE}.loc 1 11 3

@@ -76,6 +76,10 @@ pub(crate) struct ComputeSanitizer {
     #[arg(long, value_name = "N", default_value_t = 0)]
     racecheck_deadlock_timeout: u32,
 
+    /// With racecheck: info also reports writes of the same value that nothing orders, which are no errors.
+    #[arg(long, value_enum, default_value = "warn")]
+    racecheck_detect_level: DetectLevel,
+
     /// Print the version.
     #[arg(short, long)]
     version: bool,
@@ -102,6 +106,13 @@ enum Tool {
     Initcheck,
     /// Barriers, `--check sync`.
     Synccheck,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DetectLevel {
+    Info,
+    Warn,
+    Error,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -170,6 +181,7 @@ impl ComputeSanitizer {
             error_exitcode: (self.error_exitcode != 0).then_some(self.error_exitcode),
             stall_seconds: (self.racecheck_deadlock_timeout != 0)
                 .then(|| f64::from(self.racecheck_deadlock_timeout) / 1000.0),
+            check_level: (self.racecheck_detect_level == DetectLevel::Info).then(|| "info".to_owned()),
             program: self.program,
             ..Run::default()
         })
@@ -227,7 +239,11 @@ mod tests {
         assert_eq!((asked.print_limit, asked.error_exitcode), (Some(7), None));
         assert_eq!((asked.check_log, asked.report), (Some("log".into()), Some("r.xml".into())));
         assert_eq!(asked.program, ["./p", "--log-file", "mine"]);
-        assert_eq!(asked.stall_seconds, Some(1.5));
+        assert_eq!((asked.stall_seconds, asked.check_level), (Some(1.5), None));
+        for (level, asked) in [("info", Some("info")), ("warn", None), ("error", None)] {
+            let tool = parsed(&format!("x --tool racecheck --racecheck-detect-level {level} ./p")).expect("accepted");
+            assert_eq!(tool.asked().expect("understood").check_level.as_deref(), asked);
+        }
         assert!(parsed("x --save r.txt --xml ./p").expect("accepted").asked().is_err());
         assert!(parsed("x --version").expect("accepted").version && parsed("x").is_err());
         assert_eq!(parsed("x ./p").expect("accepted").asked().expect("understood").print_limit, Some(100));

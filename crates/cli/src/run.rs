@@ -105,6 +105,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", requires = "check")]
     pub(crate) print_limit: Option<u32>,
 
+    /// Report what weighs this much: error (what is wrong), or info (also what makes no difference to what was computed) [default: error].
+    #[arg(long, value_name = "LEVEL", requires = "check", value_parser = ["info", "error"])]
+    pub(crate) check_level: Option<String>,
+
     /// Fill device memory that is allocated with this byte, as 0xa5, so that what relies on zeros goes wrong [default: 0].
     #[arg(long, value_name = "BYTE", value_parser = byte)]
     pub(crate) fresh_memory: Option<u8>,
@@ -206,6 +210,7 @@ impl Run {
             ("WARPLOOM_CHECK_EXIT", self.error_exitcode.map(|status| status.to_string())),
             ("WARPLOOM_CHECK_KERNELS", (!self.check_kernels.is_empty()).then(|| self.check_kernels.join("\n"))),
             ("WARPLOOM_CHECK_PRINT", self.print_limit.map(|limit| limit.to_string())),
+            ("WARPLOOM_CHECK_LEVEL", self.check_level),
             ("WARPLOOM_FRESH_MEMORY", self.fresh_memory.map(|byte| byte.to_string())),
         ];
         for (name, value) in settings {

@@ -331,6 +331,7 @@ fn help_says_what_there_is() {
           --check-log <FILE>          Write what checks say to the end of this file, and not on standard error
           --check-kernels <WORD>      Report on kernels of this name alone: kernel_name=NAME, kernel_substring=TEXT or kernel_regex=TEXT, with a ! before it on all others. May be given several times
           --print-limit <N>           Print so many reports at most; files have all
+          --check-level <LEVEL>       Report what weighs this much: error (what is wrong), or info (also what makes no difference to what was computed) [default: error] [possible values: info, error]
           --fresh-memory <BYTE>       Fill device memory that is allocated with this byte, as 0xa5, so that what relies on zeros goes wrong [default: 0]
       -h, --help                      Print help (see more with '--help')
 

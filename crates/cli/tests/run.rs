@@ -172,6 +172,9 @@ fn options_of_compute_sanitizer_become_checks() {
     let options = "--tool memcheck --leak-check full --error-exitcode 5 --print-limit 3 --kernel-name kns=a --padding 32 --nvtx yes";
     let (said, _) = printed(warploom().arg("compute-sanitizer").args(options.split(' ')).args(["sh", "-c", show]));
     assert_eq!(said, "memory,leak 5 3 kns=a\n");
+    let level = ["compute-sanitizer", "--tool", "racecheck", "--racecheck-detect-level", "info", "sh", "-c"];
+    let (said, _) = printed(warploom().args(level).arg("echo $WARPLOOM_CHECK $WARPLOOM_CHECK_LEVEL"));
+    assert_eq!(said, "race info\n");
     let (_, why) = printed(warploom().args(["compute-sanitizer", "--destroy-on-device-error", "kernel", "true"]));
     assert!(why.contains("taken is context"), "{why}");
 }

@@ -4,7 +4,11 @@
 //! Events are plain data, and come from the executor before or after what they are about, as each one says. An observer never changes what a program
 //! computes: it notes and reports, and what the executor refuses it refuses in any case. Without an observer nothing of this is looked at.
 
+mod values;
+
 use std::ops::Range;
+
+pub use values::{Exchange, Party, Stored};
 
 use crate::fault::{AccessKind, Fault, Site};
 use crate::grid::Launch;
@@ -18,7 +22,9 @@ pub struct Wants {
     pub accesses: bool,
     /// [`CtaObserver::sync`] and [`CtaObserver::accessed`]: what orders accesses.
     pub order: bool,
-    /// [`CtaObserver::step`]: every instruction with its registers.
+    /// [`CtaObserver::stored`]: behind each store to global memory.
+    pub stores: bool,
+    /// [`CtaObserver::step`] and [`CtaObserver::exchange`]: every instruction with its registers.
     pub steps: bool,
     /// One worker runs all grids, one after another: events come in one order, which is that of the accesses.
     pub serial: bool,
@@ -38,6 +44,7 @@ impl Wants {
         Wants {
             accesses: self.accesses || other.accesses,
             order: self.order || other.order,
+            stores: self.stores || other.stores,
             steps: self.steps || other.steps,
             serial: self.serial || other.serial,
             sources: self.sources || other.sources,
@@ -199,6 +206,8 @@ pub struct Access<'a> {
     /// Registers that are loaded or stored, by their number in the function; [`NO_REGISTER`] for constants. Each holds an equal part of
     /// `bytes`, in this order. Empty for what moves through no registers.
     pub registers: &'a [u32],
+    /// What a store puts there. None for what does not store, and where it is not known.
+    pub stored: Option<&'a dyn Stored>,
 }
 
 /// In the place of a register where a constant stands.
@@ -422,6 +431,9 @@ pub trait CtaObserver: Send {
         let _ = (at, access, wrote);
     }
 
+    /// After a store by `st` that was told of, and has reached global memory.
+    fn stored(&mut self) {}
+
     /// What orders threads.
     fn sync(&mut self, at: &At, event: &SyncEvent<'_>) {
         let _ = (at, event);
@@ -430,6 +442,11 @@ pub trait CtaObserver: Send {
     /// Before each instruction, if the observer [wants](Wants::steps) it.
     fn step(&mut self, at: &At, step: &Step<'_>) {
         let _ = (at, step);
+    }
+
+    /// Lanes give each other values, if the observer wants [steps](Wants::steps): told in place of the step, when all have come. [`At::mask`] are all lanes.
+    fn exchange(&mut self, at: &At, exchange: &Exchange<'_>) {
+        let _ = (at, exchange);
     }
 
     /// Before instructions that an executor does in one, if the observer wants [steps](Wants::steps): what they read of registers before they write them, and

@@ -71,6 +71,7 @@ pub(crate) struct Function {
     pub(crate) warpgroup_products: Vec<crate::ops::matrix::warpgroup::WarpgroupSite>,
     pub(crate) fragments: Vec<crate::ops::matrix::load_store::FragmentSite>,
     pub(crate) exchanges: Vec<crate::ops::warp::Exchange>,
+    pub(crate) told_exchanges: Vec<crate::ops::observe::ToldExchange>,
     pub(crate) permutations: Vec<crate::ops::warp::Permutation>,
     pub(crate) atomics: Vec<crate::ops::atomic::AtomicSite>,
     pub(crate) mbarriers: Vec<crate::ops::mbarrier::MbarrierSite>,

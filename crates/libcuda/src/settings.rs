@@ -97,6 +97,7 @@ impl Settings {
                 print_limit: reader.one("WARPLOOM_CHECK_PRINT", None, |text| {
                     parse_count(text, 0, u32::MAX).map(|count| Some(count as usize))
                 }),
+                level: reader.one("WARPLOOM_CHECK_LEVEL", warploom_check::report::Severity::default(), str::parse),
             },
         };
         (settings, reader.complaints())
@@ -197,6 +198,7 @@ mod tests {
             ("WARPLOOM_CHECK_LOG", "/log"),
             ("WARPLOOM_CHECK_KERNELS", "kne=a\n!kns=b"),
             ("WARPLOOM_CHECK_PRINT", "5"),
+            ("WARPLOOM_CHECK_LEVEL", "info"),
             ("WARPLOOM_FRESH_MEMORY", "0xa5"),
         ]);
         assert_eq!(complaints, Vec::<String>::new());
@@ -230,6 +232,7 @@ mod tests {
                 log: Some("/log".into()),
                 kernels: vec!["kne=a".into(), "!kns=b".into()],
                 print_limit: Some(5),
+                level: warploom_check::report::Severity::Info,
             },
         };
         assert_eq!(settings, expected);

@@ -20,8 +20,8 @@ use warploom_exec::address::SHARED_PER_CTA;
 use warploom_exec::fault::AccessKind;
 use warploom_exec::memory::{MemoryKind, Spread};
 use warploom_exec::observe::{
-    Access, At, Crossing, CtaObserver, GridFacts, GridObserver, HostEvent, NO_REGISTER, Observer, Proxy, Space, Step,
-    Use, Wants,
+    Access, At, Crossing, CtaObserver, Exchange, GridFacts, GridObserver, HostEvent, NO_REGISTER, Observer, Proxy,
+    Space, Step, Use, Wants,
 };
 
 use crate::grid::GridNames;
@@ -309,6 +309,10 @@ impl CtaObserver for CtaInit {
         for (_, decided, undefined) in decides {
             self.grid.report(at, undefined.lanes, decided, undefined.origin);
         }
+    }
+
+    fn exchange(&mut self, at: &At, exchange: &Exchange<'_>) {
+        self.warp(at).registers.exchange(exchange);
     }
 
     fn steps(&mut self, at: &At, step: &Step<'_>) -> bool {

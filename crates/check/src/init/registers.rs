@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
 use warploom_exec::fault::Site;
-use warploom_exec::observe::{Idle, Piece, Space, Step};
+use warploom_exec::observe::{Exchange, Idle, Piece, Space, Step};
 
 /// Where a value comes from that nobody has written.
 #[derive(Clone, Copy, Debug)]
@@ -158,6 +159,41 @@ impl Registers {
         let origin = || frame.and_then(|frame| frame.origins.get(&register)).copied().unwrap_or(Origin::Register);
         let bytes = || frame.and_then(|frame| frame.bytes.get(&register)).cloned();
         (lanes != 0).then(|| Undefined { lanes, origin: origin(), bytes: bytes() })
+    }
+
+    /// Lanes get what others have given: that nobody has written what is so of those that a result hangs on.
+    pub(super) fn exchange(&mut self, exchange: &Exchange<'_>) {
+        let mut given: SmallVec<[Undefined; 2]> = SmallVec::new();
+        let mut own: SmallVec<[Undefined; 2]> = SmallVec::new();
+        for party in exchange.parties {
+            let of = |&register: &u32| self.undefined(party.activation, register, party.lanes);
+            given.extend(party.given.iter().filter_map(of));
+            own.extend(party.own.iter().filter_map(of));
+        }
+        let lanes = given.iter().fold(0, |lanes, undefined| lanes | undefined.lanes);
+        let mut results = given.iter().chain(&own).next().map(|first| Undefined::none(first.origin));
+        if let Some(results) = &mut results {
+            let members = exchange.parties.iter().fold(0, |lanes, party| lanes | party.lanes);
+            for lane in (0..32u32).filter(|lane| members >> lane & 1 == 1) {
+                if let Some(asks) = own.iter().find(|undefined| undefined.lanes >> lane & 1 == 1) {
+                    results.origin = asks.origin;
+                    results.add(lane, ALL);
+                }
+                let (from, alone) = (exchange.from[lane as usize], exchange.alone[lane as usize]);
+                let decided = alone & !lanes != 0;
+                let Some(source) = given.iter().find(|undefined| undefined.lanes & from != 0 && !decided) else {
+                    continue;
+                };
+                results.origin = source.origin;
+                // What one lane gives comes as it is.
+                results.add(lane, if from.is_power_of_two() { source.of_lane(from.trailing_zeros()) } else { ALL });
+            }
+        }
+        for party in exchange.parties {
+            for &register in party.writes {
+                self.write(party.activation, register, party.lanes, results.as_ref());
+            }
+        }
     }
 
     /// Lanes of a mask are written, with values of which nobody has written what `undefined` says.

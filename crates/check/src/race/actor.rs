@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::clock::{Clocks, Known, Lanes};
 use super::note::{Kind, Note, Strength};
 use super::threads::Class;
+use super::values::Store;
 
 /// What is the same for all CTAs of a grid.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +62,10 @@ pub(crate) struct Actor<'a> {
     pub(crate) turn: u8,
     /// Set where an answer is not that of all words with the same notes, as it hung on the number of a lane.
     pub(crate) depends: Cell<bool>,
+    /// Nobody but threads of the CTA accesses the memory.
+    pub(crate) alone: bool,
+    /// What it stores.
+    pub(super) store: &'a Store<'a>,
 }
 
 impl Actor<'_> {
@@ -80,6 +85,19 @@ impl Actor<'_> {
         }
         let mut classes = self.classes.iter().filter(|class| class.lanes & mine != 0);
         classes.all(|class| class.view.own.all_of(note.warp) >= note.time)
+    }
+
+    /// Whether all threads that may access the memory from now on come behind an earlier access. Those of other grids are not looked at.
+    pub(crate) fn all_are_behind(&self, note: &Note) -> bool {
+        let of_grid = self.grid.ctas.contains(&note.cta) || self.grid.ctas.contains(&note.last);
+        !of_grid || self.alone && self.classes.iter().any(|class| class.view.own.all_of(note.warp) >= note.time)
+    }
+
+    /// Whether an access is by the same lanes at the same time: whoever comes behind the one comes behind the other.
+    pub(crate) fn is_same(&self, note: &Note, new: &Note) -> bool {
+        note.cta == note.last
+            && note.has(self.cta, self.warp)
+            && (note.time, note.lanes, note.turn, note.bytes) == (new.time, new.lanes, new.turn, new.bytes)
     }
 
     /// The lanes of an earlier access, `theirs`, that do not come before each of the lanes `mine`.

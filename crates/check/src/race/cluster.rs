@@ -38,6 +38,8 @@ pub(super) struct Cta {
 /// A cluster; CTAs without one are alone in it.
 #[derive(Default)]
 pub(super) struct Cluster {
+    /// There is one CTA: nobody else accesses its shared memory.
+    pub(super) alone: bool,
     pub(super) ctas: Vec<Cta>,
     /// Shadows for shared memory that has none yet.
     #[expect(clippy::vec_box, reason = "shadows change hands as pointers")]

@@ -13,14 +13,17 @@ use warploom_exec::observe::{
 use super::actor::{Actor, GridOrder};
 use super::clock::{BULK, COPIES};
 use super::cluster::{Cluster, Cta, strength_of};
+use super::flights::Flight;
 use super::location::{Location, Released};
 use super::memory::shard;
-use super::note::{Access, Conflict, FIXED, Kind, Strength};
+use super::note::{Access, Conflict, FIXED, Kind, Strength, Value};
 use super::pieces::groups;
 use super::rows::Rows;
 use super::shadow::Region;
 use super::threads::Place;
+use super::values::Store;
 use super::{Shape, Shared};
+use crate::report::Severity;
 use crate::span;
 
 /// Races of one pair of instructions of a grid that are counted.
@@ -32,7 +35,7 @@ pub(super) struct GridRace {
     pub(super) order: Arc<GridOrder>,
     pub(super) shape: Shape,
     /// Pairs of places that have been found not to be ordered, and how often.
-    found: Mutex<HashMap<(u32, u32, bool), u32>>,
+    found: Mutex<HashMap<(u32, u32, bool, bool), u32>>,
     place: Option<StreamPlace>,
     /// Shadows of shared memory that no CTA uses.
     #[expect(clippy::vec_box, reason = "shadows change hands as pointers")]
@@ -49,15 +52,39 @@ impl GridRace {
         GridRace { shared, order, shape, found: Mutex::default(), place, spare: Mutex::default() }
     }
 
-    fn report(&self, conflicts: &[Conflict], at: &At, told: &Told<'_>, kind: Kind) {
+    /// Reports conflicts of an access by the cluster that `flight` is of.
+    fn report(&self, conflicts: &[Conflict], at: &At, store: &Store<'_>, kind: Kind, flight: &Arc<Flight>) {
         for conflict in conflicts {
+            let same = kind.stores() && self.is_same(conflict, store, flight);
+            if same && !self.shared.sink.takes(Severity::Info) {
+                continue;
+            }
             let own = self.order.ctas.contains(&conflict.note.cta);
-            let pair = (conflict.note.place, place_of(at.site.0), own);
+            let pair = (conflict.note.place, place_of(at.site.0), own, same);
             let count = *self.found.lock().entry(pair).and_modify(|count| *count += 1).or_insert(1);
             if count <= COUNTED {
-                self.shared.report(self, conflict, at, told, kind);
+                self.shared.report(self, (conflict, same), at, store.told, kind);
             }
         }
+    }
+
+    /// Whether both are stores, and put the same there.
+    fn is_same(&self, conflict: &Conflict, store: &Store<'_>, flight: &Arc<Flight>) -> bool {
+        let note = &conflict.note;
+        if !note.kind.stores() || note.value != Value::Last {
+            return false;
+        }
+        let other = match store.told.space {
+            Space::Global => self.shared.flights.of(note.cta).filter(|other| !Arc::ptr_eq(other, flight)),
+            _ => None,
+        };
+        store.is_same(conflict, &mut |lane, from, address| {
+            let coming = other.as_ref().and_then(|other| {
+                flight.publish(|| store.put());
+                other.wait(address)
+            });
+            coming.or_else(|| store.standing(lane, from))
+        })
     }
 }
 
@@ -69,12 +96,14 @@ impl GridObserver for Watched {
         let Shape { cta, .. } = &self.0.shape;
         let (threads, start) = (cta.iter().product(), self.0.order.ctas.start);
         let mut cluster = Cluster::default();
+        cluster.alone = ctas.len() == 1;
         cluster.spare.append(&mut self.0.spare.lock());
         for (cta, rank) in ctas.iter().zip(0..) {
             let place = self.0.shape.place(self.0.shape.cluster_of(*cta), rank);
             cluster.add(Cta::new(start + place, threads));
         }
-        Box::new(ClusterRace { grid: self.0.clone(), cluster, conflicts: Vec::new(), turns: 0 })
+        let flight = self.0.shared.flights.begin(cluster.ctas.iter().map(|cta| cta.number));
+        Box::new(ClusterRace { grid: self.0.clone(), cluster, conflicts: Vec::new(), turns: 0, flight })
     }
 
     fn end(&self, _: Option<&Fault>) {
@@ -95,12 +124,15 @@ struct ClusterRace {
     conflicts: Vec<Conflict>,
     /// Those that the atomic has that runs.
     turns: u64,
+    flight: Arc<Flight>,
 }
 
 impl Drop for ClusterRace {
-    /// An atomic that the executor refuses is not told of again.
+    /// An atomic or a store that the executor refuses is not told of again.
     fn drop(&mut self) {
         self.end_turns();
+        self.flight.land();
+        self.grid.shared.flights.end(self.cluster.ctas.iter().map(|cta| cta.number));
     }
 }
 
@@ -123,7 +155,8 @@ impl ClusterRace {
     }
 
     /// Looks the bytes of all lanes up, and remembers the access.
-    fn look_up(&mut self, at: &At, told: &Told<'_>, kind: Kind, tentative: bool) {
+    fn look_up(&mut self, at: &At, store: &Store<'_>, kind: Kind, tentative: bool) {
+        let told = store.told;
         let ClusterRace { grid, cluster, conflicts, .. } = self;
         let rank = at.rank as usize;
         let warp = &mut cluster.ctas[rank].warps[at.warp as usize];
@@ -147,6 +180,8 @@ impl ClusterRace {
             classes: &classes,
             turn: FIXED,
             depends: Cell::new(false),
+            alone: told.space == Space::Shared && cluster.alone,
+            store,
         };
         let mut mask = at.mask;
         match told.space {
@@ -241,12 +276,16 @@ impl CtaObserver for ClusterRace {
             AccessKind::Store => Kind::new(strength, false, true, size),
             AccessKind::Atomic => Kind::new(strength, true, true, size),
         };
-        self.look_up(at, told, kind, false);
+        if told.stored.is_some() && told.proxy == Proxy::Generic && told.space == Space::Global {
+            self.flight.depart();
+        }
+        let store = Store::new(at, told);
+        self.look_up(at, &store, kind, false);
         if kind.strong() && kind.writes() && told.proxy != Proxy::Async {
             self.release(at, told, strength);
         }
         if !self.conflicts.is_empty() {
-            self.grid.report(&self.conflicts, at, told, kind);
+            self.grid.report(&self.conflicts, at, &store, kind, &self.flight);
             self.conflicts.clear();
         }
     }
@@ -255,7 +294,8 @@ impl CtaObserver for ClusterRace {
         if at.rank as usize >= self.cluster.ctas.len() {
             return false;
         }
-        self.look_up(at, told, Kind::new(Strength::Weak, true, false, told.apart.into()), true);
+        let kind = Kind::new(Strength::Weak, true, false, told.apart.into());
+        self.look_up(at, &Store::new(at, told), kind, true);
         // Those that follow one by one are reported with their places.
         let right = self.conflicts.is_empty();
         self.conflicts.clear();
@@ -305,6 +345,10 @@ impl CtaObserver for ClusterRace {
             }
         }
         self.end_turns();
+    }
+
+    fn stored(&mut self) {
+        self.flight.land();
     }
 
     fn sync(&mut self, at: &At, event: &SyncEvent<'_>) {

@@ -15,6 +15,7 @@
 mod actor;
 mod clock;
 mod cluster;
+mod flights;
 mod gathers;
 mod grid;
 mod host;
@@ -29,6 +30,7 @@ mod shadow;
 mod streams;
 mod threads;
 mod turns;
+mod values;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -44,6 +46,7 @@ use crate::registry::Check;
 use crate::report::{Note as Remark, Report, Thread};
 use crate::sink::Sink;
 use actor::GridOrder;
+use flights::Flights;
 use grid::{GridRace, Watched, site_of};
 use host::{Copies, Copy};
 use memory::Memory;
@@ -91,6 +94,7 @@ impl Shape {
 struct Shared {
     memory: Memory,
     grids: Mutex<Grids>,
+    flights: Flights,
     sink: Arc<Sink>,
 }
 
@@ -114,7 +118,12 @@ pub struct RaceCheck {
 impl RaceCheck {
     /// Reports to `sink`.
     pub fn new(sink: &Arc<Sink>) -> RaceCheck {
-        let shared = Shared { memory: Memory::default(), grids: Mutex::default(), sink: Arc::clone(sink) };
+        let shared = Shared {
+            memory: Memory::default(),
+            grids: Mutex::default(),
+            flights: Flights::default(),
+            sink: Arc::clone(sink),
+        };
         RaceCheck { shared: Arc::new(shared) }
     }
 
@@ -126,7 +135,7 @@ impl RaceCheck {
 
 impl Observer for RaceCheck {
     fn wants(&self) -> Wants {
-        Wants { accesses: true, order: true, ..Wants::default() }
+        Wants { accesses: true, order: true, stores: true, ..Wants::default() }
     }
 
     fn begin_grid(&self, facts: &GridFacts<'_>) -> Box<dyn GridObserver> {
@@ -243,7 +252,8 @@ impl Shared {
         self.sink.report(Report { check: Check::Race, kind: "copy-race", message, thread, notes });
     }
 
-    fn report(&self, grid: &GridRace, conflict: &Conflict, at: &At, told: &Told<'_>, kind: Kind) {
+    /// `same`: it puts there what the other has put there.
+    fn report(&self, grid: &GridRace, (conflict, same): (&Conflict, bool), at: &At, told: &Told<'_>, kind: Kind) {
         let note = &conflict.note;
         let Some((ctas, other)) = self.thread_of(note, conflict.earlier) else { return };
         let other_grid = ctas != grid.order.ctas;
@@ -254,8 +264,14 @@ impl Shared {
         let message = format!(
             "race: {} at {address:#x} of {name} memory, and nothing orders it after {}",
             words(kind),
-            if other_grid { "what another grid did there" } else { "what another thread did there" },
+            match (other_grid, same) {
+                (true, false) => "what another grid did there",
+                (false, false) => "what another thread did there",
+                (true, true) => "another grid's, which put the same there",
+                (false, true) => "another thread's, which put the same there",
+            },
         );
+        let shared = told.space == Space::Shared;
         let strong = note.kind.strong() && kind.strong();
         let text = match (strong, other_grid) {
             (true, _) => {
@@ -267,7 +283,12 @@ impl Shared {
         let thread = grid.shape.names.thread(at, (conflict.later & at.mask).trailing_zeros());
         self.sink.report(Report {
             check: Check::Race,
-            kind: if told.space == Space::Shared { "shared-race" } else { "global-race" },
+            kind: match (shared, same) {
+                (true, false) => "shared-race",
+                (false, false) => "global-race",
+                (true, true) => "shared-same-value",
+                (false, true) => "global-same-value",
+            },
             message,
             thread: Some(thread),
             notes: vec![Remark::by(other, text)],

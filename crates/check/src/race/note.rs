@@ -59,6 +59,11 @@ impl Kind {
         }
     }
 
+    /// It writes, whatever was there.
+    pub(crate) fn stores(self) -> bool {
+        self.0 & (Kind::READS | Kind::WRITES) == Kind::WRITES
+    }
+
     pub(crate) fn is_weak_read(self) -> bool {
         self.0 & (7 | Kind::READS | Kind::WRITES) == Kind::READS
     }
@@ -97,6 +102,21 @@ pub(crate) struct Note {
     pub(super) stride: u16,
     /// Notes of the chain from here on, or as many as can be said.
     pub(super) len: u8,
+    /// Of a write: what became of the value.
+    pub(crate) value: Value,
+}
+
+/// What is known of the value that a write has put into a place, beside what stands there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Value {
+    /// It is what stands there, as far as it is the last write; or one of the last writes that nothing orders, which all put the same there, if none was
+    /// reported.
+    #[default]
+    Last,
+    /// The same threads have put something else there at the same time, too, or it is not known what.
+    Varied,
+    /// Something else was put over it by what comes behind it. It is remembered for writes that come behind neither.
+    Over,
 }
 
 /// By how much lanes are turned at a word, for lanes whose accesses are `1 << turn` bytes apart.
@@ -144,12 +164,19 @@ impl Note {
         what(self) == what(other)
     }
 
-    /// One note for both, if there is one: they are reads of the same lanes, in CTAs of this grid.
+    /// One note for both, if there is one: they are reads, or writes, of the same lanes, in CTAs of this grid.
     pub(super) fn united(&self, other: &Note, grid: &GridOrder) -> Option<Note> {
         if !(grid.ctas.contains(&self.cta) && grid.ctas.contains(&other.cta)) {
             return None;
         }
-        if !self.is_like(other) || self.kind.strong() || self.kind.writes() || self.warps == 0 || other.warps == 0 {
+        if !self.is_like(other)
+            || self.kind.strong()
+            || self.kind.reads() && self.kind.writes()
+            || self.value != other.value
+        {
+            return None;
+        }
+        if self.warps == 0 || other.warps == 0 {
             return None;
         }
         if self.cta == self.last && other.cta == other.last && self.cta == other.cta {
@@ -186,6 +213,8 @@ pub(crate) struct Conflict {
     pub(crate) earlier: u32,
     /// The lanes of the later one.
     pub(crate) later: u32,
+    /// The bytes of the word that the later one accesses.
+    pub(crate) bytes: u8,
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! reads of rows have no cells (`reads`).
 
 mod readers;
+mod writers;
 
 use std::ops::Range;
 
@@ -14,7 +15,7 @@ use smallvec::SmallVec;
 
 use super::actor::Actor;
 use super::gathers::Gathers;
-use super::note::{Access, Conflict, FIXED, Note, WHOLE, turn};
+use super::note::{Access, Conflict, FIXED, Note, Value, WHOLE, turn};
 use super::notes::Notes;
 use super::reads::Reads;
 
@@ -227,7 +228,9 @@ impl Region {
         actor.depends.set(false);
         let note = Region::note((relative, bytes), access, actor);
         let new = if access.kind.writes() {
-            let note = Note { warps: 0, ..note };
+            let disagree = note.kind.stores() && !lanes.is_power_of_two() && !actor.store.agrees();
+            let value = if disagree { Value::Varied } else { Value::Last };
+            let note = Note { warps: 0, value, ..note };
             match self.updated(old, &note, actor) {
                 Some(new) => new,
                 None => {
@@ -317,21 +320,29 @@ impl Region {
         let crowd = if new.kind.writes() || self.overtaken { old.crowd } else { 0 };
         let both = self.notes.chain(old.writes).chain(self.notes.chain(crowd));
         let both = both.filter(|note| note.bytes & new.bytes != 0 && (note.kind.writes() || new.kind.writes()));
-        let members = both.filter(|note| !actor.is_behind_all(note, lanes)).flat_map(Note::members);
-        for note in members {
-            let note = &note;
-            let earlier = actor.unordered(note, note.lanes_at(address), lanes);
-            if earlier == 0 || actor.morally_strong(note, new) {
-                continue;
-            }
-            // What a strong access has observed comes before all that comes behind that access (PTX ISA 8.9.4).
-            let (mut earlier, mut later) = (earlier, lanes);
-            if note.kind.strong() && note.kind.writes() {
-                later &= !*observed.get_or_insert_with(|| self.observed(old, (address, lanes), new.bytes, actor));
-                earlier = actor.unordered(note, note.lanes_at(address), later);
-            }
-            if earlier != 0 {
-                conflicts.push(Conflict { address, note: *note, earlier, later });
+        // What comes behind a write is ordered with what that was put over, unless it is not ordered with that either.
+        let both = both.filter(|note| note.value != Value::Over || new.kind.stores());
+        for note in both.filter(|note| !actor.is_behind_all(note, lanes)) {
+            for member in note.members() {
+                let note = &member;
+                let earlier = actor.unordered(note, note.lanes_at(address), lanes);
+                if earlier == 0 || actor.morally_strong(note, new) {
+                    continue;
+                }
+                // What a strong access has observed comes before all that comes behind that access (PTX ISA 8.9.4).
+                let (mut earlier, mut later) = (earlier, lanes);
+                if note.kind.strong() && note.kind.writes() {
+                    let observes = || self.observed(old, (address, lanes), new.bytes, actor);
+                    later &= !*observed.get_or_insert_with(observes);
+                    earlier = actor.unordered(note, note.lanes_at(address), later);
+                }
+                if earlier != 0 {
+                    conflicts.push(Conflict { address, note: *note, earlier, later, bytes: new.bytes });
+                    // Of writes that have one note one is enough.
+                    if note.kind.writes() {
+                        break;
+                    }
+                }
             }
         }
     }
@@ -346,9 +357,8 @@ impl Region {
 
     /// Whether a read adds nothing: the same threads have read at this time, or have just written.
     fn has_read(&self, old: Cell, note: &Note) -> bool {
-        let known = |other: &Note| {
-            let wrote = other.kind.writes() && !other.kind.reads() && !note.kind.strong();
-            (other.kind == note.kind || wrote)
+        let known = |other: &Note, wrote: bool| {
+            (other.kind == note.kind || wrote && other.kind.stores() && !note.kind.strong())
                 && other.time == note.time
                 && other.turn == note.turn
                 && other.bytes & note.bytes == note.bytes
@@ -356,7 +366,13 @@ impl Region {
                 && other.has(note.cta, note.warp)
         };
         let near = if note.turn == FIXED { 1 } else { NEAR };
-        self.notes.chain(old.crowd).take(near).any(known) || self.notes.chain(old.writes).any(known)
+        // Who has written reads its own, or what somebody has put there whom it is not ordered with.
+        let alone = |of: &Region| {
+            let mut crowd = of.notes.chain(old.crowd);
+            !of.overtaken || !crowd.any(|other| other.kind.writes() && other.value != Value::Over)
+        };
+        self.notes.chain(old.crowd).take(near).any(|other| known(other, false))
+            || self.notes.chain(old.writes).any(|other| known(other, alone(self)))
     }
 
     fn read(&mut self, old: Cell, (address, lanes): (u64, u32), note: Note, actor: &Actor<'_>) -> Cell {
@@ -409,34 +425,5 @@ impl Region {
         crowd.insert(0, note);
         crowd.truncate(CROWD);
         Cell { crowd: self.notes.link(&crowd, rest), ..old }
-    }
-
-    fn write(&mut self, old: Cell, (address, lanes): (u64, u32), note: Note, actor: &Actor<'_>) -> Cell {
-        let (mut writes, mut crowd) = (Chain::new(), Chain::new());
-        writes.push(note);
-        for other in self.notes.chain(old.writes) {
-            let left = other.bytes & !note.bytes;
-            if left != 0 {
-                writes.push(Note { bytes: left, ..*other });
-            }
-            // An atomic has read what it replaces; a store has not, and somebody may be ordered with the one only.
-            if other.bytes & note.bytes != 0
-                && !note.kind.reads()
-                && actor.morally_strong(other, &note)
-                && actor.unordered(other, other.lanes_at(address), lanes) != 0
-            {
-                self.overtaken = true;
-                crowd.push(*other);
-            }
-        }
-        for other in self.notes.chain(old.crowd) {
-            let covered = other.bytes & !note.bytes == 0;
-            let overtaken = other.kind.writes() && !note.kind.reads() && actor.morally_strong(other, &note);
-            if !covered || overtaken && actor.unordered(other, other.lanes_at(address), lanes) != 0 {
-                crowd.push(*other);
-            }
-        }
-        crowd.truncate(CROWD);
-        Cell { writes: self.notes.link(&writes, 0), crowd: self.notes.link(&crowd, 0) }
     }
 }

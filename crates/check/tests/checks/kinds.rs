@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use warploom_check::report::Severity;
 use warploom_check::{Check, Checker, Settings};
 use warploom_exec::memory::{AllocationInfo, MemoryKind};
 use warploom_exec::observe::{HostEvent, Observer, Source};
@@ -48,6 +49,8 @@ const BODIES: &[Body] = &[
     ),
     Body(Check::Race, "shared-race", "st.shared.u32 [%r2], %r0;", "@%p1 st.shared.u32 [%r2], %r0;"),
     Body(Check::Race, "global-race", "st.global.u32 [%d0], %r0;", "st.global.u32 [%d1], %r0;"),
+    Body(Check::Race, "shared-same-value", "st.shared.u32 [%r2], 7;", "@%p1 st.shared.u32 [%r2], 7;"),
+    Body(Check::Race, "global-same-value", "st.global.u32 [%d0], 7;", "@%p1 st.global.u32 [%d0], 7;"),
     Body(
         Check::Init,
         "uninitialised-condition",
@@ -114,7 +117,7 @@ const FREE: &str = "{ .param .b64 address; st.param.b64 [address], %d2; call fre
 
 /// What is found of each kind.
 fn found(check: Check, act: impl FnOnce(&Arc<Checker>)) -> Vec<&'static str> {
-    let settings = Settings { checks: vec![check], ..Settings::default() };
+    let settings = Settings { checks: vec![check], level: Severity::Info, ..Settings::default() };
     let checker = Checker::new(settings, Arc::new(|_: &str| {})).expect("no suppressions");
     act(&checker);
     checker.finish();

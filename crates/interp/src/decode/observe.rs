@@ -5,7 +5,7 @@
 //! What is run ahead reads nothing but what the launch gives: an observer that follows each instruction is told, where the kernel begins, which registers
 //! that has written.
 
-use warploom_exec::fault::AccessKind;
+use warploom_exec::fault::{AccessKind, Site};
 use warploom_exec::observe::{Copies, Proxy, Scope, Semantics, Use, Wants};
 use warploom_ptx::ir::{
     self, Address, AsyncOp, AtomicOp, BarrierOp, Base as IrBase, CallArg, FenceOp, FunctionKind, Inst, MatrixOp,
@@ -18,7 +18,7 @@ use super::{Decoded, Decoder, bump, enter};
 use crate::isa::Op;
 use crate::machine::NO_GUARD;
 use crate::memory::StateSpace;
-use crate::ops::observe::{AccessSite, Chosen, Event, ObjectOp, StepEvent, TellAccess, observe};
+use crate::ops::observe::{AccessSite, Chosen, Event, ObjectOp, StepEvent, TellAccess, ToldExchange, observe};
 use crate::ops::{logic, moves};
 
 /// What is told behind an instruction, under this guard.
@@ -91,7 +91,20 @@ impl Decoder<'_> {
         copy
     }
 
+    /// What is told of an exchange when its lanes have come, in place of a step before it: lanes get what others hold.
+    pub(super) fn told_exchange(&mut self, own: &[Operand], given: Operand, to: [Option<Reg>; 2]) -> Option<u32> {
+        self.context.observed.filter(|wants| wants.steps)?;
+        let own = own.iter().filter_map(|operand| Some(operand.reg()?.0)).collect();
+        let writes = to.iter().flatten().map(|reg| reg.0).collect();
+        let site = Site(u64::from(self.number) << 32 | self.function.code.len() as u64);
+        let told = ToldExchange { site, own, given: given.reg().map(|reg| reg.0), writes };
+        Some(enter(&mut self.function.told_exchanges, told))
+    }
+
     fn tell_step(&mut self, inst: &Inst) {
+        if let Ir::Shfl { .. } | Ir::Vote { .. } | Ir::Match { .. } | Ir::Redux { .. } = inst.op {
+            return self.tell_guards(&inst.operands());
+        }
         let memory = matches!(inst.op, Ir::Ld { .. } | Ir::St { .. } | Ir::Atom { .. });
         let call = matches!(inst.op, Ir::Call { .. });
         let choice = |Choice { register, by }: Choice| Chosen {
@@ -106,14 +119,8 @@ impl Decoder<'_> {
 
     /// A guard decides for all lanes; what it guards is about those that take part.
     fn tell_registers(&mut self, operands: &[ir::OperandRef], step: StepEvent) {
-        let (guards, others): (Vec<&ir::OperandRef>, Vec<_>) =
-            operands.iter().partition(|operand| operand.role == Role::Guard);
-        if !guards.is_empty() {
-            let reads = guards.iter().filter_map(|operand| Some((operand.read()?.0, Use::Decides))).collect();
-            let guard = std::mem::replace(&mut self.guard, NO_GUARD);
-            self.tell(Event::Step(StepEvent { reads, ..StepEvent::default() }));
-            self.guard = guard;
-        }
+        self.tell_guards(operands);
+        let others: Vec<_> = operands.iter().filter(|operand| operand.role != Role::Guard).collect();
         let used = |role: Role| match role {
             Role::Address | Role::Callee | Role::Opaque => Use::Address,
             Role::Use | Role::Def | Role::Guard => Use::Value,
@@ -121,6 +128,16 @@ impl Decoder<'_> {
         let reads = others.iter().filter_map(|operand| Some((operand.read()?.0, used(operand.role)))).collect();
         let writes = others.iter().filter_map(|operand| Some(operand.def()?.0)).collect();
         self.tell(Event::Step(StepEvent { reads, writes, ..step }));
+    }
+
+    fn tell_guards(&mut self, operands: &[ir::OperandRef]) {
+        let guards = operands.iter().filter(|operand| operand.role == Role::Guard);
+        let reads: Vec<_> = guards.filter_map(|operand| Some((operand.read()?.0, Use::Decides))).collect();
+        if !reads.is_empty() {
+            let guard = std::mem::replace(&mut self.guard, NO_GUARD);
+            self.tell(Event::Step(StepEvent { reads, ..StepEvent::default() }));
+            self.guard = guard;
+        }
     }
 
     /// At the start of a function.
@@ -195,9 +212,13 @@ impl Decoder<'_> {
             Ir::St { space, ty, semantics, scope, src, addr, .. } => {
                 let registers = src.iter().map(|value| number(*value)).collect();
                 let site = self.access_site(AccessKind::Store, (*space, addr), (*ty, src.len()), registers)?;
-                let site = AccessSite { semantics: self::semantics(*semantics), scope: self::scope(*scope), ..site };
+                let stored = src.iter().map(|&value| self.value(*ty, value)).collect::<Decoded<_>>()?;
+                let (semantics, scope) = (self::semantics(*semantics), self::scope(*scope));
+                let global = matches!(site.space, StateSpace::Global | StateSpace::Generic);
+                let behind = global && self.tells_stores();
+                let site = AccessSite { semantics, scope, stored, ..site };
                 self.tell(Event::Access { site, compared: None, behind: false });
-                Ok(None)
+                Ok(behind.then_some(Event::Stored))
             }
             Ir::Atom { op, space, ty, semantics, scope, dst, addr, b, .. } => {
                 let registers = dst.iter().flatten().map(|reg| reg.0).collect();
@@ -238,7 +259,10 @@ impl Decoder<'_> {
                     MatrixOp::LdMatrix { .. } => self.tell(Event::Tiles(tiles, AccessKind::Load)),
                     MatrixOp::StMatrix { .. } => self.tell(Event::Tiles(tiles, AccessKind::Store)),
                     MatrixOp::WmmaLoad { .. } => self.tell(Event::Runs(runs, AccessKind::Load)),
-                    MatrixOp::WmmaStore { .. } => self.tell(Event::Runs(runs, AccessKind::Store)),
+                    MatrixOp::WmmaStore { .. } => {
+                        self.tell(Event::Runs(runs, AccessKind::Store));
+                        return Ok(self.tells_stores().then_some(Event::Stored));
+                    }
                     _ => {}
                 }
                 Ok(None)
@@ -270,6 +294,10 @@ impl Decoder<'_> {
         self.context.observed.is_some_and(|wants| wants.order)
     }
 
+    fn tells_stores(&self) -> bool {
+        self.context.observed.is_some_and(|wants| wants.stores)
+    }
+
     fn access_site(
         &mut self,
         kind: AccessKind,
@@ -281,7 +309,8 @@ impl Decoder<'_> {
         let bytes = ty.bytes() * count as u32;
         let (semantics, scope, proxy) = (Semantics::Weak, Scope::Cta, Proxy::Generic);
         let align = if kind == AccessKind::Atomic { ty.bytes() } else { bytes };
-        Ok(AccessSite { kind, space, base, offset, bytes, align, semantics, scope, proxy, registers })
+        let stored = Vec::new();
+        Ok(AccessSite { kind, space, base, offset, bytes, align, semantics, scope, proxy, registers, stored })
     }
 
     fn barrier_event(&mut self, inst: &Inst, op: &BarrierOp) -> Option<Event> {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use warploom_exec::observe::Piece;
 use warploom_ptx::ir::{
-    BoolOp, IntUnaryOp, LogicOp, Op as Ir, Operand, Predicate, PrmtMode, Reg, ScalarType, ShiftDirection,
+    BoolOp, IntUnaryOp, LogicOp, MatrixOp, Op as Ir, Operand, Predicate, PrmtMode, Reg, ScalarType, ShiftDirection,
 };
 
 /// What an operand counts for nothing by: where `by` does not hold.
@@ -16,7 +16,7 @@ pub(super) struct Choice {
     pub(super) by: Predicate,
 }
 
-/// Operands that count in some lanes only: those that are not chosen, and where another one says what a conjunction or disjunction is.
+/// Operands that count in some lanes only: those that are not chosen, that nothing is added to, and where another one says what a conjunction or disjunction is.
 pub(super) fn choices(op: &Ir) -> Vec<Choice> {
     let plain = |reg: Reg, negated: bool| Predicate { reg, negated };
     match *op {
@@ -36,6 +36,14 @@ pub(super) fn choices(op: &Ir) -> Vec<Choice> {
             let by = Predicate { negated: by.negated ^ (op == BoolOp::Or), ..by };
             [a, b].iter().filter_map(|operand| Some(Choice { register: operand.reg()?, by })).collect()
         }
+        // Without the scale for `d` the products are not added to what it held (PTX ISA 9.7.15.5.2).
+        Ir::Matrix(ref op) => match &**op {
+            MatrixOp::WarpgroupMma(product) => {
+                let (held, by) = (product.c.iter().filter_map(|operand| operand.reg()), product.scale_d);
+                held.map(|register| Choice { register, by }).collect()
+            }
+            _ => Vec::new(),
+        },
         _ => Vec::new(),
     }
 }

@@ -40,11 +40,14 @@ impl Decoder<'_> {
                     members: self.members(sync, membermask),
                     d: Some(self.word_out(dst, false)),
                     p: dst_p.map(|p| self.predicate_out(p)),
+                    told: self.told_exchange(&[b, c, membermask], a, [Some(dst), dst_p]),
                 };
+                let told = site.told.is_some();
                 self.exchange(site);
                 let all = |operand: Operand| matches!(operand, Operand::Imm(members) if members as u32 == u32::MAX);
                 if let (Operand::Imm(b), Operand::Imm(c)) = (b, c)
                     && (!sync || all(membermask))
+                    && !told
                 {
                     self.permute(mode, [b as u32, c as u32]);
                 }
@@ -58,30 +61,34 @@ impl Decoder<'_> {
                 } else {
                     (None, Some(self.predicate_out(dst)))
                 };
-                self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p });
+                let told = self.told_exchange(&[membermask], Operand::Reg(src.reg), [Some(dst), None]);
+                self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p, told });
             }
             Ir::Match { all: _, ty, dst, dst_p, a, membermask } => {
                 let source = if ty.bits() > 32 { Source::Double(self.double(a)) } else { Source::Word(self.word(a)) };
                 let members = self.members(true, membermask);
                 let d = Some(self.word_out(dst, false));
                 let p = dst_p.map(|p| self.predicate_out(p));
-                self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p });
+                let told = self.told_exchange(&[membermask], a, [Some(dst), dst_p]);
+                self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p, told });
             }
             Ir::Redux { dst, a, membermask, .. } => {
                 let source = Source::Word(self.word(a));
                 let members = self.members(true, membermask);
                 let d = Some(self.word_out(dst, false));
-                self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p: None });
+                let told = self.told_exchange(&[membermask], a, [Some(dst), None]);
+                self.exchange(Exchange { kind, a: source, b: 0, c: 0, members, d, p: None, told });
             }
             Ir::Elect { dst, dst_p, membermask } => {
                 let members = self.members(true, membermask);
                 let d = Some(self.word_out(dst, false));
                 let p = Some(self.predicate_out(dst_p));
-                self.exchange(Exchange { kind, a: Source::None, b: 0, c: 0, members, d, p });
+                self.exchange(Exchange { kind, a: Source::None, b: 0, c: 0, members, d, p, told: None });
             }
             Ir::Barrier(BarrierOp::Warp { membermask }) => {
                 let members = self.members(true, membermask);
-                self.exchange(Exchange { kind, a: Source::None, b: 0, c: 0, members, d: None, p: None });
+                let (d, p, told) = (None, None, None);
+                self.exchange(Exchange { kind, a: Source::None, b: 0, c: 0, members, d, p, told });
             }
             _ => {}
         }

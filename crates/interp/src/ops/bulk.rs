@@ -93,9 +93,14 @@ pub(crate) fn remote(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow 
     let site = &function.remotes[inst.imm as usize];
     let (to, mbarriers) = (machine.places(site.to), machine.places(site.mbarrier));
     for lane in lanes(mask) {
-        let kind = if site.reduce.is_some() { AccessKind::Atomic } else { AccessKind::Store };
-        let bytes = site.ty.bytes() as usize * site.src.len();
-        machine.tell_async(kind, site.to.space, to[lane], bytes, lane);
+        let size = site.ty.bytes() as usize;
+        if site.reduce.is_some() {
+            machine.tell_async(AccessKind::Atomic, site.to.space, to[lane], size * site.src.len(), lane);
+        } else if machine.cta.observer.is_some() {
+            let value = |slot: &Slot| machine.lane(*slot, lane).to_le_bytes();
+            let bytes: Vec<u8> = site.src.iter().flat_map(|slot| value(slot).into_iter().take(size)).collect();
+            machine.tell_async_store(site.to.space, to[lane], &bytes, lane);
+        }
         if let Err(kind) = machine.remote_one(site, to[lane], mbarriers[lane], lane) {
             return machine.fail(1 << lane, kind);
         }
@@ -190,21 +195,25 @@ impl Machine<'_> {
         let size = size & !(PIECE - 1);
         let mut bytes = vec![0; size as usize];
         self.tell_async(AccessKind::Load, site.from.space, from, bytes.len(), lane);
-        let kind = if site.reduce.is_some() { AccessKind::Atomic } else { AccessKind::Store };
-        match (masks.targets, masks.bytes) {
-            (Some(targets), _) => Self::in_each(targets, to)
-                .for_each(|address| self.tell_async(kind, StateSpace::Cluster, address, bytes.len(), lane)),
-            (None, Some(mask)) => {
-                masked(bytes.len(), mask).for_each(|at| self.tell_async(kind, site.to.space, to + at as u64, 1, lane))
-            }
-            (None, None) => self.tell_async(kind, site.to.space, to, bytes.len(), lane),
-        }
         if site.from.space == StateSpace::Global {
             aligned(from, PIECE, AccessKind::Load)?;
             self.view.read_bytes(from, &mut bytes).map_err(|fault| FaultKind::Access(*fault))?;
         } else {
             let space = site.from.space;
             bytes.copy_from_slice(self.shared_bytes(space, from, size as usize, PIECE, AccessKind::Load)?);
+        }
+        let stores = |machine: &mut Self, space: StateSpace, address: u64, bytes: &[u8]| match site.reduce {
+            Some(_) => machine.tell_async(AccessKind::Atomic, space, address, bytes.len(), lane),
+            None => machine.tell_async_store(space, address, bytes, lane),
+        };
+        match (masks.targets, masks.bytes) {
+            (Some(targets), _) => {
+                Self::in_each(targets, to).for_each(|address| stores(self, StateSpace::Cluster, address, &bytes));
+            }
+            (None, Some(mask)) => {
+                masked(bytes.len(), mask).for_each(|at| stores(self, site.to.space, to + at as u64, &bytes[at..=at]))
+            }
+            (None, None) => stores(self, site.to.space, to, &bytes),
         }
         if site.to.space == StateSpace::Global {
             aligned(to, PIECE, AccessKind::Store)?;
@@ -231,7 +240,7 @@ impl Machine<'_> {
         everywhere: bool,
         lane: usize,
     ) -> Result<(), FaultKind> {
-        self.tell_async(AccessKind::Store, site.to.space, to, RESPONSE, lane);
+        self.tell_async_store(site.to.space, to, &[0; RESPONSE], lane);
         let bytes = self.shared_bytes(site.to.space, to, RESPONSE, PIECE, AccessKind::Store)?;
         bytes.fill(0);
         if !everywhere {
@@ -241,7 +250,7 @@ impl Machine<'_> {
         let ranks = self.cta.cluster.as_ref().map_or(1, |cluster| cluster.size());
         for rank in 0..ranks {
             let in_rank = |address: u64| Self::in_each(1 << rank, address).next().unwrap_or(address);
-            self.tell_async(AccessKind::Store, StateSpace::Cluster, in_rank(to), RESPONSE, lane);
+            self.tell_async_store(StateSpace::Cluster, in_rank(to), &[0; RESPONSE], lane);
             match self.shared_bytes(StateSpace::Cluster, in_rank(to), RESPONSE, PIECE, AccessKind::Store) {
                 Ok(bytes) => bytes.fill(0),
                 Err(FaultKind::CtaHasExited { .. }) => continue,

@@ -1,15 +1,21 @@
 //! What observers are told: instructions of the observed form of a kernel (`decode::observe`), which stand before and behind what they are about, under
 //! the same guard. They change nothing that a program could see.
 
+mod exchange;
 mod here;
+mod stored;
 
+use smallvec::SmallVec;
 use warploom_exec::address::{self, split_shared};
 use warploom_exec::fault::{AccessKind, Site};
 use warploom_exec::memory::{Spread, spread};
 use warploom_exec::observe::{
-    Access, At, Copies, Crossing, CtaObserver, Idle, MbarrierOp, Piece, Proxy, Scope, Semantics, Space, Step,
+    Access, At, Copies, Crossing, CtaObserver, Idle, MbarrierOp, Piece, Proxy, Scope, Semantics, Space, Step, Stored,
     SyncEvent, Use,
 };
+
+pub(crate) use exchange::{Came, ToldExchange};
+use stored::{Pending, Values, in_slots};
 
 use crate::frame::{FULL, Row32, Row64};
 use crate::isa::LaneOp;
@@ -31,6 +37,8 @@ pub(crate) struct AccessSite {
     pub(crate) proxy: Proxy,
     /// By their numbers in the function.
     pub(crate) registers: Vec<u32>,
+    /// Where a store finds what it stores, each an equal part.
+    pub(crate) stored: Vec<Slot>,
 }
 
 /// What one such instruction tells.
@@ -46,6 +54,8 @@ pub(crate) enum Event {
         site: AccessSite,
         old: Option<(Slot, u32)>,
     },
+    /// Behind a store that may be to global memory.
+    Stored,
     /// `cp.async`: copy site.
     Copy(u32),
     /// `ldmatrix` and `stmatrix`: tile site.
@@ -128,11 +138,6 @@ pub(crate) struct Chosen {
     pub(crate) predicate: u32,
 }
 
-impl Chosen {
-    /// Operands of an instruction that such can be.
-    const MOST: usize = 2;
-}
-
 /// [`MbarrierOp`] with rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ObjectOp {
@@ -209,7 +214,9 @@ impl LaneOp for TellAccess {
         let addresses = machine.addresses(site.base, site.offset);
         let lie = Lie::of(&addresses, mask, site);
         let at = machine.at(Site(u64::from(inst.a) << 32 | u64::from(inst.d)), mask);
-        machine.access(&at, site, (&addresses, lie), &mut |at, access| observer.access(at, access));
+        let slots = in_slots(site);
+        let values = if site.stored.is_empty() { None } else { Some(&slots as Values<'_>) };
+        machine.access(&at, site, (&addresses, lie), values, &mut |at, access| observer.access(at, access));
         machine.cta.observer = Some(observer);
         if *behind {
             let compared =
@@ -251,29 +258,14 @@ impl Machine<'_> {
                     let differs = |&lane: &usize| (self.lane(slot, lane) ^ told.compared[lane]) & low != 0;
                     wrote &= !lanes(mask).filter(differs).fold(0, |lanes, lane| lanes | 1 << lane);
                 }
-                self.tell_lanes(&at, site, &told.addresses, &mut |at, access| {
+                self.tell_lanes(&at, site, &told.addresses, None, &mut |at, access| {
                     observer.accessed(at, access, wrote & at.mask);
                 });
             }
+            Event::Stored => observer.stored(),
             Event::Copy(index) => self.tell_copy(observer, &at, index as usize),
-            Event::Tiles(index, kind) => {
-                let tiles = &self.function.tiles[index as usize];
-                let addresses = self.addresses(tiles.base, tiles.offset);
-                let site = plain(kind, tiles.space, 16, 16);
-                // Eight rows to a tile, each the address of a lane.
-                let mask = u32::MAX >> (32 - 8 * tiles.rows.len().clamp(1, 4));
-                self.tell_lanes(&At { mask, ..at }, &site, &addresses, &mut |at, access| observer.access(at, access));
-            }
-            Event::Runs(index, kind) => {
-                let runs = &self.function.fragments[index as usize];
-                let start = self.addresses(runs.base, runs.offset)[0];
-                let stride = u64::from(row(runs.stride)[0]) * u64::from(runs.bits) / 8;
-                let addresses = std::array::from_fn(|run| start.wrapping_add(run as u64 * stride));
-                let site = plain(kind, runs.space, runs.run_bytes as u32, runs.unit as u32);
-                // All lanes access all runs together: each is put down to one of them.
-                let mask = u32::MAX >> (32 - runs.runs.clamp(1, 32));
-                self.tell_lanes(&At { mask, ..at }, &site, &addresses, &mut |at, access| observer.access(at, access));
-            }
+            Event::Tiles(index, kind) => self.tell_tiles(observer, &at, index as usize, kind),
+            Event::Runs(index, kind) => self.tell_runs(observer, &at, index as usize, kind),
             Event::Here => self.keep(Told::new(site, [0; 32])),
             Event::Texels { ref registers } => {
                 self.keep(Told { registers: registers.clone(), ..Told::new(site, [0; 32]) });
@@ -334,12 +326,13 @@ impl Machine<'_> {
             Event::Copies(copies) => observer.sync(&at, &SyncEvent::Copies(copies)),
             Event::Exit => observer.sync(&at, &SyncEvent::Exit),
             Event::Step(ref step) => {
-                let mut idle = [Idle { register: 0, by: 0, lanes: 0 }; Chosen::MOST];
-                for (idle, &Chosen { register, by, predicate }) in idle.iter_mut().zip(&step.chosen) {
-                    *idle = Idle { register, by, lanes: !self.predicate(predicate) };
-                }
                 let StepEvent { ref reads, ref writes, ref pieces, ref chosen, memory, call } = *step;
-                let (pieces, idle) = (pieces.as_deref(), &idle[..chosen.len().min(Chosen::MOST)]);
+                let idle = |&Chosen { register, by, predicate }: &Chosen| {
+                    let lanes = !self.predicate(predicate);
+                    Idle { register, by, lanes }
+                };
+                let idle: SmallVec<[Idle; 2]> = chosen.iter().map(idle).collect();
+                let (pieces, idle) = (pieces.as_deref(), &idle[..]);
                 observer.step(&at, &Step { reads, writes, pieces, idle, memory, call });
             }
             Event::Entered => self.tell_crossing(observer, &at, true),
@@ -355,21 +348,32 @@ impl Machine<'_> {
     }
 
     /// Tells of an access by lanes of one warp.
-    fn tell_lanes(&self, at: &At, site: &AccessSite, addresses: &Row64, tell: &mut dyn FnMut(&At, &Access<'_>)) {
-        self.access(at, site, (addresses, Lie::of(addresses, at.mask, site)), tell);
+    fn tell_lanes(
+        &mut self,
+        at: &At,
+        site: &AccessSite,
+        addresses: &Row64,
+        values: Option<Values<'_>>,
+        tell: &mut dyn FnMut(&At, &Access<'_>),
+    ) {
+        self.access(at, site, (addresses, Lie::of(addresses, at.mask, site)), values, tell);
     }
 
     /// Tells of an access one space at a time.
     #[inline(never)]
     fn access(
-        &self,
+        &mut self,
         at: &At,
         site: &AccessSite,
         (addresses, lie): (&Row64, Lie),
+        values: Option<Values<'_>>,
         tell: &mut dyn FnMut(&At, &Access<'_>),
     ) {
         let mut tell = |mask: u32, space: Space, addresses: &Row64, lie: Lie| {
-            tell(&At { mask, ..*at }, &self.told(site, space, addresses, lie));
+            let access = self.told(site, space, addresses, lie);
+            let pending = values.map(|values| Pending::new(self, (space, addresses), values));
+            let stored = pending.as_ref().map(|pending| pending as &dyn Stored);
+            tell(&At { mask, ..*at }, &Access { stored, ..access });
         };
         match site.space {
             StateSpace::Global => tell(at.mask, Space::Global, addresses, lie),
@@ -420,6 +424,7 @@ impl Machine<'_> {
             scope,
             proxy,
             registers,
+            stored: None,
         }
     }
 
@@ -449,23 +454,6 @@ impl Machine<'_> {
         addresses
     }
 
-    fn tell_copy(&self, observer: &mut dyn CtaObserver, at: &At, index: usize) {
-        let copy = &self.function.copies[index];
-        let (to, from) = (self.addresses(copy.to.0, copy.to.1), self.addresses(copy.from.0, copy.from.1));
-        let ignored = copy.ignores.map_or(0, |operand| self.predicate(operand));
-        let whole = [copy.size; 32];
-        let read = copy.read.map_or(&whole, |row| &self.frame.r32[row as usize]);
-        let read: Row32 =
-            std::array::from_fn(|lane| if ignored >> lane & 1 != 0 { 0 } else { read[lane].min(copy.size) });
-        let told = |access: AccessSite| AccessSite { proxy: Proxy::Copy, ..access };
-        for (mask, bytes) in classes(at.mask, &read).filter(|(_, bytes)| *bytes != 0) {
-            let site = told(plain(AccessKind::Load, StateSpace::Global, bytes, copy.size));
-            self.tell_lanes(&At { mask, ..*at }, &site, &from, &mut |at, access| observer.access(at, access));
-        }
-        let site = told(plain(AccessKind::Store, StateSpace::Shared, copy.size, copy.size));
-        self.tell_lanes(at, &site, &to, &mut |at, access| observer.access(at, access));
-    }
-
     /// Tells of registers that cross the border of the function that runs.
     fn tell_crossing(&self, observer: &mut dyn CtaObserver, at: &At, enters: bool) {
         let activation = &self.warp.activations[self.activation as usize];
@@ -492,6 +480,7 @@ fn plain(kind: AccessKind, space: StateSpace, bytes: u32, align: u32) -> AccessS
         scope: Scope::Cta,
         proxy: Proxy::Generic,
         registers: Vec::new(),
+        stored: Vec::new(),
     }
 }
 

@@ -177,6 +177,7 @@ impl SumsOfProducts {
                 scope: Scope::Cta,
                 proxy: Proxy::Generic,
                 registers: &[],
+                stored: None,
             };
             observer.reads(at, &access)
         })

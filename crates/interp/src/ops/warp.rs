@@ -11,6 +11,7 @@ use crate::exchange::{ExchangeKind, Operands, Results, compute, shuffle};
 use crate::frame::FULL;
 use crate::machine::{Flow, Machine, lanes};
 use crate::ops::matrix::ALIGNED;
+use crate::ops::observe::Came;
 use crate::program::Inst;
 use crate::warp::{Group, Wait};
 
@@ -37,6 +38,8 @@ pub(crate) struct Exchange {
     pub(crate) d: Option<u32>,
     /// Predicate slot of the result.
     pub(crate) p: Option<u32>,
+    /// What an observer is told of it, by its number in the function.
+    pub(crate) told: Option<u32>,
 }
 
 /// A warp-wide operation: site `imm`.
@@ -121,7 +124,9 @@ pub(crate) fn permute(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
 
 /// `shfl` by all lanes with all lanes, which nearly all are. False if it is something else.
 fn shuffle_all(machine: &mut Machine<'_>, site: &Exchange) -> bool {
-    let &Exchange { kind: ExchangeKind::Shfl(mode), a: Source::Word(a), b, c, members, d: Some(d), p } = site else {
+    let &Exchange { kind: ExchangeKind::Shfl(mode), a: Source::Word(a), b, c, members, d: Some(d), p, told: None } =
+        site
+    else {
         return false;
     };
     let rows = &machine.frame.r32;
@@ -147,6 +152,10 @@ fn perform(machine: &mut Machine<'_>, site: &Exchange, mask: u32) {
     let mut operands = Operands { a: [0; 32], b: [0; 32], c: [0; 32], members: [0; 32], mask };
     collect(machine, site, mask, &mut operands);
     let results = compute(site.kind, &operands);
+    if let Some(told) = site.told {
+        let told = &machine.function.told_exchanges[told as usize];
+        machine.tell_exchange(site.kind, &operands, &[(told, machine.activation, mask)]);
+    }
     distribute(machine, site, mask, &results);
 }
 
@@ -210,16 +219,20 @@ impl Machine<'_> {
             }
             let mut operands = Operands { a: [0; 32], b: [0; 32], c: [0; 32], members: [members; 32], mask: present };
             let mut sites = Vec::with_capacity(groups.len());
+            let mut came: Vec<Came<'_>> = Vec::new();
             for &other in &groups {
                 let group = self.warp.groups[other];
                 self.switch_to(group.activation);
                 let function = self.function;
                 let site = &function.exchanges[function.code[group.pc as usize].imm as usize];
                 collect(self, site, group.mask, &mut operands);
+                let told = site.told.map(|told| &function.told_exchanges[told as usize]);
+                came.extend(told.map(|told| (told, group.activation, group.mask)));
                 sites.push((other, site));
             }
             let Some(&(_, first)) = sites.first() else { return };
             let results = compute(first.kind, &operands);
+            self.tell_exchange(first.kind, &operands, &came);
             for (other, site) in sites {
                 let group = self.warp.groups[other];
                 self.switch_to(group.activation);

@@ -132,7 +132,8 @@ impl Region {
                     for member in note.members() {
                         let earlier = actor.unordered(&member, member.lanes_at(here), lanes);
                         if earlier != 0 {
-                            conflicts.push(Conflict { address: here, note: member, earlier, later: lanes });
+                            let (address, later) = (here, lanes);
+                            conflicts.push(Conflict { address, note: member, earlier, later, bytes });
                         }
                     }
                     // What is not found at one word is at no other.

@@ -97,20 +97,7 @@ pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     }
     let function = machine.function;
     let site = &function.fragments[inst.imm as usize];
-    let mut matrix = [0; MOST];
-    let units = site.places.len() / site.rows.len();
-    for (row, places) in site.rows.iter().zip(site.places.chunks_exact(units)) {
-        for (index, places) in places.iter().enumerate() {
-            for (lane, place) in places.iter().enumerate() {
-                let value = match site.unit {
-                    8 => machine.frame.r64[*row as usize][lane],
-                    _ => u64::from(machine.frame.r32[*row as usize][lane]) >> (8 * site.unit * index),
-                };
-                let place = *place as usize;
-                matrix[place..place + site.unit].copy_from_slice(&value.to_le_bytes()[..site.unit]);
-            }
-        }
-    }
+    let matrix = machine.fragment_matrix(site);
     let (address, stride) = match machine.fragment_runs(site, AccessKind::Store) {
         Ok(runs) => runs,
         Err(kind) => return machine.fail(mask, kind),
@@ -132,6 +119,25 @@ fn unit(matrix: &[u8; MOST], place: u32, size: usize) -> u64 {
 }
 
 impl Machine<'_> {
+    /// What `wmma.store` stores, a run behind the other.
+    pub(crate) fn fragment_matrix(&self, site: &FragmentSite) -> [u8; MOST] {
+        let mut matrix = [0; MOST];
+        let units = site.places.len() / site.rows.len();
+        for (row, places) in site.rows.iter().zip(site.places.chunks_exact(units)) {
+            for (index, places) in places.iter().enumerate() {
+                for (lane, place) in places.iter().enumerate() {
+                    let value = match site.unit {
+                        8 => self.frame.r64[*row as usize][lane],
+                        _ => u64::from(self.frame.r32[*row as usize][lane]) >> (8 * site.unit * index),
+                    };
+                    let place = *place as usize;
+                    matrix[place..place + site.unit].copy_from_slice(&value.to_le_bytes()[..site.unit]);
+                }
+            }
+        }
+        matrix
+    }
+
     /// Where the first run lies, and how far it is to the next one, in bytes. Both are the same for all threads, as the manual demands.
     fn fragment_runs(&self, site: &FragmentSite, kind: AccessKind) -> Result<(u64, u64), FaultKind> {
         let addresses = self.addresses(site.base, site.offset);

@@ -120,6 +120,28 @@ fn to_accumulator(register: &Row32) -> Row32 {
     tile
 }
 
+/// The tile that `stmatrix` makes of a register.
+fn stored(order: Order, register: &Row32) -> Row32 {
+    match order {
+        Order::Rows => *register,
+        Order::Transposed => transposed(register),
+        // It has no matrices of 16 by 16.
+        Order::Columns | Order::Accumulator => to_accumulator(register),
+    }
+}
+
+impl TileSite {
+    /// The row of 16 bytes that `stmatrix` stores at the address of a lane. None for a lane that gives none.
+    pub(crate) fn stored_row(&self, registers: &[Row32], lane: usize) -> Option<[u8; ROW as usize]> {
+        let tile = stored(self.order, &registers[*self.rows.get(lane / 8)? as usize]);
+        let mut row = [0; ROW as usize];
+        for (bytes, word) in row.chunks_exact_mut(4).zip(&tile[4 * (lane % 8)..]) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        Some(row)
+    }
+}
+
 /// `stmatrix`: site `imm`.
 pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     if let Err(flow) = machine.aligned(mask) {
@@ -129,13 +151,7 @@ pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let site = &function.tiles[inst.imm as usize];
     let addresses = machine.addresses(site.base, site.offset);
     for (tile, slot) in site.rows.iter().enumerate() {
-        let words = machine.frame.r32[*slot as usize];
-        let words = match site.order {
-            Order::Rows => words,
-            Order::Transposed => transposed(&words),
-            // `stmatrix` has no matrices of 16 by 16.
-            Order::Columns | Order::Accumulator => to_accumulator(&words),
-        };
+        let words = stored(site.order, &machine.frame.r32[*slot as usize]);
         for row in 0..8 {
             let lane = 8 * tile + row;
             let value = (0..4).fold(0, |value, word| value | u128::from(words[4 * row + word]) << (32 * word));

@@ -3,6 +3,7 @@
 use warploom_exec::fault::{AccessKind, Site};
 use warploom_exec::observe::{At, CtaObserver, MbarrierOp, Proxy, Scope, Semantics, SyncEvent};
 
+use super::stored::{Values, element_bytes};
 use super::{AccessSite, plain};
 use crate::machine::Machine;
 use crate::memory::StateSpace;
@@ -10,12 +11,24 @@ use crate::memory::StateSpace;
 impl Machine<'_> {
     /// Tells of an access of one lane by the asynchronous copy that runs, which [`Event::Here`] stands before.
     pub(crate) fn tell_async(&mut self, kind: AccessKind, space: StateSpace, address: u64, bytes: usize, lane: usize) {
-        self.tell_here(AccessSite { proxy: Proxy::Async, ..plain(kind, space, bytes as u32, 1) }, address, lane);
+        let site = AccessSite { proxy: Proxy::Async, ..plain(kind, space, bytes as u32, 1) };
+        self.tell_here(site, address, lane, None);
     }
 
-    /// Tells of a store of one lane by the instruction that runs, which [`Event::Here`] stands before.
+    /// The same of a store of these bytes.
+    pub(crate) fn tell_async_store(&mut self, space: StateSpace, address: u64, bytes: &[u8], lane: usize) {
+        let site = plain(AccessKind::Store, space, bytes.len() as u32, 1);
+        let values = |_: &mut Machine<'_>, _: u32, from: u32, out: &mut [u8]| element_bytes(bytes, from, out);
+        self.tell_here(AccessSite { proxy: Proxy::Async, ..site }, address, lane, Some(&values));
+    }
+
+    /// Tells of a store of zeros of one lane by the instruction that runs, which [`Event::Here`] stands before.
     pub(crate) fn tell_clear(&mut self, space: StateSpace, address: u64, bytes: usize, lane: usize) {
-        self.tell_here(plain(AccessKind::Store, space, bytes as u32, 1), address, lane);
+        let zeros = |_: &mut Machine<'_>, _: u32, _: u32, out: &mut [u8]| {
+            out.fill(0);
+            true
+        };
+        self.tell_here(plain(AccessKind::Store, space, bytes as u32, 1), address, lane, Some(&zeros));
     }
 
     /// Tells of the bytes of a surface that a lane accesses, with so many of the registers of the instruction.
@@ -29,6 +42,7 @@ impl Machine<'_> {
             AccessSite { proxy: Proxy::Texture, semantics, scope: Scope::Gpu, registers, ..site },
             address,
             lane,
+            None,
         );
     }
 
@@ -49,11 +63,11 @@ impl Machine<'_> {
         }
     }
 
-    fn tell_here(&mut self, site: AccessSite, address: u64, lane: usize) {
+    fn tell_here(&mut self, site: AccessSite, address: u64, lane: usize, values: Option<Values<'_>>) {
         let Some(mut observer) = self.cta.observer.take() else { return };
         if let Some(told) = &self.cta.told {
             let at = self.at(told.site, 1 << lane);
-            self.tell_lanes(&at, &site, &[address; 32], &mut |at, access| observer.access(at, access));
+            self.tell_lanes(&at, &site, &[address; 32], values, &mut |at, access| observer.access(at, access));
         }
         self.cta.observer = Some(observer);
     }
@@ -76,7 +90,7 @@ impl Machine<'_> {
         let Some(mut observer) = self.cta.observer.take() else { return };
         let site = plain(AccessKind::Store, StateSpace::Generic, bytes, bytes);
         let at = self.at(self.call_site(), 1 << lane);
-        self.tell_lanes(&at, &site, &[address; 32], &mut |at, access| observer.access(at, access));
+        self.tell_lanes(&at, &site, &[address; 32], None, &mut |at, access| observer.access(at, access));
         self.cta.observer = Some(observer);
     }
 

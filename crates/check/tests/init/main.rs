@@ -1,5 +1,7 @@
 //! Values that nobody has written are reported where they decide something, with where they came from, and not where they are moved.
 
+mod lanes;
+
 use std::sync::{Arc, Mutex, OnceLock};
 
 use warploom_check::{Check, Checker, Settings};
