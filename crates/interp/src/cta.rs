@@ -14,7 +14,7 @@ use crate::frame::Frames;
 use crate::ops::matrix::product::Panels;
 use crate::ops::matrix::warpgroup::Progress;
 use crate::ops::observe::Told;
-use crate::ops::plane::Corners;
+use crate::ops::plane::Planes;
 
 /// The state that warps of a CTA share.
 pub(crate) struct CtaShared {
@@ -34,8 +34,8 @@ pub(crate) struct CtaShared {
     pub(crate) cluster: Option<Box<Cluster>>,
     /// What products of matrices are computed in.
     pub(crate) panels: Option<Box<Panels>>,
-    /// What fetches from textures load to.
-    pub(crate) corners: Option<Box<Corners>>,
+    /// What fetches have found behind handles.
+    pub(crate) planes: Option<Box<Planes>>,
     /// How far its warps are with products of warpgroups.
     pub(crate) warpgroups: Progress,
     /// `%smid`.
@@ -58,7 +58,7 @@ impl Default for CtaShared {
             id: [0; 3],
             shared: AVec::new(0),
             panels: None,
-            corners: None,
+            planes: None,
             warpgroups: Progress::default(),
             base: 0,
             cluster: None,

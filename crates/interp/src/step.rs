@@ -21,6 +21,7 @@ use crate::frame::FULL;
 use crate::isa::{Isa, Processor};
 use crate::machine::{Flow, Machine, NO_GUARD, Trouble};
 use crate::ops::matrix::direct::{Direct, Factors, Numbers};
+use crate::ops::plane::direct::Direct as Fetch;
 use crate::program::{Program, ValuePlace};
 use crate::warp::{Activation, Warp};
 
@@ -33,6 +34,8 @@ pub struct Steps {
     isa: Isa,
     /// By step: a product that needs no warp.
     products: Vec<Option<Direct>>,
+    /// By step: a fetch that needs none.
+    fetches: Vec<Option<Fetch>>,
     /// By step: what it needs of the threads.
     needs: Vec<Needs>,
 }
@@ -157,6 +160,7 @@ impl Steps {
         let mut numbers = Numbers::default();
         let products = functions.iter().zip(steps).map(|(function, step)| Direct::new(function, step, &mut numbers));
         let products = products.collect();
+        let fetches = functions.iter().map(Fetch::new).collect();
         let needs = steps.iter().map(|step| match body.insts[step.inst as usize].op {
             Op::Call { .. } => Needs::Memory,
             Op::StackSave { .. } | Op::StackRestore { .. } | Op::Alloca { .. } => Needs::Stack,
@@ -165,7 +169,7 @@ impl Steps {
         let needs = needs.collect();
         let program =
             Program { functions, kernel: 0, static_shared: 0, known_stack: 0, files: HashMap::new(), by_id, constants };
-        Ok(Steps { program, isa, products, needs })
+        Ok(Steps { program, isa, products, fetches, needs })
     }
 
     /// Runs one of them: operands and results are handed over in `words`, see [`Step`].
@@ -185,6 +189,15 @@ impl Steps {
             && product.run(self.isa, words, &mut state.factors)
         {
             return Ok(());
+        }
+        if let Some(fetch) = &self.fetches[step] {
+            let mut view = grid.memory().view_with(state.shared.recent.take());
+            let planes = state.shared.planes.get_or_insert_default();
+            let fetched = fetch.run(self.isa, (&mut view, grid, planes), (width, mask, step as u32), words);
+            state.shared.recent = Some(view.into_recent());
+            if fetched.is_some() {
+                return Ok(());
+            }
         }
         state.shared.id = cta;
         state.shared.worker = worker;

@@ -192,7 +192,7 @@ fn a_texture_is_sampled_as_it_was_made() {
 /// What is sampled for a whole warp at once, as its lanes name one texture, is what lanes by themselves sample, which names that differ make them do.
 #[test]
 fn warps_sample_what_lanes_do() {
-    const SIDE: u32 = 8;
+    const SIZES: [[u32; 2]; 6] = [[8, 8], [1, 1], [2, 1], [5, 3], [40, 4], [100, 7]];
     let mut state = 7u32;
     let mut random = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -217,24 +217,25 @@ fn warps_sample_what_lanes_do() {
     for (channel, channels) in formats {
         // Numbers of any size, and such as are near to each other.
         for near in [false, true] {
-            let pitch = u64::from(SIDE) * channel.bytes() * u64::from(channels);
-            let words: Vec<u32> = (0..pitch * u64::from(SIDE) / 4)
-                .map(|_| match near {
-                    true => 0x3c00_3c00 | random() & 0x83ff_03ff,
-                    false => random() << 16 ^ random(),
-                })
-                .collect();
             for ((address, normalized), linear, srgb) in
                 modes.into_iter().flat_map(|mode| [(mode, true, false), (mode, false, false), (mode, true, true)])
             {
+                let [width, height] = SIZES[random() as usize % SIZES.len()];
+                let pitch = (u64::from(width) * channel.bytes() * u64::from(channels)).next_multiple_of(16);
+                let words: Vec<u32> = (0..pitch * u64::from(height) / 4)
+                    .map(|_| match near {
+                        true => 0x3c00_3c00 | random() & 0x83ff_03ff,
+                        false => random() << 16 ^ random(),
+                    })
+                    .collect();
                 let objects = Arc::new(One::default());
                 let device = Device::with_objects(objects.clone());
                 let texels = Texels {
                     address: device.buffer(&words),
-                    size: [SIDE, SIDE, 1],
+                    size: [width, height, 1],
                     dimensions: 2,
                     pitch,
-                    slice: pitch * u64::from(SIDE),
+                    slice: pitch * u64::from(height),
                     channel,
                     channels,
                     layered: false,
@@ -245,12 +246,24 @@ fn warps_sample_what_lanes_do() {
                 let sampler =
                     Sampler { address: [address; 3], linear, normalized, srgb, anisotropy, ..Sampler::default() };
                 objects.0.set(Texture::new(vec![texels], sampler)).unwrap();
-                let scale = if normalized { 1.0 } else { SIDE as f32 };
+                let scale = |size: u32| if normalized { 1.0 } else { size as f32 };
                 // As long as three texels along x, and as one along y.
-                let [long, short] = [3.0, 1.0].map(|texels: f32| (texels / SIDE as f32 * scale).to_bits());
+                let [long, short] = [(3.0, width), (1.0, height)]
+                    .map(|(texels, size): (f32, u32)| (texels / size as f32 * scale(size)).to_bits());
                 let gradients = format!(", {{0f{long:08x}, 0f00000000}}, {{0f00000000, 0f{short:08x}}}");
-                let coordinates: Vec<u32> =
-                    (0..64).map(|_| ((random() % 1000) as f32 / 250.0 - 1.5) * scale).map(f32::to_bits).collect();
+                // Around the texture and in it, or of neighbours in a row; and some that are no place.
+                let neighbours = random() % 2 == 0;
+                let (start, step) = ((random() % 1000) as f32 / 1000.0, (random() % 3) as f32 * 0.6 - 0.5);
+                let nowhere = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e20, -1e30, -0.0, 1e-40];
+                let coordinates: Vec<u32> = (0..64)
+                    .map(|at| match (neighbours, random() % 40) {
+                        (_, special @ 0..7) if random() % 8 == 0 => nowhere[special as usize],
+                        (true, _) if at < 32 => (start + at as f32 * step / width as f32) * scale(width),
+                        (true, _) => start * scale(height),
+                        _ => ((random() % 1000) as f32 / 250.0 - 1.5) * scale(if at < 32 { width } else { height }),
+                    })
+                    .map(f32::to_bits)
+                    .collect();
                 let coordinates = device.buffer(&coordinates);
                 let sample = |names: &str, kind: &str, gradients: &str| {
                     let body = format!(
@@ -262,9 +275,10 @@ fn warps_sample_what_lanes_do() {
                     device.run(&entry(&body), Shape::new(1, 32))
                 };
                 let other = format!("setp.eq.u32 %p1, %r2, 31; @%p1 mov.u64 %d3, {OTHER};");
+                let what = format!("{channel:?} {channels} {sampler:?}, {width} by {height}, near {near}");
                 for (kind, gradients) in [("", ""), ("grad.", gradients.as_str())] {
                     let [warp, lanes] = ["", other.as_str()].map(|names| sample(names, kind, gradients));
-                    assert_eq!(warp, lanes, "{kind} {channel:?} {channels} {sampler:?}, near {near}");
+                    assert_eq!(warp, lanes, "{kind} {what}");
                 }
             }
         }

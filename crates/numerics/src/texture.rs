@@ -7,14 +7,17 @@
 
 mod anisotropy;
 mod axis;
+pub mod block;
 mod channel;
 mod cube;
 mod filter;
 mod level;
+mod vector;
 
 pub use anisotropy::Footprint;
 pub use axis::{Axis, Outside, offset};
 pub use channel::{Numbers, border_channel, from_srgb, signed_fraction, unsigned_fraction};
 pub use cube::{CUBE_FACES, across_edge, cube_face, cube_gradient, share_corner};
-pub use filter::{UNIT, blend, blend_plain, blend_square, is_plain, split_slices, square_weights};
+pub use filter::{UNIT, blend, split_slices, square_weights};
 pub use level::{LevelRange, Levels, level_of_gradients};
+pub use vector::SamplingVectors;

@@ -13,6 +13,9 @@ pub enum Gather {
     /// before all of them have left for the cache.
     #[cfg(target_arch = "x86_64")]
     Avx512(pulp::x86::V4),
+    /// With one load for each, and neighbours' bytes together with what AVX2 has to take them apart.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(pulp::x86::V3),
 }
 
 /// Loads for the lanes of `mask` from the addresses in `bases` with `offset` added; other lanes of `out` keep what they hold.
@@ -44,6 +47,9 @@ pub(super) unsafe fn words(how: Gather, bases: &[u64; LANES], offset: u64, mask:
         // SAFETY: the caller's.
         Gather::OneByOne => unsafe { one_by_one(bases, offset, mask, out) },
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: the caller's.
+        Gather::Avx2(_) => unsafe { one_by_one(bases, offset, mask, out) },
+        #[cfg(target_arch = "x86_64")]
         Gather::Avx512(token) => {
             for (part, (bases, out)) in bases.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<8>().0).enumerate() {
                 let taken = (mask >> (8 * part)) as u8;
@@ -72,6 +78,9 @@ pub(super) unsafe fn doubles(how: Gather, bases: &[u64; LANES], offset: u64, mas
         // SAFETY: the caller's.
         Gather::OneByOne => unsafe { one_by_one(bases, offset, mask, out) },
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: the caller's.
+        Gather::Avx2(_) => unsafe { one_by_one(bases, offset, mask, out) },
+        #[cfg(target_arch = "x86_64")]
         Gather::Avx512(token) => {
             for (part, (bases, out)) in bases.as_chunks::<8>().0.iter().zip(out.as_chunks_mut::<8>().0).enumerate() {
                 let taken = (mask >> (8 * part)) as u8;
@@ -85,66 +94,6 @@ pub(super) unsafe fn doubles(how: Gather, bases: &[u64; LANES], offset: u64, mas
                     )
                 };
                 *out = pulp::cast(loaded);
-            }
-        }
-    }
-}
-
-/// Loads `N` words (1, 2 or 4) for every lane, from `offsets` bytes behind `start` on.
-///
-/// # Safety
-/// As for [`Raw::read`], of a `u32` for one word and of `u64`s for more, at each of these addresses; no offset has its highest bit.
-#[inline(always)]
-pub(super) unsafe fn near<const N: usize>(
-    how: Gather,
-    start: u64,
-    offsets: &[u32; LANES],
-    out: [&mut [u32; LANES]; N],
-) {
-    match how {
-        Gather::OneByOne => {
-            let mut out = out;
-            for (lane, &offset) in offsets.iter().enumerate() {
-                let address = start.wrapping_add(u64::from(offset));
-                if let [out] = &mut out[..] {
-                    // SAFETY: the caller's.
-                    out[lane] = unsafe { u32::read(address) };
-                    continue;
-                }
-                for (index, pair) in out.chunks_exact_mut(2).enumerate() {
-                    // SAFETY: the caller's.
-                    let value = unsafe { u64::read(address + 8 * index as u64) };
-                    (pair[0][lane], pair[1][lane]) = (value as u32, (value >> 32) as u32);
-                }
-            }
-        }
-        #[cfg(target_arch = "x86_64")]
-        Gather::Avx512(token) => {
-            let mut out = out;
-            let isa = token.avx512f;
-            for half in 0..LANES / 16 {
-                let offsets = offsets.as_chunks::<16>().0[half];
-                if let [out] = &mut out[..] {
-                    // SAFETY: the caller's; loads of aligned elements are not torn.
-                    let loaded = unsafe { isa._mm512_i32gather_ps::<1>(pulp::cast(offsets), start as *const f32) };
-                    out.as_chunks_mut::<16>().0[half] = pulp::cast(loaded);
-                    continue;
-                }
-                let [low, high]: [[u32; 8]; 2] = pulp::cast(offsets);
-                for (index, pair) in out.chunks_exact_mut(2).enumerate() {
-                    let start = (start + 8 * index as u64) as *const f64;
-                    // SAFETY: as above.
-                    let loaded = unsafe {
-                        [
-                            isa._mm512_i32gather_pd::<1>(pulp::cast(low), start),
-                            isa._mm512_i32gather_pd::<1>(pulp::cast(high), start),
-                        ]
-                    };
-                    let loaded: [u64; 16] = pulp::cast(loaded);
-                    for (lane, value) in loaded.into_iter().enumerate() {
-                        (pair[0][16 * half + lane], pair[1][16 * half + lane]) = (value as u32, (value >> 32) as u32);
-                    }
-                }
             }
         }
     }

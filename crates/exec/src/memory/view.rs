@@ -5,10 +5,13 @@
 //! addresses of both halves of the warp are consecutive or the same (CTAs are often 16 threads wide), all lanes against one
 //! extent otherwise, and lane by lane only if that fails.
 
+use warploom_numerics::matrix::Vectors;
+
 use super::Memory;
 use super::checked::Run;
-use super::gather::{Gather, near};
+use super::gather::Gather;
 use super::lanes::{HALF, LANES, Lanes, Spread, are_inside, consecutive, in_lane, lanes};
+use super::near::{BLOCK, apart, together};
 use super::scalar::{Raw, Scalar};
 use super::table::Extent;
 use super::walk::Walk;
@@ -29,6 +32,21 @@ pub struct Area {
     pub bytes: u32,
     /// As [`Lanes::site`].
     pub site: u32,
+}
+
+/// Whether `size` bytes from each of these offsets on are among the first so many, at most 2^31, and offsets multiples of `size`, or of 8 if that is less.
+#[inline(always)]
+fn are_in<V: Vectors, const P: usize>(v: V, bytes: u32, size: u32, offsets: &[V::Words; P]) -> bool {
+    /// Of offsets that are too large for an area.
+    const SIGN: u32 = 1 << 31;
+    let Some(last) = bytes.checked_sub(size) else { return false };
+    let (mut furthest, mut bits) = (v.splat(0), v.splat(0));
+    for offsets in offsets {
+        furthest = v.max(furthest, *offsets);
+        bits = v.or(bits, *offsets);
+    }
+    let beyond = v.and(v.sub(v.splat(last), furthest), v.splat(SIGN));
+    !v.any(v.or(beyond, v.and(bits, v.splat((size.min(8) - 1) | SIGN))))
 }
 
 /// The extents that a view has met: kept between views of one thread, it saves looking them up again.
@@ -356,41 +374,53 @@ impl<'m> View<'m> {
         Ok(())
     }
 
-    /// Loads `N` words (1, 2 or 4) for all lanes, from each of `P` places: so many bytes behind the start of `area`. All of it is checked at once, and no lane
-    /// on its own. False, with nothing loaded, where not all of `area` may be read in one piece, or a lane's words are not in it or not aligned to all of them or
-    /// 8 bytes.
+    /// Loads `N` words (1, 2 or 4) for each lane of a block, from each of `P` places in each of `R` rows: so many bytes behind the start of `area`. What lies near in a row
+    /// is loaded together, and no lane is checked on its own. None, with nothing loaded, where not all of `area` may be read in one piece, or a lane's words are not
+    /// in it or not aligned to all of them or 8 bytes. `how` is of the same processor as `v`.
     #[inline(always)]
-    pub fn gather_in<const N: usize, const P: usize>(
+    pub fn gather_in<V: Vectors, const N: usize, const P: usize, const R: usize>(
         &mut self,
+        v: V,
         area: Area,
-        places: &[[u32; LANES]; P],
+        places: &[[V::Words; P]; R],
         how: Gather,
-        out: [[&mut [u32; LANES]; N]; P],
-    ) -> bool {
+    ) -> Option<[[[V::Words; N]; P]; R]> {
         let Area { start, bytes, site } = area;
-        let size = 4 * N as u32;
-        let Some(last) = bytes.checked_sub(size).filter(|_| bytes <= MOST_OF_AREA) else { return false };
-        let (mut furthest, mut bits) = ([0; LANES], [0; LANES]);
-        for offsets in places {
-            for lane in 0..LANES {
-                let (offset, most) = (offsets[lane], furthest[lane]);
-                furthest[lane] = if offset > most { offset } else { most };
-                bits[lane] |= offset;
-            }
+        let unaligned = (4 * N as u64).min(8) - 1;
+        let mut known = self.knows(site, start, u64::from(bytes), AccessKind::Load) && bytes <= MOST_OF_AREA;
+        if !known {
+            known = bytes <= MOST_OF_AREA && self.look_up_area(area);
         }
-        let unaligned = size.min(8) - 1;
-        let mut wrong = start & u64::from(unaligned) != 0;
-        for lane in 0..LANES {
-            wrong |= (furthest[lane] > last) | (bits[lane] & unaligned != 0);
+        if !known || start & unaligned != 0 {
+            return None;
         }
-        if wrong || !self.knows(site, start, u64::from(bytes), AccessKind::Load) && !self.look_up_area(area) {
-            return false;
+        let mut out = [[[v.splat(0); N]; P]; R];
+        // Written out: a loop would have each vector go through memory, where single offsets are asked for.
+        macro_rules! load {
+            ($($row:literal)+) => {
+                $(if $row < R {
+                    let offsets = places[$row].map(
+                        #[inline(always)]
+                        |offsets| v.store(offsets),
+                    );
+                    let mut words = [[[0; BLOCK]; N]; P];
+                    // SAFETY: all of the area is in an extent that may be read; mapped as in `load`.
+                    if !unsafe { together(how, start, bytes, &offsets, &mut words) } {
+                        if !are_in(v, bytes, 4 * N as u32, &places[$row]) {
+                            return None;
+                        }
+                        // SAFETY: each lane's words are in the area, of which the same is true, and aligned.
+                        unsafe { apart(how, start, &offsets, &mut words) };
+                    }
+                    for (out, words) in out[$row].as_flattened_mut().iter_mut().zip(words.as_flattened()) {
+                        *out = v.load(words);
+                    }
+                })+
+            };
         }
-        for (offsets, out) in places.iter().zip(out) {
-            // SAFETY: each lane's words are in an extent that may be read, and aligned; mapped as in `load`. An area has less than 2^31 bytes.
-            unsafe { near(how, start, offsets, out) };
-        }
-        true
+        const { assert!(R <= 2) };
+        load!(0 1);
+        Some(out)
     }
 
     #[inline(never)]

@@ -71,7 +71,7 @@ pub(super) fn axis(texels: &Texels, sampler: &Sampler, index: usize) -> Axis {
 }
 
 /// How a channel's bits become a result.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     /// As they are.
     Whole,

@@ -101,8 +101,7 @@ impl LaneOp for Sample {
         let function = machine.function;
         let site = &function.textures[inst.imm as usize];
         if machine.cta.observer.is_none()
-            && let Some(texture) = machine.texture_of_all(site.texture, mask)
-            && let Some(flow) = machine.plane(&texture, site, mask)
+            && let Some(flow) = machine.plane(site, mask)
         {
             return flow;
         }
@@ -231,24 +230,19 @@ impl Machine<'_> {
         }
     }
 
-    /// The texture that all lanes of `mask` name, if it is one.
-    #[inline(always)]
-    fn texture_of_all(&mut self, object: Object, mask: u32) -> Option<Arc<Texture>> {
-        let first = mask.trailing_zeros() as usize;
-        let handle = self.handle(object, first).ok()?;
-        if let Object::Row(row) = object {
-            let mut others = 0;
-            for (lane, other) in self.frame.r64[row as usize].iter().enumerate() {
-                others |= (other ^ handle) & u64::from(mask >> lane & 1).wrapping_neg();
-            }
-            if others != 0 {
-                return None;
-            }
-        }
-        self.grid.launch.objects.texture(handle)
-    }
-
     fn texture(&self, handle: u64) -> Result<Arc<Texture>, FaultKind> {
         self.grid.launch.objects.texture(handle).ok_or_else(|| no_object("texture", handle))
     }
+}
+
+/// The handle that all lanes of `mask` have, if it is one; there are handles of as many lanes as there are.
+#[inline(always)]
+pub(super) fn handle_of_all(handles: &[u64], mask: u32) -> Option<u64> {
+    let handle = *handles.get(mask.trailing_zeros() as usize)?;
+    // Mostly lanes that do not run have it as well.
+    let others = handles.iter().fold(0, |others, other| others | (other ^ handle));
+    if others != 0 && lanes(mask).any(|lane| handles[lane] != handle) {
+        return None;
+    }
+    Some(handle)
 }

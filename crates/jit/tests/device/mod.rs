@@ -11,6 +11,7 @@ use warploom_exec::memory::{AllocSpec, Memory, MemoryKind, Options as MemoryOpti
 use warploom_exec::output::{Buffered, CStdout};
 use warploom_exec::pool::{Pool, PoolOptions};
 use warploom_exec::stream::{Engine, Group, Stream, StreamKind};
+use warploom_exec::texture::{NoObjects, Objects};
 use warploom_ptx::ir::{Function, Module, Storage};
 
 /// What would run a kernel that is not compiled.
@@ -29,6 +30,8 @@ impl LoadedKernel for Nobody {
 /// A device with two workers.
 pub(crate) struct Device {
     environment: Arc<Environment>,
+    /// What kernels find behind handles.
+    pub(crate) objects: Arc<dyn Objects>,
     pub(crate) engine: Arc<Engine>,
     pub(crate) stream: Stream,
 }
@@ -75,7 +78,7 @@ impl Device {
         });
         let engine = Engine::new(&Pool::new(options), Some(0), Box::new(|_| {}));
         let stream = Stream::new(&engine, &Arc::new(Group::default()), StreamKind::NonBlocking, false);
-        Device { environment, engine, stream }
+        Device { environment, objects: Arc::new(NoObjects), engine, stream }
     }
 
     pub(crate) fn buffer(&self, words: &[u32]) -> u64 {
@@ -122,6 +125,8 @@ impl Device {
             buffer.resize(offset as usize, 0);
             buffer.extend_from_slice(value);
         }
-        self.stream.launch(Launch { params: buffer.into(), ..Launch::new(kernel, grid, cta, &self.environment) });
+        let objects = self.objects.clone();
+        let launch = Launch { params: buffer.into(), objects, ..Launch::new(kernel, grid, cta, &self.environment) };
+        self.stream.launch(launch);
     }
 }

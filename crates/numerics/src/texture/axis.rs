@@ -28,7 +28,7 @@ pub struct Axis {
 
 /// Steps of a normalised coordinate from 0 to 1, as a power of 2: more where a texture is so wide that there were few of them for a texel.
 #[inline(always)]
-fn step_bits(size: u32) -> u32 {
+pub(super) fn step_bits(size: u32) -> u32 {
     match size {
         0..=8192 => 21,
         8193..=32768 => 22,
@@ -42,40 +42,17 @@ pub fn offset(operand: u32) -> i32 {
     (operand << 28) as i32 >> 28
 }
 
-/// A coordinate within these bounds; NaN as it is. The library's own may be left outside of a large loop as a call, which then is no loop of vectors.
-#[inline(always)]
-fn within(coordinate: f32, least: f32, most: f32) -> f32 {
-    let coordinate = if coordinate < least { least } else { coordinate };
-    if coordinate > most { most } else { coordinate }
-}
-
-/// A coordinate in texels, for axes that clamp: none of them is wider than the most, and before the first texel's middle all is the first texel. NaN counts as 0.
-#[inline(always)]
-fn clamped(coordinate: f32) -> f32 {
-    const MOST: f32 = 4_194_304.0;
-    let coordinate = if coordinate > 0.0 { coordinate } else { 0.0 };
-    if coordinate > MOST { MOST } else { coordinate }
-}
-
-/// A whole number of 0 to 2^22, as in [`whole`].
-#[inline(always)]
-fn small_whole(value: f32) -> i32 {
-    const ONES: f32 = 8_388_608.0;
-    ((value + ONES).to_bits() - ONES.to_bits()) as i32
-}
-
 /// NaN counts as 0.
-#[inline(always)]
+#[inline]
 fn number(value: f32) -> f64 {
     f64::from(if value.is_nan() { 0.0 } else { value })
 }
 
-/// A whole number of less than 32 bits: conversions that bound what they convert are no vector instructions.
-#[inline(always)]
-fn whole(value: f64) -> i32 {
-    // Behind it the last bit of a number counts 1.
-    const ONES: f64 = 6_755_399_441_055_744.0;
-    (value + ONES).to_bits() as i32
+/// The step of a normalised coordinate, in the first of periods of so many steps, a power of 2: all of this is exact.
+#[inline]
+fn first_period(coordinate: f32, steps: f32, period: f32) -> f64 {
+    let step = (coordinate * steps).floor();
+    number(step - (step * (1.0 / period)).floor() * period)
 }
 
 impl Axis {
@@ -130,73 +107,6 @@ impl Axis {
         (pair, if same { 0 } else { weight })
     }
 
-    /// [`Axis::between`] without an offset, for axes without a border, without branches: for loops over lanes. `outside` is [`Axis::outside`], known where the
-    /// loop is written. The two texels, and the weight of the second.
-    #[inline(always)]
-    pub fn between_quickly(&self, coordinate: f32, outside: Outside) -> ([u32; 2], u32) {
-        let unit = f64::from(UNIT);
-        let fixed = if self.normalized {
-            let steps = f64::from(1u32 << step_bits(self.size));
-            // Products of whole numbers below 2^50, and quotients by powers of 2: exact.
-            let fixed = self.step(coordinate, outside) * (f64::from(self.size) * unit / steps);
-            whole((fixed - (unit - 1.0) / 2.0).floor())
-        } else {
-            // Parts of a float: exact.
-            let coordinate = clamped(coordinate);
-            let texel = coordinate.floor();
-            let part = (coordinate - texel) * UNIT as f32;
-            let below = part.floor();
-            let up = if part - below >= 0.5 { 1 } else { 0 };
-            (small_whole(texel) << WEIGHT_BITS) + small_whole(below) + up - (UNIT / 2) as i32
-        };
-        let (first, weight) = (fixed >> WEIGHT_BITS, fixed as u32 & (UNIT - 1));
-        let pair = [self.inside(first, outside), self.inside(first + 1, outside)];
-        let same = outside == Outside::Clamp && pair[0] == pair[1];
-        (pair, if same { 0 } else { weight })
-    }
-
-    /// [`Axis::nearest`] as [`Axis::between_quickly`].
-    #[inline(always)]
-    pub fn nearest_quickly(&self, coordinate: f32, outside: Outside) -> u32 {
-        let texel = if self.normalized {
-            let steps = f64::from(1u32 << step_bits(self.size));
-            whole((self.step(coordinate, outside) * (f64::from(self.size) / steps)).floor())
-        } else {
-            small_whole(clamped(coordinate).floor())
-        };
-        self.inside(texel, outside)
-    }
-
-    /// The step of a normalised coordinate, in the first period of an axis that has one.
-    #[inline(always)]
-    fn step(&self, coordinate: f32, outside: Outside) -> f64 {
-        let steps = (1u32 << step_bits(self.size)) as f32;
-        let step = (coordinate * steps).floor();
-        let period = match outside {
-            Outside::Wrap => steps,
-            Outside::Mirror => 2.0 * steps,
-            // Where all beyond is the last texel, nothing is lost by going no further.
-            Outside::Clamp | Outside::Border => return number(within(step, -4.0 * steps, 4.0 * steps)),
-        };
-        // Periods are powers of 2: all of this is exact.
-        number(step - (step * (1.0 / period)).floor() * period)
-    }
-
-    /// The texel of an index at most one before the first period or behind it.
-    #[inline(always)]
-    fn inside(&self, index: i32, outside: Outside) -> u32 {
-        let last = self.size as i32 - 1;
-        let index = match outside {
-            Outside::Wrap if index < 0 => last,
-            Outside::Wrap if index > last => 0,
-            Outside::Mirror if index > last => 2 * last + 1 - index,
-            _ => index,
-        };
-        // As in `within`.
-        let index = if index < 0 { 0 } else { index };
-        (if index > last { last } else { index }) as u32
-    }
-
     /// A coordinate in units of texels, in the first period of an axis that has one, where infinities count as 0 (recorded on an H200,
     /// `tests/c/answers/nowhere.golden`). Normalised ones count in steps, cut downward: a third of three texels lies in the first.
     #[inline]
@@ -206,9 +116,10 @@ impl Axis {
         }
         let steps = f64::from(1u32 << step_bits(self.size));
         let step = match self.outside {
-            Outside::Wrap | Outside::Mirror => self.step(coordinate, self.outside),
             // An offset may lead back from any place beyond.
             Outside::Clamp | Outside::Border => (number(coordinate) * steps).floor(),
+            Outside::Wrap => first_period(coordinate, steps as f32, steps as f32),
+            Outside::Mirror => first_period(coordinate, steps as f32, 2.0 * steps as f32),
         };
         step / steps * f64::from(self.size)
     }
@@ -270,37 +181,6 @@ mod tests {
         // A texture so wide that weights are finer than 2^-21 of it.
         let wide = Axis { size: 16384, ..axis(Outside::Clamp, true) };
         assert_eq!(wide.between(0.5 + 1.0 / 4_194_304.0, 0), ([Some(8191), Some(8192)], 129));
-    }
-
-    #[test]
-    fn the_quick_way_is_the_same() {
-        for size in [1, 2, 3, 64, 1000, 8192, 9000, 70_000] {
-            for (outside, normalized) in
-                [(Outside::Clamp, false), (Outside::Clamp, true), (Outside::Wrap, true), (Outside::Mirror, true)]
-            {
-                let axis = Axis { size, outside, normalized };
-                let mut check = |coordinate: f32| {
-                    let ([first, second], weight) = axis.between(coordinate, 0);
-                    let quick = axis.between_quickly(coordinate, outside);
-                    assert_eq!(
-                        ([first.unwrap(), second.unwrap()], weight),
-                        (quick.0, quick.1),
-                        "{axis:?} {coordinate}"
-                    );
-                    let nearest = axis.nearest_quickly(coordinate, outside);
-                    assert_eq!(axis.nearest(coordinate, 0), Some(nearest), "{axis:?} {coordinate}");
-                };
-                let scale = if normalized { 1.0 } else { size as f32 };
-                for step in -3000..6000 {
-                    check(step as f32 / 3000.0 * scale);
-                    check(step as f32 / 1024.0);
-                    check(step as f32 * 7.3);
-                    check(f32::from_bits((0.5f32 * scale).to_bits().wrapping_add_signed(step)));
-                }
-                let nowhere = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e20, -1e20, f32::MAX, f32::MIN];
-                [-0.0, 1e-40, -1e-40, 1e7, -1e7].into_iter().chain(nowhere).for_each(&mut check);
-            }
-        }
     }
 
     #[test]

@@ -1,0 +1,189 @@
+//! What sampling needs of vectors beyond what products of matrices do.
+
+use crate::matrix::{Arrays, Vectors};
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+/// Sixteen words, or floats, or doubles, as lanes are sampled.
+pub trait SamplingVectors: Vectors {
+    /// Sixteen `.f64`.
+    type Doubles: Copy;
+
+    /// Products, their low words.
+    fn mul_words(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// Shifted left by a distance that all have.
+    fn shl_by(self, a: Self::Words, by: u32) -> Self::Words;
+    /// Shifted right by a distance that all have.
+    fn shr_by(self, a: Self::Words, by: u32) -> Self::Words;
+    /// Shifted right by distances of less than 32.
+    fn shr_each(self, a: Self::Words, by: Self::Words) -> Self::Words;
+    /// Shifted right, signs from above.
+    fn sar<const BY: u32>(self, a: Self::Words) -> Self::Words;
+    /// The smaller ones as `.s32`.
+    fn min(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// The larger ones as `.u32`.
+    fn most(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// The smaller ones as `.u32`.
+    fn least(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// `.s32` to `.f32`, of numbers of up to 24 bits.
+    fn to_floats(self, a: Self::Words) -> Self::Words;
+    /// `.f32` down to whole numbers.
+    fn floor(self, a: Self::Words) -> Self::Words;
+    /// `.f32`: `a` where it is larger than `b`, and else `b`, as for NaN.
+    fn larger(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// `.f32`: `a` where it is smaller than `b`, and else `b`, as for NaN.
+    fn smaller(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// `a * b + c` of `.f32`, where the product needs no rounding: with the sum or on its own, it is the same.
+    fn add_exact_product(self, a: Self::Words, b: Self::Words, c: Self::Words) -> Self::Words;
+    /// Whole `.f32` of up to `RANGE`, one less than a power of 2 of 15 or 16, as its fractions, to nearest.
+    fn fractions<const RANGE: u32>(self, a: Self::Words) -> Self::Words;
+    /// `.f32` as `.f64`.
+    fn doubles(self, a: Self::Words) -> Self::Doubles;
+    /// Weighted sums of `.f32`, exact in `.f64`, without the last `CUT` bits, halves away from 0: those of an `.f32` or fewer are left, and none is a denormal.
+    fn exact_sums<const CUT: u32>(self, terms: [Self::Words; 4], weights: &[Self::Doubles; 4]) -> Self::Words;
+}
+
+/// What the reciprocal of `range` has beyond the power of 2 next to it: of products with it few bits are seen, and of those with the power none is lost.
+#[inline(always)]
+fn beyond(range: u32) -> [f32; 2] {
+    let power = 1.0 / (range + 1) as f32;
+    [power, (1.0 / f64::from(range) - f64::from(power)) as f32]
+}
+
+/// An array whose elements are computed of those of others.
+macro_rules! each {
+    ($($a:ident),+ => $value:expr) => {{
+        let mut out = [0; 16];
+        for lane in 0..16 {
+            $(let $a = $a[lane];)+
+            out[lane] = $value;
+        }
+        out
+    }};
+}
+
+impl SamplingVectors for Arrays {
+    type Doubles = [f64; 16];
+
+    #[inline(always)]
+    fn mul_words(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        each!(a, b => a.wrapping_mul(b))
+    }
+
+    #[inline(always)]
+    fn shl_by(self, a: [u32; 16], by: u32) -> [u32; 16] {
+        each!(a => a << by)
+    }
+
+    #[inline(always)]
+    fn shr_by(self, a: [u32; 16], by: u32) -> [u32; 16] {
+        each!(a => a >> by)
+    }
+
+    #[inline(always)]
+    fn shr_each(self, a: [u32; 16], by: [u32; 16]) -> [u32; 16] {
+        each!(a, by => a >> (by & 31))
+    }
+
+    #[inline(always)]
+    fn sar<const BY: u32>(self, a: [u32; 16]) -> [u32; 16] {
+        each!(a => (a as i32 >> BY) as u32)
+    }
+
+    #[inline(always)]
+    fn min(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        each!(a, b => (a as i32).min(b as i32) as u32)
+    }
+
+    #[inline(always)]
+    fn most(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        each!(a, b => a.max(b))
+    }
+
+    #[inline(always)]
+    fn least(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        each!(a, b => a.min(b))
+    }
+
+    #[inline(always)]
+    fn to_floats(self, a: [u32; 16]) -> [u32; 16] {
+        each!(a => (a as i32 as f32).to_bits())
+    }
+
+    #[inline(always)]
+    fn floor(self, a: [u32; 16]) -> [u32; 16] {
+        each!(a => f32::from_bits(a).floor().to_bits())
+    }
+
+    #[inline(always)]
+    fn larger(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        each!(a, b => if f32::from_bits(a) > f32::from_bits(b) { a } else { b })
+    }
+
+    #[inline(always)]
+    fn smaller(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        each!(a, b => if f32::from_bits(a) < f32::from_bits(b) { a } else { b })
+    }
+
+    #[inline(always)]
+    fn add_exact_product(self, a: [u32; 16], b: [u32; 16], c: [u32; 16]) -> [u32; 16] {
+        each!(a, b, c => (f32::from_bits(a) * f32::from_bits(b) + f32::from_bits(c)).to_bits())
+    }
+
+    #[inline(always)]
+    fn fractions<const RANGE: u32>(self, a: [u32; 16]) -> [u32; 16] {
+        each!(a => (f32::from_bits(a) / RANGE as f32).to_bits())
+    }
+
+    #[inline(always)]
+    fn doubles(self, a: [u32; 16]) -> [f64; 16] {
+        a.map(|a| f64::from(f32::from_bits(a)))
+    }
+
+    #[inline(always)]
+    fn exact_sums<const CUT: u32>(self, terms: [[u32; 16]; 4], weights: &[[f64; 16]; 4]) -> [u32; 16] {
+        let mut out = [0; 16];
+        for (lane, out) in out.iter_mut().enumerate() {
+            let product = |corner: usize| f64::from(f32::from_bits(terms[corner][lane])) * weights[corner][lane];
+            let sum = product(0) + product(1) + product(2) + product(3);
+            let half_up = sum.to_bits().wrapping_add(1 << (CUT - 1));
+            *out = (f64::from_bits(half_up & (u64::MAX << CUT)) as f32).to_bits();
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quotients(v: impl SamplingVectors) {
+        let all = |range: std::ops::RangeInclusive<i32>| {
+            let values: Vec<f32> = range.map(|value| value as f32).collect();
+            values.chunks(16).map(|chunk| std::array::from_fn(|at| chunk[at % chunk.len()])).collect::<Vec<[f32; 16]>>()
+        };
+        for values in all(0..=65535) {
+            let got = v.store(v.fractions::<65535>(v.load(&values.map(f32::to_bits))));
+            assert_eq!(got, values.map(|value| (value / 65535.0).to_bits()));
+        }
+        for values in all(-32767..=32767) {
+            let got = v.store(v.fractions::<32767>(v.load(&values.map(f32::to_bits))));
+            assert_eq!(got, values.map(|value| (value / 32767.0).to_bits()));
+        }
+    }
+
+    #[test]
+    fn fractions_are_quotients() {
+        quotients(Arrays);
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(v) = pulp::x86::V3::try_new() {
+                quotients(v);
+            }
+            if let Some(v) = pulp::x86::V4::try_new() {
+                quotients(v);
+            }
+        }
+    }
+}

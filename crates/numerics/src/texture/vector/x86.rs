@@ -1,0 +1,247 @@
+//! The same with AVX-512, and with AVX2.
+
+use std::arch::x86_64::{__m128, __m256, __m256d, __m256i, __m512, __m512d, __m512i};
+
+use pulp::cast;
+use pulp::x86::{V3, V4};
+
+use super::{SamplingVectors, beyond};
+
+const DOWN: i32 = 1;
+
+#[inline(always)]
+fn float(words: __m512i) -> __m512 {
+    cast(words)
+}
+
+#[inline(always)]
+fn words(float: __m512) -> __m512i {
+    cast(float)
+}
+
+/// AVX-512.
+impl SamplingVectors for V4 {
+    type Doubles = [__m512d; 2];
+
+    #[inline(always)]
+    fn mul_words(self, a: __m512i, b: __m512i) -> __m512i {
+        self.avx512f._mm512_mullo_epi32(a, b)
+    }
+
+    #[inline(always)]
+    fn shl_by(self, a: __m512i, by: u32) -> __m512i {
+        self.avx512f._mm512_sll_epi32(a, cast([by, 0, 0, 0]))
+    }
+
+    #[inline(always)]
+    fn shr_by(self, a: __m512i, by: u32) -> __m512i {
+        self.avx512f._mm512_srl_epi32(a, cast([by, 0, 0, 0]))
+    }
+
+    #[inline(always)]
+    fn shr_each(self, a: __m512i, by: __m512i) -> __m512i {
+        self.avx512f._mm512_srlv_epi32(a, by)
+    }
+
+    #[inline(always)]
+    fn sar<const BY: u32>(self, a: __m512i) -> __m512i {
+        self.avx512f._mm512_srai_epi32::<BY>(a)
+    }
+
+    #[inline(always)]
+    fn min(self, a: __m512i, b: __m512i) -> __m512i {
+        self.avx512f._mm512_min_epi32(a, b)
+    }
+
+    #[inline(always)]
+    fn most(self, a: __m512i, b: __m512i) -> __m512i {
+        self.avx512f._mm512_max_epu32(a, b)
+    }
+
+    #[inline(always)]
+    fn least(self, a: __m512i, b: __m512i) -> __m512i {
+        self.avx512f._mm512_min_epu32(a, b)
+    }
+
+    #[inline(always)]
+    fn to_floats(self, a: __m512i) -> __m512i {
+        words(self.avx512f._mm512_cvtepi32_ps(a))
+    }
+
+    #[inline(always)]
+    fn floor(self, a: __m512i) -> __m512i {
+        words(self.avx512f._mm512_roundscale_ps::<DOWN>(float(a)))
+    }
+
+    #[inline(always)]
+    fn larger(self, a: __m512i, b: __m512i) -> __m512i {
+        words(self.avx512f._mm512_max_ps(float(a), float(b)))
+    }
+
+    #[inline(always)]
+    fn smaller(self, a: __m512i, b: __m512i) -> __m512i {
+        words(self.avx512f._mm512_min_ps(float(a), float(b)))
+    }
+
+    #[inline(always)]
+    fn add_exact_product(self, a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+        words(self.avx512f._mm512_fmadd_ps(float(a), float(b), float(c)))
+    }
+
+    #[inline(always)]
+    fn fractions<const RANGE: u32>(self, a: __m512i) -> __m512i {
+        let [power, beyond] = beyond(RANGE);
+        let [power, beyond] = [self.avx512f._mm512_set1_ps(power), self.avx512f._mm512_set1_ps(beyond)];
+        let small = self.avx512f._mm512_mul_ps(float(a), beyond);
+        words(self.avx512f._mm512_fmadd_ps(float(a), power, small))
+    }
+
+    #[inline(always)]
+    fn doubles(self, a: __m512i) -> [__m512d; 2] {
+        let [low, high]: [__m256; 2] = cast(a);
+        [self.avx512f._mm512_cvtps_pd(low), self.avx512f._mm512_cvtps_pd(high)]
+    }
+
+    #[inline(always)]
+    fn exact_sums<const CUT: u32>(self, terms: [__m512i; 4], weights: &[[__m512d; 2]; 4]) -> __m512i {
+        let f = self.avx512f;
+        let [a, b, c, d] = terms;
+        let [a, b, c, d] = [self.doubles(a), self.doubles(b), self.doubles(c), self.doubles(d)];
+        let mut out: [__m256; 2] = cast(f._mm512_setzero_si512());
+        for half in 0..2 {
+            let sum = f._mm512_mul_pd(a[half], weights[0][half]);
+            let sum = f._mm512_fmadd_pd(b[half], weights[1][half], sum);
+            let sum = f._mm512_fmadd_pd(c[half], weights[2][half], sum);
+            let sum = f._mm512_fmadd_pd(d[half], weights[3][half], sum);
+            let half_up = f._mm512_add_epi64(cast(sum), f._mm512_set1_epi64(1 << (CUT - 1)));
+            let kept = f._mm512_and_si512(half_up, f._mm512_set1_epi64(-1 << CUT));
+            out[half] = f._mm512_cvtpd_ps(cast(kept));
+        }
+        cast(out)
+    }
+}
+
+type Two = [__m256i; 2];
+
+#[inline(always)]
+fn float_half(words: __m256i) -> __m256 {
+    cast(words)
+}
+
+#[inline(always)]
+fn word_half(float: __m256) -> __m256i {
+    cast(float)
+}
+
+/// Both halves.
+macro_rules! both {
+    ($($a:ident),+ => $value:expr) => {{
+        let first = { $(let $a = $a[0];)+ $value };
+        let second = { $(let $a = $a[1];)+ $value };
+        [first, second]
+    }};
+}
+
+/// AVX2.
+impl SamplingVectors for V3 {
+    type Doubles = [__m256d; 4];
+
+    #[inline(always)]
+    fn mul_words(self, a: Two, b: Two) -> Two {
+        both!(a, b => self.avx2._mm256_mullo_epi32(a, b))
+    }
+
+    #[inline(always)]
+    fn shl_by(self, a: Two, by: u32) -> Two {
+        both!(a => self.avx2._mm256_sll_epi32(a, cast([by, 0, 0, 0])))
+    }
+
+    #[inline(always)]
+    fn shr_by(self, a: Two, by: u32) -> Two {
+        both!(a => self.avx2._mm256_srl_epi32(a, cast([by, 0, 0, 0])))
+    }
+
+    #[inline(always)]
+    fn shr_each(self, a: Two, by: Two) -> Two {
+        both!(a, by => self.avx2._mm256_srlv_epi32(a, by))
+    }
+
+    #[inline(always)]
+    fn sar<const BY: u32>(self, a: Two) -> Two {
+        both!(a => self.avx2._mm256_sra_epi32(a, cast([BY, 0, 0, 0])))
+    }
+
+    #[inline(always)]
+    fn min(self, a: Two, b: Two) -> Two {
+        both!(a, b => self.avx2._mm256_min_epi32(a, b))
+    }
+
+    #[inline(always)]
+    fn most(self, a: Two, b: Two) -> Two {
+        both!(a, b => self.avx2._mm256_max_epu32(a, b))
+    }
+
+    #[inline(always)]
+    fn least(self, a: Two, b: Two) -> Two {
+        both!(a, b => self.avx2._mm256_min_epu32(a, b))
+    }
+
+    #[inline(always)]
+    fn to_floats(self, a: Two) -> Two {
+        both!(a => word_half(self.avx._mm256_cvtepi32_ps(a)))
+    }
+
+    #[inline(always)]
+    fn floor(self, a: Two) -> Two {
+        both!(a => word_half(self.avx._mm256_floor_ps(float_half(a))))
+    }
+
+    #[inline(always)]
+    fn larger(self, a: Two, b: Two) -> Two {
+        both!(a, b => word_half(self.avx._mm256_max_ps(float_half(a), float_half(b))))
+    }
+
+    #[inline(always)]
+    fn smaller(self, a: Two, b: Two) -> Two {
+        both!(a, b => word_half(self.avx._mm256_min_ps(float_half(a), float_half(b))))
+    }
+
+    #[inline(always)]
+    fn add_exact_product(self, a: Two, b: Two, c: Two) -> Two {
+        both!(a, b, c => word_half(self.fma._mm256_fmadd_ps(float_half(a), float_half(b), float_half(c))))
+    }
+
+    #[inline(always)]
+    fn fractions<const RANGE: u32>(self, a: Two) -> Two {
+        let [power, beyond] = beyond(RANGE);
+        let [power, beyond] = [self.avx._mm256_set1_ps(power), self.avx._mm256_set1_ps(beyond)];
+        both!(a => {
+            let small = self.avx._mm256_mul_ps(float_half(a), beyond);
+            word_half(self.fma._mm256_fmadd_ps(float_half(a), power, small))
+        })
+    }
+
+    #[inline(always)]
+    fn doubles(self, a: Two) -> [__m256d; 4] {
+        let [a, b, c, d]: [__m128; 4] = cast(a);
+        let isa = self.avx;
+        [isa._mm256_cvtps_pd(a), isa._mm256_cvtps_pd(b), isa._mm256_cvtps_pd(c), isa._mm256_cvtps_pd(d)]
+    }
+
+    #[inline(always)]
+    fn exact_sums<const CUT: u32>(self, terms: [Two; 4], weights: &[[__m256d; 4]; 4]) -> Two {
+        let [a, b, c, d] = terms;
+        let [a, b, c, d] = [self.doubles(a), self.doubles(b), self.doubles(c), self.doubles(d)];
+        let mut out: [__m128; 4] = cast([self.avx._mm256_setzero_si256(); 2]);
+        for quarter in 0..4 {
+            let sum = self.avx._mm256_mul_pd(a[quarter], weights[0][quarter]);
+            let sum = self.fma._mm256_fmadd_pd(b[quarter], weights[1][quarter], sum);
+            let sum = self.fma._mm256_fmadd_pd(c[quarter], weights[2][quarter], sum);
+            let sum = self.fma._mm256_fmadd_pd(d[quarter], weights[3][quarter], sum);
+            let half_up = self.avx2._mm256_add_epi64(cast(sum), self.avx._mm256_set1_epi64x(1 << (CUT - 1)));
+            let kept = self.avx2._mm256_and_si256(half_up, self.avx._mm256_set1_epi64x(-1 << CUT));
+            out[quarter] = self.avx._mm256_cvtpd_ps(cast(kept));
+        }
+        cast(out)
+    }
+}
