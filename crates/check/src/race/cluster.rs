@@ -246,6 +246,7 @@ impl Cluster {
                     }
                     warp.now += 1;
                 }
+                warp.arrived |= lanes;
                 self.arrived.1 += lanes.count_ones();
                 self.end_phase();
             }
@@ -262,6 +263,9 @@ impl Cluster {
                 let warp = &mut cta.warps[at.warp as usize];
                 self.alive -= (warp.alive & lanes).count_ones().min(self.alive);
                 warp.alive &= !lanes;
+                // Who arrives and exits is not one of those that are left.
+                self.arrived.1 -= (warp.arrived & lanes).count_ones().min(self.arrived.1);
+                warp.arrived &= !lanes;
                 self.end_phase();
             }
         }
@@ -271,6 +275,7 @@ impl Cluster {
     fn end_phase(&mut self) {
         if self.arrived.1 != 0 && self.arrived.1 >= self.alive {
             self.before = std::mem::take(&mut self.arrived).0;
+            self.ctas.iter_mut().flat_map(|cta| &mut cta.warps).for_each(|warp| warp.arrived = 0);
         }
     }
 

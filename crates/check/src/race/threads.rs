@@ -144,6 +144,8 @@ pub(crate) struct Warp {
     pub(crate) now: u32,
     /// Lanes that exist and have not exited.
     pub(crate) alive: u32,
+    /// Lanes that have arrived at the barrier of the cluster, in the phase that is not over.
+    pub(crate) arrived: u32,
     pub(crate) classes: SmallVec<[Class; 1]>,
     /// Lanes that have arrived at a barrier and wait: barrier and phase.
     pub(crate) waiting: SmallVec<[(u32, u32, u64); 1]>,
