@@ -297,14 +297,24 @@ fn provided(function: &Function) -> Function {
     }
 }
 
-/// The function that is one instruction.
+/// The function that is one instruction. It has the registers that the instruction names and no others: all those of a kernel would be rows and names for each of
+/// its steps.
 fn function(body: &Body, step: &Step) -> Function {
-    let inst = &body.insts[step.inst as usize];
-    let param = |reg: &Reg| {
+    let mut inst = Inst { guard: None, loc: None, ..body.insts[step.inst as usize].clone() };
+    let mut named: Vec<Reg> = Vec::new();
+    for mut operand in inst.operands_mut() {
+        if let Some(reg) = operand.reg() {
+            *reg = numbered(&mut named, *reg);
+        }
+    }
+    let mut param = |reg: &Reg| {
         let ty = body.regs[reg.0 as usize].ty;
         let size = ty.bits().div_ceil(8);
-        Param { name: String::new(), ty, size, align: size, storage: Storage::Register(*reg), pointer: None }
+        let storage = Storage::Register(numbered(&mut named, *reg));
+        Param { name: String::new(), ty, size, align: size, storage, pointer: None }
     };
+    let (params, returns) = (step.reads.iter().map(&mut param).collect(), step.writes.iter().map(param).collect());
+    let regs = named.iter().map(|reg| body.regs[reg.0 as usize].clone()).collect();
     let end = Terminator {
         guard: None,
         kind: TerminatorKind::Ret { uniform: false },
@@ -316,20 +326,29 @@ fn function(body: &Body, step: &Step) -> Function {
         name: "step".to_owned(),
         kind: FunctionKind::Device,
         linkage: Linkage::Internal,
-        params: step.reads.iter().map(param).collect(),
-        returns: step.writes.iter().map(param).collect(),
+        params,
+        returns,
         param_buffer_size: 0,
         directives: Directives::default(),
         line: inst.line,
         builtin: None,
         body: Some(Body {
-            regs: body.regs.clone(),
-            insts: vec![Inst { guard: None, loc: None, ..inst.clone() }],
+            regs,
+            insts: vec![inst],
             blocks: vec![Block { label: None, insts: 0..1, terminator: end }],
             globals: body.globals.clone(),
             ..Body::default()
         }),
     }
+}
+
+/// The number of a register among those that are named.
+fn numbered(named: &mut Vec<Reg>, reg: Reg) -> Reg {
+    let at = named.iter().position(|other| *other == reg).unwrap_or_else(|| {
+        named.push(reg);
+        named.len() - 1
+    });
+    Reg(at as u32)
 }
 
 /// Lanes of a whole warp, whose words are copied at once: compiled code runs where the low one of two comes first.
@@ -370,5 +389,26 @@ fn give(machine: &Machine<'_>, place: ValuePlace, width: usize, slot: &mut [u64]
         ValuePlace::Double(row) => slot[..width].copy_from_slice(&machine.frame.r64[row as usize][..width]),
         ValuePlace::Predicate(at) => slot[0] = u64::from(machine.frame.p[at as usize]),
         ValuePlace::Constant(_) | ValuePlace::Bytes(..) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warploom_ptx::{Options, load};
+
+    use super::*;
+
+    #[test]
+    fn a_step_has_rows_for_its_own_registers_alone() {
+        let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {\n\
+                    .reg .b32 %r<2000>; .reg .b64 %d<1000>;\n\
+                    wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1990, %r1991, %r1992, %r1993, %r1994, %r1995, %r1996, %r1997}, [%d990], %r1998;\n\
+                    ret;\n}\n";
+        let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+        let body = module.functions[0].body.as_ref().expect("a kernel has code");
+        let step = Step::of(0, &body.insts[0]);
+        let steps = Steps::new(&module, FunctionId(0), &[step], Processor::default()).expect("decodes");
+        let layout = &steps.program.functions[0].layout;
+        assert_eq!((layout.rows32, layout.rows64), (9, 1));
     }
 }
