@@ -4,7 +4,7 @@ use warploom_numerics::Rounding;
 use warploom_numerics::format::{self, Bf16, E2m1, E2m3, E3m2, E4m3, E5m2, F16};
 use warploom_ptx::ir::{Element, FragmentLayout, ScalarType};
 
-use crate::frame::Row32;
+use crate::frame::{Row32, Row64};
 
 /// Eight lanes of consecutive quads, of which a warp has four sets.
 const EIGHT: usize = 8;
@@ -168,26 +168,58 @@ impl Panel {
         }
     }
 
-    /// The places of the elements of registers that hold one each, by lane: for rows of 64 bits.
-    pub(crate) fn places(&self) -> impl Iterator<Item = (u32, [u32; 32])> {
-        self.rows.iter().enumerate().map(|(index, row)| {
-            let places = match &self.route {
-                Route::Runs(runs) => std::array::from_fn(|lane| runs[4 * index + lane % 4] + (lane / 4) as u32),
-                Route::Places(places) => std::array::from_fn(|lane| places[32 * index + lane]),
-            };
-            (*row, places)
-        })
+    /// Puts elements of `.f64`, of which a register holds one, into `panel`.
+    #[inline(always)]
+    pub(crate) fn read_doubles(&self, registers: &[Row64], panel: &mut [f64]) {
+        match &self.route {
+            Route::Runs(runs) => {
+                for (row, runs) in self.rows.iter().zip(runs.as_chunks::<4>().0) {
+                    let quads = by_quad(&registers[*row as usize]);
+                    for (words, run) in quads.iter().zip(runs) {
+                        panel[*run as usize..][..EIGHT].copy_from_slice(&words.map(f64::from_bits));
+                    }
+                }
+            }
+            Route::Places(places) => {
+                for (row, places) in self.rows.iter().zip(places.as_chunks::<32>().0) {
+                    for (word, place) in registers[*row as usize].iter().zip(places) {
+                        panel[*place as usize] = f64::from_bits(*word);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes registers of `.f64` of the elements in `panel`.
+    #[inline(always)]
+    pub(crate) fn write_doubles(&self, registers: &mut [Row64], panel: &[f64]) {
+        match &self.route {
+            Route::Runs(runs) => {
+                for (row, runs) in self.rows.iter().zip(runs.as_chunks::<4>().0) {
+                    let quads = runs.map(|run| {
+                        let run = &panel[run as usize..][..EIGHT];
+                        std::array::from_fn(|lane| run[lane].to_bits())
+                    });
+                    registers[*row as usize] = by_lane(&quads);
+                }
+            }
+            Route::Places(places) => {
+                for (row, places) in self.rows.iter().zip(places.as_chunks::<32>().0) {
+                    registers[*row as usize] = places.map(|place| panel[place as usize].to_bits());
+                }
+            }
+        }
     }
 }
 
 /// The lanes of a row by their place in a quad.
 #[inline(always)]
-fn by_quad(row: &Row32) -> [[u32; EIGHT]; 4] {
+fn by_quad<W: Copy>(row: &[W; 32]) -> [[W; EIGHT]; 4] {
     std::array::from_fn(|quad| std::array::from_fn(|group| row[4 * group + quad]))
 }
 
 /// A row of which the lanes are given by their place in a quad.
 #[inline(always)]
-fn by_lane(quads: &[[u32; EIGHT]; 4]) -> Row32 {
+fn by_lane<W: Copy>(quads: &[[W; EIGHT]; 4]) -> [W; 32] {
     std::array::from_fn(|lane| quads[lane % 4][lane / 4])
 }

@@ -8,7 +8,7 @@ use warploom_ptx::ir::ScalarType;
 use super::fragments;
 use super::panel::Panel;
 use super::scales::{ScaleSite, Scaling};
-use crate::frame::{Row32, Row64};
+use crate::frame::Row32;
 use crate::isa::{Isa, LaneOp};
 use crate::machine::{Flow, Machine};
 use crate::program::Inst;
@@ -240,23 +240,16 @@ impl Machine<'_> {
         site.d.write(&mut self.frame.r32, d, |value| value);
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn product_of_doubles(&mut self, site: &ProductSite, rounding: Rounding, panels: &mut Panels) {
         let [a_len, b_len, d_len] = site.lengths();
         let [a, b, d] = &mut panels.wide;
         let (a, b, d) = (of(a, a_len), of(b, b_len), of(d, d_len));
         let registers = &self.frame.r64;
         for (panel, values) in [(&site.a, &mut *a), (&site.b, &mut *b), (&site.c, &mut *d)] {
-            for (row, places) in panel.places() {
-                let row: &Row64 = &registers[row as usize];
-                for lane in 0..32 {
-                    values[places[lane] as usize] = f64::from_bits(row[lane]);
-                }
-            }
+            panel.read_doubles(registers, values);
         }
         double::multiply(site.sizes, rounding, [a, b], d);
-        for (row, places) in site.d.places() {
-            self.frame.r64[row as usize] = places.map(|place| d[place as usize].to_bits());
-        }
+        site.d.write_doubles(&mut self.frame.r64, d);
     }
 }
