@@ -11,7 +11,7 @@ use warploom_ptx::ir::{
 use super::access::Location;
 use super::{Decoded, Decoder, enter};
 use crate::isa::Op;
-use crate::ops::matrix::load_store::{self, FragmentSite};
+use crate::ops::matrix::load_store::{self, FragmentSite, Pieces};
 use crate::ops::matrix::panel::Panel;
 use crate::ops::matrix::product::{self, ProductSite, Selection, Sparse, Sums};
 use crate::ops::matrix::scales::{ScaleSite, Scaling, Selected};
@@ -92,7 +92,7 @@ impl Decoder<'_> {
     ) -> Decoded<u32> {
         let Location { space, base, offset } = self.address(space, addr)?;
         let spread = FragmentLayout::warp(fragment, shape, ty.bits(), rows.len());
-        let (unit, places) = load_store::places(&spread, layout, rows.len());
+        let pieces = Pieces::of(&spread, layout, rows.len());
         let (runs, length) = match layout {
             Layout::Row => (spread.rows, spread.columns),
             Layout::Col => (spread.columns, spread.rows),
@@ -100,8 +100,9 @@ impl Decoder<'_> {
         // Without a stride the runs follow each other (PTX ISA 9.7.14.4.11).
         let stride = self.word(stride.unwrap_or(Operand::Imm(u64::from(length))));
         let bits = ty.bits();
+        let align = if bits < 8 { 4 } else { u64::from(bits / 8) };
         let (runs, run_bytes) = (usize::from(runs), usize::from(length) * bits as usize / 8);
-        let site = FragmentSite { space, base, offset, stride, runs, run_bytes, bits, rows, places, unit };
+        let site = FragmentSite { space, base, offset, stride, runs, run_bytes, bits, rows, pieces, align };
         Ok(enter(&mut self.function.fragments, site))
     }
 

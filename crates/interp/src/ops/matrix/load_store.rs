@@ -2,11 +2,13 @@
 //!
 //! A matrix lies in memory by rows or by columns: *runs*, one after another at a distance of `stride` elements.
 
+use pulp::bytemuck::Pod;
 use warploom_exec::fault::{AccessKind, FaultKind};
 use warploom_ptx::ir::{Element, FragmentLayout, Layout};
 
+use crate::frame::Row32;
 use crate::machine::{Flow, Machine};
-use crate::memory::{Base, StateSpace};
+use crate::memory::{Base, StateSpace, is_global};
 use crate::ops::load_store::misaligned;
 use crate::program::Inst;
 
@@ -26,35 +28,93 @@ pub(crate) struct FragmentSite {
     pub(crate) bits: u32,
     /// Rows of the registers: of 32 bits, or of 64 for `.f64`.
     pub(crate) rows: Vec<u32>,
-    /// For each register and each unit of it that lies in one piece in memory, for each lane: the byte of the matrix, whose runs are taken to follow each other.
-    pub(crate) places: Vec<[u32; 32]>,
-    /// Bytes of a unit: an element, or the elements of a register where one has less than a byte.
-    pub(crate) unit: usize,
+    pub(crate) pieces: Pieces,
+    /// What addresses must be multiples of: bytes of an element, or of a register where an element has less than a byte.
+    pub(crate) align: u64,
 }
 
-/// The units of the registers of a fragment, as [`FragmentSite::places`] has them.
-pub(crate) fn places(fragment: &FragmentLayout, layout: Layout, registers: usize) -> (usize, Vec<[u32; 32]>) {
-    let bits = fragment.bits;
-    let (unit, units) = if bits < 8 { (4, 1) } else { ((bits / 8) as usize, fragment.per_register()) };
-    let run = match layout {
-        Layout::Row => u32::from(fragment.columns),
-        Layout::Col => u32::from(fragment.rows),
-    };
-    let byte = |Element { row, column, .. }: Element| {
-        let (across, along) = match layout {
-            Layout::Row => (row, column),
-            Layout::Col => (column, row),
+/// Where in a matrix, whose runs are taken to follow each other, the registers of a fragment lie.
+#[derive(Clone, Debug)]
+pub(crate) struct Pieces {
+    /// For each register, and each piece of it from its low bits on, by lane: the piece's number in the matrix.
+    places: Vec<[u32; 32]>,
+    /// Bytes of a piece: 1, 2, 4 or 8.
+    bytes: usize,
+}
+
+impl Pieces {
+    /// Those of the first registers of a fragment: as large as all of them can be.
+    pub(crate) fn of(fragment: &FragmentLayout, layout: Layout, registers: usize) -> Pieces {
+        let bits = fragment.bits;
+        let (bytes, units) = if bits < 8 { (4, 1) } else { ((bits / 8) as usize, fragment.per_register()) };
+        let run = match layout {
+            Layout::Row => u32::from(fragment.columns),
+            Layout::Col => u32::from(fragment.rows),
         };
-        (u32::from(across) * run + u32::from(along)) * bits / 8
-    };
-    let all = (0..registers as u32).flat_map(|register| (0..units).map(move |unit| (register, unit)));
-    let places =
-        all.map(|(register, unit)| std::array::from_fn(|lane| byte(fragment.place(lane as u32, register, unit))));
-    (unit, places.collect())
+        let byte = |Element { row, column, .. }: Element| {
+            let (across, along) = match layout {
+                Layout::Row => (row, column),
+                Layout::Col => (column, row),
+            };
+            (u32::from(across) * run + u32::from(along)) * bits / 8
+        };
+        let all = (0..registers as u32).flat_map(|register| (0..units).map(move |unit| (register, unit)));
+        let place = |lane: usize, register, unit| byte(fragment.place(lane as u32, register, unit)) / bytes as u32;
+        let places = all.map(|(register, unit)| std::array::from_fn(|lane| place(lane, register, unit))).collect();
+        let mut pieces = Pieces { places, bytes };
+        let mut left = units;
+        while left > 1 && pieces.join() {
+            left /= 2;
+        }
+        pieces
+    }
+
+    /// Makes one piece of two, if that goes for all of them.
+    fn join(&mut self) -> bool {
+        let pair = |[low, high]: &[[u32; 32]; 2]| {
+            let joined = low.iter().zip(high).all(|(low, high)| low % 2 == 0 && *high == low + 1);
+            joined.then(|| low.map(|place| place / 2))
+        };
+        let (pairs, []) = self.places.as_chunks() else { return false };
+        let Some(places) = pairs.iter().map(pair).collect() else { return false };
+        *self = Pieces { places, bytes: 2 * self.bytes };
+        true
+    }
 }
 
 /// Most bytes of a matrix: 32 by 16 halves, 16 by 16 words.
 const MOST: usize = 1024;
+
+/// A matrix as it lies in memory, a run behind the other, and what is left over.
+#[derive(Clone, Copy)]
+pub(crate) struct Image([u64; MOST / 8]);
+
+impl Image {
+    const EMPTY: Image = Image([0; MOST / 8]);
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        pulp::bytemuck::bytes_of(&self.0)
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        pulp::bytemuck::bytes_of_mut(&mut self.0)
+    }
+
+    /// A piece for each lane. Their numbers are within the matrix: the mask says so to the compiler.
+    #[inline(always)]
+    fn gather<T: Pod>(&self, places: &[u32; 32]) -> [T; 32] {
+        let pieces: &[T] = pulp::bytemuck::cast_slice(&self.0);
+        places.map(|place| pieces[place as usize & (MOST / size_of::<T>() - 1)])
+    }
+
+    #[inline(always)]
+    fn scatter<T: Pod>(&mut self, places: &[u32; 32], values: [T; 32]) {
+        let pieces: &mut [T] = pulp::bytemuck::cast_slice_mut(&mut self.0);
+        for (place, value) in places.iter().zip(values) {
+            pieces[*place as usize & (MOST / size_of::<T>() - 1)] = value;
+        }
+    }
+}
 
 /// `wmma.load`: site `imm`.
 pub(crate) fn load(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
@@ -63,31 +123,39 @@ pub(crate) fn load(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     }
     let function = machine.function;
     let site = &function.fragments[inst.imm as usize];
-    let mut matrix = [0; MOST];
+    let mut matrix = Image::EMPTY;
     let (address, stride) = match machine.fragment_runs(site, AccessKind::Load) {
         Ok(runs) => runs,
         Err(kind) => return machine.fail(mask, kind),
     };
-    for (run, bytes) in matrix.chunks_exact_mut(site.run_bytes).take(site.runs).enumerate() {
+    for (run, bytes) in matrix.bytes_mut().chunks_exact_mut(site.run_bytes).take(site.runs).enumerate() {
         if let Err(kind) = machine.read_run(site, address.wrapping_add(run as u64 * stride), bytes) {
             return machine.fail(mask, kind);
         }
     }
-    let units = site.places.len() / site.rows.len();
-    for (row, places) in site.rows.iter().zip(site.places.chunks_exact(units)) {
-        if site.unit == 8 {
-            machine.frame.r64[*row as usize] = places[0].map(|place| unit(&matrix, place, 8));
-            continue;
+    let Pieces { places, bytes } = &site.pieces;
+    let of_each = places.len() / site.rows.len();
+    for (row, places) in site.rows.iter().zip(places.chunks_exact(of_each)) {
+        match bytes {
+            8 => machine.frame.r64[*row as usize] = matrix.gather(&places[0]),
+            4 => machine.frame.r32[*row as usize] = matrix.gather(&places[0]),
+            2 => machine.frame.r32[*row as usize] = join(places.iter().map(|places| matrix.gather::<u16>(places))),
+            _ => machine.frame.r32[*row as usize] = join(places.iter().map(|places| matrix.gather::<u8>(places))),
         }
-        let mut words = [0; 32];
-        for (index, places) in places.iter().enumerate() {
-            for (word, place) in words.iter_mut().zip(places) {
-                *word |= (unit(&matrix, *place, site.unit) as u32) << (8 * site.unit * index);
-            }
-        }
-        machine.frame.r32[*row as usize] = words;
     }
     Flow::Next
+}
+
+/// Registers of pieces, the low one first.
+#[inline(always)]
+fn join<T: Pod + Into<u32>>(pieces: impl Iterator<Item = [T; 32]>) -> Row32 {
+    let mut words = [0; 32];
+    for (index, pieces) in pieces.enumerate() {
+        for (word, piece) in words.iter_mut().zip(pieces) {
+            *word |= piece.into() << (8 * size_of::<T>() * index);
+        }
+    }
+    words
 }
 
 /// `wmma.store`: site `imm`.
@@ -102,7 +170,7 @@ pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         Ok(runs) => runs,
         Err(kind) => return machine.fail(mask, kind),
     };
-    for (run, bytes) in matrix.chunks_exact(site.run_bytes).take(site.runs).enumerate() {
+    for (run, bytes) in matrix.bytes().chunks_exact(site.run_bytes).take(site.runs).enumerate() {
         if let Err(kind) = machine.write_run(site, address.wrapping_add(run as u64 * stride), bytes) {
             return machine.fail(mask, kind);
         }
@@ -111,27 +179,24 @@ pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     Flow::Next
 }
 
-/// `size` bytes of a matrix.
-fn unit(matrix: &[u8; MOST], place: u32, size: usize) -> u64 {
-    let mut bytes = [0; 8];
-    bytes[..size].copy_from_slice(&matrix[place as usize..][..size]);
-    u64::from_le_bytes(bytes)
-}
-
 impl Machine<'_> {
-    /// What `wmma.store` stores, a run behind the other.
-    pub(crate) fn fragment_matrix(&self, site: &FragmentSite) -> [u8; MOST] {
-        let mut matrix = [0; MOST];
-        let units = site.places.len() / site.rows.len();
-        for (row, places) in site.rows.iter().zip(site.places.chunks_exact(units)) {
+    /// What `wmma.store` stores.
+    pub(crate) fn fragment_matrix(&self, site: &FragmentSite) -> Image {
+        let mut matrix = Image::EMPTY;
+        let Pieces { places, bytes } = &site.pieces;
+        let of_each = places.len() / site.rows.len();
+        for (row, places) in site.rows.iter().zip(places.chunks_exact(of_each)) {
+            if *bytes == 8 {
+                matrix.scatter(&places[0], self.frame.r64[*row as usize]);
+                continue;
+            }
+            let words = &self.frame.r32[*row as usize];
             for (index, places) in places.iter().enumerate() {
-                for (lane, place) in places.iter().enumerate() {
-                    let value = match site.unit {
-                        8 => self.frame.r64[*row as usize][lane],
-                        _ => u64::from(self.frame.r32[*row as usize][lane]) >> (8 * site.unit * index),
-                    };
-                    let place = *place as usize;
-                    matrix[place..place + site.unit].copy_from_slice(&value.to_le_bytes()[..site.unit]);
+                let pieces = words.map(|word| word >> (8 * bytes * index));
+                match bytes {
+                    4 => matrix.scatter(places, pieces),
+                    2 => matrix.scatter(places, pieces.map(|piece| piece as u16)),
+                    _ => matrix.scatter(places, pieces.map(|piece| piece as u8)),
                 }
             }
         }
@@ -147,7 +212,7 @@ impl Machine<'_> {
             let why = "wmma with an address or a stride that is not the same in all threads of the warp";
             return Err(FaultKind::IllegalInstruction(why.to_owned()));
         }
-        let unit = site.unit as u64;
+        let unit = site.align;
         if address.is_multiple_of(unit) && stride.is_multiple_of(unit) {
             return Ok((address, stride));
         }
@@ -155,8 +220,16 @@ impl Machine<'_> {
         Err(misaligned(site.space, address, unit, kind))
     }
 
-    /// Reads a run in the largest pieces that its place allows.
+    /// Reads a run: at once where all of it may be read, else in the largest pieces that its place allows, until one may not.
     fn read_run(&mut self, site: &FragmentSite, address: u64, bytes: &mut [u8]) -> Result<(), FaultKind> {
+        if is_global(site.space, address) {
+            if self.view.read_bytes(address, bytes).is_ok() {
+                return Ok(());
+            }
+        } else if let Ok(run) = self.shared_bytes(site.space, address, bytes.len(), site.align, AccessKind::Load) {
+            bytes.copy_from_slice(run);
+            return Ok(());
+        }
         let size = piece(address, bytes.len());
         for (piece, address) in bytes.chunks_exact_mut(size).zip((address..).step_by(size)) {
             let value = self.load(site.space, address, size as u32, 0)?;
@@ -167,6 +240,14 @@ impl Machine<'_> {
 
     /// Writes a run likewise.
     fn write_run(&mut self, site: &FragmentSite, address: u64, bytes: &[u8]) -> Result<(), FaultKind> {
+        if is_global(site.space, address) {
+            if self.view.write_bytes(address, bytes).is_ok() {
+                return Ok(());
+            }
+        } else if let Ok(run) = self.shared_bytes(site.space, address, bytes.len(), site.align, AccessKind::Store) {
+            run.copy_from_slice(bytes);
+            return Ok(());
+        }
         let size = piece(address, bytes.len());
         for (piece, address) in bytes.chunks_exact(size).zip((address..).step_by(size)) {
             let mut value = [0; 16];

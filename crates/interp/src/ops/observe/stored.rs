@@ -93,13 +93,13 @@ impl Machine<'_> {
         let start = self.addresses(runs.base, runs.offset)[0];
         let stride = u64::from(self.frame.r32[runs.stride as usize][0]) * u64::from(runs.bits) / 8;
         let addresses = std::array::from_fn(|run| start.wrapping_add(run as u64 * stride));
-        let site = plain(kind, runs.space, runs.run_bytes as u32, runs.unit as u32);
+        let site = plain(kind, runs.space, runs.run_bytes as u32, runs.align as u32);
         // All lanes access all runs together: each is put down to one of them.
         let mask = u32::MAX >> (32 - runs.runs.clamp(1, 32));
         let run = |machine: &mut Machine<'_>, lane: u32, from: u32, out: &mut [u8]| {
             let matrix = machine.fragment_matrix(runs);
             let start = lane as usize * runs.run_bytes;
-            matrix.get(start..start + runs.run_bytes).is_some_and(|bytes| element_bytes(bytes, from, out))
+            matrix.bytes().get(start..start + runs.run_bytes).is_some_and(|bytes| element_bytes(bytes, from, out))
         };
         let values = (kind == AccessKind::Store).then_some(&run as Values<'_>);
         let at = At { mask, ..*at };
