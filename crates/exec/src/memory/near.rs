@@ -20,29 +20,36 @@ pub const BLOCK: usize = 16;
 /// What is loaded: of each place, word by word, each lane's.
 pub(super) type Words<const N: usize, const P: usize> = [[[u32; BLOCK]; N]; P];
 
-/// Loads `N` words (1, 2 or 4) for every lane from each of `P` places, from `offsets` bytes behind `start` on, if all lie near to each other: in a window that vectors hold,
-/// among `bytes` from `start` on, and at multiples of all the words' bytes. False, with nothing loaded, where they do not, and where the processor has nothing for this.
+/// Loads `N` words (1, 2 or 4) for every lane from each of `P` places in each of `R` rows, which begin `rows` bytes behind `start`: from `offsets` bytes behind a row's beginning
+/// on, if all of a row lie near to each other: in a window that vectors hold, among `bytes` from `start` on, and at multiples of all the words' bytes. False where they do
+/// not, and where the processor has nothing for this; what is in `out` then means nothing.
 ///
 /// # Safety
-/// As for [`Raw::read`], of all `bytes` from `start` on, which is a multiple of 4, and of 8 for two words.
+/// As for [`Raw::read`], of all `bytes` from `start` on, which is a multiple of 4, and of 8 for two words; so are all `rows`.
 #[inline(always)]
-pub(super) unsafe fn together<const N: usize, const P: usize>(
+pub(super) unsafe fn together<const N: usize, const P: usize, const R: usize>(
     how: Gather,
-    start: u64,
-    bytes: u32,
+    (start, bytes): (u64, u32),
+    rows: [u32; R],
     offsets: &[[u32; BLOCK]; P],
-    out: &mut Words<N, P>,
+    out: &mut [Words<N, P>; R],
 ) -> bool {
+    let last = rows.into_iter().fold(0, u32::max);
+    let Some(bytes) = bytes.checked_sub(last) else { return false };
+    let rows = rows.map(
+        #[inline(always)]
+        |row| start + u64::from(row),
+    );
     match (how, N) {
         // SAFETY: the caller's.
         #[cfg(target_arch = "x86_64")]
-        (Gather::Avx512(token), 1) => unsafe { words_512(token, start, bytes, offsets, out) },
+        (Gather::Avx512(token), 1) => unsafe { words_512(token, rows, bytes, offsets, out) },
         // SAFETY: the caller's.
         #[cfg(target_arch = "x86_64")]
-        (Gather::Avx512(token), 2) => unsafe { pairs_512(token, start, bytes, offsets, out) },
+        (Gather::Avx512(token), 2) => unsafe { pairs_512(token, rows, bytes, offsets, out) },
         // SAFETY: the caller's.
         #[cfg(target_arch = "x86_64")]
-        (Gather::Avx2(token), 1) => unsafe { words_256(token, start, bytes, offsets, out) },
+        (Gather::Avx2(token), 1) => unsafe { words_256(token, rows, bytes, offsets, out) },
         _ => false,
     }
 }
@@ -168,18 +175,18 @@ unsafe fn vector<T: Copy>(address: u64) -> T {
     unsafe { (address as *const T).read_unaligned() }
 }
 
-/// [`together`] of one word.
+/// [`together`] of one word, of rows that begin at these addresses, from each of which on there are so many bytes.
 ///
 /// # Safety
 /// As for [`together`].
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn words_512<const N: usize, const P: usize>(
+unsafe fn words_512<const N: usize, const P: usize, const R: usize>(
     token: V4,
-    start: u64,
+    rows: [u64; R],
     bytes: u32,
     offsets: &[[u32; BLOCK]; P],
-    out: &mut Words<N, P>,
+    out: &mut [Words<N, P>; R],
 ) -> bool {
     const WINDOW: u32 = 128;
     let isa = token.avx512f;
@@ -194,52 +201,59 @@ unsafe fn words_512<const N: usize, const P: usize>(
     if isa._mm512_test_epi32_mask(all, isa._mm512_set1_epi32(!(WINDOW - 4) as i32)) != 0 {
         return false;
     }
-    let from = start + u64::from(first);
-    // SAFETY: the window is among the bytes.
-    let (low, high): (__m512i, __m512i) = unsafe { (vector(from), vector(from + 64)) };
-    for (out, within) in out.iter_mut().zip(within) {
-        out[0] = cast(isa._mm512_permutex2var_epi32(low, isa._mm512_srli_epi32::<2>(within), high));
+    for within in &mut within {
+        *within = isa._mm512_srli_epi32::<2>(*within);
+    }
+    for (out, row) in out.iter_mut().zip(rows) {
+        let from = row + u64::from(first);
+        // SAFETY: the window is among the bytes.
+        let (low, high): (__m512i, __m512i) = unsafe { (vector(from), vector(from + 64)) };
+        for (out, within) in out.iter_mut().zip(within) {
+            out[0] = cast(isa._mm512_permutex2var_epi32(low, within, high));
+        }
     }
     true
 }
 
-/// [`together`] of two words.
+/// The same of two words.
 ///
 /// # Safety
 /// As for [`together`].
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn pairs_512<const N: usize, const P: usize>(
+unsafe fn pairs_512<const N: usize, const P: usize, const R: usize>(
     token: V4,
-    start: u64,
+    rows: [u64; R],
     bytes: u32,
     offsets: &[[u32; BLOCK]; P],
-    out: &mut Words<N, P>,
+    out: &mut [Words<N, P>; R],
 ) -> bool {
     const WINDOW: u32 = 128;
     const HALF: usize = BLOCK / 2;
     let isa = token.avx512f;
-    let mut pairs = [[[0u64; HALF]; 2]; P];
+    let mut pairs = [[[[0u64; HALF]; 2]; P]; R];
     for half in 0..2 {
         let own = half_of(offsets, half);
         let Some(first) = window_at(bytes, WINDOW, 8, ends(&own)) else { return false };
         if !are_within(&own, first, WINDOW, 8) {
             return false;
         }
-        let from = start + u64::from(first);
-        // SAFETY: the window is among the bytes.
-        let (low, high): (__m512i, __m512i) = unsafe { (vector(from), vector(from + 64)) };
-        for (pairs, own) in pairs.iter_mut().zip(own) {
-            let mut index = [0; HALF];
-            for (index, at) in index.iter_mut().zip(own) {
-                *index = u64::from(at.wrapping_sub(first) / 8);
+        let mut indices = [[0; HALF]; P];
+        for (index, at) in indices.as_flattened_mut().iter_mut().zip(own.as_flattened()) {
+            *index = u64::from(at.wrapping_sub(first) / 8);
+        }
+        for (pairs, row) in pairs.iter_mut().zip(rows) {
+            let from = row + u64::from(first);
+            // SAFETY: the window is among the bytes.
+            let (low, high): (__m512i, __m512i) = unsafe { (vector(from), vector(from + 64)) };
+            for (pairs, index) in pairs.iter_mut().zip(indices) {
+                pairs[half] = cast(isa._mm512_permutex2var_epi64(low, cast(index), high));
             }
-            pairs[half] = cast(isa._mm512_permutex2var_epi64(low, cast(index), high));
         }
     }
-    for (out, pairs) in out.iter_mut().zip(pairs) {
+    for (out, pairs) in out.as_flattened_mut().iter_mut().zip(pairs.as_flattened()) {
         if let [low, high] = &mut out[..] {
-            split(&cast(pairs), low, high);
+            split(&cast(*pairs), low, high);
         }
     }
     true
@@ -266,18 +280,18 @@ unsafe fn fours<V: Vectors>(v: V, start: u64, offsets: &[u32; BLOCK], out: [&mut
     }
 }
 
-/// [`together`] of one word.
+/// [`together`] of one word, of rows that begin at these addresses, from each of which on there are so many bytes.
 ///
 /// # Safety
 /// As for [`together`].
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn words_256<const N: usize, const P: usize>(
+unsafe fn words_256<const N: usize, const P: usize, const R: usize>(
     token: V3,
-    start: u64,
+    rows: [u64; R],
     bytes: u32,
     offsets: &[[u32; BLOCK]; P],
-    out: &mut Words<N, P>,
+    out: &mut [Words<N, P>; R],
 ) -> bool {
     const WINDOW: u32 = 64;
     const HALF: usize = BLOCK / 2;
@@ -288,17 +302,20 @@ unsafe fn words_256<const N: usize, const P: usize>(
         if !are_within(&own, first, WINDOW, 4) {
             return false;
         }
-        let from = start + u64::from(first);
-        // SAFETY: the window is among the bytes.
-        let [low, high]: [__m256i; 2] = unsafe { [vector(from), vector(from + 32)] };
-        for (out, own) in out.iter_mut().zip(own) {
-            let index = isa._mm256_sub_epi32(cast(own), floats._mm256_set1_epi32(first as i32));
-            let index = isa._mm256_srli_epi32::<2>(index);
-            let below = isa._mm256_permutevar8x32_epi32(low, index);
-            let above = isa._mm256_permutevar8x32_epi32(high, index);
-            // The bit that tells the second half from the first goes where blends look.
-            let second = cast(isa._mm256_slli_epi32::<28>(index));
-            out[0].as_chunks_mut::<HALF>().0[half] = cast(floats._mm256_blendv_ps(cast(below), cast(above), second));
+        for (out, row) in out.iter_mut().zip(rows) {
+            let from = row + u64::from(first);
+            // SAFETY: the window is among the bytes.
+            let [low, high]: [__m256i; 2] = unsafe { [vector(from), vector(from + 32)] };
+            for (out, own) in out.iter_mut().zip(own) {
+                let index = isa._mm256_sub_epi32(cast(own), floats._mm256_set1_epi32(first as i32));
+                let index = isa._mm256_srli_epi32::<2>(index);
+                let below = isa._mm256_permutevar8x32_epi32(low, index);
+                let above = isa._mm256_permutevar8x32_epi32(high, index);
+                // The bit that tells the second half from the first goes where blends look.
+                let second = cast(isa._mm256_slli_epi32::<28>(index));
+                out[0].as_chunks_mut::<HALF>().0[half] =
+                    cast(floats._mm256_blendv_ps(cast(below), cast(above), second));
+            }
         }
     }
     true
@@ -315,9 +332,10 @@ mod tests {
         offsets: &[[u32; BLOCK]; P],
     ) -> (bool, Words<N, P>) {
         let (start, bytes) = (memory.as_ptr() as u64, 8 * memory.len() as u32);
-        let mut out = [[[0; BLOCK]; N]; P];
+        let mut rows = [[[[0; BLOCK]; N]; P]];
         // SAFETY: the memory is initialised, lives longer than the call, and nobody writes it.
-        let together = unsafe { together(how, start, bytes, offsets, &mut out) };
+        let together = unsafe { together(how, (start, bytes), [0], offsets, &mut rows) };
+        let [mut out] = rows;
         if !together {
             // SAFETY: as above; the offsets of tests are aligned, and of words in it.
             unsafe { apart(how, start, offsets, &mut out) };
@@ -362,9 +380,9 @@ mod tests {
             for (lane, offset) in [(3, 22 * size + 1), (7, 0), (9, most * size)] {
                 let mut offsets = cases[0];
                 offsets[1][lane] = offset;
-                let mut out = [[[0; BLOCK]; N]; 2];
+                let mut out = [[[[0; BLOCK]; N]; 2]];
                 // SAFETY: as above.
-                let together = unsafe { together(how, memory.as_ptr() as u64, 1024, &offsets, &mut out) };
+                let together = unsafe { together(how, (memory.as_ptr() as u64, 1024), [0], &offsets, &mut out) };
                 assert!(!together, "{how:?} {lane} {offset}");
             }
             let windows = match how {
@@ -375,6 +393,28 @@ mod tests {
                 Gather::Avx512(_) => N < 4,
             };
             assert_eq!(near, windows, "{how:?} {N}");
+            if windows {
+                rows::<N>(how, &memory);
+            }
+        }
+    }
+
+    /// Two rows are loaded as each is, and none that ends too early.
+    fn rows<const N: usize>(how: Gather, memory: &[u64]) {
+        let size = 4 * N as u32;
+        let offsets = [0, 1].map(|by| std::array::from_fn(|lane| (3 + by + lane as u32) * size));
+        let mut out = [[[[0; BLOCK]; N]; 2]; 2];
+        let address = memory.as_ptr() as u64;
+        // SAFETY: as in `loaded`.
+        assert!(unsafe { together(how, (address, 1024), [512, 96], &offsets, &mut out) }, "{how:?} {N}");
+        for (out, row) in out.iter().zip([512, 96]) {
+            let expected: Words<N, 2> = offsets
+                .map(|offsets| std::array::from_fn(|word| offsets.map(|offset| (row + offset) / 4 + word as u32)));
+            assert_eq!(*out, expected, "{how:?} {N} {row}");
+        }
+        for end in [1000, 1016, 1024] {
+            // SAFETY: as above.
+            assert!(!unsafe { together(how, (address, 1024), [0, end], &offsets, &mut out) }, "{how:?} {N} {end}");
         }
     }
 

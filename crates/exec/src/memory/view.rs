@@ -49,6 +49,12 @@ fn are_in<V: Vectors, const P: usize>(v: V, bytes: u32, size: u32, offsets: &[V:
     !v.any(v.or(beyond, v.and(bits, v.splat((size.min(8) - 1) | SIGN))))
 }
 
+/// Bits that an address of so many words has not got where it is a multiple of all their bytes, or of 8 where these are more.
+#[inline(always)]
+fn unaligned_bits(words: usize) -> u64 {
+    (4 * words as u64).min(8) - 1
+}
+
 /// The extents that a view has met: kept between views of one thread, it saves looking them up again.
 #[derive(Clone, Debug)]
 pub struct Recent {
@@ -385,13 +391,8 @@ impl<'m> View<'m> {
         places: &[[V::Words; P]; R],
         how: Gather,
     ) -> Option<[[[V::Words; N]; P]; R]> {
-        let Area { start, bytes, site } = area;
-        let unaligned = (4 * N as u64).min(8) - 1;
-        let mut known = self.knows(site, start, u64::from(bytes), AccessKind::Load) && bytes <= MOST_OF_AREA;
-        if !known {
-            known = bytes <= MOST_OF_AREA && self.look_up_area(area);
-        }
-        if !known || start & unaligned != 0 {
+        let Area { start, bytes, .. } = area;
+        if !self.may_gather(area, unaligned_bits(N)) {
             return None;
         }
         let mut out = [[[v.splat(0); N]; P]; R];
@@ -403,9 +404,11 @@ impl<'m> View<'m> {
                         #[inline(always)]
                         |offsets| v.store(offsets),
                     );
-                    let mut words = [[[0; BLOCK]; N]; P];
+                    let mut near = [[[[0; BLOCK]; N]; P]];
                     // SAFETY: all of the area is in an extent that may be read; mapped as in `load`.
-                    if !unsafe { together(how, start, bytes, &offsets, &mut words) } {
+                    let together = unsafe { together(how, (start, bytes), [0], &offsets, &mut near) };
+                    let [mut words] = near;
+                    if !together {
                         if !are_in(v, bytes, 4 * N as u32, &places[$row]) {
                             return None;
                         }
@@ -423,10 +426,54 @@ impl<'m> View<'m> {
         Some(out)
     }
 
+    /// [`View::gather_in`] of lanes that all read in the same rows, which begin `rows` bytes behind the start of `area`: `offsets` are those in a row. None, with nothing loaded,
+    /// also where the lanes' words do not lie near to each other in their row.
+    #[inline(always)]
+    pub fn near_in_rows<V: Vectors, const N: usize, const P: usize, const R: usize>(
+        &mut self,
+        v: V,
+        area: Area,
+        (rows, offsets): ([u32; R], &[V::Words; P]),
+        how: Gather,
+    ) -> Option<[[[V::Words; N]; P]; R]> {
+        let Area { start, bytes, .. } = area;
+        let unaligned = unaligned_bits(N);
+        if !self.may_gather(area, unaligned) || rows.iter().any(|row| u64::from(*row) & unaligned != 0) {
+            return None;
+        }
+        let mut stored = [[0; BLOCK]; P];
+        for (stored, offsets) in stored.iter_mut().zip(offsets) {
+            *stored = v.store(*offsets);
+        }
+        let mut words = [[[[0; BLOCK]; N]; P]; R];
+        // SAFETY: all of the area is in an extent that may be read; mapped as in `load`.
+        if !unsafe { together(how, (start, bytes), rows, &stored, &mut words) } {
+            return None;
+        }
+        let mut out = [[[v.splat(0); N]; P]; R];
+        let to = out.as_flattened_mut().as_flattened_mut();
+        for (out, words) in to.iter_mut().zip(words.as_flattened().as_flattened()) {
+            *out = v.load(words);
+        }
+        Some(out)
+    }
+
+    /// Whether all of `area` may be read in one piece, and its start has none of these bits.
+    #[inline(always)]
+    fn may_gather(&mut self, area: Area, unaligned: u64) -> bool {
+        let Area { start, bytes, site } = area;
+        let mut known = self.knows(site, start, u64::from(bytes), AccessKind::Load) && bytes <= MOST_OF_AREA;
+        if !known {
+            known = bytes <= MOST_OF_AREA && self.look_up_area(site, start, bytes);
+        }
+        known && start & unaligned == 0
+    }
+
+    /// By parts: an area that is lent would be stored part by part, and each copy of it wait for all of them.
     #[inline(never)]
-    fn look_up_area(&mut self, area: Area) -> bool {
-        let bytes = u64::from(area.bytes);
-        self.look_up(area.site, area.start, bytes, AccessKind::Load).is_ok_and(|extent| extent.holds(area.start, bytes))
+    fn look_up_area(&mut self, site: u32, start: u64, bytes: u32) -> bool {
+        let bytes = u64::from(bytes);
+        self.look_up(site, start, bytes, AccessKind::Load).is_ok_and(|extent| extent.holds(start, bytes))
     }
 
     /// Stores `N` consecutive values for each lane in the mask (`st.v2`, `st.v4`, `st.v8`): `values[i][lane]`.

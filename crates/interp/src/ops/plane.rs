@@ -67,7 +67,11 @@ impl Plane {
             channel,
             channels: channels as usize,
             readings,
-            sample: sample_for(texel, sampler.linear && readings[0].numbers().is_some()),
+            sample: sample_for(
+                texel,
+                sampler.linear && readings[0].numbers().is_some(),
+                &readings[..channels as usize],
+            ),
             anisotropic: sampler.anisotropy > 1,
         })
     }

@@ -211,7 +211,9 @@ impl<V: SamplingVectors> Weights<V> {
     #[inline(always)]
     fn of_floats<const LESS: u32>(&self, v: V, numbers: Numbers, terms: [V::Words; 4]) -> V::Words {
         if !are_plainly_near(v, terms) && !are_plain(v, terms) {
-            return self.carefully(v, numbers, terms);
+            // Copies: what is lent lies in memory from the first.
+            let (terms, parts) = (four!(terms, term => v.store(term)), four!(self.parts, part => v.store(part)));
+            return v.load(&carefully(v, numbers, &terms, &parts));
         }
         // Products of 24 bits and 9, whose sum has six more: exact.
         match LESS {
@@ -219,26 +221,23 @@ impl<V: SamplingVectors> Weights<V> {
             _ => v.exact_sums::<{ F64_FRACTION - F32_FRACTION + SHORT }>(terms, &self.shares),
         }
     }
+}
 
-    /// Of any floats.
-    #[inline(always)]
-    fn carefully(&self, v: V, numbers: Numbers, terms: [V::Words; 4]) -> V::Words {
-        let terms = four!(terms, term => v.store(term));
-        let weights = four!(self.parts, part => v.store(v.truncate(part)));
-        let mut out = [0; 16];
-        // On its own: it is as large as all else.
-        v.run(
-            #[inline(always)]
-            || {
-                for (lane, out) in out.iter_mut().enumerate() {
-                    let terms = four!(&terms, term => term[lane]);
-                    let weights = four!(&weights, weight => weight[lane]);
-                    *out = blend_square(numbers, &terms, &weights);
-                }
-            },
-        );
-        v.load(&out)
-    }
+/// Sums of any floats, with their weights. A call: beside the code of the others it would take registers from them.
+#[inline(never)]
+fn carefully<V: SamplingVectors>(v: V, numbers: Numbers, terms: &[[u32; 16]; 4], parts: &[[u32; 16]; 4]) -> [u32; 16] {
+    let mut out = [0; 16];
+    v.run(
+        #[inline(always)]
+        || {
+            for (lane, out) in out.iter_mut().enumerate() {
+                let terms = four!(terms, term => term[lane]);
+                let weights = four!(parts, part => f32::from_bits(part[lane]) as u32);
+                *out = blend_square(numbers, &terms, &weights);
+            }
+        },
+    );
+    out
 }
 
 /// Of exponents: as near as it may be to the largest of all numbers, from where differences have room.

@@ -17,6 +17,18 @@ pub enum Numbers {
     Float,
 }
 
+impl Numbers {
+    /// Of a channel in memory. What sRGB has become has other ones.
+    #[inline(always)]
+    pub const fn bits(self) -> u32 {
+        match self {
+            Numbers::Unsigned8 | Numbers::Signed8 => 8,
+            Numbers::Unsigned16 | Numbers::Signed16 | Numbers::Half => 16,
+            Numbers::Float => 32,
+        }
+    }
+}
+
 /// An unsigned channel of `bits` (8 or 16) as a fraction of its range, 0 to 1.
 #[inline(always)]
 pub fn unsigned_fraction(value: u32, bits: u32) -> f32 {
