@@ -192,14 +192,16 @@ unsafe fn words_512<const N: usize, const P: usize, const R: usize>(
     let isa = token.avx512f;
     let Some(first) = window_at(bytes, WINDOW, 4, ends(offsets)) else { return false };
     let from = isa._mm512_set1_epi32(first as i32);
+    let beyond = isa._mm512_set1_epi32(!(WINDOW - 4) as i32);
     let mut within = [from; P];
     let mut all = isa._mm512_setzero_si512();
     for (within, offsets) in within.iter_mut().zip(offsets) {
         *within = isa._mm512_sub_epi32(cast(*offsets), from);
         all = isa._mm512_or_si512(all, *within);
     }
-    if isa._mm512_test_epi32_mask(all, isa._mm512_set1_epi32(!(WINDOW - 4) as i32)) != 0 {
-        return false;
+    if isa._mm512_test_epi32_mask(all, beyond) != 0 {
+        // SAFETY: the caller's.
+        return unsafe { words_of_two_512(token, rows, bytes, (first, WINDOW), offsets, out) };
     }
     for within in &mut within {
         *within = isa._mm512_srli_epi32::<2>(*within);
@@ -210,6 +212,59 @@ unsafe fn words_512<const N: usize, const P: usize, const R: usize>(
         let (low, high): (__m512i, __m512i) = unsafe { (vector(from), vector(from + 64)) };
         for (out, within) in out.iter_mut().zip(within) {
             out[0] = cast(isa._mm512_permutex2var_epi32(low, within, high));
+        }
+    }
+    true
+}
+
+/// Offsets from `first` on.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn from_512(token: V4, offsets: &[u32; BLOCK], first: u32) -> __m512i {
+    token.avx512f._mm512_sub_epi32(cast(*offsets), token.avx512f._mm512_set1_epi32(first as i32))
+}
+
+/// [`words_512`] where lanes lie beyond the window that begins at `first`: another one may hold these, as where a texture begins again, whose two ends are apart in memory.
+///
+/// # Safety
+/// As for [`together`]; the first window is among the bytes.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn words_of_two_512<const N: usize, const P: usize, const R: usize>(
+    token: V4,
+    rows: [u64; R],
+    bytes: u32,
+    (first, window): (u32, u32),
+    offsets: &[[u32; BLOCK]; P],
+    out: &mut [Words<N, P>; R],
+) -> bool {
+    let isa = token.avx512f;
+    let beyond = isa._mm512_set1_epi32(!(window - 4) as i32);
+    let mut others = [0; P];
+    let mut second = bytes - window;
+    for (others, offsets) in others.iter_mut().zip(offsets) {
+        *others = isa._mm512_test_epi32_mask(from_512(token, offsets, first), beyond);
+        if *others != 0 {
+            second = second.min(offsets[others.trailing_zeros() as usize]);
+        }
+    }
+    let second = second & !3;
+    for (others, offsets) in others.iter().zip(offsets) {
+        if isa._mm512_mask_test_epi32_mask(*others, from_512(token, offsets, second), beyond) != 0 {
+            return false;
+        }
+    }
+    for (out, row) in out.iter_mut().zip(rows) {
+        let from = [first, second].map(|window| row + u64::from(window));
+        // SAFETY: both windows are among the bytes.
+        let [one, other]: [[__m512i; 2]; 2] =
+            unsafe { [[vector(from[0]), vector(from[0] + 64)], [vector(from[1]), vector(from[1] + 64)]] };
+        for ((out, offsets), others) in out.iter_mut().zip(offsets).zip(others) {
+            let near = isa._mm512_srli_epi32::<2>(from_512(token, offsets, first));
+            let near = isa._mm512_permutex2var_epi32(one[0], near, one[1]);
+            let far = isa._mm512_srli_epi32::<2>(from_512(token, offsets, second));
+            let far = isa._mm512_permutex2var_epi32(other[0], far, other[1]);
+            out[0] = cast(isa._mm512_mask_blend_epi32(others, near, far));
         }
     }
     true
@@ -353,6 +408,14 @@ mod tests {
         ways
     }
 
+    fn is_avx512(how: Gather) -> bool {
+        match how {
+            #[cfg(target_arch = "x86_64")]
+            Gather::Avx512(_) => true,
+            _ => false,
+        }
+    }
+
     fn check<const N: usize>() {
         let memory: Vec<u64> = (0..128u64).map(|at| (2 * at + 1) << 32 | (2 * at)).collect();
         let size = 4 * N as u32;
@@ -361,11 +424,16 @@ mod tests {
         let scattered = |by: u32| std::array::from_fn(|lane| (lane as u32 * by + by) % (most + 1) * size);
         let back: [u32; BLOCK] = std::array::from_fn(|lane| (BLOCK - lane) as u32 * size);
         // In the middle, at both ends, behind which there is nothing, turned round, and all over.
-        let cases: [[[u32; BLOCK]; 2]; 6] = [
+        // The first of the lanes at the other end.
+        let mut wrapped: [u32; BLOCK] = std::array::from_fn(|lane| (lane as u32).wrapping_sub(1).min(most) * size);
+        let cases: [[[u32; BLOCK]; 2]; 9] = [
             [neighbours(20), neighbours(21)],
             [neighbours(0), neighbours(0)],
             [neighbours(most), neighbours(most - 3)],
             [back, neighbours(1)],
+            [wrapped, neighbours(0)],
+            [neighbours(0), wrapped],
+            [neighbours(0), neighbours(most - 8)],
             [scattered(37), neighbours(5)],
             [scattered(11), scattered(53)],
         ];
@@ -375,7 +443,7 @@ mod tests {
                     offsets.map(|offsets| std::array::from_fn(|word| offsets.map(|offset| offset / 4 + word as u32)));
                 assert_eq!(loaded::<N, 2>(how, &memory, offsets).1, expected, "{how:?} {offsets:?}");
             }
-            // What is no multiple, and what lies before the window, is left to be looked at.
+            // What is no multiple is left to be looked at, and what lies beyond the window.
             let near = loaded::<N, 2>(how, &memory, &cases[0]).0;
             for (lane, offset) in [(3, 22 * size + 1), (7, 0), (9, most * size)] {
                 let mut offsets = cases[0];
@@ -383,7 +451,9 @@ mod tests {
                 let mut out = [[[[0; BLOCK]; N]; 2]];
                 // SAFETY: as above.
                 let together = unsafe { together(how, (memory.as_ptr() as u64, 1024), [0], &offsets, &mut out) };
-                assert!(!together, "{how:?} {lane} {offset}");
+                // Another window may hold one that is aligned.
+                let another = N == 1 && is_avx512(how) && offset % size == 0;
+                assert_eq!(together, another, "{how:?} {lane} {offset}");
             }
             let windows = match how {
                 Gather::OneByOne => false,
@@ -393,6 +463,12 @@ mod tests {
                 Gather::Avx512(_) => N < 4,
             };
             assert_eq!(near, windows, "{how:?} {N}");
+            // Two windows hold what is at two ends, and not what is in three places.
+            let two = N == 1 && is_avx512(how);
+            assert_eq!(loaded::<N, 2>(how, &memory, &[wrapped, neighbours(0)]).0, two, "{how:?} {N}");
+            wrapped[1] = most / 2 * size;
+            assert!(!loaded::<N, 2>(how, &memory, &[wrapped, neighbours(0)]).0, "{how:?} {N}");
+            wrapped[1] = 0;
             if windows {
                 rows::<N>(how, &memory);
             }
