@@ -1,6 +1,7 @@
-//! What products of matrices cost in compiled code, beside the fused multiply-adds of the same processor: `cargo bench -p warploom-jit --bench matrices`.
+//! What instructions on matrices cost in compiled code: products beside the fused multiply-adds of the same processor, and what brings their factors
+//! into registers and out again beside the interpreter: `cargo bench -p warploom-jit --bench matrices`.
 //!
-//! Both are loops of one warp on one core, taken in turns; the best of several rounds counts, of each.
+//! All are loops of one warp on one core, taken in turns; the best of several rounds counts, of each.
 
 #[path = "../tests/device/mod.rs"]
 mod device;
@@ -9,9 +10,10 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use device::{Device, Nobody};
+use device::Device;
 use warploom_exec::kernel::LoadedKernel;
 use warploom_exec::pool::PoolOptions;
+use warploom_interp::Processor;
 use warploom_jit::{Made, Mode, Options as Jit, Origin, Target, tiered};
 use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, VerifiedModule, load};
@@ -23,7 +25,8 @@ const ROUNDS: u32 = 15;
 /// A loop around some text, whose registers `%f0` to `%f31` begin with the lane's number, and `%r0` to `%r7` with pairs of halves from a quarter to two.
 fn text(body: &str) -> String {
     let mut out = ".version 8.4\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n\
-         .reg .b32 %r<8>, %trip; .reg .f32 %f<32>; .reg .b64 %d; .reg .pred %p;\n"
+         .reg .b32 %r<8>, %trip, %own; .reg .f32 %f<32>; .reg .b64 %d; .reg .pred %p; .shared .align 128 .b8 tile[4096];\n\
+         ld.param.u64 %d, [out]; mov.u32 %own, tile; mov.u32 %trip, %tid.x; mad.lo.u32 %own, %trip, 16, %own;\n"
         .to_owned();
     for at in 0..8 {
         let _ = writeln!(
@@ -38,7 +41,7 @@ fn text(body: &str) -> String {
     out += "mov.u32 %trip, 0;\nL:\n";
     out += body;
     let _ =
-        writeln!(out, "add.u32 %trip, %trip, 1; setp.lt.u32 %p, %trip, {TRIPS}; @%p bra L; ld.param.u64 %d, [out];");
+        writeln!(out, "add.u32 %trip, %trip, 1; setp.lt.u32 %p, %trip, {TRIPS}; @%p bra L;");
     for at in 0..32 {
         let _ = writeln!(out, "st.global.f32 [%d+{}], %f{at};", 4 * at);
     }
@@ -47,25 +50,29 @@ fn text(body: &str) -> String {
 
 struct Kernel {
     name: &'static str,
-    /// Floating-point operations of a launch.
+    /// What a launch does: floating-point operations, or instructions.
     work: f64,
     module: Arc<VerifiedModule>,
     loaded: Arc<dyn LoadedKernel>,
     best: Duration,
 }
 
-fn kernel(name: &'static str, body: &str, operations: u64) -> Kernel {
+fn kernel(name: &'static str, body: &str, operations: u64, mode: Mode) -> Kernel {
     let module = Arc::new(load(text(body).as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads"));
-    let report = Arc::new(|made: &Made<'_>| assert_eq!(made.code, Ok(Origin::Compiler), "{}", made.kernel));
+    let compiled = mode == Mode::Always;
+    let report = Arc::new(move |made: &Made<'_>| {
+        assert!(!compiled || made.code == Ok(Origin::Compiler), "{}: {:?}", made.kernel, made.code);
+    });
     let jit = Jit {
-        mode: Mode::Always,
+        mode,
         target: Target::Host,
         cache: None,
         dump: None,
         style: warploom_jit::Style::Chosen,
         report,
     };
-    let loaded = tiered(jit, &module, FunctionId(0), Arc::new(Nobody));
+    let interpreted = warploom_interp::load(&module, FunctionId(0), &|_| true, Processor::V4).expect("covered");
+    let loaded = tiered(jit, &module, FunctionId(0), interpreted);
     Kernel { name, work: (u64::from(TRIPS) * operations) as f64, module, loaded, best: Duration::MAX }
 }
 
@@ -79,30 +86,71 @@ fn products(instruction: &str) -> String {
     (0..8).map(product).collect()
 }
 
+/// What moves matrices, four times each.
+const MOVES: [(&str, &str); 8] = [
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r0, %r1, %r2, %r3}, [%own];"),
+    ("ldmatrix.trans", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r0, %r1, %r2, %r3}, [%own];"),
+    ("stmatrix", "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%own], {%r0, %r1, %r2, %r3};"),
+    (
+        "wmma.load",
+        "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, [tile], 24;",
+    ),
+    (
+        "wmma.load, global",
+        "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, [%d], 24;",
+    ),
+    (
+        "wmma.store",
+        "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile], {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, 20;",
+    ),
+    (
+        "wmma.store, global",
+        "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%d], {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, 20;",
+    ),
+    ("cp.async", "{.reg .b64 %from; cvt.u64.u32 %from, %own; add.u64 %from, %from, %d; cp.async.cg.shared.global [%own], [%from], 16;}"),
+];
+
 fn main() {
     let device = Device::with_pool(PoolOptions { threads: 1, ..PoolOptions::default() });
-    let out = device.buffer(&[0; 64]);
+    let out = device.buffer(&[0; 1024]);
+    products_beside_fma(&device, out);
+    println!("{:>20} {:>10} {:>12}", "ns each", "compiled", "interpreter");
+    for (name, instruction) in MOVES {
+        let body = format!("{instruction}\n").repeat(4);
+        let mut both = [Mode::Always, Mode::Off].map(|mode| kernel(name, &body, 4, mode));
+        rounds(&device, out, &mut both);
+        let [compiled, interpreter] = both.map(|kernel| kernel.best.as_secs_f64() / kernel.work * 1e9);
+        println!("{name:>20} {compiled:>10.1} {interpreter:>12.1}");
+    }
+}
+
+fn products_beside_fma(device: &Device, out: u64) {
     let adds: String = (0..32).map(|at| format!("fma.rn.f32 %f{at}, %f{at}, 0f3F7FF972, 0f3A83126F;\n")).collect();
     let mut kernels = [
-        kernel("fma.rn.f32", &adds, 32 * 32 * 2),
-        kernel("f16", &products("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), 8 * 2 * 16 * 8 * 16),
-        kernel("bf16", &products("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"), 8 * 2 * 16 * 8 * 16),
-        kernel("tf32", &products("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"), 8 * 2 * 16 * 8 * 8),
+        kernel("fma.rn.f32", &adds, 32 * 32 * 2, Mode::Always),
+        kernel("f16", &products("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), 8 * 2 * 16 * 8 * 16, Mode::Always),
+        kernel("bf16", &products("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"), 8 * 2 * 16 * 8 * 16, Mode::Always),
+        kernel("tf32", &products("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"), 8 * 2 * 16 * 8 * 8, Mode::Always),
     ];
-    for round in 0..=ROUNDS {
-        for kernel in &mut kernels {
-            let start = Instant::now();
-            device.run(&kernel.module, kernel.loaded.clone(), [1, 1, 1], [32, 1, 1], &[&out.to_le_bytes()]);
-            // The first round compiles.
-            if round > 0 {
-                kernel.best = kernel.best.min(start.elapsed());
-            }
-        }
-    }
+    rounds(device, out, &mut kernels);
     let speed = |kernel: &Kernel| kernel.work / kernel.best.as_secs_f64() / 1e9;
     let peak = speed(&kernels[0]);
     println!("{:>12} {:>10} {:>10}", "", "GFLOP/s", "of FMA");
     for kernel in &kernels {
         println!("{:>12} {:>10.1} {:>10.3}", kernel.name, speed(kernel), speed(kernel) / peak);
+    }
+}
+
+fn rounds(device: &Device, out: u64, kernels: &mut [Kernel]) {
+    for round in 0..=ROUNDS {
+        for kernel in &mut *kernels {
+            let start = Instant::now();
+            device.run(&kernel.module, kernel.loaded.clone(), [1, 1, 1], [32, 1, 1], &[&out.to_le_bytes()]);
+            assert!(device.engine.fault().is_none(), "{}: {:?}", kernel.name, device.engine.fault());
+            // The first round compiles.
+            if round > 0 {
+                kernel.best = kernel.best.min(start.elapsed());
+            }
+        }
     }
 }

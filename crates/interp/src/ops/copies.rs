@@ -4,7 +4,9 @@
 //! them, leave nothing to do.
 
 use warploom_exec::fault::{AccessFault, AccessKind, FaultKind, Refusal};
+use warploom_exec::memory::{Lanes, RunMut, Scalar};
 
+use crate::frame::Row64;
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::{Base, StateSpace};
 use crate::program::Inst;
@@ -34,6 +36,17 @@ pub(crate) fn copy(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let to = machine.addresses(site.to.0, site.to.1);
     let from = machine.addresses(site.from.0, site.from.1);
     let ignored = site.ignores.map_or(0, |operand| machine.predicate(operand));
+    let whole = site.read.is_none() && ignored & mask == 0;
+    let copied = whole
+        && match site.size {
+            4 => machine.copy_all::<u32>(&to, &from, mask),
+            8 => machine.copy_all::<u64>(&to, &from, mask),
+            _ => machine.copy_all::<u128>(&to, &from, mask),
+        };
+    if copied {
+        machine.stores += 1;
+        return Flow::Next;
+    }
     for lane in lanes(mask) {
         let read = match site.read.map(|row| machine.frame.r32[row as usize][lane]) {
             _ if ignored >> lane & 1 != 0 => 0,
@@ -50,6 +63,15 @@ pub(crate) fn copy(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
 }
 
 impl Machine<'_> {
+    /// Copies for all lanes at once; `false`, and nothing is copied, if one of them takes a closer look.
+    #[inline(always)]
+    fn copy_all<T: Scalar>(&mut self, to: &Row64, from: &Row64, mask: u32) -> bool {
+        let mut values = [T::default(); 32];
+        let start = u64::from(self.cta.base);
+        self.view.gather(Lanes::new(from, mask, T::SIZE), &mut values).is_ok()
+            && RunMut::of(&mut self.cta.shared).scatter(&to.map(|to| to.wrapping_sub(start)), mask, [&values])
+    }
+
     fn copy_one(&mut self, to: u64, from: u64, size: usize, read: usize) -> Result<(), FaultKind> {
         let mut bytes = [0; MOST];
         if !from.is_multiple_of(size as u64) {

@@ -8,8 +8,11 @@ use warploom_ptx::ir::{Element, FragmentLayout, Layout};
 
 use crate::frame::Row32;
 use crate::machine::{Flow, Machine};
+use super::shape::Shape;
+use super::tile::transposed;
 use crate::memory::{Base, StateSpace, is_global};
 use crate::ops::load_store::misaligned;
+use crate::ops::shared::{range, range_mut};
 use crate::program::Inst;
 
 /// The operands of `wmma.load` and `wmma.store`.
@@ -37,9 +40,10 @@ pub(crate) struct FragmentSite {
 #[derive(Clone, Debug)]
 pub(crate) struct Pieces {
     /// For each register, and each piece of it from its low bits on, by lane: the piece's number in the matrix.
-    places: Vec<[u32; 32]>,
+    pub(super) places: Vec<[u32; 32]>,
     /// Bytes of a piece: 1, 2, 4 or 8.
-    bytes: usize,
+    pub(super) bytes: usize,
+    shape: Shape,
 }
 
 impl Pieces {
@@ -61,11 +65,12 @@ impl Pieces {
         let all = (0..registers as u32).flat_map(|register| (0..units).map(move |unit| (register, unit)));
         let place = |lane: usize, register, unit| byte(fragment.place(lane as u32, register, unit)) / bytes as u32;
         let places = all.map(|(register, unit)| std::array::from_fn(|lane| place(lane, register, unit))).collect();
-        let mut pieces = Pieces { places, bytes };
+        let mut pieces = Pieces { places, bytes, shape: Shape::Other };
         let mut left = units;
         while left > 1 && pieces.join() {
             left /= 2;
         }
+        pieces.shape = Shape::of(&pieces, left as usize);
         pieces
     }
 
@@ -77,7 +82,7 @@ impl Pieces {
         };
         let (pairs, []) = self.places.as_chunks() else { return false };
         let Some(places) = pairs.iter().map(pair).collect() else { return false };
-        *self = Pieces { places, bytes: 2 * self.bytes };
+        (self.places, self.bytes) = (places, 2 * self.bytes);
         true
     }
 }
@@ -87,9 +92,11 @@ const MOST: usize = 1024;
 
 /// A matrix as it lies in memory, a run behind the other, and what is left over.
 #[derive(Clone, Copy)]
-pub(crate) struct Image([u64; MOST / 8]);
+pub(crate) struct Image(pub(super) [u64; MOST / 8]);
 
 impl Image {
+    /// Rows of sixteen bytes.
+    pub(super) const ROWS: usize = MOST / 16;
     const EMPTY: Image = Image([0; MOST / 8]);
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -128,12 +135,42 @@ pub(crate) fn load(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         Ok(runs) => runs,
         Err(kind) => return machine.fail(mask, kind),
     };
-    for (run, bytes) in matrix.bytes_mut().chunks_exact_mut(site.run_bytes).take(site.runs).enumerate() {
+    // Copies of a length that is known are no calls.
+    let read = match site.run_bytes {
+        16 => machine.read_runs::<16>(site, (address, stride), &mut matrix),
+        32 => machine.read_runs::<32>(site, (address, stride), &mut matrix),
+        64 => machine.read_runs::<64>(site, (address, stride), &mut matrix),
+        _ => false,
+    };
+    let runs = matrix.bytes_mut().chunks_exact_mut(site.run_bytes).take(if read { 0 } else { site.runs });
+    for (run, bytes) in runs.enumerate() {
         if let Err(kind) = machine.read_run(site, address.wrapping_add(run as u64 * stride), bytes) {
             return machine.fail(mask, kind);
         }
     }
-    let Pieces { places, bytes } = &site.pieces;
+    let Pieces { places, bytes, shape } = &site.pieces;
+    let (rows, registers) = (&site.rows, &mut machine.frame.r32);
+    match shape {
+        Shape::Rows(tiles) => {
+            for (row, tile) in rows.iter().zip(tiles) {
+                registers[*row as usize] = matrix.tile(tile);
+            }
+            return Flow::Next;
+        }
+        Shape::Pairs(tiles) => {
+            for ([even, odd], tile) in rows.as_chunks().0.iter().zip(tiles) {
+                [registers[*even as usize], registers[*odd as usize]] = matrix.in_turns(tile);
+            }
+            return Flow::Next;
+        }
+        Shape::Columns(tiles) => {
+            for (row, tile) in rows.iter().zip(tiles) {
+                registers[*row as usize] = matrix.columns(tile);
+            }
+            return Flow::Next;
+        }
+        Shape::Other => {}
+    }
     let of_each = places.len() / site.rows.len();
     for (row, places) in site.rows.iter().zip(places.chunks_exact(of_each)) {
         match bytes {
@@ -170,7 +207,14 @@ pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
         Ok(runs) => runs,
         Err(kind) => return machine.fail(mask, kind),
     };
-    for (run, bytes) in matrix.bytes().chunks_exact(site.run_bytes).take(site.runs).enumerate() {
+    let written = match site.run_bytes {
+        16 => machine.write_runs::<16>(site, (address, stride), &matrix),
+        32 => machine.write_runs::<32>(site, (address, stride), &matrix),
+        64 => machine.write_runs::<64>(site, (address, stride), &matrix),
+        _ => false,
+    };
+    let runs = matrix.bytes().chunks_exact(site.run_bytes).take(if written { 0 } else { site.runs });
+    for (run, bytes) in runs.enumerate() {
         if let Err(kind) = machine.write_run(site, address.wrapping_add(run as u64 * stride), bytes) {
             return machine.fail(mask, kind);
         }
@@ -183,7 +227,29 @@ impl Machine<'_> {
     /// What `wmma.store` stores.
     pub(crate) fn fragment_matrix(&self, site: &FragmentSite) -> Image {
         let mut matrix = Image::EMPTY;
-        let Pieces { places, bytes } = &site.pieces;
+        let Pieces { places, bytes, shape } = &site.pieces;
+        let (rows, registers) = (&site.rows, &self.frame.r32);
+        match shape {
+            Shape::Rows(tiles) => {
+                for (row, tile) in rows.iter().zip(tiles) {
+                    matrix.put_tile(tile, &registers[*row as usize]);
+                }
+                return matrix;
+            }
+            Shape::Pairs(tiles) => {
+                for (pair, tile) in rows.as_chunks::<2>().0.iter().zip(tiles) {
+                    matrix.put_in_turns(tile, pair.each_ref().map(|row| &registers[*row as usize]));
+                }
+                return matrix;
+            }
+            Shape::Columns(tiles) => {
+                for (row, tile) in rows.iter().zip(tiles) {
+                    matrix.put_tile(tile, &transposed(&registers[*row as usize]));
+                }
+                return matrix;
+            }
+            Shape::Other => {}
+        }
         let of_each = places.len() / site.rows.len();
         for (row, places) in site.rows.iter().zip(places.chunks_exact(of_each)) {
             if *bytes == 8 {
@@ -218,6 +284,54 @@ impl Machine<'_> {
         }
         let address = if address.is_multiple_of(unit) { address + stride } else { address };
         Err(misaligned(site.space, address, unit, kind))
+    }
+
+    /// Reads all runs, of `N` bytes; `false` if one of them takes a closer look.
+    #[inline(always)]
+    fn read_runs<const N: usize>(
+        &mut self,
+        site: &FragmentSite,
+        (address, stride): (u64, u64),
+        matrix: &mut Image,
+    ) -> bool {
+        let runs = matrix.bytes_mut().as_chunks_mut::<N>().0.iter_mut().take(site.runs);
+        let mut runs = runs.zip((0..).map(|run: u64| address.wrapping_add(run * stride)));
+        if is_global(site.space, address) {
+            return runs.all(|(run, address)| self.view.read_bytes(address, run).is_ok());
+        }
+        let Some(start) = self.own_shared(site.space) else { return false };
+        let align = site.align as usize;
+        runs.all(|(run, address)| match range(&self.cta.shared, address.wrapping_sub(start), N, align) {
+            Some(bytes) => {
+                run.copy_from_slice(bytes);
+                true
+            }
+            None => false,
+        })
+    }
+
+    /// Writes all runs likewise: nothing has been written, or the first of them, if it is `false`.
+    #[inline(always)]
+    fn write_runs<const N: usize>(
+        &mut self,
+        site: &FragmentSite,
+        (address, stride): (u64, u64),
+        matrix: &Image,
+    ) -> bool {
+        let runs = matrix.bytes().as_chunks::<N>().0.iter().take(site.runs);
+        let mut runs = runs.zip((0..).map(|run: u64| address.wrapping_add(run * stride)));
+        if is_global(site.space, address) {
+            return runs.all(|(run, address)| self.view.write_bytes(address, run).is_ok());
+        }
+        let Some(start) = self.own_shared(site.space) else { return false };
+        let align = site.align as usize;
+        runs.all(|(run, address)| match range_mut(&mut self.cta.shared, address.wrapping_sub(start), N, align) {
+            Some(bytes) => {
+                bytes.copy_from_slice(run);
+                true
+            }
+            None => false,
+        })
     }
 
     /// Reads a run: at once where all of it may be read, else in the largest pieces that its place allows, until one may not.

@@ -2,12 +2,15 @@
 //!
 //! Lanes `8 * t` to `8 * t + 7` give the addresses of the rows of tile `t`; a matrix of 16 rows takes two tiles and two registers. [`Order`] says which elements a lane holds.
 
-use crate::frame::Row32;
+use pulp::bytemuck::{cast, cast_slice, cast_slice_mut};
+use warploom_exec::address::{SHARED_WINDOW, Space, classify};
+use warploom_exec::fault::FaultKind;
+
+use crate::frame::{Row32, Row64};
 use crate::machine::{Flow, Machine};
 use crate::memory::{Base, StateSpace};
+use crate::ops::shared::{range, range_mut};
 use crate::program::Inst;
-use warploom_exec::address::{Space, classify};
-use warploom_exec::fault::FaultKind;
 
 /// Bytes of a row of a tile, which is also its alignment.
 const ROW: u32 = 16;
@@ -47,7 +50,9 @@ pub(crate) fn load(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let site = &function.tiles[inst.imm as usize];
     let addresses = machine.addresses(site.base, site.offset);
     let mut tiles = [[0; 32]; 4];
-    for (tile, words) in tiles.iter_mut().enumerate().take(site.rows.len()) {
+    let count = site.rows.len();
+    let loaded = site.bits >= 8 && machine.load_own(site.space, &addresses, &mut tiles[..count]);
+    for (tile, words) in tiles.iter_mut().enumerate().take(if loaded { 0 } else { count }) {
         for row in 0..8 {
             let lane = 8 * tile + row;
             let loaded = machine.shared_only(site.space, addresses[lane], "ldmatrix");
@@ -152,6 +157,9 @@ pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
     let addresses = machine.addresses(site.base, site.offset);
     for (tile, slot) in site.rows.iter().enumerate() {
         let words = stored(site.order, &machine.frame.r32[*slot as usize]);
+        if machine.store_own(site.space, &addresses, tile, &words) {
+            continue;
+        }
         for row in 0..8 {
             let lane = 8 * tile + row;
             let value = (0..4).fold(0, |value, word| value | u128::from(words[4 * row + word]) << (32 * word));
@@ -175,15 +183,56 @@ pub(crate) fn transpose(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Fl
 }
 
 /// A tile of 8 by 8 elements of 16 bits, four words to a row, with rows and columns exchanged.
-fn transposed(tile: &Row32) -> Row32 {
-    let element = |row: usize, column: usize| tile[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff;
-    std::array::from_fn(|place| {
-        let (row, column) = (place / 4, 2 * (place % 4));
-        element(column, row) | element(column + 1, row) << 16
-    })
+pub(super) fn transposed(tile: &Row32) -> Row32 {
+    let tile: [[u16; 8]; 8] = cast(*tile);
+    let row = |row: usize| std::array::from_fn(|column| tile[column][row]);
+    cast(std::array::from_fn::<[u16; 8], 8, _>(row))
 }
 
 impl Machine<'_> {
+    /// Where the CTA's own shared memory begins in the addresses of a space; none if accesses in it go elsewhere.
+    #[inline(always)]
+    pub(crate) fn own_shared(&self, space: StateSpace) -> Option<u64> {
+        match space {
+            StateSpace::Shared => Some(self.cta.base.into()),
+            StateSpace::Generic => Some(SHARED_WINDOW + u64::from(self.cta.base)),
+            _ => None,
+        }
+    }
+
+    /// Loads tiles; `false` if one of their rows is not in the CTA's own shared memory.
+    #[inline(always)]
+    fn load_own(&self, space: StateSpace, addresses: &Row64, tiles: &mut [Row32]) -> bool {
+        let Some(start) = self.own_shared(space) else { return false };
+        let shared = &self.cta.shared[..];
+        let rows = tiles.iter_mut().flat_map(|tile| tile.as_chunks_mut::<4>().0);
+        rows.zip(addresses).all(|(words, address)| {
+            match range(shared, address.wrapping_sub(start), ROW as usize, ROW as usize) {
+                Some(bytes) => {
+                    cast_slice_mut::<u32, u8>(words).copy_from_slice(bytes);
+                    true
+                }
+                None => false,
+            }
+        })
+    }
+
+    /// Stores a tile; `false` if one of its rows is not there: then none behind it has been stored.
+    #[inline(always)]
+    fn store_own(&mut self, space: StateSpace, addresses: &Row64, tile: usize, words: &Row32) -> bool {
+        let Some(start) = self.own_shared(space) else { return false };
+        let shared = &mut self.cta.shared[..];
+        words.as_chunks::<4>().0.iter().zip(&addresses[8 * tile..]).all(|(words, address)| {
+            match range_mut(shared, address.wrapping_sub(start), ROW as usize, ROW as usize) {
+                Some(bytes) => {
+                    bytes.copy_from_slice(cast_slice(words));
+                    true
+                }
+                None => false,
+            }
+        })
+    }
+
     /// Refuses a generic address that is not one of shared memory.
     pub(crate) fn shared_only(&self, space: StateSpace, address: u64, instruction: &str) -> Result<(), FaultKind> {
         if space == StateSpace::Shared || matches!(classify(address), Space::Shared(_)) {
