@@ -40,8 +40,7 @@ fn text(body: &str) -> String {
     }
     out += "mov.u32 %trip, 0;\nL:\n";
     out += body;
-    let _ =
-        writeln!(out, "add.u32 %trip, %trip, 1; setp.lt.u32 %p, %trip, {TRIPS}; @%p bra L;");
+    let _ = writeln!(out, "add.u32 %trip, %trip, 1; setp.lt.u32 %p, %trip, {TRIPS}; @%p bra L;");
     for at in 0..32 {
         let _ = writeln!(out, "st.global.f32 [%d+{}], %f{at};", 4 * at);
     }
@@ -63,14 +62,7 @@ fn kernel(name: &'static str, body: &str, operations: u64, mode: Mode) -> Kernel
     let report = Arc::new(move |made: &Made<'_>| {
         assert!(!compiled || made.code == Ok(Origin::Compiler), "{}: {:?}", made.kernel, made.code);
     });
-    let jit = Jit {
-        mode,
-        target: Target::Host,
-        cache: None,
-        dump: None,
-        style: warploom_jit::Style::Chosen,
-        report,
-    };
+    let jit = Jit { mode, target: Target::Host, cache: None, dump: None, style: warploom_jit::Style::Chosen, report };
     let interpreted = warploom_interp::load(&module, FunctionId(0), &|_| true, Processor::V4).expect("covered");
     let loaded = tiered(jit, &module, FunctionId(0), interpreted);
     Kernel { name, work: (u64::from(TRIPS) * operations) as f64, module, loaded, best: Duration::MAX }
@@ -107,7 +99,10 @@ const MOVES: [(&str, &str); 8] = [
         "wmma.store, global",
         "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%d], {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, 20;",
     ),
-    ("cp.async", "{.reg .b64 %from; cvt.u64.u32 %from, %own; add.u64 %from, %from, %d; cp.async.cg.shared.global [%own], [%from], 16;}"),
+    (
+        "cp.async",
+        "{.reg .b64 %from; cvt.u64.u32 %from, %own; add.u64 %from, %from, %d; cp.async.cg.shared.global [%own], [%from], 16;}",
+    ),
 ];
 
 fn main() {
@@ -128,9 +123,24 @@ fn products_beside_fma(device: &Device, out: u64) {
     let adds: String = (0..32).map(|at| format!("fma.rn.f32 %f{at}, %f{at}, 0f3F7FF972, 0f3A83126F;\n")).collect();
     let mut kernels = [
         kernel("fma.rn.f32", &adds, 32 * 32 * 2, Mode::Always),
-        kernel("f16", &products("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), 8 * 2 * 16 * 8 * 16, Mode::Always),
-        kernel("bf16", &products("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"), 8 * 2 * 16 * 8 * 16, Mode::Always),
-        kernel("tf32", &products("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"), 8 * 2 * 16 * 8 * 8, Mode::Always),
+        kernel(
+            "f16",
+            &products("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
+            8 * 2 * 16 * 8 * 16,
+            Mode::Always,
+        ),
+        kernel(
+            "bf16",
+            &products("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
+            8 * 2 * 16 * 8 * 16,
+            Mode::Always,
+        ),
+        kernel(
+            "tf32",
+            &products("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
+            8 * 2 * 16 * 8 * 8,
+            Mode::Always,
+        ),
     ];
     rounds(device, out, &mut kernels);
     let speed = |kernel: &Kernel| kernel.work / kernel.best.as_secs_f64() / 1e9;

@@ -6,6 +6,7 @@
 //! call itself is left: whoever comes there holds no address of them. Calls of what the system provides are left too, with registers as parameters.
 
 mod calls;
+mod copies;
 
 use std::collections::BTreeSet;
 
@@ -31,6 +32,7 @@ pub fn standalone(module: &Module, kernel: FunctionId) -> Result<Module, String>
     };
     if let Some(body) = &mut body {
         body.insts.iter_mut().for_each(only_cta_of_its_cluster);
+        copies::replace(body);
         if body.insts.iter().any(asks_for_stack) {
             body.local_size = body.local_size.next_multiple_of(16) + STACK_ROOM;
         }

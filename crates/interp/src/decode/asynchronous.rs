@@ -60,7 +60,7 @@ impl Decoder<'_> {
                     ignores: ignore_src.map(|predicate| self.predicate(predicate)),
                 };
                 let site = enter(&mut self.function.copies, site);
-                self.emit(Op::scalar(copies::copy), 0, [0; 3], site);
+                self.emit(Op::lanes::<copies::Copy>(), 0, [0; 3], site);
                 Ok(())
             }
             AsyncOp::MbarrierArrive { noinc, space, addr } => {

@@ -25,13 +25,13 @@ impl Decoder<'_> {
                 let rows: Vec<u32> = dst.iter().map(|&reg| self.out(*ty, reg)).collect();
                 let what = (*fragment, *layout, *shape, *ty);
                 let site = self.fragment_site(what, *space, addr, *stride, rows)?;
-                self.emit(Op::control(load_store::load), 0, [0; 3], site);
+                self.emit(Op::lanes_control::<load_store::LoadFragment>(), 0, [0; 3], site);
             }
             MatrixOp::WmmaStore { layout, shape, space, ty, src, addr, stride } => {
                 let rows: Vec<u32> = src.iter().map(|&value| self.source(*ty, value)).collect();
                 let what = (Fragment::C, *layout, *shape, *ty);
                 let site = self.fragment_site(what, *space, addr, *stride, rows)?;
-                self.emit(Op::control(load_store::store), 0, [0; 3], site);
+                self.emit(Op::lanes_control::<load_store::StoreFragment>(), 0, [0; 3], site);
             }
             MatrixOp::WmmaMma(product) | MatrixOp::Mma(product) => {
                 let site = self.product(product);
@@ -41,17 +41,17 @@ impl Decoder<'_> {
             MatrixOp::LdMatrix { shape, count: _, trans, space, bits, dst, addr } => {
                 let rows: Vec<u32> = dst.iter().map(|&reg| self.word_out(reg, false)).collect();
                 let site = self.tile_site(*space, addr, (*shape, *trans, *bits), rows)?;
-                self.emit(Op::control(tile::load), 0, [0; 3], site);
+                self.emit(Op::lanes_control::<tile::LoadTiles>(), 0, [0; 3], site);
             }
             MatrixOp::StMatrix { shape, count: _, trans, space, bits, src, addr } => {
                 let rows: Vec<u32> = src.iter().map(|&value| self.word(value)).collect();
                 let site = self.tile_site(*space, addr, (*shape, *trans, *bits), rows)?;
-                self.emit(Op::control(tile::store), 0, [0; 3], site);
+                self.emit(Op::lanes_control::<tile::StoreTiles>(), 0, [0; 3], site);
             }
             MatrixOp::MovMatrix { dst, a } => {
                 let a = self.word(*a);
                 let d = self.word_out(*dst, false);
-                self.emit(Op::control(tile::transpose), d, [a, 0, 0], 0);
+                self.emit(Op::lanes_control::<tile::Transpose>(), d, [a, 0, 0], 0);
             }
             MatrixOp::WarpgroupMma(product) => {
                 let site = self.warpgroup_product(product);

@@ -7,6 +7,7 @@ use warploom_exec::fault::{AccessFault, AccessKind, FaultKind, Refusal};
 use warploom_exec::memory::{Lanes, RunMut, Scalar};
 
 use crate::frame::Row64;
+use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine, lanes};
 use crate::memory::{Base, StateSpace};
 use crate::program::Inst;
@@ -30,36 +31,41 @@ pub(crate) struct CopySite {
 }
 
 /// `cp.async`: site `imm`.
-pub(crate) fn copy(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-    let function = machine.function;
-    let site = &function.copies[inst.imm as usize];
-    let to = machine.addresses(site.to.0, site.to.1);
-    let from = machine.addresses(site.from.0, site.from.1);
-    let ignored = site.ignores.map_or(0, |operand| machine.predicate(operand));
-    let whole = site.read.is_none() && ignored & mask == 0;
-    let copied = whole
-        && match site.size {
-            4 => machine.copy_all::<u32>(&to, &from, mask),
-            8 => machine.copy_all::<u64>(&to, &from, mask),
-            _ => machine.copy_all::<u128>(&to, &from, mask),
-        };
-    if copied {
-        machine.stores += 1;
-        return Flow::Next;
-    }
-    for lane in lanes(mask) {
-        let read = match site.read.map(|row| machine.frame.r32[row as usize][lane]) {
-            _ if ignored >> lane & 1 != 0 => 0,
-            Some(bytes) => bytes.min(site.size),
-            None => site.size,
-        };
-        let copied = machine.copy_one(to[lane], from[lane], site.size as usize, read as usize);
-        if let Err(kind) = copied {
-            return machine.fail(1 << lane, kind);
+pub(crate) struct Copy;
+
+impl LaneOp for Copy {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        let function = machine.function;
+        let site = &function.copies[inst.imm as usize];
+        let to = machine.addresses(site.to.0, site.to.1);
+        let from = machine.addresses(site.from.0, site.from.1);
+        let ignored = site.ignores.map_or(0, |operand| machine.predicate(operand));
+        let whole = site.read.is_none() && ignored & mask == 0;
+        let copied = whole
+            && match site.size {
+                4 => machine.copy_all::<u32>(&to, &from, mask),
+                8 => machine.copy_all::<u64>(&to, &from, mask),
+                _ => machine.copy_all::<u128>(&to, &from, mask),
+            };
+        if copied {
+            machine.stores += 1;
+            return Flow::Next;
         }
+        for lane in lanes(mask) {
+            let read = match site.read.map(|row| machine.frame.r32[row as usize][lane]) {
+                _ if ignored >> lane & 1 != 0 => 0,
+                Some(bytes) => bytes.min(site.size),
+                None => site.size,
+            };
+            let copied = machine.copy_one(to[lane], from[lane], site.size as usize, read as usize);
+            if let Err(kind) = copied {
+                return machine.fail(1 << lane, kind);
+            }
+        }
+        machine.stores += 1;
+        Flow::Next
     }
-    machine.stores += 1;
-    Flow::Next
 }
 
 impl Machine<'_> {

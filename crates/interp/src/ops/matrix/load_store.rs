@@ -6,10 +6,11 @@ use pulp::bytemuck::Pod;
 use warploom_exec::fault::{AccessKind, FaultKind};
 use warploom_ptx::ir::{Element, FragmentLayout, Layout};
 
-use crate::frame::Row32;
-use crate::machine::{Flow, Machine};
 use super::shape::Shape;
 use super::tile::transposed;
+use crate::frame::Row32;
+use crate::isa::LaneOp;
+use crate::machine::{Flow, Machine};
 use crate::memory::{Base, StateSpace, is_global};
 use crate::ops::load_store::misaligned;
 use crate::ops::shared::{range, range_mut};
@@ -124,63 +125,68 @@ impl Image {
 }
 
 /// `wmma.load`: site `imm`.
-pub(crate) fn load(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-    if let Err(flow) = machine.aligned(mask) {
-        return flow;
-    }
-    let function = machine.function;
-    let site = &function.fragments[inst.imm as usize];
-    let mut matrix = Image::EMPTY;
-    let (address, stride) = match machine.fragment_runs(site, AccessKind::Load) {
-        Ok(runs) => runs,
-        Err(kind) => return machine.fail(mask, kind),
-    };
-    // Copies of a length that is known are no calls.
-    let read = match site.run_bytes {
-        16 => machine.read_runs::<16>(site, (address, stride), &mut matrix),
-        32 => machine.read_runs::<32>(site, (address, stride), &mut matrix),
-        64 => machine.read_runs::<64>(site, (address, stride), &mut matrix),
-        _ => false,
-    };
-    let runs = matrix.bytes_mut().chunks_exact_mut(site.run_bytes).take(if read { 0 } else { site.runs });
-    for (run, bytes) in runs.enumerate() {
-        if let Err(kind) = machine.read_run(site, address.wrapping_add(run as u64 * stride), bytes) {
-            return machine.fail(mask, kind);
+pub(crate) struct LoadFragment;
+
+impl LaneOp for LoadFragment {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        if let Err(flow) = machine.aligned(mask) {
+            return flow;
         }
-    }
-    let Pieces { places, bytes, shape } = &site.pieces;
-    let (rows, registers) = (&site.rows, &mut machine.frame.r32);
-    match shape {
-        Shape::Rows(tiles) => {
-            for (row, tile) in rows.iter().zip(tiles) {
-                registers[*row as usize] = matrix.tile(tile);
+        let function = machine.function;
+        let site = &function.fragments[inst.imm as usize];
+        let mut matrix = Image::EMPTY;
+        let (address, stride) = match machine.fragment_runs(site, AccessKind::Load) {
+            Ok(runs) => runs,
+            Err(kind) => return machine.fail(mask, kind),
+        };
+        // Copies of a length that is known are no calls.
+        let read = match site.run_bytes {
+            16 => machine.read_runs::<16>(site, (address, stride), &mut matrix),
+            32 => machine.read_runs::<32>(site, (address, stride), &mut matrix),
+            64 => machine.read_runs::<64>(site, (address, stride), &mut matrix),
+            _ => false,
+        };
+        let runs = matrix.bytes_mut().chunks_exact_mut(site.run_bytes).take(if read { 0 } else { site.runs });
+        for (run, bytes) in runs.enumerate() {
+            if let Err(kind) = machine.read_run(site, address.wrapping_add(run as u64 * stride), bytes) {
+                return machine.fail(mask, kind);
             }
-            return Flow::Next;
         }
-        Shape::Pairs(tiles) => {
-            for ([even, odd], tile) in rows.as_chunks().0.iter().zip(tiles) {
-                [registers[*even as usize], registers[*odd as usize]] = matrix.in_turns(tile);
+        let Pieces { places, bytes, shape } = &site.pieces;
+        let (rows, registers) = (&site.rows, &mut machine.frame.r32);
+        match shape {
+            Shape::Rows(tiles) => {
+                for (row, tile) in rows.iter().zip(tiles) {
+                    registers[*row as usize] = matrix.tile(tile);
+                }
+                return Flow::Next;
             }
-            return Flow::Next;
-        }
-        Shape::Columns(tiles) => {
-            for (row, tile) in rows.iter().zip(tiles) {
-                registers[*row as usize] = matrix.columns(tile);
+            Shape::Pairs(tiles) => {
+                for ([even, odd], tile) in rows.as_chunks().0.iter().zip(tiles) {
+                    [registers[*even as usize], registers[*odd as usize]] = matrix.in_turns(tile);
+                }
+                return Flow::Next;
             }
-            return Flow::Next;
+            Shape::Columns(tiles) => {
+                for (row, tile) in rows.iter().zip(tiles) {
+                    registers[*row as usize] = matrix.columns(tile);
+                }
+                return Flow::Next;
+            }
+            Shape::Other => {}
         }
-        Shape::Other => {}
-    }
-    let of_each = places.len() / site.rows.len();
-    for (row, places) in site.rows.iter().zip(places.chunks_exact(of_each)) {
-        match bytes {
-            8 => machine.frame.r64[*row as usize] = matrix.gather(&places[0]),
-            4 => machine.frame.r32[*row as usize] = matrix.gather(&places[0]),
-            2 => machine.frame.r32[*row as usize] = join(places.iter().map(|places| matrix.gather::<u16>(places))),
-            _ => machine.frame.r32[*row as usize] = join(places.iter().map(|places| matrix.gather::<u8>(places))),
+        let of_each = places.len() / site.rows.len();
+        for (row, places) in site.rows.iter().zip(places.chunks_exact(of_each)) {
+            match bytes {
+                8 => machine.frame.r64[*row as usize] = matrix.gather(&places[0]),
+                4 => machine.frame.r32[*row as usize] = matrix.gather(&places[0]),
+                2 => machine.frame.r32[*row as usize] = join(places.iter().map(|places| matrix.gather::<u16>(places))),
+                _ => machine.frame.r32[*row as usize] = join(places.iter().map(|places| matrix.gather::<u8>(places))),
+            }
         }
+        Flow::Next
     }
-    Flow::Next
 }
 
 /// Registers of pieces, the low one first.
@@ -196,35 +202,41 @@ fn join<T: Pod + Into<u32>>(pieces: impl Iterator<Item = [T; 32]>) -> Row32 {
 }
 
 /// `wmma.store`: site `imm`.
-pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-    if let Err(flow) = machine.aligned(mask) {
-        return flow;
-    }
-    let function = machine.function;
-    let site = &function.fragments[inst.imm as usize];
-    let matrix = machine.fragment_matrix(site);
-    let (address, stride) = match machine.fragment_runs(site, AccessKind::Store) {
-        Ok(runs) => runs,
-        Err(kind) => return machine.fail(mask, kind),
-    };
-    let written = match site.run_bytes {
-        16 => machine.write_runs::<16>(site, (address, stride), &matrix),
-        32 => machine.write_runs::<32>(site, (address, stride), &matrix),
-        64 => machine.write_runs::<64>(site, (address, stride), &matrix),
-        _ => false,
-    };
-    let runs = matrix.bytes().chunks_exact(site.run_bytes).take(if written { 0 } else { site.runs });
-    for (run, bytes) in runs.enumerate() {
-        if let Err(kind) = machine.write_run(site, address.wrapping_add(run as u64 * stride), bytes) {
-            return machine.fail(mask, kind);
+pub(crate) struct StoreFragment;
+
+impl LaneOp for StoreFragment {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        if let Err(flow) = machine.aligned(mask) {
+            return flow;
         }
+        let function = machine.function;
+        let site = &function.fragments[inst.imm as usize];
+        let matrix = machine.fragment_matrix(site);
+        let (address, stride) = match machine.fragment_runs(site, AccessKind::Store) {
+            Ok(runs) => runs,
+            Err(kind) => return machine.fail(mask, kind),
+        };
+        let written = match site.run_bytes {
+            16 => machine.write_runs::<16>(site, (address, stride), &matrix),
+            32 => machine.write_runs::<32>(site, (address, stride), &matrix),
+            64 => machine.write_runs::<64>(site, (address, stride), &matrix),
+            _ => false,
+        };
+        let runs = matrix.bytes().chunks_exact(site.run_bytes).take(if written { 0 } else { site.runs });
+        for (run, bytes) in runs.enumerate() {
+            if let Err(kind) = machine.write_run(site, address.wrapping_add(run as u64 * stride), bytes) {
+                return machine.fail(mask, kind);
+            }
+        }
+        machine.stores += 1;
+        Flow::Next
     }
-    machine.stores += 1;
-    Flow::Next
 }
 
 impl Machine<'_> {
     /// What `wmma.store` stores.
+    #[inline(always)]
     pub(crate) fn fragment_matrix(&self, site: &FragmentSite) -> Image {
         let mut matrix = Image::EMPTY;
         let Pieces { places, bytes, shape } = &site.pieces;

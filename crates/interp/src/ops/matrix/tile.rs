@@ -7,6 +7,7 @@ use warploom_exec::address::{SHARED_WINDOW, Space, classify};
 use warploom_exec::fault::FaultKind;
 
 use crate::frame::{Row32, Row64};
+use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine};
 use crate::memory::{Base, StateSpace};
 use crate::ops::shared::{range, range_mut};
@@ -42,43 +43,48 @@ pub(crate) struct TileSite {
 }
 
 /// `ldmatrix`: site `imm`.
-pub(crate) fn load(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-    if let Err(flow) = machine.aligned(mask) {
-        return flow;
-    }
-    let function = machine.function;
-    let site = &function.tiles[inst.imm as usize];
-    let addresses = machine.addresses(site.base, site.offset);
-    let mut tiles = [[0; 32]; 4];
-    let count = site.rows.len();
-    let loaded = site.bits >= 8 && machine.load_own(site.space, &addresses, &mut tiles[..count]);
-    for (tile, words) in tiles.iter_mut().enumerate().take(if loaded { 0 } else { count }) {
-        for row in 0..8 {
-            let lane = 8 * tile + row;
-            let loaded = machine.shared_only(site.space, addresses[lane], "ldmatrix");
-            match loaded.and_then(|()| machine.load(site.space, addresses[lane], ROW, lane)) {
-                Ok(value) => {
-                    let value = unpacked(value, site.bits);
-                    for word in 0..4 {
-                        words[4 * row + word] = (value >> (32 * word)) as u32;
+pub(crate) struct LoadTiles;
+
+impl LaneOp for LoadTiles {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        if let Err(flow) = machine.aligned(mask) {
+            return flow;
+        }
+        let function = machine.function;
+        let site = &function.tiles[inst.imm as usize];
+        let addresses = machine.addresses(site.base, site.offset);
+        let mut tiles = [[0; 32]; 4];
+        let count = site.rows.len();
+        let loaded = site.bits >= 8 && machine.load_own(site.space, &addresses, &mut tiles[..count]);
+        for (tile, words) in tiles.iter_mut().enumerate().take(if loaded { 0 } else { count }) {
+            for row in 0..8 {
+                let lane = 8 * tile + row;
+                let loaded = machine.shared_only(site.space, addresses[lane], "ldmatrix");
+                match loaded.and_then(|()| machine.load(site.space, addresses[lane], ROW, lane)) {
+                    Ok(value) => {
+                        let value = unpacked(value, site.bits);
+                        for word in 0..4 {
+                            words[4 * row + word] = (value >> (32 * word)) as u32;
+                        }
                     }
+                    Err(kind) => return machine.fail(1 << lane, kind),
                 }
-                Err(kind) => return machine.fail(1 << lane, kind),
             }
         }
+        for (register, slot) in site.rows.iter().enumerate() {
+            machine.frame.r32[*slot as usize] = match site.order {
+                Order::Rows => tiles[register],
+                Order::Transposed => transposed(&tiles[register]),
+                Order::Columns => {
+                    let first = register & !1;
+                    columns([&tiles[first], &tiles[first + 1]], 8 * (register % 2))
+                }
+                Order::Accumulator => from_accumulator(&tiles[register]),
+            };
+        }
+        Flow::Next
     }
-    for (register, slot) in site.rows.iter().enumerate() {
-        machine.frame.r32[*slot as usize] = match site.order {
-            Order::Rows => tiles[register],
-            Order::Transposed => transposed(&tiles[register]),
-            Order::Columns => {
-                let first = register & !1;
-                columns([&tiles[first], &tiles[first + 1]], 8 * (register % 2))
-            }
-            Order::Accumulator => from_accumulator(&tiles[register]),
-        };
-    }
-    Flow::Next
 }
 
 /// Sixteen elements of `bits` that lie packed, each in a byte of its own, below its top.
@@ -95,6 +101,7 @@ fn byte(tile: &Row32, row: usize, column: usize) -> u32 {
 }
 
 /// [`Order::Columns`] of 16 rows, from column `first` on.
+#[inline(never)]
 fn columns(tiles: [&Row32; 2], first: usize) -> Row32 {
     std::array::from_fn(|lane| {
         let element = |at: usize| {
@@ -106,6 +113,7 @@ fn columns(tiles: [&Row32; 2], first: usize) -> Row32 {
 }
 
 /// [`Order::Accumulator`] of a tile.
+#[inline(never)]
 fn from_accumulator(tile: &Row32) -> Row32 {
     std::array::from_fn(|lane| {
         let element = |at: usize| byte(tile, 2 * (lane % 4) + at % 2, lane / 4 + 8 * (at / 2)) << (8 * at);
@@ -114,6 +122,7 @@ fn from_accumulator(tile: &Row32) -> Row32 {
 }
 
 /// The tile of which a register holds [`Order::Accumulator`].
+#[inline(never)]
 fn to_accumulator(register: &Row32) -> Row32 {
     let mut tile = [0; 32];
     for (lane, word) in register.iter().enumerate() {
@@ -126,6 +135,7 @@ fn to_accumulator(register: &Row32) -> Row32 {
 }
 
 /// The tile that `stmatrix` makes of a register.
+#[inline(always)]
 fn stored(order: Order, register: &Row32) -> Row32 {
     match order {
         Order::Rows => *register,
@@ -148,41 +158,52 @@ impl TileSite {
 }
 
 /// `stmatrix`: site `imm`.
-pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-    if let Err(flow) = machine.aligned(mask) {
-        return flow;
-    }
-    let function = machine.function;
-    let site = &function.tiles[inst.imm as usize];
-    let addresses = machine.addresses(site.base, site.offset);
-    for (tile, slot) in site.rows.iter().enumerate() {
-        let words = stored(site.order, &machine.frame.r32[*slot as usize]);
-        if machine.store_own(site.space, &addresses, tile, &words) {
-            continue;
+pub(crate) struct StoreTiles;
+
+impl LaneOp for StoreTiles {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        if let Err(flow) = machine.aligned(mask) {
+            return flow;
         }
-        for row in 0..8 {
-            let lane = 8 * tile + row;
-            let value = (0..4).fold(0, |value, word| value | u128::from(words[4 * row + word]) << (32 * word));
-            let stored = machine.shared_only(site.space, addresses[lane], "stmatrix");
-            if let Err(kind) = stored.and_then(|()| machine.store(site.space, addresses[lane], ROW, lane, value)) {
-                return machine.fail(1 << lane, kind);
+        let function = machine.function;
+        let site = &function.tiles[inst.imm as usize];
+        let addresses = machine.addresses(site.base, site.offset);
+        for (tile, slot) in site.rows.iter().enumerate() {
+            let words = stored(site.order, &machine.frame.r32[*slot as usize]);
+            if machine.store_own(site.space, &addresses, tile, &words) {
+                continue;
+            }
+            for row in 0..8 {
+                let lane = 8 * tile + row;
+                let value = (0..4).fold(0, |value, word| value | u128::from(words[4 * row + word]) << (32 * word));
+                let stored = machine.shared_only(site.space, addresses[lane], "stmatrix");
+                if let Err(kind) = stored.and_then(|()| machine.store(site.space, addresses[lane], ROW, lane, value)) {
+                    return machine.fail(1 << lane, kind);
+                }
             }
         }
+        machine.stores += 1;
+        Flow::Next
     }
-    machine.stores += 1;
-    Flow::Next
 }
 
 /// `movmatrix`: row `a` to row `d`.
-pub(crate) fn transpose(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
-    if let Err(flow) = machine.aligned(mask) {
-        return flow;
+pub(crate) struct Transpose;
+
+impl LaneOp for Transpose {
+    #[inline(always)]
+    fn run(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
+        if let Err(flow) = machine.aligned(mask) {
+            return flow;
+        }
+        machine.frame.r32[inst.d as usize] = transposed(&machine.frame.r32[inst.a as usize]);
+        Flow::Next
     }
-    machine.frame.r32[inst.d as usize] = transposed(&machine.frame.r32[inst.a as usize]);
-    Flow::Next
 }
 
 /// A tile of 8 by 8 elements of 16 bits, four words to a row, with rows and columns exchanged.
+#[inline(always)]
 pub(super) fn transposed(tile: &Row32) -> Row32 {
     let tile: [[u16; 8]; 8] = cast(*tile);
     let row = |row: usize| std::array::from_fn(|column| tile[column][row]);
