@@ -190,6 +190,26 @@ impl Isa {
         }
     }
 
+    /// A row of eight parts, of which each is asked for once. Put into memory one by one and read as the vectors that rows are read as, they would be waited for until they are in the cache.
+    #[inline(always)]
+    pub(crate) fn joined(self, mut part: impl FnMut(usize) -> [u32; 4]) -> Row32 {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(token) => {
+                let low = x86::four(token, [part(0), part(1), part(2), part(3)]);
+                pulp::cast([low, x86::four(token, [part(4), part(5), part(6), part(7)])])
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(token) => pulp::cast([
+                x86::two(token, [part(0), part(1)]),
+                x86::two(token, [part(2), part(3)]),
+                x86::two(token, [part(4), part(5)]),
+                x86::two(token, [part(6), part(7)]),
+            ]),
+            Self::Baseline => pulp::cast(std::array::from_fn::<_, 8, _>(part)),
+        }
+    }
+
     /// The lanes whose words have the top bit set. The compiler has no form of its own for the instructions that do this: from a loop
     /// it makes tests of single lanes.
     #[inline(always)]
@@ -223,6 +243,23 @@ mod x86 {
     use warploom_exec::fault::FaultKind;
 
     use super::{Isa, LaneOp};
+
+    /// Four parts as one vector.
+    #[inline(always)]
+    pub(super) fn four(token: pulp::x86::V4, [a, b, c, d]: [[u32; 4]; 4]) -> [u32; 16] {
+        let ops = token.avx512f;
+        let whole = ops._mm512_castsi128_si512(pulp::cast(a));
+        let whole = ops._mm512_inserti32x4::<1>(whole, pulp::cast(b));
+        let whole = ops._mm512_inserti32x4::<2>(whole, pulp::cast(c));
+        pulp::cast(ops._mm512_inserti32x4::<3>(whole, pulp::cast(d)))
+    }
+
+    /// Two parts as one vector.
+    #[inline(always)]
+    pub(super) fn two(token: pulp::x86::V3, [a, b]: [[u32; 4]; 2]) -> [u32; 8] {
+        let whole = token.avx._mm256_castsi128_si256(pulp::cast(a));
+        pulp::cast(token.avx2._mm256_inserti128_si256::<1>(whole, pulp::cast(b)))
+    }
     use crate::machine::{Flow, Machine};
     use crate::program::Inst;
 

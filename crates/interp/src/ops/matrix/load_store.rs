@@ -4,6 +4,7 @@
 
 use pulp::bytemuck::Pod;
 use warploom_exec::fault::{AccessKind, FaultKind};
+use warploom_exec::memory::Run;
 use warploom_ptx::ir::{Element, FragmentLayout, Layout};
 
 use super::shape::Shape;
@@ -13,7 +14,7 @@ use crate::isa::LaneOp;
 use crate::machine::{Flow, Machine};
 use crate::memory::{Base, StateSpace, is_global};
 use crate::ops::load_store::misaligned;
-use crate::ops::shared::{range, range_mut};
+use crate::ops::shared::range_mut;
 use crate::program::Inst;
 
 /// The operands of `wmma.load` and `wmma.store`.
@@ -135,47 +136,20 @@ impl LaneOp for LoadFragment {
         }
         let function = machine.function;
         let site = &function.fragments[inst.imm as usize];
-        let mut matrix = Image::EMPTY;
         let (address, stride) = match machine.fragment_runs(site, AccessKind::Load) {
             Ok(runs) => runs,
             Err(kind) => return machine.fail(mask, kind),
         };
-        // Copies of a length that is known are no calls.
-        let read = match site.run_bytes {
-            16 => machine.read_runs::<16>(site, (address, stride), &mut matrix),
-            32 => machine.read_runs::<32>(site, (address, stride), &mut matrix),
-            64 => machine.read_runs::<64>(site, (address, stride), &mut matrix),
-            _ => false,
-        };
-        let runs = matrix.bytes_mut().chunks_exact_mut(site.run_bytes).take(if read { 0 } else { site.runs });
-        for (run, bytes) in runs.enumerate() {
+        if machine.load_shape(site, address, stride) {
+            return Flow::Next;
+        }
+        let mut matrix = Image::EMPTY;
+        for (run, bytes) in matrix.bytes_mut().chunks_exact_mut(site.run_bytes).take(site.runs).enumerate() {
             if let Err(kind) = machine.read_run(site, address.wrapping_add(run as u64 * stride), bytes) {
                 return machine.fail(mask, kind);
             }
         }
-        let Pieces { places, bytes, shape } = &site.pieces;
-        let (rows, registers) = (&site.rows, &mut machine.frame.r32);
-        match shape {
-            Shape::Rows(tiles) => {
-                for (row, tile) in rows.iter().zip(tiles) {
-                    registers[*row as usize] = matrix.tile(tile);
-                }
-                return Flow::Next;
-            }
-            Shape::Pairs(tiles) => {
-                for ([even, odd], tile) in rows.as_chunks().0.iter().zip(tiles) {
-                    [registers[*even as usize], registers[*odd as usize]] = matrix.in_turns(tile);
-                }
-                return Flow::Next;
-            }
-            Shape::Columns(tiles) => {
-                for (row, tile) in rows.iter().zip(tiles) {
-                    registers[*row as usize] = matrix.columns(tile);
-                }
-                return Flow::Next;
-            }
-            Shape::Other => {}
-        }
+        let Pieces { places, bytes, .. } = &site.pieces;
         let of_each = places.len() / site.rows.len();
         for (row, places) in site.rows.iter().zip(places.chunks_exact(of_each)) {
             match bytes {
@@ -282,11 +256,15 @@ impl Machine<'_> {
     }
 
     /// Where the first run lies, and how far it is to the next one, in bytes. Both are the same for all threads, as the manual demands.
+    #[inline(always)]
     fn fragment_runs(&self, site: &FragmentSite, kind: AccessKind) -> Result<(u64, u64), FaultKind> {
         let addresses = self.addresses(site.base, site.offset);
         let strides = &self.frame.r32[site.stride as usize];
         let (address, stride) = (addresses[0], u64::from(strides[0]) * u64::from(site.bits) / 8);
-        if addresses != [address; 32] || *strides != [strides[0]; 32] {
+        // Compared without a branch, all at once.
+        let apart = addresses.iter().fold(0, |apart, other| apart | (address ^ other));
+        let others = strides.iter().fold(0, |apart, other| apart | (strides[0] ^ other));
+        if apart != 0 || others != 0 {
             let why = "wmma with an address or a stride that is not the same in all threads of the warp";
             return Err(FaultKind::IllegalInstruction(why.to_owned()));
         }
@@ -298,31 +276,30 @@ impl Machine<'_> {
         Err(misaligned(site.space, address, unit, kind))
     }
 
-    /// Reads all runs, of `N` bytes; `false` if one of them takes a closer look.
+    /// Loads a fragment of tiles; `false`, and nothing is loaded, if it has another shape, or one of its runs takes a closer look.
     #[inline(always)]
-    fn read_runs<const N: usize>(
-        &mut self,
-        site: &FragmentSite,
-        (address, stride): (u64, u64),
-        matrix: &mut Image,
-    ) -> bool {
-        let runs = matrix.bytes_mut().as_chunks_mut::<N>().0.iter_mut().take(site.runs);
-        let mut runs = runs.zip((0..).map(|run: u64| address.wrapping_add(run * stride)));
-        if is_global(site.space, address) {
-            return runs.all(|(run, address)| self.view.read_bytes(address, run).is_ok());
-        }
-        let Some(start) = self.own_shared(site.space) else { return false };
-        let align = site.align as usize;
-        runs.all(|(run, address)| match range(&self.cta.shared, address.wrapping_sub(start), N, align) {
-            Some(bytes) => {
-                run.copy_from_slice(bytes);
-                true
-            }
+    fn load_shape(&mut self, site: &FragmentSite, address: u64, stride: u64) -> bool {
+        let len = (site.runs as u64 - 1) * stride + site.run_bytes as u64;
+        let matrix = if is_global(site.space, address) {
+            self.view.runs(0, [address; 2], len).map(|[run, _]| run)
+        } else {
+            // Its alignment has been looked at.
+            let place = self.own_shared(site.space).map(|start| address.wrapping_sub(start));
+            place.and_then(|place| Run::of(&self.cta.shared).part(place, len))
+        };
+        match matrix {
+            Some(matrix) => site.pieces.shape.load(
+                self.isa,
+                matrix,
+                [stride as u32, site.run_bytes as u32],
+                &site.rows,
+                &mut self.frame.r32,
+            ),
             None => false,
-        })
+        }
     }
 
-    /// Writes all runs likewise: nothing has been written, or the first of them, if it is `false`.
+    /// Writes all runs, of `N` bytes; `false` if one of them takes a closer look: those in front of it may have been written.
     #[inline(always)]
     fn write_runs<const N: usize>(
         &mut self,

@@ -1,10 +1,13 @@
 //! Registers of fragments that are tiles of a matrix: moved by rows of sixteen bytes, of which four lanes have one, in place of piece by piece.
 
-use pulp::bytemuck::{cast, cast_slice, cast_slice_mut};
+use pulp::bytemuck::{cast, cast_slice_mut};
+
+use warploom_exec::memory::Run;
 
 use super::load_store::{Image, Pieces};
 use super::tile::transposed;
 use crate::frame::Row32;
+use crate::isa::Isa;
 
 /// Rows of a tile.
 const ROWS: usize = 8;
@@ -85,33 +88,65 @@ fn columns([low, high]: &[[u32; 32]; 2]) -> Option<[u8; ROWS]> {
     Some(found)
 }
 
+/// The words of a row of the image, which lie in a run of 2 to the power of `run` bytes. Every row has been found to be there.
+#[inline(always)]
+fn read(matrix: Run<'_>, row: u8, stride: u32, run: u32) -> [u32; 4] {
+    let byte = u32::from(row) * ROW;
+    let mut words = [0; 4];
+    matrix.read_all((byte >> run) * stride + (byte & ((1 << run) - 1)), &mut words);
+    words
+}
+
+impl Shape {
+    /// Loads registers from the matrix itself, whose runs of so many bytes begin at a distance of so many; `false` if they have no shape.
+    #[inline(always)]
+    pub(super) fn load(
+        &self,
+        isa: Isa,
+        matrix: Run<'_>,
+        [stride, run]: [u32; 2],
+        rows: &[u32],
+        registers: &mut [Row32],
+    ) -> bool {
+        let run = run.trailing_zeros();
+        match self {
+            Shape::Rows(tiles) => {
+                for (register, tile) in rows.iter().zip(tiles) {
+                    registers[*register as usize] = isa.joined(
+                        #[inline(always)]
+                        |at| read(matrix, tile[at], stride, run),
+                    );
+                }
+            }
+            Shape::Columns(tiles) => {
+                for (register, tile) in rows.iter().zip(tiles) {
+                    registers[*register as usize] = transposed(&isa.joined(
+                        #[inline(always)]
+                        |at| read(matrix, tile[at], stride, run),
+                    ));
+                }
+            }
+            Shape::Pairs(tiles) => {
+                for (pair, tile) in rows.as_chunks::<2>().0.iter().zip(tiles) {
+                    for (odd, register) in pair.iter().enumerate() {
+                        registers[*register as usize] = isa.joined(
+                            #[inline(always)]
+                            |at| {
+                                let (low, high) =
+                                    (read(matrix, tile[at], stride, run), read(matrix, tile[at] + 1, stride, run));
+                                [low[odd], low[odd + 2], high[odd], high[odd + 2]]
+                            },
+                        );
+                    }
+                }
+            }
+            Shape::Other => return false,
+        }
+        true
+    }
+}
+
 impl Image {
-    /// The rows of a tile.
-    #[inline(always)]
-    pub(super) fn tile(&self, rows: &[u8; ROWS]) -> Row32 {
-        let image: &[[u32; 4]; Image::ROWS] = cast_slice(&self.0).try_into().expect("as many");
-        cast(rows.map(|row| image[row as usize % Image::ROWS]))
-    }
-
-    /// Two registers that have rows of 32 bytes in turns.
-    #[inline(always)]
-    pub(super) fn in_turns(&self, rows: &[u8; ROWS]) -> [Row32; 2] {
-        let [low, high] = [0, 1].map(|next| {
-            let tile: [[[u32; 2]; 2]; ROWS] = cast(self.tile(&rows.map(|row| row + next)));
-            tile
-        });
-        [0, 1].map(|odd| {
-            let row = |row: usize| [low[row][0][odd], low[row][1][odd], high[row][0][odd], high[row][1][odd]];
-            cast(std::array::from_fn::<[u32; 4], ROWS, _>(row))
-        })
-    }
-
-    /// [`Image::tile`] of a register that has columns.
-    #[inline(always)]
-    pub(super) fn columns(&self, rows: &[u8; ROWS]) -> Row32 {
-        transposed(&self.tile(rows))
-    }
-
     /// The rows of a tile become those of a register.
     #[inline(always)]
     pub(super) fn put_tile(&mut self, rows: &[u8; ROWS], register: &Row32) {

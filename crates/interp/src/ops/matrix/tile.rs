@@ -2,7 +2,7 @@
 //!
 //! Lanes `8 * t` to `8 * t + 7` give the addresses of the rows of tile `t`; a matrix of 16 rows takes two tiles and two registers. [`Order`] says which elements a lane holds.
 
-use pulp::bytemuck::{cast, cast_slice, cast_slice_mut};
+use pulp::bytemuck::{cast, cast_slice, pod_read_unaligned};
 use warploom_exec::address::{SHARED_WINDOW, Space, classify};
 use warploom_exec::fault::FaultKind;
 
@@ -226,16 +226,18 @@ impl Machine<'_> {
     fn load_own(&self, space: StateSpace, addresses: &Row64, tiles: &mut [Row32]) -> bool {
         let Some(start) = self.own_shared(space) else { return false };
         let shared = &self.cta.shared[..];
-        let rows = tiles.iter_mut().flat_map(|tile| tile.as_chunks_mut::<4>().0);
-        rows.zip(addresses).all(|(words, address)| {
-            match range(shared, address.wrapping_sub(start), ROW as usize, ROW as usize) {
-                Some(bytes) => {
-                    cast_slice_mut::<u32, u8>(words).copy_from_slice(bytes);
-                    true
-                }
-                None => false,
-            }
-        })
+        let mut inside = true;
+        for (tile, addresses) in tiles.iter_mut().zip(addresses.as_chunks::<8>().0) {
+            *tile = self.isa.joined(
+                #[inline(always)]
+                |row| {
+                    let bytes = range(shared, addresses[row].wrapping_sub(start), ROW as usize, ROW as usize);
+                    inside &= bytes.is_some();
+                    bytes.map_or([0; 4], pod_read_unaligned)
+                },
+            );
+        }
+        inside
     }
 
     /// Stores a tile; `false` if one of its rows is not there: then none behind it has been stored.
