@@ -15,6 +15,8 @@ use warploom_ptx::ir::{
     ScalarType, Space, Symbol, Terminator, TerminatorKind, arrange,
 };
 
+pub(crate) use copies::copies_whole_words;
+
 /// Instructions of a kernel with all copies, beyond which calls are not replaced.
 const MOST: usize = 60_000;
 

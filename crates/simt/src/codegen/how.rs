@@ -9,6 +9,7 @@ use warploom_ptx::ir::{
 
 use super::atomic_half::halves;
 use crate::range::is_integer;
+use crate::standalone::copies_whole_words;
 use crate::transfer::is_of_the_thread;
 
 /// What an operation becomes, what takes least first.
@@ -123,6 +124,8 @@ pub fn how(op: &Op) -> How {
             | AsyncOp::BulkWaitGroup { .. }
             | AsyncOp::BulkPrefetch { .. } => How::Nothing,
             AsyncOp::TryCancel { .. } => How::Declined,
+            // By the loads and stores that stand in their place.
+            AsyncOp::Copy { size, src_size, .. } if copies_whole_words(size, src_size) => How::Vector,
             _ => How::Step,
         },
 
