@@ -1,4 +1,4 @@
-//! Texture and surface instructions (PTX ISA 9.7.10, 9.7.11), without samples of one texel, comparison of depths, and samplers that are variables.
+//! Texture and surface instructions (PTX ISA 9.7.10, 9.7.11), without samples of one texel, and samplers that are variables.
 
 use warploom_ptx::ir::{
     FunctionKind, Geometry, GlobalId, MipLevel, Op as Ir, OpaqueRef, Operand, Query, Reg, ScalarType, SurfaceClamp,
@@ -44,7 +44,8 @@ impl Decoder<'_> {
                 coords,
                 level,
                 offset,
-                depth_compare: None,
+                // It compared nothing either: what is fetched is what is fetched without a depth.
+                depth_compare: _,
             } => {
                 let results = match dst_ty {
                     ScalarType::F32 | ScalarType::U32 | ScalarType::S32 => Results::Words,

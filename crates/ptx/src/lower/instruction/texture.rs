@@ -167,6 +167,9 @@ impl BodyLowering<'_, '_> {
         let (mut offset, mut depth_compare) = (None, None);
         for operand in rest {
             if self.is_depth(operand) && depth_compare.is_none() {
+                if coord_ty != ScalarType::F32 {
+                    return self.mismatch(operand.span, "depths are compared at places of floats");
+                }
                 depth_compare = Some(self.source(operand, ScalarType::F32, false)?);
             } else if offset.is_none() {
                 offset = Some(self.spatial(operand, geometry, ScalarType::S32)?);
