@@ -9,7 +9,8 @@ use std::sync::{Arc, Once};
 use serde::Serialize;
 use warploom_exec::fault::Fault;
 use warploom_exec::observe::{
-    Access, At, Crossing, CtaObserver, Exchange, GridFacts, GridObserver, HostEvent, Observer, Step, SyncEvent, Wants,
+    Access, At, Crossing, CtaObserver, Exchange, GridFacts, GridObserver, HostEvent, Observer, Step, SyncEvent, Vote,
+    Wants,
 };
 
 use crate::files;
@@ -326,6 +327,10 @@ impl CtaObserver for CtaTogether {
 
     fn exchange(&mut self, at: &At, exchange: &Exchange<'_>) {
         self.who(|wants| wants.steps).for_each(|observer| observer.exchange(at, exchange));
+    }
+
+    fn vote(&mut self, at: &At, vote: &Vote) {
+        self.who(|wants| wants.steps).for_each(|observer| observer.vote(at, vote));
     }
 
     fn stored(&mut self) {

@@ -8,7 +8,7 @@ mod values;
 
 use std::ops::Range;
 
-pub use values::{Exchange, Party, Stored};
+pub use values::{Exchange, Party, Stored, Vote, VotePart};
 
 use crate::fault::{AccessKind, Fault, Site};
 use crate::grid::Launch;
@@ -447,6 +447,12 @@ pub trait CtaObserver: Send {
     /// Lanes give each other values, if the observer wants [steps](Wants::steps): told in place of the step, when all have come. [`At::mask`] are all lanes.
     fn exchange(&mut self, at: &At, exchange: &Exchange<'_>) {
         let _ = (at, exchange);
+    }
+
+    /// Lanes give a predicate to a barrier, or get what the threads' predicates came to, if the observer wants [steps](Wants::steps): told in place of
+    /// those registers in the step.
+    fn vote(&mut self, at: &At, vote: &Vote) {
+        let _ = (at, vote);
     }
 
     /// Before instructions that an executor does in one, if the observer wants [steps](Wants::steps): what they read of registers before they write them, and

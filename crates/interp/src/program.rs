@@ -66,6 +66,7 @@ pub(crate) struct Function {
     pub(crate) finishes: Vec<crate::ops::compare::Finish>,
     pub(crate) videos: Vec<crate::ops::video::Video>,
     pub(crate) barriers: Vec<crate::ops::barrier::BarrierSite>,
+    pub(crate) told_votes: Vec<crate::ops::observe::ToldVote>,
     pub(crate) tiles: Vec<crate::ops::matrix::tile::TileSite>,
     pub(crate) products: Vec<crate::ops::matrix::product::ProductSite>,
     pub(crate) warpgroup_products: Vec<crate::ops::matrix::warpgroup::WarpgroupSite>,

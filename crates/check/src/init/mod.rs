@@ -11,6 +11,7 @@ mod memory;
 mod padding;
 mod registers;
 mod touched;
+mod votes;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use warploom_exec::fault::AccessKind;
 use warploom_exec::memory::{MemoryKind, Spread};
 use warploom_exec::observe::{
     Access, At, Crossing, CtaObserver, Exchange, GridFacts, GridObserver, HostEvent, NO_REGISTER, Observer, Proxy,
-    Space, Step, Use, Wants,
+    Space, Step, Use, Vote, VotePart, Wants,
 };
 
 use crate::grid::GridNames;
@@ -33,6 +34,7 @@ use blocks::Blocks;
 use memory::{Bytes, Fresh, Known, Local};
 use padding::Gap;
 use registers::{ALL, Origin, Registers, Undefined, loaded, result};
+use votes::Votes;
 
 /// What a value decided.
 #[derive(Clone, Copy)]
@@ -167,7 +169,8 @@ impl GridObserver for Watched {
         let known = Known::new(&self.0.shared.fresh.lock());
         let mut warps = Vec::new();
         warps.resize_with(ctas.len() * self.0.warps as usize, Warp::default);
-        Box::new(CtaInit { grid: self.0.clone(), alone: ctas.len() == 1, shared: Bytes::default(), known, warps })
+        let (alone, shared, votes) = (ctas.len() == 1, Bytes::default(), Votes::default());
+        Box::new(CtaInit { grid: self.0.clone(), alone, shared, known, warps, votes })
     }
 }
 
@@ -180,6 +183,7 @@ struct CtaInit {
     known: Known,
     /// Of all CTAs, one after another.
     warps: Vec<Warp>,
+    votes: Votes,
 }
 
 impl CtaInit {
@@ -315,6 +319,20 @@ impl CtaObserver for CtaInit {
         self.warp(at).registers.exchange(exchange);
     }
 
+    fn vote(&mut self, at: &At, vote: &Vote) {
+        let key = (at.rank, vote.barrier, vote.phase);
+        match vote.part {
+            VotePart::Gives { register, holds } => {
+                let undefined = self.warp(at).registers.undefined(at.activation, register, at.mask);
+                self.votes.give(key, at.mask, holds, undefined.as_ref());
+            }
+            VotePart::Gets { register, decided } => {
+                let undefined = self.votes.get(key, at.mask, decided);
+                self.warp(at).registers.write(at.activation, register, at.mask, undefined.as_ref());
+            }
+        }
+    }
+
     fn steps(&mut self, at: &At, step: &Step<'_>) -> bool {
         self.warp(at).registers.passes(at.activation, step, at.mask)
     }
@@ -359,7 +377,7 @@ impl CtaObserver for CtaInit {
             }
         }
         let index = at.rank * self.grid.warps + at.warp;
-        let CtaInit { grid, alone, shared, known, warps } = self;
+        let CtaInit { grid, alone, shared, known, warps, votes: _ } = self;
         let (fresh, alone) = (&grid.shared.fresh, *alone);
         let Warp { registers, local } = &mut warps[index as usize];
         let parts = access.registers.len().max(1) as u64;

@@ -1,5 +1,6 @@
 //! Values that nobody has written are reported where they decide something, with where they came from, and not where they are moved.
 
+mod barriers;
 mod lanes;
 
 use std::sync::{Arc, Mutex, OnceLock};
@@ -68,9 +69,13 @@ impl Checked {
     }
 
     fn run(&self, declarations: &str, body: &str) -> String {
+        self.run_threads(32, declarations, body)
+    }
+
+    fn run_threads(&self, threads: u32, declarations: &str, body: &str) -> String {
         let text = format!(".visible .entry kernel(.param .u64 out) {{{declarations}{PROLOGUE}{body}\nret;\n}}");
         let kernel = self.device.kernel(&text).unwrap_or_else(|error| panic!("{error}\n{body}"));
-        let _ = self.device.launch(&kernel, Shape::new(1, 32), &[self.out]);
+        let _ = self.device.launch(&kernel, Shape::new(1, threads), &[self.out]);
         std::mem::take(&mut *self.said.lock().unwrap())
     }
 

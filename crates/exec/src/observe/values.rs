@@ -43,3 +43,33 @@ pub struct Party<'a> {
     /// What it gets.
     pub writes: &'a [u32],
 }
+
+/// What threads find together at a barrier of their CTA: `barrier.red` (PTX ISA 9.7.13.1).
+#[derive(Clone, Copy, Debug)]
+pub struct Vote {
+    /// The barrier's number.
+    pub barrier: u32,
+    /// Which of its phases, counted from the start of the CTA.
+    pub phase: u64,
+    /// What the lanes do.
+    pub part: VotePart,
+}
+
+/// What lanes have to do with a [`Vote`]. Registers are by their numbers in the function.
+#[derive(Clone, Copy, Debug)]
+pub enum VotePart {
+    /// They arrive, and give a predicate.
+    Gives {
+        /// Where it is.
+        register: u32,
+        /// In which of them it holds as the instruction reads it, which may negate it.
+        holds: u32,
+    },
+    /// All have arrived: they get what it came to.
+    Gets {
+        /// Where to.
+        register: u32,
+        /// The predicate that says alone what it comes to if any thread gives it; none for a count.
+        decided: Option<bool>,
+    },
+}

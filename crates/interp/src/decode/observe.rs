@@ -8,8 +8,9 @@
 use warploom_exec::fault::{AccessKind, Site};
 use warploom_exec::observe::{Copies, Proxy, Scope, Semantics, Use, Wants};
 use warploom_ptx::ir::{
-    self, Address, AsyncOp, AtomicOp, BarrierOp, Base as IrBase, CallArg, FenceOp, FunctionKind, Inst, MatrixOp,
-    MbarrierKind, Op as Ir, Operand, Reg, Role, ScalarType, Space, Storage, Terminator, TerminatorKind, TextureOp,
+    self, Address, AsyncOp, AtomicOp, BarrierOp, BarrierReduction, Base as IrBase, CallArg, FenceOp, FunctionKind,
+    Inst, MatrixOp, MbarrierKind, Op as Ir, Operand, Reg, Role, ScalarType, Space, Storage, Terminator, TerminatorKind,
+    TextureOp,
 };
 
 use super::access::Location;
@@ -18,7 +19,9 @@ use super::{Decoded, Decoder, bump, enter};
 use crate::isa::Op;
 use crate::machine::NO_GUARD;
 use crate::memory::StateSpace;
-use crate::ops::observe::{AccessSite, Chosen, Event, ObjectOp, StepEvent, TellAccess, ToldExchange, observe};
+use crate::ops::observe::{
+    AccessSite, Chosen, Event, ObjectOp, StepEvent, TellAccess, ToldExchange, ToldVote, observe,
+};
 use crate::ops::{logic, moves};
 
 /// What is told behind an instruction, under this guard.
@@ -101,7 +104,23 @@ impl Decoder<'_> {
         Some(enter(&mut self.function.told_exchanges, told))
     }
 
+    /// The same of predicates that threads give to a barrier.
+    pub(super) fn told_vote(&mut self, op: BarrierReduction, given: Reg, written: Reg) -> Option<u32> {
+        self.context.observed.filter(|wants| wants.steps)?;
+        let decided = match op {
+            BarrierReduction::And => Some(false),
+            BarrierReduction::Or => Some(true),
+            BarrierReduction::Popc => None,
+        };
+        let site = Site(u64::from(self.number) << 32 | self.function.code.len() as u64);
+        let told = ToldVote { site, given: given.0, written: written.0, decided };
+        Some(enter(&mut self.function.told_votes, told))
+    }
+
     fn tell_step(&mut self, inst: &Inst) {
+        if let Ir::Barrier(_) = inst.op {
+            return self.tell_barrier(&inst.operands());
+        }
         if let Ir::Shfl { .. } | Ir::Vote { .. } | Ir::Match { .. } | Ir::Redux { .. } = inst.op {
             return self.tell_guards(&inst.operands());
         }
@@ -128,6 +147,18 @@ impl Decoder<'_> {
         let reads = others.iter().filter_map(|operand| Some((operand.read()?.0, used(operand.role)))).collect();
         let writes = others.iter().filter_map(|operand| Some(operand.def()?.0)).collect();
         self.tell(Event::Step(StepEvent { reads, writes, ..step }));
+    }
+
+    /// Which barrier, of how many threads or of which lanes, decides who waits for whom. What `barrier.red` does with predicates is told when threads
+    /// arrive, and when all have ([`Decoder::told_vote`]).
+    fn tell_barrier(&mut self, operands: &[ir::OperandRef]) {
+        self.tell_guards(operands);
+        let others = operands.iter().filter(|operand| operand.role != Role::Guard);
+        let words = others.filter_map(|operand| operand.read()).filter(|&reg| self.ty(reg) != ScalarType::Pred);
+        let reads: Vec<_> = words.map(|reg| (reg.0, Use::Decides)).collect();
+        if !reads.is_empty() {
+            self.tell(Event::Step(StepEvent { reads, ..StepEvent::default() }));
+        }
     }
 
     fn tell_guards(&mut self, operands: &[ir::OperandRef]) {

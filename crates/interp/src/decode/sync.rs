@@ -115,11 +115,13 @@ impl Decoder<'_> {
     }
 
     fn barrier(&mut self, op: &BarrierOp) -> Decoded {
+        let mut told = None;
         let (id, count, kind) = match *op {
             BarrierOp::Sync { id, count, aligned: _ } => (id, count, BarrierKind::Sync),
             BarrierOp::Arrive { id, count, aligned: _ } => (id, Some(count), BarrierKind::Arrive),
             BarrierOp::Reduce { op, dst, id, count, src, aligned: _ } => {
                 let source = self.predicate(src);
+                told = self.told_vote(op, src.reg, dst);
                 let kind = match op {
                     BarrierReduction::Popc => BarrierKind::Popc { source, d: self.word_out(dst, false) },
                     BarrierReduction::And => BarrierKind::And { source, d: self.predicate_out(dst) },
@@ -144,7 +146,7 @@ impl Decoder<'_> {
         };
         let id = self.word(id);
         let count = count.map(|count| self.word(count));
-        let site = enter(&mut self.function.barriers, BarrierSite { id, fixed, count, kind });
+        let site = enter(&mut self.function.barriers, BarrierSite { id, fixed, count, kind, told });
         self.emit(Op::control(barrier::barrier), 0, [0; 3], site);
         Ok(())
     }

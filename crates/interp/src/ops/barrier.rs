@@ -20,6 +20,8 @@ pub(crate) struct BarrierSite {
     /// 32-bit row of the thread count.
     pub(crate) count: Option<u32>,
     pub(crate) kind: BarrierKind,
+    /// What an observer is told of the predicates, by its number in the function.
+    pub(crate) told: Option<u32>,
 }
 
 /// What a barrier instruction does beyond arriving.
@@ -94,6 +96,7 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
             }
             expected => expected,
         };
+        machine.tell_given(site.told, (id, machine.cta.barriers.phase(id)), same, set);
         let warp = machine.warp.index;
         let ticket = machine.cta.barriers.arrive(Arrival { id, warp, mask: same, set, expected, reduces });
         if !waits {
@@ -101,6 +104,7 @@ pub(crate) fn barrier(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow
         } else if machine.cta.barriers.passed(id, ticket) {
             if reduces {
                 let reduction = machine.cta.barriers.take_outcome(id, ticket);
+                machine.tell_taken(site.told, (id, ticket), same);
                 finish(machine, site.kind, same, reduction);
             }
             passed |= same;
@@ -155,6 +159,7 @@ impl Machine<'_> {
                 self.switch_to(group.activation);
                 let function = self.function;
                 let site = function.barriers[function.code[group.pc as usize].imm as usize];
+                self.tell_taken(site.told, (id, ticket), group.mask);
                 finish(self, site.kind, group.mask, reduction);
             }
             let group = &mut self.warp.groups[index];

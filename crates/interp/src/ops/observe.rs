@@ -4,6 +4,7 @@
 mod exchange;
 mod here;
 mod stored;
+mod vote;
 
 use smallvec::SmallVec;
 use warploom_exec::address::{self, split_shared};
@@ -16,6 +17,7 @@ use warploom_exec::observe::{
 
 pub(crate) use exchange::{Came, ToldExchange};
 use stored::{Pending, Values, in_slots};
+pub(crate) use vote::ToldVote;
 
 use crate::frame::{FULL, Row32, Row64};
 use crate::isa::LaneOp;
