@@ -37,10 +37,10 @@ const MIDDLE: Effort = Effort { passes: c"function(early-cse,instcombine<no-veri
 /// As it is written, in time that grows with the length only.
 const QUICK: Effort = Effort { passes: c"", level: 0 };
 
-/// So many bytes of text, about 1,500 instructions of PTX, are made code of in the best way.
+/// So many bytes of text, about 2,500 instructions of PTX, are made code of in the best way.
 const SHORT: usize = 2 << 20;
-/// And so many, about 6,000, in the middle one.
-const LONG: usize = 5 << 20;
+/// And so many, about 4,000, or 7,000 where blocks are written once, in the middle one: in less than three seconds.
+const LONG: usize = 7 << 19;
 
 impl Effort {
     pub(crate) fn for_text(text: &str) -> Effort {

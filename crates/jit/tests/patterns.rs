@@ -42,10 +42,24 @@ fn count(assembly: &str, mnemonic: &str) -> usize {
     instructions(assembly).filter(|line| line.split_whitespace().next() == Some(mnemonic)).count()
 }
 
-/// Calls of anything but the executor, which are indirect.
+/// Calls of anything but the executor, which are indirect or through functions that keep registers.
 fn calls(assembly: &str) -> Vec<&str> {
-    let own = |line: &&str| line.contains("lanes") || line.contains('*');
+    let own = |line: &&str| line.contains("lanes") || line.contains('*') || asks(line);
     instructions(assembly).filter(|line| line.starts_with("call") && !own(line)).collect()
+}
+
+/// Whether an instruction calls a function that asks the executor.
+fn asks(line: &str) -> bool {
+    let callee = line.strip_prefix("callq\t").unwrap_or_default();
+    ["find", "poll", "stop", "check"].contains(&callee) || callee.starts_with("check_row")
+}
+
+/// The instructions of one function of the assembly.
+fn function<'a>(assembly: &'a str, name: &str) -> Vec<&'a str> {
+    let label = format!("{name}:");
+    let from = assembly.lines().skip_while(|line| !line.starts_with(&label));
+    let lines = from.take_while(|line| !line.starts_with(".Lfunc_end")).map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with(['.', '#']) && !line.ends_with(':')).collect()
 }
 
 #[test]
@@ -59,7 +73,7 @@ fn operations_are_single_instructions() {
         ("mul.lo.s32 %r2, %r2, %r3;", "vpmulld", "vpmulld"),
         ("min.s32 %r2, %r2, %r3;", "vpminsd", "vpminsd"),
         ("max.u32 %r2, %r2, %r3;", "vpmaxud", "vpmaxud"),
-        ("xor.b32 %r2, %r2, %r3;", "vpxor", "vpxor"),
+        ("xor.b32 %r2, %r2, %r3;", "vxorps", "vxorps"),
         ("cvt.rn.f32.s32 %f1, %r2;", "vcvtdq2ps", "vcvtdq2ps"),
         ("cvt.rmi.f32.f32 %f1, %f1;", "vroundps", "vrndscaleps"),
     ] {
@@ -194,7 +208,12 @@ fn full_gangs_in_a_row_need_no_mask() {
 }
 
 /// The assembly of a loop over rows, in which each thread adds to its own elements.
-fn loop_code((cpu, features, width): (&str, &str, u32)) -> String {
+fn loop_code(processor: (&str, &str, u32)) -> String {
+    assembly(&loop_text(processor)).expect("LLVM takes it")
+}
+
+/// The same as it is written for LLVM.
+fn loop_text((cpu, features, width): (&str, &str, u32)) -> String {
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u64 y, .param .u32 n)\n{\n\
          .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>; .reg .pred %p<9>;\n\
          ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; ld.param.u32 %r1, [n]; mov.u32 %r2, %ctaid.x;\n\
@@ -206,8 +225,7 @@ fn loop_code((cpu, features, width): (&str, &str, u32)) -> String {
          D: ret;\n}\n";
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new([256, 1, 1], width).expect("gangs")).expect("a kernel");
-    let compiled = codegen::compile(&info, cpu, features).expect("covered");
-    assembly(&compiled.text).expect("LLVM takes it")
+    codegen::compile(&info, cpu, features).expect("covered").text
 }
 
 /// The loop of the code that has a mnemonic most often, as that of all gangs does, and of several the shortest.
@@ -224,7 +242,9 @@ fn widest_loop<'a>(assembly: &'a str, mnemonic: &str) -> Vec<&'a str> {
         }
     }
     let times = |body: &Vec<&str>| body.iter().filter(|line| line.starts_with(mnemonic)).count();
-    loops.into_iter().min_by_key(|body| (Reverse(times(body)), body.len())).unwrap_or_default()
+    // Ways out of a loop stand behind it, and come back to its middle.
+    let asking = |body: &Vec<&str>| body.iter().filter(|line| asks(line)).count();
+    loops.into_iter().min_by_key(|body| (Reverse(times(body)), asking(body), body.len())).unwrap_or_default()
 }
 
 fn instructions_of<'a>(lines: &[&'a str]) -> Vec<&'a str> {
@@ -243,6 +263,39 @@ fn loops_of_full_gangs_have_no_masks_and_one_comparison_for_an_access() {
         assert_eq!(count("ror"), 3, "{body:#?}");
         // A load, a product and a store for each vector behind the first.
         assert!(body.len() <= 48 + 3 * (count("vfmadd") - 1), "{} instructions: {body:#?}", body.len());
+    }
+}
+
+#[test]
+fn who_asks_the_executor_keeps_its_registers() {
+    for (processor, register, count) in [(AVX2, "%ymm", 16), (AVX512, "%zmm", 32)] {
+        let text = loop_code(processor);
+        let find = function(&text, "find");
+        let called = find.iter().position(|line| line.starts_with("callq\t*")).expect("it asks");
+        let (before, behind) = find.split_at(called);
+        for number in 0..count {
+            let name = format!("{register}{number}");
+            let [stores, loads] = [format!("{name}, "), format!(", {name} ")];
+            let moves = |lines: &[&str], what: &str| {
+                lines.iter().filter(|line| line.starts_with("vmovup") && format!("{line} ").contains(what)).count()
+            };
+            assert_eq!([moves(before, &stores), moves(behind, &loads)], [1, 1], "{name}: {find:#?}");
+        }
+        // The upper parts of registers are cleared for what is called, and not behind it: there they are the caller's.
+        let clears = |lines: &[&str]| lines.iter().filter(|line| **line == "vzeroupper").count();
+        assert_eq!([clears(before), clears(behind)], [1, 0], "{find:#?}");
+        // A part of a register as an argument would be taken for all of it on one side, and not on the other.
+        let written = loop_text(processor);
+        let keeping: Vec<&str> =
+            written.lines().filter(|line| line.starts_with("define") && line.contains(" #5 ")).collect();
+        assert!(keeping.iter().any(|line| line.contains("@find(")), "{written}");
+        assert!(!keeping.iter().any(|line| line.contains("(i32 ") || line.contains(", i32 ")), "{keeping:#?}");
+        let cta = function(&text, "cta");
+        assert!(cta.iter().any(|line| asks(line)), "{cta:#?}");
+        for (at, _) in cta.iter().enumerate().filter(|(_, line)| **line == "vzeroupper") {
+            // A team that is left ends with that.
+            assert!(cta.get(at + 1).is_some_and(|next| next.starts_with("ret") || next.ends_with("apart")), "{cta:#?}");
+        }
     }
 }
 

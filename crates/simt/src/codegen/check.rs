@@ -6,6 +6,7 @@
 
 use warploom_ptx::ir::{Inst, Space};
 
+use super::asked::{Argument, Asked};
 use super::context;
 use super::function::{Val, Writer};
 use super::indexed::Indexed;
@@ -181,12 +182,8 @@ impl Writer<'_> {
         let (find, on) = (self.fresh(), self.fresh());
         self.line(format!("br i1 {}, label %L{on}, label %L{find}, !prof !2", fits.text));
         self.label(&format!("L{find}"));
-        let function = self.pointer(context::FIND);
         let first = if from.ty.lanes == 0 { from.clone() } else { self.first_running(&from) };
-        let found =
-            self.set(Ty::int(32, 0), format!("call i32 {function}(ptr %context, i64 {}, i32 {site})", first.text));
-        let zero = self.constant(found.ty, 0);
-        let found = self.compare("ne", &found, &zero);
+        let found = self.ask_executor(Asked::Find, &[Argument::Value(&first), Argument::Number(site)]);
         let found = self.binary("and", &found, &target.flag);
         let found = if from.ty.lanes == 0 {
             found
@@ -204,19 +201,25 @@ impl Writer<'_> {
 
     /// Asks the executor for each lane that runs. Where it does not refuse one, the table `%addresses` then says where their bytes are.
     pub(super) fn ask(&mut self, inst: &Inst, target: &Target) -> Result<(), String> {
-        let all = self.all_addresses(inst, target)?;
-        self.line(format!("store {} {}, ptr %addresses, align 64", all.ty.text(), all.text));
+        let even = target.even();
+        if even.is_none() {
+            let all = self.all_addresses(inst, target)?;
+            self.line(format!("store {} {}, ptr %addresses, align 64", all.ty.text(), all.text));
+        }
         let bits = self.running();
-        let function = self.pointer(context::CHECK);
-        let answer = self.set(
-            Ty::int(32, 0),
-            format!(
-                "call i32 {function}(ptr %context, ptr %addresses, i32 {}, i32 {}, i32 %thread)",
-                bits.text, target.site
-            ),
-        );
-        let zero = self.constant(answer.ty, 0);
-        let fine = self.compare("ne", &answer, &zero);
+        let thread = Val { ty: Ty::int(32, 0), text: self.thread() };
+        let [place, lanes, site, thread] = [
+            Argument::Pointer("%addresses"),
+            Argument::Value(&bits),
+            Argument::Number(target.site),
+            Argument::Value(&thread),
+        ];
+        let fine = match even {
+            Some((first, apart)) => {
+                self.ask_executor(Asked::CheckRow(apart), &[place, lanes, site, thread, Argument::Value(first)])
+            }
+            None => self.ask_executor(Asked::Check, &[place, lanes, site, thread]),
+        };
         let allowed = self.fresh();
         self.line(format!("br i1 {}, label %L{allowed}, label %fault", fine.text));
         self.label(&format!("L{allowed}"));

@@ -2,6 +2,7 @@
 
 use warploom_ptx::ir::{Inst, Terminator, TerminatorKind};
 
+use super::asked::Asked;
 use super::function::{Val, Writer};
 use super::names::Ty;
 use super::plan::Keep;
@@ -65,7 +66,7 @@ impl Writer<'_> {
         if let Some(reason) = self.refused.take() {
             return Err(reason);
         }
-        let body = std::mem::take(&mut self.out);
+        let body = self.take_text();
         let reduced = region.start.barrier().is_some_and(|barrier| self.plan.reduction(barrier).is_some());
         let kept = region.start.barrier().map(|_| self.plan.kept(number));
         Ok(self.prologue(&format!("region{number}"), kept, if reduced { ", i32 %reduced" } else { "" })
@@ -234,11 +235,8 @@ impl Writer<'_> {
     /// Asks the executor whether the CTA is to be given up.
     pub(super) fn ask_whether_to_go_on(&mut self, target: &str) {
         let given_up = self.fresh();
-        let poll = self.pointer(context::POLL);
-        let answer = self.set(Ty::int(32, 0), format!("call i32 {poll}(ptr %context)"));
-        let zero = self.constant(answer.ty, 0);
-        let go_on = self.compare("eq", &answer, &zero);
-        self.line(format!("br i1 {}, label %{target}, label %L{given_up}", go_on.text));
+        let answer = self.ask_executor(Asked::Poll, &[]);
+        self.line(format!("br i1 {}, label %L{given_up}, label %{target}", answer.text));
         self.label(&format!("L{given_up}"));
         self.line(format!("ret i32 {}", outcome::CANCELLED));
     }

@@ -234,12 +234,13 @@ impl Writer<'_> {
     /// To a label where it is known that all have a condition, to another where none has, and on otherwise.
     pub(super) fn branch_two_ways(&mut self, negated: bool, all: Val, none: Val, yes: u32, no: u32) {
         let (all, none) = if negated { (none, all) } else { (all, none) };
-        for (known, to) in [(all, yes), (none, no)] {
-            if known.text != "false" {
-                let on = self.fresh();
-                self.line(format!("br i1 {}, label %L{to}, label %L{on}", known.text));
-                self.label(&format!("L{on}"));
-            }
+        let mut sides = [(all, yes), (none, no)].into_iter().filter(|(known, _)| known.text != "false").peekable();
+        while let Some((known, to)) = sides.next() {
+            let on = self.fresh();
+            // That neither holds is seldom: what follows is not to stand in the middle of a loop.
+            let last = if sides.peek().is_none() { ", !prof !2" } else { "" };
+            self.line(format!("br i1 {}, label %L{to}, label %L{on}{last}", known.text));
+            self.label(&format!("L{on}"));
         }
     }
 

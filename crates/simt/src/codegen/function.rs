@@ -6,6 +6,7 @@ use std::fmt::Write;
 use warploom_ptx::ir::Body;
 
 use super::full::Sides;
+use super::known::Known;
 use super::names::{Element, Ty};
 use super::plan::Plan;
 use crate::values::ValueId;
@@ -22,6 +23,7 @@ pub(super) struct Writer<'p> {
     pub(super) plan: &'p Plan<'p>,
     /// The body of the function so far.
     pub(super) out: String,
+    pub(super) known: Known,
     pub(super) next: u32,
     /// Values that have a place in this function.
     pub(super) used: BTreeSet<ValueId>,
@@ -70,6 +72,7 @@ impl<'p> Writer<'p> {
         Writer {
             plan,
             out: String::new(),
+            known: Known::default(),
             next: 0,
             used: BTreeSet::new(),
             mask: String::new(),
@@ -104,12 +107,14 @@ impl<'p> Writer<'p> {
     }
 
     pub(super) fn line(&mut self, text: impl AsRef<str>) {
+        self.known.stored(text.as_ref());
         self.out.push_str("  ");
         self.out.push_str(text.as_ref());
         self.out.push('\n');
     }
 
     pub(super) fn label(&mut self, name: &str) {
+        self.known.clear();
         let _ = writeln!(self.out, "{name}:");
     }
 
@@ -118,10 +123,21 @@ impl<'p> Writer<'p> {
         self.next
     }
 
+    /// What has been written so far, which is put together with something else.
+    pub(super) fn take_text(&mut self) -> String {
+        self.known.clear();
+        std::mem::take(&mut self.out)
+    }
+
     /// An instruction with a result.
     pub(super) fn set(&mut self, ty: Ty, text: impl AsRef<str>) -> Val {
+        let text = text.as_ref();
+        if let Some(name) = self.known.result(text) {
+            return Val { ty, text: name.clone() };
+        }
         let name = format!("%t{}", self.fresh());
-        self.line(format!("{name} = {}", text.as_ref()));
+        self.line(format!("{name} = {text}"));
+        self.known.computed(text, &name);
         Val { ty, text: name }
     }
 
@@ -192,11 +208,17 @@ impl<'p> Writer<'p> {
     }
 
     pub(super) fn load(&mut self, ty: Ty, address: &str) -> Val {
-        self.set(ty, format!("load {}, ptr {address}", ty.text()))
+        if let Some(held) = self.known.held(address).filter(|held| held.ty == ty) {
+            return held.clone();
+        }
+        let value = self.set(ty, format!("load {}, ptr {address}", ty.text()));
+        self.known.holds(address, &value);
+        value
     }
 
     pub(super) fn store(&mut self, value: &Val, address: &str) {
         self.line(format!("store {} {}, ptr {address}", value.ty.text(), value.text));
+        self.known.holds(address, value);
     }
 
     /// The address of a field of the context.
@@ -206,10 +228,8 @@ impl<'p> Writer<'p> {
 
     pub(super) fn pointer(&mut self, offset: u32) -> String {
         let at = self.field(offset);
-        let name = self.fresh();
         // The context does not change while the code runs.
-        self.line(format!("%t{name} = load ptr, ptr {at}, !invariant.load !0"));
-        format!("%t{name}")
+        self.set(Ty::int(64, 0), format!("load ptr, ptr {at}, !invariant.load !0")).text
     }
 
     pub(super) fn splat(&mut self, value: &Val) -> Val {

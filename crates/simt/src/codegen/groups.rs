@@ -24,7 +24,7 @@ impl Writer<'_> {
         if let Some(reason) = self.refused.take() {
             return Err(reason);
         }
-        let text = std::mem::take(&mut self.out);
+        let text = self.take_text();
         Ok(self.head_of_groups() + &text + "}\n\n")
     }
 
@@ -59,7 +59,7 @@ impl Writer<'_> {
         self.label("fault");
         self.line(format!("ret i32 {}", outcome::FAULT));
         let parameters = "ptr noalias %context, i32 %warp, i32 %place, i32 %lanes, i32 %limit";
-        format!("define i32 @cta({parameters}) #0 {{\n") + &std::mem::take(&mut self.out)
+        format!("define i32 @cta({parameters}) #0 {{\n") + &self.take_text()
     }
 
     fn block_of_groups(&mut self, block: u32) -> Result<(), String> {

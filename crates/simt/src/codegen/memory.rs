@@ -48,6 +48,14 @@ impl Target {
         self.register.map_or(0, |(_, offset)| offset)
     }
 
+    /// The first lane's address, and how far the others' are from one another's, if that is the same for all and sure.
+    pub(super) fn even(&self) -> Option<(&Val, i64)> {
+        let apart = self.apart.as_ref().filter(|_| self.flag.text == "true")?;
+        let step = apart.get(1).map_or(0, |second| second - apart[0]);
+        let even = apart.iter().zip(0..).all(|(apart, lane)| *apart == lane * step);
+        Some((self.first.as_ref().filter(|first| even && first.ty.element.bits() == 64)?, step))
+    }
+
     fn is_row(&self) -> bool {
         let follows = |(lane, apart): (usize, &i64)| *apart == lane as i64 * i64::from(self.bytes);
         self.apart.as_ref().is_some_and(|apart| apart.iter().enumerate().all(follows))

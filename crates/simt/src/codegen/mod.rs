@@ -9,6 +9,7 @@
 mod approx;
 mod arithmetic;
 mod arms;
+mod asked;
 mod atomic;
 mod atomic_half;
 mod barrier;
@@ -29,6 +30,7 @@ mod how;
 mod hull;
 mod indexed;
 mod integer;
+mod known;
 mod lanes;
 mod later;
 mod lazy;

@@ -103,10 +103,7 @@ impl Ty {
         };
         match self.lanes {
             0 => one,
-            lanes => {
-                let lane = format!("{} {one}", self.element.text());
-                format!("<{}>", vec![lane; lanes as usize].join(", "))
-            }
+            _ => format!("splat ({} {one})", self.element.text()),
         }
     }
 

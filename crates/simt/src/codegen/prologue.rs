@@ -31,7 +31,7 @@ impl Writer<'_> {
     /// Places of values and masks, and what they hold at the beginning: what was kept, if it is not the kernel's entry.
     pub(super) fn prologue(&mut self, name: &str, kept: Option<&[(ValueId, Keep)]>, parameters: &str) -> String {
         let lanes = self.lanes();
-        self.out.clear();
+        self.take_text();
         let plan = self.plan;
         self.used.extend(kept.iter().flat_map(|kept| kept.iter()).map(|(value, _)| *value));
         for value in self.used.clone() {
@@ -96,7 +96,7 @@ impl Writer<'_> {
                 self.store(&alive, "%alive");
             }
         }
-        let text = std::mem::take(&mut self.out);
+        let text = self.take_text();
         let shared = plan.shared_parameters(kept.unwrap_or_default());
         let head = format!("define internal i32 @{name}(ptr noalias %context, i32 %gang{parameters}{shared}) #1 {{\n");
         head + &text + "  br label %code\ncode:\n"

@@ -4,6 +4,7 @@ use std::fmt;
 
 use warploom_ptx::ir::{Space, Step};
 
+use super::asked;
 use super::function::Writer;
 use super::outcome;
 use super::places::Turns;
@@ -136,11 +137,13 @@ fn whole(plan: &Plan<'_>, functions: &str, cpu: &str, features: &str) -> Compile
     let mut text = plan.tables();
     text += functions;
     text += &plan.declarations();
-    let tuned =
-        format!("nounwind \"target-cpu\"=\"{cpu}\" \"target-features\"=\"{features}\" \"prefer-vector-width\"=\"512\"");
+    let any = format!("nounwind \"target-cpu\"=\"{cpu}\" \"prefer-vector-width\"=\"512\"");
+    let tuned = format!("{any} \"target-features\"=\"{features}\"");
+    let keeping = asked::attributes(plan.machine(), &any, features);
     text += &format!(
         "attributes #0 = {{ {tuned} }}\nattributes #1 = {{ alwaysinline {tuned} }}\nattributes #2 = {{ noinline {tuned} }}\n\
          attributes #3 = {{ noinline strictfp {tuned} }}\nattributes #4 = {{ strictfp }}\n\
+         attributes #5 = {{ {keeping} }}\n\
          !0 = !{{}}\n!1 = !{{!\"branch_weights\", i32 1, i32 2000}}\n!2 = !{{!\"branch_weights\", i32 2000, i32 1}}\n\
          !3 = !{{!\"memory\"}}\n!4 = !{{!\"program\", !3, i64 0}}\n!5 = !{{!\"sites\", !3, i64 0}}\n!6 = !{{!\"frames\", !3, i64 0}}\n\
          !7 = !{{!4, !4, i64 0}}\n!8 = !{{!5, !5, i64 0}}\n!9 = !{{!6, !6, i64 0}}\n!10 = !{{i32 1}}\n"
@@ -220,7 +223,9 @@ fn through_resumed(plan: &Plan<'_>, region: &Region) -> String {
 /// One region, of all gangs or teams. What all threads of the CTA have in common is read once.
 fn through(plan: &Plan<'_>, number: usize, function: &str, count: u32) -> String {
     let ended = outcome::ENDED;
-    let mut out = format!("define internal i32 @through{number}(ptr noalias %context) #0 {{\n");
+    // The only one is all of the CTA.
+    let name = if plan.regions().len() == 1 { "i32 @cta" } else { &format!("internal i32 @through{number}") };
+    let mut out = format!("define {name}(ptr noalias %context) #0 {{\n");
     let kept = if number == 0 { &[][..] } else { plan.kept(number) };
     let (loads, mut arguments) = plan.shared_arguments(kept);
     let reduction = plan.regions()[number].start.barrier().and_then(|barrier| plan.reduction(barrier));
@@ -248,12 +253,11 @@ fn through(plan: &Plan<'_>, number: usize, function: &str, count: u32) -> String
     out
 }
 
-/// All gangs of a CTA, region after region. A gang that has ended says so in each of the next ones.
+/// All gangs of a CTA, region after region, if there are several. A gang that has ended says so in each of the next ones.
 fn cta(plan: &Plan<'_>) -> String {
     let count = plan.regions().len();
     if count == 1 {
-        return "define i32 @cta(ptr noalias %context) #0 {\n  %result = call i32 @through0(ptr %context)\n  ret i32 %result\n}\n\n"
-            .to_owned();
+        return String::new();
     }
     let mut out = "define i32 @cta(ptr noalias %context) #0 {\n  br label %regions\nregions:\n  \
          %region = phi i32 [ 0, %0 ], [ %result, %back ]\n  switch i32 %region, label %out [\n"

@@ -2,7 +2,7 @@
 
 use warploom_ptx::ir::{CallTarget, Inst, LocId, Op, Operand, Terminator};
 
-use super::context;
+use super::asked::{Argument, Asked};
 use super::function::{Val, Writer};
 use super::names::Ty;
 
@@ -35,10 +35,12 @@ impl Writer<'_> {
         }
         let bits = self.running();
         let number = self.plan.needs_stop(stop);
-        let function = self.pointer(context::STOP);
-        let answer =
-            format!("call i32 {function}(ptr %context, ptr %addresses, i32 {}, i32 {number}, i32 %thread)", bits.text);
-        self.set(Ty::int(32, 0), answer);
+        let thread = Val { ty: Ty::int(32, 0), text: self.thread() };
+        let (lanes, thread) = (Argument::Value(&bits), Argument::Value(&thread));
+        self.ask_executor(
+            Asked::Stop,
+            &[Argument::Pointer("%addresses"), lanes, Argument::Number(number as u32), thread],
+        );
         self.line("br label %fault");
     }
 

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 
 use warploom_ptx::ir::{Address, Base, Inst, Op, Space, TerminatorKind};
 
+use super::asked::{Argument, Asked};
 use super::full::Sides;
 use super::function::{Val, Writer};
 use super::names::Ty;
@@ -103,14 +104,14 @@ impl Writer<'_> {
         if self.steps > 0 {
             return Err("a team has no steps".to_owned());
         }
-        let body = std::mem::take(&mut self.out);
+        let body = self.take_text();
         Ok(self.team_prologue(number, region.start) + &body + "}\n\n")
     }
 
     fn team_prologue(&mut self, number: usize, start: RegionStart) -> String {
         let plan = self.plan;
         let (lanes, team) = (self.lanes(), self.team);
-        self.out.clear();
+        self.take_text();
         let kept = if start == RegionStart::Entry { &[][..] } else { plan.kept(number) };
         self.used.extend(kept.iter().map(|(value, _)| *value));
         for value in self.used.clone() {
@@ -162,7 +163,7 @@ impl Writer<'_> {
                 }
             });
         }
-        let text = std::mem::take(&mut self.out);
+        let text = self.take_text();
         let parameters = plan.shared_parameters(kept);
         let head = format!("define internal i32 @team{number}(ptr noalias %context, i32 %team{parameters}) #1 {{\n");
         head + &text + "  br label %code\ncode:\n"
@@ -265,11 +266,7 @@ impl Writer<'_> {
         let (on, find) = (self.fresh(), self.fresh());
         self.line(format!("br i1 {}, label %L{on}, label %L{find}, !prof !2", holds.text));
         self.label(&format!("L{find}"));
-        let function = self.pointer(context::FIND);
-        let word = Ty::int(32, 0);
-        let found = self.set(word, format!("call i32 {function}(ptr %context, i64 {}, i32 {site})", from.text));
-        let zero = self.constant(word, 0);
-        let found = self.compare("ne", &found, &zero);
+        let found = self.ask_executor(Asked::Find, &[Argument::Value(&from), Argument::Number(site)]);
         let found = self.joined("and", &found, &target.flag);
         self.or_leave(&found);
         self.line(format!("br label %L{on}"));
@@ -533,7 +530,7 @@ impl Writer<'_> {
         if let Some(reason) = self.refused.take() {
             return Err(reason);
         }
-        let body = std::mem::take(&mut self.out);
+        let body = self.take_text();
         Ok(self.prologue("resumed", Some(&plan.homes()), ", i32 %where") + &body + "}\n\n" + &apart(plan))
     }
 }
