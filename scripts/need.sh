@@ -10,6 +10,7 @@ package_of() {
     nm | readelf) echo binutils ;;
     clang++-19 | clang-19) echo clang-19 ;;
     libomp-19) echo libomp-19-dev ;;
+    mpirun) echo openmpi-bin ;;
     python3-numpy) echo python3 python3-numpy ;;
     python3-venv) echo python3 python3-venv ;;
     *) echo "$1" ;;
@@ -19,6 +20,8 @@ package_of() {
 present() {
   case $1 in
     freeglut3-dev) [ -e /usr/include/GL/freeglut.h ] ;;
+    libopenmpi-dev) ls /usr/lib/*/openmpi/include/mpi.h >/dev/null 2>&1 ;;
+    llvm-14-dev) [ -e /usr/lib/llvm-14/lib/libLLVMCore.a ] ;;
     llvm-19-dev) [ -e /usr/lib/llvm-19/lib/libLLVMX86CodeGen.a ] ;;
     zlib1g-dev) ls /usr/lib/*/libz.a >/dev/null 2>&1 ;;
     libzstd-dev) ls /usr/lib/*/libzstd.a >/dev/null 2>&1 ;;

@@ -31,8 +31,12 @@ OUT_OF_TIME = [status for end in (signal.SIGXCPU, signal.SIGKILL) for status in 
 # What the published CMake files ask of a toolkit, of the version that the samples are written for.
 PACKAGES = ["cuda-nvcc", "cuda-runtime", "cuda-crt", "nvvm", "cuda-cccl", "cuda-profiler-api", "nvtx", "cuda-nvrtc", "nvjitlink"]
 TOOLKIT = "13.0"
+# cuRAND's headers, and the part of it that works on the host, with the version that the toolkit of that version has.
+CURAND = "nvidia-curand==10.4.0.*"
 CMAKE = "cmake==4.*"
 ARCHITECTURE = 90
+# One sample makes its kernel with LLVM's library, and builds with versions 7 to 14 of it: Debian has the last.
+LLVM = ["-DENABLE_CUDA_C_LINKING_SAMPLE=1", "-DLLVM_DIR=/usr/lib/llvm-14/lib/cmake/llvm"]
 # Stands in front of the compiler: whatever devices the samples list, one is compiled for, and its PTX is kept.
 COMPILER = """#!/bin/sh
 for argument; do
@@ -85,7 +89,7 @@ def python(folder):
 
 def toolkit(folder, pip):
     """NVIDIA's compiler and headers, in `folder`."""
-    packages = [f"nvidia-{name}=={TOOLKIT}.*" for name in PACKAGES]
+    packages = [*(f"nvidia-{name}=={TOOLKIT}.*" for name in PACKAGES), CURAND]
     mark = folder / "complete"
     if not (mark.exists() and mark.read_text().split() == packages):
         shutil.rmtree(folder, ignore_errors=True)
@@ -128,7 +132,7 @@ def configure(out, samples, cmake, source, toolkit):
     for folder in dict.fromkeys(sample.get("project", sample["path"]) for sample in filter(runs, samples)):
         project += f"add_subdirectory({source}/Samples/{folder} {folder})\n"
     (out / "CMakeLists.txt").write_text(project)
-    command = [cmake, "-S", out, "-B", out / "build", f"-DCMAKE_CUDA_COMPILER={compiler}", f"-DCUDAToolkit_ROOT={toolkit}"]
+    command = [cmake, "-S", out, "-B", out / "build", f"-DCMAKE_CUDA_COMPILER={compiler}", f"-DCUDAToolkit_ROOT={toolkit}", *LLVM]
     call(command, "the samples cannot be configured")
 
 
@@ -159,7 +163,7 @@ def run(out, sample, warploom, limit, libraries):
 
     folder = out / "build" / sample["path"]
     printed = folder / "printed.txt"
-    command = [warploom, "run", *sample.get("warploom", []), "--", "./" + program(sample)]
+    command = [warploom, "run", *sample.get("warploom", []), "--", *sample.get("under", []), "./" + program(sample)]
     search = ":".join(filter(None, [str(libraries), os.environ.get("LD_LIBRARY_PATH")]))
     variables = os.environ | {"LD_LIBRARY_PATH": search}
     for arguments in sample.get("runs", [[]]):
