@@ -153,7 +153,9 @@ impl Task<'_> {
             analyze(self.module, self.kernel, gangs).ok_or_else(|| "it is no kernel".to_owned())
         };
         let mut info = analyze(units.lanes())?;
-        let width = preferred_width(&info, units);
+        // AVX2 has gathers that are loads, and AMD's processors take those of AVX-512 apart as well.
+        let slow_gathers = units == VectorUnits::Avx2 || cpu.starts_with("znver");
+        let width = preferred_width(&info, units, slow_gathers);
         if width != units.lanes() {
             info = analyze(width)?;
         }

@@ -9,8 +9,9 @@ use crate::pressure::VectorUnits;
 use crate::uniformity::block_of;
 
 /// The width for a kernel, from what is known of it with gangs of one register: a warp, if its lanes tell each other something or take for granted that
-/// they run together; one thread, if vectors gain nothing; else as wide as the registers allow, and rows of the CTA.
-pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits) -> u32 {
+/// they run together; one thread, if vectors gain nothing; else as wide as the registers allow, and rows of the CTA. `slow_gathers` says that the processor gathers
+/// no faster than it loads lane after lane.
+pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: bool) -> u32 {
     let body = info.module.functions[info.kernel.0 as usize].body.as_ref();
     let warps = |op: &Op| {
         // A warp's lines of output stand together.
@@ -19,7 +20,7 @@ pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits) -> u32 {
     if info.lockstep || body.is_some_and(|body| body.insts.iter().any(|inst| warps(&inst.op))) {
         return 32;
     }
-    if units == VectorUnits::Avx2 && body.is_some_and(|body| runs_lane_by_lane(info, body)) {
+    if slow_gathers && body.is_some_and(|body| runs_lane_by_lane(info, body)) {
         return 1;
     }
     // Beyond a row of the CTA lanes differ in more than one coordinate, and what was the same for all is no more.
@@ -28,8 +29,8 @@ pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits) -> u32 {
     if info.gangs.cta[0] == info.gangs.threads() { wide } else { wide.min(row).max(units.lanes()) }
 }
 
-/// Whether the kernel is loops that lanes leave in different trips and whose loads go anywhere. AVX2 takes a gather apart into loads, and spreads masks and
-/// checks of addresses over several registers: threads run faster one by one then, each with its own number of trips.
+/// Whether the kernel is loops that lanes leave in different trips and whose loads go anywhere. Where a gather is taken apart into loads, and with AVX2 masks and
+/// checks of addresses are spread over several registers, threads run faster one by one, each with its own number of trips.
 fn runs_lane_by_lane(info: &KernelInfo<'_>, body: &Body) -> bool {
     /// A load that goes anywhere among so many instructions is one too many.
     const FEW: usize = 5;
