@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use warploom_numerics::matrix::{
-    Accumulation, Arrays, Factors, Rounded, Scale, Scales, Scheme, Sizes, Vectors, integer, real, scales,
+    Accumulation, Arrays, Factors, Rounded, Scale, Scales, Scheme, Sizes, Vectors, double, integer, real, scales,
 };
+use warploom_numerics::{Rounding, double as scalar};
 
 const ROWS: usize = 8;
 
@@ -145,6 +146,40 @@ fn what_is_absent_is_no_factor() {
     let mut d = [1.0; ROWS];
     real::multiply(Arrays, how, Sizes { m: ROWS, n: 1, k: 4 }, [&a, &b], Some(&absent), &mut d);
     assert_eq!(d, [7.0; ROWS]);
+}
+
+/// As if each product were added on its own, wherever between the first and the last a sum stops being a number, and whose bits it gets then.
+#[test]
+fn doubles_are_added_in_order() {
+    let quiet = |payload: u64| f64::from_bits(0x7ff8_0000_0000_0000 | payload);
+    let special = [f64::INFINITY, f64::NEG_INFINITY, quiet(5), quiet(9), f64::MAX, -0.0];
+    let (m, n, k) = (2 * ROWS, 3, 4);
+    for at in 0..(m * k + k * n + m * n) {
+        for value in special {
+            let ordinary = |i: usize| (i as f64 - 20.0) / 3.0;
+            let mut panels = [m * k, k * n, m * n].map(|len| (0..len).map(ordinary).collect::<Vec<f64>>());
+            // The other operand of one product is no number either, or has no end.
+            panels[1][n + 1] = quiet(3);
+            panels[0][m + 2] = f64::INFINITY;
+            let place = panels.iter_mut().flatten().nth(at).expect("a place in one of them");
+            *place = value;
+            let [a, b, c] = panels;
+            for rounding in [Rounding::Nearest, Rounding::Zero, Rounding::Down, Rounding::Up] {
+                let mut d = c.clone();
+                double::multiply(Sizes { m, n, k }, rounding, [&a, &b], &mut d);
+                for (i, (sum, c)) in d.iter().zip(&c).enumerate() {
+                    let (column, row) = (i / m, i % m);
+                    let expected =
+                        (0..k).fold(*c, |sum, k| scalar::fma(a[k * m + row], b[k * n + column], sum, rounding));
+                    assert_eq!(
+                        sum.to_bits(),
+                        expected.to_bits(),
+                        "row {row}, column {column}, {value} at {at}, {rounding:?}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 #[test]
