@@ -15,29 +15,29 @@ const ROWS: usize = 8;
 pub fn multiply(Sizes { m, n, k }: Sizes, rounding: Rounding, [a, b]: [&[f64]; 2], d: &mut [f64]) {
     for (column, d) in d.chunks_exact_mut(m).enumerate().take(n) {
         for (group, d) in d.as_chunks_mut().0.iter_mut().enumerate() {
-            let factors = (0..k).map(|k| (&a[k * m..][..m].as_chunks().0[group], b[k * n + column]));
-            *d = add_products(factors, d, rounding);
+            let factors = |k: usize| (&a[k * m..][..m].as_chunks().0[group], b[k * n + column]);
+            if rounding == Rounding::Nearest {
+                // In one vector till the last product: put into `d` after each, the next one would wait for that.
+                let mut sums: [f64; ROWS] = *d;
+                for k in 0..k {
+                    let (a, b): (&[f64; ROWS], f64) = factors(k);
+                    sums = std::array::from_fn(|row| a[row].mul_add(b, sums[row]));
+                }
+                // A sum that is no number stays none. Of operands that are none one is the result, which is chosen below.
+                if !sums.iter().fold(false, |any, sum| any | sum.is_nan()) {
+                    *d = sums;
+                    continue;
+                }
+            }
+            for k in 0..k {
+                let (a, b) = factors(k);
+                *d = one_by_one(a, b, d, rounding);
+            }
         }
     }
 }
 
-/// Some rows of a column, with all its products. The sums stay in one vector till the last: put into `d` after each product, the next one would wait for that.
-#[inline(always)]
-fn add_products<'a>(
-    factors: impl Iterator<Item = (&'a [f64; ROWS], f64)> + Clone,
-    c: &[f64; ROWS],
-    rounding: Rounding,
-) -> [f64; ROWS] {
-    if rounding == Rounding::Nearest {
-        let sums = factors.clone().fold(*c, |sums, (a, b)| std::array::from_fn(|row| a[row].mul_add(b, sums[row])));
-        // A sum that is no number stays none. Of operands that are none one is the result, which is chosen below.
-        if !sums.iter().fold(false, |any, sum| any | sum.is_nan()) {
-            return sums;
-        }
-    }
-    factors.fold(*c, |sums, (a, b)| one_by_one(a, b, &sums, rounding))
-}
-
+/// Some rows of a column, with one more product each.
 #[inline(never)]
 fn one_by_one(a: &[f64; ROWS], b: f64, c: &[f64; ROWS], rounding: Rounding) -> [f64; ROWS] {
     std::array::from_fn(|row| double::fma(a[row], b, c[row], rounding))
