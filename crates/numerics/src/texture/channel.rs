@@ -41,6 +41,32 @@ pub fn signed_fraction(value: i32, bits: u32) -> f32 {
     (value as f32 / ((1u32 << (bits - 1)) - 1) as f32).max(-1.0)
 }
 
+/// A channel of 10 bits, or of 2, as sums take it: stretched to 16 by repeating its bits.
+#[inline(always)]
+pub fn stretched(value: u32, bits: u32) -> u32 {
+    if bits == 2 { value * 0x5555 } else { value << 6 | value >> 4 }
+}
+
+/// The unsigned channel of `bits` (2, 8, 10 or 16) that a formatted store makes of a float (PTX ISA 9.7.11.2): of NaN 0.
+///
+/// Hardware cuts the float to 4 bits beyond those of the channel before it takes the channel's range of it, so that what is rounded up lies up to 1/16 above the
+/// middle between two; 2 bits it makes of 10.
+pub fn unsigned_channel(value: f32, bits: u32) -> u32 {
+    if bits == 2 {
+        return (unsigned_channel(value, 10) + 128) / 320;
+    }
+    // NaN is the least: the comparison fails.
+    let value = if value > 0.0 { value.min(1.0) } else { 0.0 };
+    let cut = (f64::from(value) * f64::from(1u32 << (bits + 4))) as u32;
+    (cut + 7 - (cut >> bits)) >> 4
+}
+
+/// The signed channel of `bits` (8 or 16) that a formatted store makes of a float, as [`unsigned_channel`]: never the least of all.
+pub fn signed_channel(value: f32, bits: u32) -> i32 {
+    let size = unsigned_channel(value.abs(), bits - 1) as i32;
+    if value < 0.0 { -size } else { size }
+}
+
 /// A channel of the border colour as a texel of `bits` and this kind would have it: whole numbers of 0 to 1 or -1 to 1, the nearest, halves down.
 pub fn border_channel(value: f32, bits: u32, signed: bool) -> u32 {
     let (least, most) =
@@ -53,6 +79,13 @@ pub fn border_channel(value: f32, bits: u32, signed: bool) -> u32 {
 #[inline(always)]
 pub fn from_srgb(value: u8) -> f32 {
     SRGB[usize::from(value)]
+}
+
+/// A channel of 8 bits in sRGB for a linear fraction, the nearest: what the border colour becomes.
+pub fn to_srgb(value: f32) -> u32 {
+    let value = f64::from(if value > 0.0 { value.min(1.0) } else { 0.0 });
+    let encoded = if value <= 0.003_130_8 { 12.92 * value } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
+    (encoded * 255.0).round() as u32
 }
 
 static SRGB: [f32; 256] = srgb();
@@ -106,6 +139,41 @@ mod tests {
     }
 
     #[test]
+    fn channels_are_stretched() {
+        assert_eq!([0, 1, 99, 1023].map(|value| stretched(value, 10)), [0, 64, 6342, 0xffff]);
+        assert_eq!([0, 1, 2, 3].map(|value| stretched(value, 2)), [0, 0x5555, 0xaaaa, 0xffff]);
+    }
+
+    #[test]
+    fn floats_become_channels() {
+        // Recorded: the least floats that give a channel, and the ones before them.
+        for (bits, channel, least) in [
+            (8, 1, 0x3b10_0000),
+            (8, 128, 0x3f00_1000),
+            (8, 255, 0x3f7f_8000),
+            (10, 1, 0x3a10_0000),
+            (10, 512, 0x3f00_0400),
+            (10, 1023, 0x3f7f_e000),
+            (2, 1, 0x3e3f_b000),
+            (2, 2, 0x3f00_0400),
+            (2, 3, 0x3f50_1800),
+        ] {
+            let found = [least - 1, least].map(|word: u32| unsigned_channel(f32::from_bits(word), bits));
+            assert_eq!(found, [channel - 1, channel], "{bits} bits");
+        }
+        for (channel, least) in [(1, 0x3b90_0000u32), (64, 0x3f00_2000), (127, 0x3f7f_0000)] {
+            let found = [least - 1, least].map(|word| signed_channel(f32::from_bits(word), 8));
+            assert_eq!(found, [channel - 1, channel]);
+            assert_eq!(signed_channel(f32::from_bits(least | 1 << 31), 8), -channel);
+        }
+        assert_eq!(
+            [f32::NAN, -1.0, 0.0, 1.0, 1e30].map(|value| unsigned_channel(value, 16)),
+            [0, 0, 0, 0xffff, 0xffff]
+        );
+        assert_eq!([f32::NAN, -2.0, 2.0].map(|value| signed_channel(value, 16)), [0, -0x7fff, 0x7fff]);
+    }
+
+    #[test]
     fn borders_become_texels() {
         assert_eq!([0.25, 0.5, -2.0, 4000.0].map(|value| border_channel(value, 8, false)), [64, 127, 0, 255]);
         assert_eq!(border_channel(-3.0, 8, true) as i32, -127);
@@ -119,5 +187,6 @@ mod tests {
             assert!((f64::from(from_srgb(value)) - linear).abs() < 4e-3, "{value}");
         }
         assert_eq!([from_srgb(0), from_srgb(1), from_srgb(255)], [0.0, 0.000_305_175_78, 1.0]);
+        assert_eq!([-0.7, 0.0, 0.3, 1.0, 1.5, f32::NAN].map(to_srgb), [0, 0, 149, 255, 255, 0]);
     }
 }
