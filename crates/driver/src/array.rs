@@ -1,11 +1,20 @@
 //! Arrays: memory for textures and surfaces, with a shape and a format.
+mod format;
+mod layout;
+mod mapping;
 mod mipmapped;
 
+pub(crate) use format::Elements;
+pub use format::Format;
+pub use layout::SparseProperties;
+pub use mapping::{AnyArray, ArrayMap, ArrayPart};
 pub use mipmapped::MipmappedArray;
+pub use warploom_exec::texture::TILE_BYTES;
 
 use std::sync::Arc;
 
 use warploom_exec::memory::MemoryKind;
+use warploom_exec::texture::MappedTexels;
 
 use crate::context::Context;
 use crate::device::attribute;
@@ -13,6 +22,7 @@ use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::memory::Box3;
 use crate::{DriverError, DriverResult, ErrorCode};
+use mapping::Mapping;
 
 /// The flags of `cuArray3DCreate`.
 #[expect(missing_docs, reason = "the names of the C constants say it")]
@@ -25,38 +35,12 @@ pub mod array_flags {
     pub const COLOR_ATTACHMENT: u32 = 0x20;
     pub const SPARSE: u32 = 0x40;
     pub const DEFERRED_MAPPING: u32 = 0x80;
+    pub const VIDEO_ENCODE_DECODE: u32 = 0x100;
+    pub const KNOWN: u32 = 0x1ff;
 }
 
-/// The formats of elements that arrays can have, by their number in `CUarray_format`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format(u32);
-
-impl Format {
-    /// The format with this number.
-    ///
-    /// # Errors
-    /// `InvalidValue` for other than 8, 16 and 32 bit integers, halves and floats.
-    pub fn from_number(number: u32) -> DriverResult<Format> {
-        match number {
-            0x01 | 0x02 | 0x03 | 0x08 | 0x09 | 0x0a | 0x10 | 0x20 => Ok(Format(number)),
-            _ => Err(DriverError::invalid_value(format!("{number:#x} is no format of arrays"))),
-        }
-    }
-
-    /// Its number in `CUarray_format`.
-    pub fn number(self) -> u32 {
-        self.0
-    }
-
-    /// Bytes of one channel.
-    pub fn bytes(self) -> u64 {
-        match self.0 {
-            0x01 | 0x08 => 1,
-            0x02 | 0x09 | 0x10 => 2,
-            _ => 4,
-        }
-    }
-}
+/// Levels and planes start at multiples of this many bytes.
+const PART_ALIGNMENT: u64 = 256;
 
 /// The shape and format of an array, as `cuArray3DCreate` takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +53,7 @@ pub struct ArrayDescriptor {
     pub depth: u64,
     /// Format of a channel.
     pub format: Format,
-    /// Channels of an element: 1, 2 or 4.
+    /// Channels of an element, as many as the format can have.
     pub channels: u32,
     /// [`array_flags`].
     pub flags: u32,
@@ -81,9 +65,35 @@ impl ArrayDescriptor {
         self.flags & (array_flags::LAYERED | array_flags::CUBEMAP) != 0
     }
 
+    /// Whether it has three dimensions.
+    fn is_box(&self) -> bool {
+        self.depth > 0 && !self.is_layered()
+    }
+
+    /// Whether the program gives it memory.
+    fn is_mapped(&self) -> bool {
+        self.flags & (array_flags::SPARSE | array_flags::DEFERRED_MAPPING) != 0
+    }
+
+    /// The shape of one of its layers, or of all where there are none.
+    fn one_layer(&self) -> ArrayDescriptor {
+        if self.is_layered() { ArrayDescriptor { depth: 1, ..*self } } else { *self }
+    }
+
+    /// Bytes of an element.
+    fn element_bytes(&self) -> u64 {
+        self.format.bytes() * u64::from(self.channels)
+    }
+
+    /// The shape of a plane of an image.
+    fn plane(&self, plane: &format::Plane) -> ArrayDescriptor {
+        let [width, height] = [self.width / plane.by[0], self.height / plane.by[1]];
+        ArrayDescriptor { width, height, format: plane.format, channels: plane.channels, ..*self }
+    }
+
     /// Bytes of all elements.
     fn bytes(&self) -> DriverResult<u64> {
-        let element = self.format.bytes() * u64::from(self.channels);
+        let element = self.element_bytes();
         [self.width, self.height.max(1), self.depth.max(1)]
             .into_iter()
             .try_fold(element, u64::checked_mul)
@@ -91,14 +101,27 @@ impl ArrayDescriptor {
     }
 }
 
-/// One array. Rows and slices lie one after another without a gap.
+/// Where the elements of an array lie.
+#[derive(Clone)]
+pub(crate) enum Storage {
+    /// From an address on, rows and slices one after another without a gap.
+    At(u64),
+    /// In memory that the program maps.
+    Mapped(Arc<MappedTexels>),
+}
+
+/// One array.
 pub struct Array {
     handle: Handle,
     descriptor: ArrayDescriptor,
-    address: u64,
+    storage: Storage,
+    /// What the program maps into it; not of a level.
+    mapping: Option<Arc<Mapping>>,
     context: Arc<Context>,
-    /// Whether its memory is its own; a level of a mipmapped array has part of that array's.
+    /// Whether its memory is its own; a level of a mipmapped array and a plane of an image have part of that array's.
     whole: bool,
+    /// The planes of an image, which are arrays that belong to it.
+    planes: Vec<Handle>,
 }
 
 impl Array {
@@ -112,17 +135,27 @@ impl Array {
         &self.descriptor
     }
 
-    /// Where its first element lies.
-    pub fn address(&self) -> u64 {
-        self.address
+    /// Where its elements lie.
+    pub(crate) fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// What the program maps into it, if it does and this is no level.
+    pub(crate) fn mapping(&self) -> Option<&Arc<Mapping>> {
+        self.mapping.as_ref()
     }
 
     /// Bytes of an element.
     pub fn element_bytes(&self) -> u64 {
-        self.descriptor.format.bytes() * u64::from(self.descriptor.channels)
+        self.descriptor.element_bytes()
     }
 
-    /// Whether it is no level of a mipmapped array.
+    /// Whether it has elements: an image of several planes has only those.
+    pub(crate) fn has_elements(&self) -> bool {
+        self.planes.is_empty()
+    }
+
+    /// Whether it is no level of a mipmapped array, and no plane.
     pub(crate) fn is_whole(&self) -> bool {
         self.whole
     }
@@ -151,34 +184,84 @@ impl Driver {
     /// Creates an array in the calling thread's context.
     ///
     /// # Errors
-    /// `InvalidValue` for shapes and formats that do not exist; `NotSupported` for memory that comes later; `OutOfMemory`; those of
+    /// `InvalidValue` for shapes and formats that do not exist; `NotSupported` for compressed blocks and some images; `OutOfMemory`; those of
     /// [`Driver::current`].
     pub fn create_array(&self, descriptor: ArrayDescriptor) -> DriverResult<Handle> {
         let context = self.current()?;
         self.check_array(&context, &descriptor)?;
-        let address = self.alloc_in(&context, descriptor.bytes()?, MemoryKind::Array, 0, "cuArrayCreate")?;
-        let array = self.arrays.insert(|handle| Array { handle, descriptor, address, context, whole: true })?;
-        Ok(array.handle)
+        let array = |descriptor, storage| Array {
+            handle: Handle::NULL,
+            descriptor,
+            storage,
+            mapping: None,
+            context: Arc::clone(&context),
+            whole: true,
+            planes: Vec::new(),
+        };
+        if descriptor.is_mapped() {
+            let (mapping, places) = Mapping::new(&[descriptor])?;
+            let storage = Storage::Mapped(places[0].clone());
+            return self.name_array(Array { mapping: Some(mapping), ..array(descriptor, storage) });
+        }
+        let parts: Vec<ArrayDescriptor> =
+            descriptor.format.planes().iter().map(|plane| descriptor.plane(plane)).collect();
+        if parts.is_empty() {
+            let address = self.alloc_in(&context, descriptor.bytes()?, MemoryKind::Array, 0, "cuArrayCreate")?;
+            return self.name_array(array(descriptor, Storage::At(address)));
+        }
+        let (starts, size) = consecutive(&parts)?;
+        let address = self.alloc_in(&context, size, MemoryKind::Array, 0, "cuArrayCreate")?;
+        let planes = parts.into_iter().zip(starts);
+        let planes = planes
+            .map(|(part, start)| self.name_array(Array { whole: false, ..array(part, Storage::At(address + start)) }));
+        let planes = planes.collect::<DriverResult<Vec<Handle>>>()?;
+        self.name_array(Array { planes, ..array(descriptor, Storage::At(address)) })
+    }
+
+    fn name_array(&self, array: Array) -> DriverResult<Handle> {
+        Ok(self.arrays.insert(|handle| Array { handle, ..array })?.handle)
+    }
+
+    /// A plane of an image: the same handle each time.
+    ///
+    /// # Errors
+    /// `InvalidValue` for a plane that it does not have; those of [`Driver::array`].
+    pub fn array_plane(&self, array: Handle, plane: u32) -> DriverResult<Handle> {
+        let array = self.array(array)?;
+        array
+            .planes
+            .get(plane as usize)
+            .copied()
+            .ok_or_else(|| DriverError::invalid_value(format!("plane {plane} of an array with {}", array.planes.len())))
     }
 
     fn check_array(&self, context: &Context, descriptor: &ArrayDescriptor) -> DriverResult {
         let ArrayDescriptor { width, height, depth, channels, flags, .. } = *descriptor;
         let refuse =
             |why: String| Err(DriverError::invalid_value(format!("an array of {width} x {height} x {depth}: {why}")));
-        if !matches!(channels, 1 | 2 | 4) {
-            return refuse(format!("{channels} channels; 1, 2 and 4 are possible"));
+        if !descriptor.format.has(channels) {
+            return refuse(format!("format {:#x} of {channels} channels", descriptor.format.number()));
+        }
+        if flags & !array_flags::KNOWN != 0 {
+            return refuse(format!("flags {flags:#x} has unknown bits"));
         }
         let (layered, cube) = (flags & array_flags::LAYERED != 0, flags & array_flags::CUBEMAP != 0);
         if flags & array_flags::DEPTH_TEXTURE != 0 {
             return refuse("depths are for graphics alone".to_owned());
         }
-        let without_memory = flags & (array_flags::SPARSE | array_flags::DEFERRED_MAPPING);
-        if without_memory == array_flags::SPARSE | array_flags::DEFERRED_MAPPING {
-            return refuse("sparse, and mapped as a whole".to_owned());
+        self.check_elements(descriptor)?;
+        if flags & array_flags::COLOR_ATTACHMENT != 0 {
+            return refuse("drawn to, which is for graphics alone".to_owned());
         }
-        if without_memory != 0 {
-            let reason = "arrays get their memory at once: the device has neither sparse arrays nor deferred mapping";
-            return Err(DriverError::new(ErrorCode::NotSupported, reason));
+        if flags & array_flags::SPARSE != 0 {
+            if flags & array_flags::DEFERRED_MAPPING != 0 {
+                return refuse("sparse, and mapped as a whole".to_owned());
+            }
+            if flags & array_flags::SURFACE_LDST != 0 || cube || height == 0 {
+                return refuse(
+                    "sparse arrays have two or three dimensions, or layers of two, and no surfaces".to_owned(),
+                );
+            }
         }
         if flags & array_flags::TEXTURE_GATHER != 0 && (height == 0 || depth != 0 && !cube) {
             return refuse("gathering is for two dimensions without layers, and for cubes".to_owned());
@@ -220,6 +303,41 @@ impl Driver {
         Ok(())
     }
 
+    /// Whether an array can have elements of its format in this shape.
+    fn check_elements(&self, descriptor: &ArrayDescriptor) -> DriverResult {
+        let ArrayDescriptor { width, height, depth, format, flags, .. } = *descriptor;
+        let refuse = |why: &str| {
+            let reason = format!("an array of {width} x {height} x {depth} of format {:#x}: {why}", format.number());
+            Err(DriverError::invalid_value(reason))
+        };
+        let lacks = |what: &str| Err(DriverError::new(ErrorCode::NotSupported, format!("arrays of {what}")));
+        let elements = format.elements();
+        match elements {
+            Elements::Plain | Elements::Fractions(_) | Elements::Packed => Ok(()),
+            Elements::Planes | Elements::Interleaved(_) => {
+                if flags & array_flags::VIDEO_ENCODE_DECODE == 0 {
+                    return refuse("images are made with CUDA_ARRAY3D_VIDEO_ENCODE_DECODE");
+                }
+                let flat = height > 0 && (depth == 0 || flags & array_flags::LAYERED != 0);
+                if !flat || flags & array_flags::CUBEMAP != 0 || width % 2 != 0 || height % 2 != 0 {
+                    return refuse("images have two dimensions, each of an even size");
+                }
+                if elements != Elements::Planes {
+                    return lacks("images whose brightness and colours lie among each other");
+                }
+                if flags & (array_flags::SPARSE | array_flags::DEFERRED_MAPPING) != 0 {
+                    return lacks("several planes without memory of their own");
+                }
+                Ok(())
+            }
+            // As recorded, of surfaces that is not looked at.
+            Elements::Compressed(_) if height == 0 && flags & array_flags::SURFACE_LDST == 0 => {
+                refuse("blocks have two dimensions")
+            }
+            Elements::Compressed(_) => lacks("compressed blocks"),
+        }
+    }
+
     /// The array of a handle.
     ///
     /// # Errors
@@ -241,6 +359,60 @@ impl Driver {
             return Ok(());
         }
         let array = self.arrays.remove(array)?;
-        self.give_back(array.address)
+        for &plane in &array.planes {
+            self.arrays.remove(plane)?;
+        }
+        match array.storage {
+            Storage::At(address) => self.give_back(address),
+            // It goes with the last of whom it is.
+            Storage::Mapped(_) => Ok(()),
+        }
     }
+
+    /// How a sparse array is divided.
+    ///
+    /// # Errors
+    /// `InvalidValue` for other arrays, and for what is none, as recorded; the sticky error.
+    pub fn sparse_properties(&self, array: AnyArray) -> DriverResult<SparseProperties> {
+        self.mapping_of(array)?.properties()
+    }
+
+    /// The bytes of memory that an array is mapped to as a whole.
+    ///
+    /// # Errors
+    /// As [`Driver::sparse_properties`].
+    pub fn memory_requirement(&self, array: AnyArray) -> DriverResult<u64> {
+        self.mapping_of(array)?.requirement()
+    }
+
+    /// What a program maps into an array.
+    ///
+    /// # Errors
+    /// As [`Driver::sparse_properties`].
+    fn mapping_of(&self, array: AnyArray) -> DriverResult<Arc<Mapping>> {
+        let (context, mapping) = match array {
+            AnyArray::Array(array) => {
+                let array = self.arrays.get(array);
+                array.map(|array| (Arc::clone(&array.context), array.mapping().cloned())).unzip()
+            }
+            AnyArray::Mipmapped(array) => {
+                let array = self.mipmapped_arrays.get(array);
+                array.map(|array| (Arc::clone(array.context()), array.mapping().cloned())).unzip()
+            }
+        };
+        context.ok_or_else(|| DriverError::invalid_value(format!("{array:?} is no array")))?.check()?;
+        let reason = "the array has memory of its own, or is a level of another";
+        mapping.flatten().ok_or_else(|| DriverError::invalid_value(reason))
+    }
+}
+
+/// Where parts that lie one after another start, and the bytes of all.
+fn consecutive(parts: &[ArrayDescriptor]) -> DriverResult<(Vec<u64>, u64)> {
+    let mut starts = Vec::with_capacity(parts.len());
+    let mut size = 0u64;
+    for part in parts {
+        starts.push(size);
+        size = size.saturating_add(part.bytes()?).next_multiple_of(PART_ALIGNMENT);
+    }
+    Ok((starts, size))
 }

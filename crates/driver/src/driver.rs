@@ -82,6 +82,8 @@ pub struct Driver {
     pub(crate) hints: AllHints,
     pub(crate) physical: HandleTable<PhysicalMemory>,
     pub(crate) mappings: Mappings,
+    /// The address of a tile of zeros, once there is one.
+    pub(crate) zeros: OnceLock<u64>,
     pub(crate) listeners: HandleTable<Listener>,
     pub(crate) imported: HandleTable<ImportedMemory>,
     pub(crate) semaphores: HandleTable<ImportedSemaphore>,
@@ -193,6 +195,7 @@ impl Driver {
             hints: AllHints::default(),
             physical: HandleTable::new(Kind::PhysicalMemory),
             mappings: Mappings::default(),
+            zeros: OnceLock::new(),
             listeners: HandleTable::new(Kind::Listener),
             imported: HandleTable::new(Kind::ExternalMemory),
             semaphores: HandleTable::new(Kind::ExternalSemaphore),
@@ -240,6 +243,11 @@ impl Driver {
     /// Itself, for what kernels ask while they run.
     pub(crate) fn this(&self) -> Weak<Driver> {
         self.this.get().cloned().unwrap_or_default()
+    }
+
+    /// The observer, if there is one.
+    pub(crate) fn observer(&self) -> Option<&Arc<dyn Observer>> {
+        self.observer.as_ref()
     }
 
     /// Tells the observer, if there is one.

@@ -32,9 +32,14 @@ impl Sticky {
 
     /// Keeps a fault of work that the driver itself did in a stream: memory was freed after the work had been put there.
     pub(crate) fn set_late(&self, what: &str, fault: &dyn Display) {
+        self.set_late_as(ErrorCode::IllegalAddress, what, fault);
+    }
+
+    /// As [`Sticky::set_late`], with another code.
+    pub(crate) fn set_late_as(&self, code: ErrorCode, what: &str, fault: &dyn Display) {
         let reason = format!("{what} that was put into a stream failed later: {fault}");
         // A later fault loses.
-        let _ = self.error.set(DriverError::new(ErrorCode::IllegalAddress, reason));
+        let _ = self.error.set(DriverError::new(code, reason));
     }
 }
 

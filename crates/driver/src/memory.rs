@@ -33,7 +33,7 @@ pub(crate) use ipc::BetweenProcesses;
 pub(crate) use pool::{Frees, Pools};
 pub(crate) use told::Teller;
 pub(crate) use transfer::Checked;
-pub(crate) use virtual_memory::Mappings;
+pub(crate) use virtual_memory::{Mappings, TilePool};
 
 use warploom_exec::fault::{AccessKind, Nearest};
 use warploom_exec::memory::{AllocError, AllocSpec, AllocationInfo, FreeError, MemoryKind};

@@ -130,6 +130,7 @@ impl Driver {
         if let Some(view) = &view {
             self.apply_view(&resource, view, &mut texture)?;
         }
+        read_fractions(&mut texture);
         let texture = Arc::new(texture);
         let owner = Arc::clone(&context);
         let make = |handle| TextureObject { handle, context: owner, resource, settings, view, texture };
@@ -210,6 +211,11 @@ impl Driver {
         self.check()?;
         Ok(self.objects.surfaces.lookup(surface)?.resource.clone())
     }
+}
+
+/// Texels whose format says that they are fractions are read as such, whatever the settings say.
+fn read_fractions(texture: &mut Texture) {
+    texture.sampler.integers &= !texture.base().fractions;
 }
 
 /// What cannot be asked of a texture on a CPU yet.

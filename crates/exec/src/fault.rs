@@ -179,6 +179,11 @@ pub enum FaultKind {
         /// The number.
         handle: u64,
     },
+    /// An access to an array whose memory the program has not mapped yet (`CUDA_ARRAY3D_DEFERRED_MAPPING`).
+    UnmappedArray {
+        /// Load, store or atomic.
+        kind: AccessKind,
+    },
     /// `trap` (PTX ISA 9.7.19.4) or `brkpt` without a debugger.
     Trap,
     /// `__assertfail`: the text is the whole message, as printed.
@@ -298,6 +303,7 @@ impl Fault {
             FaultKind::Access(_)
             | FaultKind::OutsideSpace { .. }
             | FaultKind::OutsideSurface { .. }
+            | FaultKind::UnmappedArray { .. }
             | FaultKind::NoObject { .. } => "CUDA_ERROR_ILLEGAL_ADDRESS",
             FaultKind::NoSuchCta { cluster_size: 1, .. } | FaultKind::IllegalInstruction(_) => {
                 "CUDA_ERROR_ILLEGAL_INSTRUCTION"
@@ -357,6 +363,9 @@ impl fmt::Display for FaultKind {
             }
             FaultKind::NoObject { kind, handle } => {
                 write!(f, "illegal address: {handle:#x} is not the handle of a {kind}")
+            }
+            FaultKind::UnmappedArray { kind } => {
+                write!(f, "illegal address: {kind} in an array into which no memory is mapped (cuMemMapArrayAsync)")
             }
             FaultKind::Trap => f.write_str("trap"),
             FaultKind::Assert(message) => write!(f, "assertion failed: {message}"),

@@ -1,6 +1,10 @@
 //! What textures and surfaces are to a kernel: where texels lie, how they are encoded, and how they are sampled (PTX ISA 5.3,
 //! 9.7.10; CUDA programming guide, "Texture Fetching"). Data only: executors fetch, the driver keeps the objects.
 
+mod tiles;
+
+pub use tiles::{MappedTexels, Place, TILE_BYTES, Tiles};
+
 use std::sync::Arc;
 
 /// The type of one channel of a texel in memory.
@@ -15,24 +19,28 @@ pub enum Channel {
     S32,
     F16,
     F32,
+    /// Fractions of 10, 10, 10 and 2 bits in one word, from the lowest bit on: four channels.
+    Packed,
 }
 
 impl Channel {
-    /// Bytes of one channel.
+    /// Bytes of one channel; of a packed word, a quarter of it.
     pub fn bytes(self) -> u64 {
         match self {
-            Channel::U8 | Channel::S8 => 1,
+            Channel::U8 | Channel::S8 | Channel::Packed => 1,
             Channel::U16 | Channel::S16 | Channel::F16 => 2,
             Channel::U32 | Channel::S32 | Channel::F32 => 4,
         }
     }
 }
 
-/// Texels of one mip level in device memory: texel (x, y, z) starts at `address + x * texel_bytes() + y * pitch + z * slice`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Texels of one mip level in device memory: texel (x, y, z) starts at `address + x * texel_bytes() + y * pitch + z * slice`, or where `mapped` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Texels {
     /// First byte.
     pub address: u64,
+    /// Of arrays whose memory the program maps.
+    pub mapped: Option<Arc<MappedTexels>>,
     /// Texels of a row; rows and slices, at least 1 each. Layers and faces of a cube count as slices.
     pub size: [u32; 3],
     /// Dimensions that the program gave: 1 to 3; layers and faces are none.
@@ -51,6 +59,8 @@ pub struct Texels {
     pub cube: bool,
     /// Whether they are one row of plain memory (`CU_RESOURCE_TYPE_LINEAR`).
     pub linear: bool,
+    /// Whether integer channels are fractions of their range by their format, which is what stores make of floats.
+    pub fractions: bool,
 }
 
 impl Texels {
@@ -60,6 +70,23 @@ impl Texels {
             (true, true) => (self.size[2] / 6).max(1),
             (true, false) => self.size[2],
             (false, _) => 1,
+        }
+    }
+
+    /// Where byte `x` of row `y` of slice `z` lies.
+    #[inline]
+    pub fn place(&self, [x, y, z]: [u64; 3]) -> Place {
+        match &self.mapped {
+            None => Place::At(self.address + x + y * self.pitch + z * self.slice),
+            Some(mapped) => mapped.place([x, y, z], self.texel_bytes()).0,
+        }
+    }
+
+    /// The first byte, where all others lie behind it row by row.
+    pub fn start(&self) -> Option<u64> {
+        match &self.mapped {
+            None => Some(self.address),
+            Some(mapped) => mapped.whole(),
         }
     }
 

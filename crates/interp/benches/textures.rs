@@ -63,6 +63,8 @@ fn filtered(criterion: &mut Criterion, filter: &str, linear: bool, diagonal: boo
                 layered: false,
                 cube: false,
                 linear: false,
+                fractions: false,
+                mapped: None,
             };
             let sampler = Sampler { address: [address; 3], linear, normalized, ..Sampler::default() };
             assert!(objects.0.set(Arc::new(Texture::new(vec![texels], sampler))).is_ok());

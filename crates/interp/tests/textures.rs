@@ -18,7 +18,7 @@ impl Objects for One {
     }
 
     fn surface(&self, handle: u64) -> Option<Arc<Texels>> {
-        self.texture(handle).map(|texture| Arc::new(*texture.base()))
+        self.texture(handle).map(|texture| Arc::new(texture.base().clone()))
     }
 }
 
@@ -42,6 +42,8 @@ fn device_with(change: impl FnOnce(Texels) -> Texels) -> Device {
         layered: false,
         cube: false,
         linear: false,
+        fractions: false,
+        mapped: None,
     };
     let sampler = Sampler { address: [AddressMode::Clamp; 3], ..Sampler::default() };
     objects.0.set(Texture::new(vec![change(texels)], sampler)).unwrap();
@@ -105,6 +107,8 @@ fn layers(layers: u32, cube: bool) -> Device {
         layered: true,
         cube,
         linear: false,
+        fractions: false,
+        mapped: None,
     };
     let sampler = Sampler { address: [AddressMode::Clamp; 3], normalized: cube, ..Sampler::default() };
     objects.0.set(Texture::new(vec![texels], sampler)).unwrap();
@@ -241,6 +245,8 @@ fn warps_sample_what_lanes_do() {
                     layered: false,
                     cube: false,
                     linear: false,
+                    fractions: false,
+                    mapped: None,
                 };
                 let anisotropy = 4;
                 let sampler =
@@ -317,6 +323,8 @@ fn edges_are_as_recorded() {
             layered: false,
             cube: false,
             linear: false,
+            fractions: false,
+            mapped: None,
         };
         let sampler = Sampler {
             address: [address; 3],

@@ -55,6 +55,8 @@ impl Objects for Textures {
             layered: false,
             cube: false,
             linear: false,
+            fractions: false,
+            mapped: None,
         };
         let address = if normalized { AddressMode::Wrap } else { AddressMode::Clamp };
         let sampler = Sampler { address: [address; 3], linear: true, normalized, ..Sampler::default() };

@@ -34,7 +34,7 @@ impl Objects for One {
     }
 
     fn surface(&self, handle: u64) -> Option<Arc<Texels>> {
-        self.texture(handle).map(|texture| Arc::new(*texture.base()))
+        self.texture(handle).map(|texture| Arc::new(texture.base().clone()))
     }
 }
 
@@ -406,6 +406,8 @@ fn with_array(linear: bool, body: &str, act: impl FnOnce(&Checked, u64)) -> Stri
         layered: false,
         cube: false,
         linear: false,
+        fractions: false,
+        mapped: None,
     };
     let sampler = Sampler { address: [AddressMode::Clamp; 3], linear, ..Sampler::default() };
     objects.0.set(Texture::new(vec![texels], sampler)).unwrap();

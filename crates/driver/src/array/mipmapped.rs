@@ -3,21 +3,21 @@ use std::sync::Arc;
 
 use warploom_exec::memory::MemoryKind;
 
-use super::{Array, ArrayDescriptor, array_flags};
+use super::mapping::Mapping;
+use super::{Array, ArrayDescriptor, Elements, Storage, consecutive};
 use crate::context::Context;
 use crate::device::attribute;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::{DriverError, DriverResult};
 
-/// Levels start at multiples of this many bytes.
-const LEVEL_ALIGNMENT: u64 = 256;
-
 /// One mipmapped array. Its levels are arrays that belong to it.
 pub struct MipmappedArray {
     handle: Handle,
     levels: Vec<Handle>,
-    address: u64,
+    /// Of its memory, if that is its own.
+    address: Option<u64>,
+    mapping: Option<Arc<Mapping>>,
     context: Arc<Context>,
 }
 
@@ -25,6 +25,16 @@ impl MipmappedArray {
     /// Its number in the context that it was created in.
     pub(crate) fn context_id(&self) -> u64 {
         self.context.id()
+    }
+
+    /// The context that it was created in.
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// What the program maps into it, if it does.
+    pub(super) fn mapping(&self) -> Option<&Arc<Mapping>> {
+        self.mapping.as_ref()
     }
 }
 
@@ -47,34 +57,42 @@ impl Driver {
     /// Creates a mipmapped array in the calling thread's context. The number of levels is bounded to what there can be, and at least 1.
     ///
     /// # Errors
-    /// Those of [`Driver::create_array`]; `InvalidValue` for a base level that is larger than mipmapped textures can be, or that is drawn to.
+    /// Those of [`Driver::create_array`]; `InvalidValue` for a base level that is larger than mipmapped textures can be, and for images.
     pub fn create_mipmapped_array(&self, descriptor: ArrayDescriptor, levels: u32) -> DriverResult<Handle> {
         let context = self.current()?;
         self.check_array(&context, &descriptor)?;
         self.check_mipmapped(&context, &descriptor)?;
         let shapes: Vec<ArrayDescriptor> =
             (0..levels.clamp(1, descriptor.most_levels())).map(|level| descriptor.level(level)).collect();
-        let mut starts = Vec::with_capacity(shapes.len());
-        let mut size = 0u64;
-        for shape in &shapes {
-            starts.push(size);
-            size = size.saturating_add(shape.bytes()?).next_multiple_of(LEVEL_ALIGNMENT);
+        let mut mapping = None;
+        let (address, places): (Option<u64>, Vec<Storage>) = if descriptor.is_mapped() {
+            let (own, places) = Mapping::new(&shapes)?;
+            mapping = Some(own);
+            (None, places.into_iter().map(Storage::Mapped).collect())
+        } else {
+            let (starts, size) = consecutive(&shapes)?;
+            let address = self.alloc_in(&context, size, MemoryKind::Array, 0, "cuMipmappedArrayCreate")?;
+            (Some(address), starts.into_iter().map(|start| Storage::At(address + start)).collect())
+        };
+        let mut levels = Vec::with_capacity(shapes.len());
+        for (descriptor, storage) in shapes.into_iter().zip(places) {
+            levels.push(self.name_array(Array {
+                handle: Handle::NULL,
+                descriptor,
+                storage,
+                mapping: None,
+                context: Arc::clone(&context),
+                whole: false,
+                planes: Vec::new(),
+            })?);
         }
-        let address = self.alloc_in(&context, size, MemoryKind::Array, 0, "cuMipmappedArrayCreate")?;
-        let mut handles = Vec::with_capacity(shapes.len());
-        for (descriptor, start) in shapes.into_iter().zip(starts) {
-            let context = Arc::clone(&context);
-            let address = address + start;
-            let level = |handle| Array { handle, descriptor, address, context, whole: false };
-            handles.push(self.arrays.insert(level)?.handle);
-        }
-        let whole = |handle| MipmappedArray { handle, levels: handles, address, context };
+        let whole = |handle| MipmappedArray { handle, levels, address, mapping, context };
         Ok(self.mipmapped_arrays.insert(whole)?.handle)
     }
 
     fn check_mipmapped(&self, context: &Context, descriptor: &ArrayDescriptor) -> DriverResult {
-        if descriptor.flags & array_flags::COLOR_ATTACHMENT != 0 {
-            return Err(DriverError::invalid_value("a mipmapped array is not drawn to"));
+        if matches!(descriptor.format.elements(), Elements::Planes | Elements::Interleaved(_)) {
+            return Err(DriverError::invalid_value("an image has no levels"));
         }
         let device = self.device_of(context)?;
         let most = |number| u64::from(device.limit(number));
@@ -138,14 +156,14 @@ impl Driver {
         for &level in &array.levels {
             self.arrays.remove(level)?;
         }
-        self.give_back(array.address)
+        array.address.map_or(Ok(()), |address| self.give_back(address))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::Format;
+    use crate::array::{Format, array_flags};
 
     #[test]
     fn levels_halve() {

@@ -191,7 +191,7 @@ const BASE: [Option<i32>; 148] = [
     Some(134_217_728), // 109 MAX_ACCESS_POLICY_WINDOW_SIZE
     Some(0),           // 110 GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, CPU
     Some(1024),        // 111 RESERVED_SHARED_MEMORY_PER_BLOCK
-    Some(0),           // 112 SPARSE_CUDA_ARRAY_SUPPORTED, CPU
+    Some(1),           // 112 SPARSE_CUDA_ARRAY_SUPPORTED
     Some(1),           // 113 READ_ONLY_HOST_REGISTER_SUPPORTED
     Some(1),           // 114 TIMELINE_SEMAPHORE_INTEROP_SUPPORTED
     Some(1),           // 115 MEMORY_POOLS_SUPPORTED
@@ -200,7 +200,7 @@ const BASE: [Option<i32>; 148] = [
     Some(0),           // 118 GPU_DIRECT_RDMA_WRITES_ORDERING, CPU
     Some(1),           // 119 MEMPOOL_SUPPORTED_HANDLE_TYPES, CPU
     Some(1),           // 120 CLUSTER_LAUNCH
-    Some(0),           // 121 DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED, CPU
+    Some(1),           // 121 DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED
     Some(1),           // 122 CAN_USE_64_BIT_STREAM_MEM_OPS
     Some(1),           // 123 CAN_USE_STREAM_WAIT_VALUE_NOR
     Some(0),           // 124 DMA_BUF_SUPPORTED, CPU

@@ -166,7 +166,7 @@ impl Choice {
         match work {
             Prepared::Launch(launch) => stream.launch(launch.clone()),
             Prepared::Updatable(updatable) => updatable.put(stream, sticky, None),
-            Prepared::Copy(checked) => checked.put(&self.memory, sticky, stream),
+            Prepared::Copy(checked) => checked.clone().put(&self.memory, sticky, stream),
             Prepared::Fill(fill, extent) => fill.put(*extent, &self.memory, sticky, stream),
             Prepared::Choice(choice) => choice.put(stream, sticky),
         }
@@ -275,7 +275,7 @@ impl Driver {
                 let launch = self.prepare_kernel(kernel)?;
                 Some(self.updatable(kernel, step.enabled).map_or(Prepared::Launch(launch), Prepared::Updatable))
             }
-            Work::Copy(copy) => copy.checked.map(Prepared::Copy),
+            Work::Copy(copy) => copy.checked.clone().map(Prepared::Copy),
             Work::Fill(fill) => self.check_fill(fill)?.map(|extent| Prepared::Fill(*fill, extent)),
             Work::Conditional(work) => Some(Prepared::Choice(self.prepare_choice(work, &step.bodies)?)),
             Work::Graph(_) | Work::Empty => None,

@@ -82,8 +82,8 @@ impl Driver {
                     None => Ready::Launch(Arc::clone(kernel), Box::new(launch)),
                 }
             }
-            Work::Copy(copy) => copy.checked.map_or(Ready::Nothing, Ready::Copy),
-            Work::Copies(batch) => Ready::Copies(batch.copies.iter().filter_map(|copy| copy.checked).collect()),
+            Work::Copy(copy) => copy.checked.clone().map_or(Ready::Nothing, Ready::Copy),
+            Work::Copies(batch) => Ready::Copies(batch.copies.iter().filter_map(|copy| copy.checked.clone()).collect()),
             Work::Fill(fill) => self.check_fill(fill)?.map_or(Ready::Nothing, |extent| Ready::Fill(*fill, extent)),
             Work::Host(host) => Ready::Host(host.clone()),
             Work::WaitEvent(event) => Ready::Wait(Arc::clone(event)),
@@ -113,11 +113,11 @@ impl Driver {
             }
             Ready::Updatable(updatable) => updatable.put(stream, self.state_of(stream).sticky(), run),
             Ready::Copy(checked) => {
-                checked.put(self.memory(), self.state_of(stream).sticky(), stream);
+                checked.clone().put(self.memory(), self.state_of(stream).sticky(), stream);
             }
             Ready::Copies(copies) => {
                 for checked in copies {
-                    checked.put(self.memory(), self.state_of(stream).sticky(), stream);
+                    checked.clone().put(self.memory(), self.state_of(stream).sticky(), stream);
                 }
             }
             Ready::Fill(fill, extent) => fill.put(*extent, self.memory(), self.state_of(stream).sticky(), stream),

@@ -6,9 +6,10 @@ use warploom_exec::fault::AccessKind;
 use warploom_exec::memory::{AllocSpec, CallersMemory, Memory, MemoryKind};
 use warploom_exec::observe::StreamPlace;
 use warploom_exec::stream::{Stream, Weight};
+use warploom_exec::texture::{MappedTexels, Place, TILE_BYTES};
 
 use super::told::Teller;
-use crate::array::Array;
+use crate::array::{Array, Storage};
 use crate::driver::Driver;
 use crate::fault::Sticky;
 use crate::graph::{CopyWork, Work};
@@ -95,23 +96,74 @@ pub struct Transfer {
     pub size: Box3,
 }
 
-/// A side that has been looked up and checked: rows start at `base + y * pitch + z * slice`.
-#[derive(Clone, Copy)]
+/// A side that has been looked up and checked: rows start at `base + y * pitch + z * slice`, or lie where an array is mapped.
+#[derive(Clone)]
 struct Rows {
     base: copy::Side,
     pitch: u64,
     slice: u64,
+    mapped: Option<Arc<MappedRows>>,
     /// Host memory that the program may change as soon as the call is back.
     pageable: bool,
 }
 
+/// Rows of an array whose memory the program maps. Which memory that is, is seen when the copy runs.
+struct MappedRows {
+    texels: Arc<MappedTexels>,
+    /// Bytes of a texel.
+    texel: u64,
+    /// Bytes, rows and slices before the first.
+    origin: [u64; 3],
+    /// Address of as many zeros as a tile has bytes.
+    zeros: u64,
+}
+
+/// Why a copy cannot go on.
+#[derive(Clone, Copy, Debug)]
+enum Lost {
+    /// A row lies outside of the host memory that was vouched for.
+    Host,
+    /// The array has no memory yet.
+    Unmapped,
+}
+
+/// Where a piece of a row lies; None for a tile without memory, which is zeros and stays it.
+type Piece = Option<copy::Side>;
+
 impl Rows {
-    /// None for bytes outside of what was vouched for.
-    fn at(&self, offset: u64, len: u64) -> Option<copy::Side> {
-        Some(match self.base {
+    /// How many bytes of a row lie one after another from byte `x` on, up to `len`.
+    fn run(&self, [x, y, z]: [u64; 3], len: u64) -> u64 {
+        match &self.mapped {
+            None => len,
+            Some(mapped) => mapped.place([x, y, z]).1.min(len),
+        }
+    }
+
+    /// Where `len` bytes lie from byte `x` of a row on.
+    fn at(&self, [x, y, z]: [u64; 3], len: u64) -> Result<Piece, Lost> {
+        if let Some(mapped) = &self.mapped {
+            return match mapped.place([x, y, z]).0 {
+                Place::At(address) => Ok(Some(copy::Side::Device(address))),
+                Place::Nowhere => Ok(None),
+                Place::Missing => Err(Lost::Unmapped),
+            };
+        }
+        let offset = x + y * self.pitch + z * self.slice;
+        Ok(Some(match self.base {
             copy::Side::Device(address) => copy::Side::Device(address + offset),
-            copy::Side::Host(range) => copy::Side::Host(range.part(offset, len)?),
-        })
+            copy::Side::Host(range) => copy::Side::Host(range.part(offset, len).ok_or(Lost::Host)?),
+        }))
+    }
+
+    fn zeros(&self) -> u64 {
+        self.mapped.as_ref().map_or(0, |mapped| mapped.zeros)
+    }
+}
+
+impl MappedRows {
+    fn place(&self, [x, y, z]: [u64; 3]) -> (Place, u64) {
+        let [left, above, before] = self.origin;
+        self.texels.place([x + left, y + above, z + before], self.texel)
     }
 }
 
@@ -125,7 +177,7 @@ pub enum SourceOrder {
 }
 
 /// A copy that only needs to be done.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Checked {
     dst: Rows,
     src: Rows,
@@ -141,7 +193,7 @@ struct Staged {
 
 impl Staged {
     fn finish(self, sticky: &Sticky, told: &Teller, place: StreamPlace) {
-        told.copies(&self.memory, place, self.rest.rows());
+        told.copies(&self.memory, place, self.rest.told());
         self.rest.run(&self.memory, sticky);
     }
 }
@@ -156,17 +208,18 @@ impl Drop for Staged {
 impl Checked {
     /// Puts it into a stream; a fault of it stays with the stream's device.
     pub(crate) fn put(self, memory: &Arc<Memory>, sticky: &Arc<Sticky>, stream: &Stream) {
-        self.put_as(weight(self.bytes()), memory, sticky, stream);
+        let weight = weight(self.bytes());
+        self.put_as(weight, memory, sticky, stream);
     }
 
     fn put_as(self, weight: Weight, memory: &Arc<Memory>, sticky: &Arc<Sticky>, stream: &Stream) {
         let (memory, sticky, told) = (Arc::clone(memory), Arc::clone(sticky), Teller::of(stream));
         // What runs at once cannot change before.
         let later = weight == Weight::Heavy || !stream.is_idle();
-        let watch = later.then(|| told.watch(&memory, self.rows())).flatten();
+        let watch = later.then(|| told.watch(&memory, self.told())).flatten();
         stream.run_at(weight, move |place| {
             told.reads(&memory, watch.as_ref());
-            told.copies(&memory, place, self.rows());
+            told.copies(&memory, place, self.told());
             self.run(&memory, &sticky);
         });
     }
@@ -182,9 +235,13 @@ impl Checked {
 
     fn run(&self, memory: &Memory, sticky: &Sticky) {
         for row in self.rows() {
-            let Some((dst, src, len)) = row else {
-                sticky.set_late("a copy", &"a row lies outside of its host memory");
-                return;
+            let (dst, src, len) = match row {
+                Ok(piece) => piece,
+                Err(Lost::Host) => return sticky.set_late("a copy", &"a row lies outside of its host memory"),
+                Err(Lost::Unmapped) => {
+                    let reason = "an array into which no memory is mapped (cuMemMapArrayAsync)";
+                    return sticky.set_late_as(ErrorCode::LaunchFailed, "a copy", &reason);
+                }
             };
             if let Err(fault) = memory.copy(dst, src, len) {
                 sticky.set_late("a copy", &fault);
@@ -193,11 +250,17 @@ impl Checked {
         }
     }
 
-    /// Where each row goes, where it comes from, and its bytes; None for one outside of what was vouched for.
-    fn rows(&self) -> impl Iterator<Item = Option<(copy::Side, copy::Side, u64)>> {
-        let Checked { dst, src, size: Box3 { mut width, mut height, mut depth } } = *self;
+    /// As [`Checked::rows`], for an observer.
+    fn told(&self) -> impl Iterator<Item = Option<(copy::Side, copy::Side, u64)>> {
+        self.rows().map(Result::ok)
+    }
+
+    /// Where each piece of a row goes, where it comes from, and its bytes. What goes to tiles without memory is left out.
+    fn rows(&self) -> impl Iterator<Item = Result<(copy::Side, copy::Side, u64), Lost>> {
+        let Checked { dst, src, size } = self;
+        let Box3 { mut width, mut height, mut depth } = *size;
         // What has no gaps on either side is one row.
-        if dst.pitch == width && src.pitch == width {
+        if dst.mapped.is_none() && src.mapped.is_none() && dst.pitch == width && src.pitch == width {
             width *= height;
             height = 1;
             if dst.slice == width && src.slice == width {
@@ -205,10 +268,25 @@ impl Checked {
                 depth = 1;
             }
         }
-        (0..depth).flat_map(move |z| (0..height).map(move |y| (y, z))).map(move |(y, z)| {
-            let to = dst.at(y * dst.pitch + z * dst.slice, width)?;
-            let from = src.at(y * src.pitch + z * src.slice, width)?;
-            Some((to, from, width))
+        let places = (0..depth).flat_map(move |z| (0..height).map(move |y| (y, z)));
+        places.flat_map(move |(y, z)| {
+            let mut x = 0;
+            std::iter::from_fn(move || {
+                while x < width {
+                    let at = [x, y, z];
+                    let len = src.run(at, dst.run(at, width - x));
+                    x += len;
+                    let piece = || Ok((dst.at(at, len)?, src.at(at, len)?));
+                    match piece() {
+                        Ok((None, _)) => {}
+                        Ok((Some(to), from)) => {
+                            return Some(Ok((to, from.unwrap_or(copy::Side::Device(src.zeros())), len)));
+                        }
+                        Err(lost) => return Some(Err(lost)),
+                    }
+                }
+                None
+            })
         })
     }
 }
@@ -330,10 +408,10 @@ impl Driver {
         })?;
         let Box3 { width, height, .. } = checked.size;
         let base = copy::Side::Device(room.base);
-        let rows = Rows { base, pitch: width, slice: width * height, pageable: false };
-        let rest = Checked { dst: checked.dst, src: rows, size: checked.size };
+        let rows = Rows { base, pitch: width, slice: width * height, mapped: None, pageable: false };
+        let rest = Checked { dst: checked.dst.clone(), src: rows.clone(), size: checked.size };
         let staged = Staged { memory: Arc::clone(self.memory()), address: room.base, rest };
-        Checked { dst: rows, src: checked.src, size: checked.size }
+        Checked { dst: rows, src: checked.src.clone(), size: checked.size }
             .run(self.memory(), stream.context.device().sticky());
         Ok(staged)
     }
@@ -356,7 +434,7 @@ impl Driver {
 
     fn check_side(&self, side: &CopySide, size: &Box3, kind: AccessKind, callers: CallersMemory) -> DriverResult<Rows> {
         let (address, is_host) = match side.place {
-            CopyPlace::Array(ref array) => return array_rows(array, side, size),
+            CopyPlace::Array(ref array) => return self.array_rows(array, side, size),
             CopyPlace::Host(address) => (address, true),
             CopyPlace::Device(address) => (address, false),
             CopyPlace::Unified(address) => (address, !self.is_known(address)),
@@ -394,10 +472,10 @@ impl Driver {
                 return Err(self.nowhere(start, extent, kind));
             }
             let pageable = !self.is_known(start);
-            return Ok(Rows { base: copy::Side::Host(range), pitch, slice, pageable });
+            return Ok(Rows { base: copy::Side::Host(range), pitch, slice, mapped: None, pageable });
         }
         self.check_device(start, extent, kind)?;
-        Ok(Rows { base: copy::Side::Device(start), pitch, slice, pageable: false })
+        Ok(Rows { base: copy::Side::Device(start), pitch, slice, mapped: None, pageable: false })
     }
 
     /// Whether an address lies in memory that kernels can access.
@@ -409,6 +487,49 @@ impl Driver {
         self.memory().check_exact(address, len, kind).map_err(|_| self.nowhere(address, len, kind))?;
         self.frees.check_inside(self.memory(), address, len)
     }
+
+    fn array_rows(&self, array: &Array, side: &CopySide, size: &Box3) -> DriverResult<Rows> {
+        if !array.has_elements() {
+            return Err(DriverError::invalid_value("an image is copied plane by plane"));
+        }
+        let [x, y, z] = side.origin;
+        let within = |offset: u64, len: u64, limit: u64| offset.checked_add(len).is_some_and(|end| end <= limit);
+        let shape = array.storage_box();
+        if !within(x, size.width, shape.width)
+            || !within(y, size.height, shape.height)
+            || !within(z, size.depth, shape.depth)
+        {
+            let reason = format!("{size:?} at {:?} does not lie in an array of {shape:?}", side.origin);
+            return Err(DriverError::invalid_value(reason));
+        }
+        let (pitch, slice) = (shape.width, shape.width * shape.height);
+        let (start, mapped) = match array.storage() {
+            Storage::At(address) => (address + z * slice + y * pitch + x, None),
+            Storage::Mapped(texels) => {
+                let (texels, zeros) = (Arc::clone(texels), self.zeros()?);
+                (0, Some(Arc::new(MappedRows { texels, texel: array.element_bytes(), origin: side.origin, zeros })))
+            }
+        };
+        Ok(Rows { base: copy::Side::Device(start), pitch, slice, mapped, pageable: false })
+    }
+
+    /// The address of as many zeros as a tile has bytes: what is read from tiles without memory.
+    fn zeros(&self) -> DriverResult<u64> {
+        if let Some(&zeros) = self.zeros.get() {
+            return Ok(zeros);
+        }
+        let kind = MemoryKind::Internal;
+        let spec = AllocSpec { size: TILE_BYTES, kind, device: 0, owner: 0, tag: 0, origin: "tiles without memory" };
+        let out_of_memory = |_| DriverError::new(ErrorCode::OutOfMemory, "no memory for a tile of zeros");
+        let zeros = self.memory().alloc(spec).map_err(out_of_memory)?.base;
+        let lost = |fault| DriverError::new(ErrorCode::Unknown, format!("a tile of zeros: {fault}"));
+        self.memory().fill(zeros, copy::FillWidth::One, 0, TILE_BYTES).map_err(lost)?;
+        if self.zeros.set(zeros).is_err() {
+            // Another thread was faster.
+            let _ = self.memory().free(zeros);
+        }
+        Ok(self.zeros.get().copied().unwrap_or(zeros))
+    }
 }
 
 /// Bytes from the first to the last of a box.
@@ -416,22 +537,6 @@ pub(super) fn extent(size: &Box3, pitch: u64, slice: u64) -> DriverResult<u64> {
     let slices = (size.depth - 1).checked_mul(slice).ok_or_else(too_large)?;
     let rows = (size.height - 1).checked_mul(pitch).ok_or_else(too_large)?;
     slices.checked_add(rows).and_then(|extent| extent.checked_add(size.width)).ok_or_else(too_large)
-}
-
-fn array_rows(array: &Array, side: &CopySide, size: &Box3) -> DriverResult<Rows> {
-    let [x, y, z] = side.origin;
-    let within = |offset: u64, len: u64, limit: u64| offset.checked_add(len).is_some_and(|end| end <= limit);
-    let shape = array.storage_box();
-    if !within(x, size.width, shape.width)
-        || !within(y, size.height, shape.height)
-        || !within(z, size.depth, shape.depth)
-    {
-        let reason = format!("{size:?} at {:?} does not lie in an array of {shape:?}", side.origin);
-        return Err(DriverError::invalid_value(reason));
-    }
-    let (pitch, slice) = (shape.width, shape.width * shape.height);
-    let base = copy::Side::Device(array.address() + z * slice + y * pitch + x);
-    Ok(Rows { base, pitch, slice, pageable: false })
 }
 
 #[cold]

@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use warploom_exec::fault::AccessKind;
 use warploom_exec::memory::{
-    AllocError, AllocSpec, AllocationInfo, ExportError, MAP_GRANULARITY, MapAccess, MapError, MemoryKind, Physical,
+    AllocError, AllocSpec, AllocationInfo, ExportError, MAP_GRANULARITY, MapAccess, MapError, Memory, MemoryKind,
+    Physical,
 };
-use warploom_exec::observe::HostEvent;
+use warploom_exec::observe::{HostEvent, Observer};
 
 use super::pool::pool_of;
 use super::{Location, location_kind};
@@ -22,11 +23,48 @@ use crate::{DriverError, DriverResult, ErrorCode};
 /// Physical memory that a program created.
 pub struct PhysicalMemory {
     name: Mutex<Name>,
-    physical: Arc<Physical>,
+    backing: Backing,
     location: Location,
     types: HandleTypes,
     /// It was mapped before.
     mapped: AtomicBool,
+}
+
+/// What the memory is for.
+enum Backing {
+    /// To be mapped at addresses.
+    Addresses(Arc<Physical>),
+    /// To be mapped into arrays (`CU_MEM_CREATE_USAGE_TILE_POOL`).
+    Tiles(Arc<TilePool>),
+}
+
+/// Memory that is mapped into arrays. It has an address, of which no program is told.
+pub(crate) struct TilePool {
+    memory: Arc<Memory>,
+    observer: Option<Arc<dyn Observer>>,
+    info: AllocationInfo,
+}
+
+impl TilePool {
+    /// Where it starts.
+    pub(crate) fn address(&self) -> u64 {
+        self.info.base
+    }
+
+    /// Its bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.info.size
+    }
+}
+
+impl Drop for TilePool {
+    fn drop(&mut self) {
+        // Nobody else knows the address.
+        let _ = self.memory.free(self.info.base);
+        if let Some(observer) = &self.observer {
+            observer.host(&HostEvent::Free { info: self.info, place: None });
+        }
+    }
 }
 
 /// In the tag of mapped memory, beside the bits of the kinds of handles as which it can be exported.
@@ -87,6 +125,28 @@ impl PhysicalMemory {
     /// The kinds of handles as which it can be exported.
     pub fn handle_types(&self) -> HandleTypes {
         self.types
+    }
+
+    /// The memory, for addresses.
+    fn physical(&self) -> DriverResult<&Arc<Physical>> {
+        match &self.backing {
+            Backing::Addresses(physical) => Ok(physical),
+            Backing::Tiles(_) => Err(DriverError::invalid_value("the memory was created for the tiles of arrays")),
+        }
+    }
+
+    /// The memory, for arrays of a device.
+    ///
+    /// # Errors
+    /// `InvalidValue` for memory that was not created for them, or is another device's.
+    pub(crate) fn tile_pool(&self, device: u32) -> DriverResult<Arc<TilePool>> {
+        match &self.backing {
+            Backing::Tiles(pool) if pool.info.device == device => Ok(Arc::clone(pool)),
+            Backing::Tiles(_) => Err(DriverError::invalid_value("the memory is another device's")),
+            Backing::Addresses(_) => {
+                Err(DriverError::invalid_value("the memory was not created with CU_MEM_CREATE_USAGE_TILE_POOL"))
+            }
+        }
     }
 }
 
@@ -154,14 +214,38 @@ impl Driver {
             }
             AllocError::OutOfMemory => DriverError::new(ErrorCode::OutOfMemory, format!("{size} bytes are not free")),
         })?;
-        self.name_physical(physical, location, types)
+        self.name_physical(Backing::Addresses(physical), location, types)
     }
 
-    fn name_physical(&self, physical: Arc<Physical>, location: Location, types: HandleTypes) -> DriverResult<Handle> {
+    /// Creates memory to be mapped into arrays (`cuMemCreate` with `CU_MEM_CREATE_USAGE_TILE_POOL`).
+    ///
+    /// # Errors
+    /// `InvalidValue` as [`Driver::create_physical`], for memory of the host, and for memory that could be exported, as recorded; `InvalidDevice`,
+    /// `OutOfMemory`.
+    pub fn create_tile_pool(&self, size: u64, location: Location, types: HandleTypes) -> DriverResult<Handle> {
+        self.check_location(location)?;
+        if types != HandleTypes::NONE || location.kind != location_kind::DEVICE || !size.is_multiple_of(MAP_GRANULARITY)
+        {
+            let reason = format!("{size} bytes for tiles of {location:?}, exported as {:#x}", types.0);
+            return Err(DriverError::invalid_value(reason));
+        }
+        let device = u32::try_from(location.ordinal()).unwrap_or(0);
+        let spec = AllocSpec { size, kind: MemoryKind::Array, device, owner: 0, tag: 0, origin: "cuMemCreate" };
+        let info = self.memory().alloc(spec).map_err(|error| match error {
+            AllocError::Empty => DriverError::invalid_value("0 bytes for tiles"),
+            AllocError::OutOfMemory => DriverError::new(ErrorCode::OutOfMemory, format!("{size} bytes are not free")),
+        })?;
+        self.fill_fresh(&info);
+        self.tell(|| HostEvent::Alloc { info, place: None });
+        let pool = TilePool { memory: Arc::clone(self.memory()), observer: self.observer().cloned(), info };
+        self.name_physical(Backing::Tiles(Arc::new(pool)), location, types)
+    }
+
+    fn name_physical(&self, backing: Backing, location: Location, types: HandleTypes) -> DriverResult<Handle> {
         let name = |handle| Mutex::new(Name { handle, references: 1 });
         let mapped = AtomicBool::new(false);
         let memory =
-            self.physical.insert(|handle| PhysicalMemory { name: name(handle), physical, location, types, mapped })?;
+            self.physical.insert(|handle| PhysicalMemory { name: name(handle), backing, location, types, mapped })?;
         let handle = memory.name.lock().handle;
         Ok(handle)
     }
@@ -178,7 +262,7 @@ impl Driver {
                 format!("memory created with handle types {:#x} has none of type {:#x}", memory.types.0, types.0);
             return Err(DriverError::invalid_value(reason));
         }
-        self.memory().export(&memory.physical, &note_of(memory.location)).map_err(not_shared)
+        self.memory().export(memory.physical()?, &note_of(memory.location)).map_err(not_shared)
     }
 
     /// A handle of the physical memory that a descriptor stands for, which this or another process has exported (`cuMemImportFromShareableHandle`).
@@ -191,7 +275,7 @@ impl Driver {
             DriverError::new(ErrorCode::NotSupported, "the descriptor is that of a memory pool, not of physical memory")
         })?;
         self.check_location(location)?;
-        self.name_physical(physical, location, HandleTypes::POSIX_FILE_DESCRIPTOR)
+        self.name_physical(Backing::Addresses(physical), location, HandleTypes::POSIX_FILE_DESCRIPTOR)
     }
 
     /// Physical memory by its handle.
@@ -246,7 +330,7 @@ impl Driver {
         let spec = AllocSpec { size, kind: MemoryKind::Device, device, owner: 0, tag, origin: "cuMemMap" };
         let mut mappings = self.mappings.0.lock();
         self.memory()
-            .map(address, &memory.physical, offset, spec)
+            .map(address, memory.physical()?, offset, spec)
             .map_err(|error| refused("mapped", address, size, error))?;
         let again = memory.mapped.swap(true, Ordering::Relaxed);
         // What is there at two addresses an observer cannot follow by either.

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use warploom_exec::texture::{Objects, Texels, Texture};
 use warploom_ptx::ir::{GlobalId, ScalarType};
 
-use super::{ObjectTables, Resource, TextureSettings};
+use super::{ObjectTables, Resource, TextureSettings, read_fractions};
 use crate::array::Format;
 use crate::context::Context;
 use crate::device::attribute;
@@ -80,8 +80,9 @@ impl ReferenceBinding {
     /// What a kernel can read. None where that is nothing: the reference is not bound, to no address or to no texel, or it has no
     /// format that exists. As recorded, a program may set all that; a kernel that then reads faults.
     fn resource(&self) -> Option<Resource> {
-        let format = Format::from_number(self.format).ok();
-        let format = format.zip(u32::try_from(self.channels).ok().filter(|count| matches!(count, 1 | 2 | 4)));
+        let format = Format::of_memory(self.format).ok();
+        let format = format.zip(u32::try_from(self.channels).ok());
+        let format = format.filter(|(format, channels)| format.has(*channels));
         match *self.texels.as_ref()? {
             BoundTexels::Array(array) => Some(Resource::Array(array)),
             BoundTexels::Mipmapped(array) => Some(Resource::Mipmapped(array)),
@@ -230,7 +231,11 @@ impl Driver {
         }
         let texture = match next.resource() {
             None => None,
-            Some(resource) => Some(Arc::new(Texture::new(self.levels_of(&resource)?, sampler))),
+            Some(resource) => {
+                let mut texture = Texture::new(self.levels_of(&resource)?, sampler);
+                read_fractions(&mut texture);
+                Some(Arc::new(texture))
+            }
         };
         *state = next;
         *reference.texture.lock() = texture;

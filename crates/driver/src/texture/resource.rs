@@ -1,8 +1,10 @@
 //! What a texture or surface is made from, and how it is sampled, as a program says it.
+use std::sync::Arc;
+
 use warploom_exec::fault::AccessKind;
 use warploom_exec::texture::{AddressMode, Channel, Sampler, Texels};
 
-use crate::array::{Array, Format, array_flags};
+use crate::array::{Array, Elements, Format, Storage, array_flags};
 use crate::device::attribute;
 use crate::driver::Driver;
 use crate::handle::Handle;
@@ -144,6 +146,11 @@ fn channel(format: Format) -> Channel {
         0x09 => Channel::S16,
         0x0a => Channel::S32,
         0x10 => Channel::F16,
+        0x50 => Channel::Packed,
+        0xc0..=0xc2 => Channel::U8,
+        0xc3..=0xc5 => Channel::U16,
+        0xc6..=0xc8 => Channel::S8,
+        0xc9..=0xcb => Channel::S16,
         _ => Channel::F32,
     }
 }
@@ -153,7 +160,7 @@ impl Driver {
     pub(super) fn levels_of(&self, resource: &Resource) -> DriverResult<Vec<Texels>> {
         match *resource {
             Resource::Mipmapped(array) => {
-                Ok(self.mipmap_levels(array)?.iter().map(|level| texels_of_array(level)).collect())
+                self.mipmap_levels(array)?.iter().map(|level| texels_of_array(level)).collect()
             }
             _ => Ok(vec![self.texels_of(resource)?]),
         }
@@ -162,8 +169,8 @@ impl Driver {
     /// The texels of a resource; of a mipmapped array, those of its base level.
     pub(super) fn texels_of(&self, resource: &Resource) -> DriverResult<Texels> {
         match *resource {
-            Resource::Array(array) => Ok(texels_of_array(&*self.array(array)?)),
-            Resource::Mipmapped(array) => Ok(texels_of_array(&*self.array(self.mipmap_level(array, 0)?)?)),
+            Resource::Array(array) => texels_of_array(&*self.array(array)?),
+            Resource::Mipmapped(array) => texels_of_array(&*self.array(self.mipmap_level(array, 0)?)?),
             Resource::Linear { address, format, channels, bytes } => {
                 let texel = self.check_texels(address, format, channels)?;
                 self.check_device(address, bytes, AccessKind::Load)?;
@@ -198,8 +205,9 @@ impl Driver {
 
     /// Bytes of a texel in plain memory, if it can be one.
     fn check_texels(&self, address: u64, format: Format, channels: u32) -> DriverResult<u64> {
-        if !matches!(channels, 1 | 2 | 4) {
-            return Err(DriverError::invalid_value(format!("{channels} channels; 1, 2 and 4 are possible")));
+        if !format.has(channels) {
+            let reason = format!("format {:#x} of {channels} channels", format.number());
+            return Err(DriverError::invalid_value(reason));
         }
         let alignment = self.texture_limit(attribute::TEXTURE_ALIGNMENT)?;
         if !address.is_multiple_of(alignment.max(1)) {
@@ -210,13 +218,21 @@ impl Driver {
 }
 
 /// The texels of an array.
-fn texels_of_array(array: &Array) -> Texels {
+fn texels_of_array(array: &Array) -> DriverResult<Texels> {
+    if !array.has_elements() {
+        return Err(DriverError::invalid_value("an image is read plane by plane"));
+    }
     let known = array.descriptor();
     let (layered, cube) = (known.flags & array_flags::LAYERED != 0, known.flags & array_flags::CUBEMAP != 0);
     let narrow = |extent: u64| u32::try_from(extent).unwrap_or(u32::MAX);
     let pitch = known.width * array.element_bytes();
-    Texels {
-        address: array.address(),
+    let (address, mapped) = match array.storage() {
+        Storage::At(address) => (*address, None),
+        Storage::Mapped(mapped) => (0, Some(Arc::clone(mapped))),
+    };
+    Ok(Texels {
+        address,
+        mapped,
         size: [narrow(known.width), narrow(known.height.max(1)), narrow(known.depth.max(1))],
         dimensions: 1 + u8::from(known.height > 0) + u8::from(known.depth > 0 && !layered && !cube),
         pitch,
@@ -226,7 +242,8 @@ fn texels_of_array(array: &Array) -> Texels {
         layered,
         cube,
         linear: false,
-    }
+        fractions: matches!(known.format.elements(), Elements::Fractions(_)),
+    })
 }
 
 fn check_size(size: [u64; 2], most: [u64; 2]) -> DriverResult<[u32; 2]> {
@@ -239,6 +256,7 @@ fn check_size(size: [u64; 2], most: [u64; 2]) -> DriverResult<[u32; 2]> {
 fn plane(address: u64, size: [u32; 2], dimensions: u8, pitch: u64, format: Format, channels: u32) -> Texels {
     Texels {
         address,
+        mapped: None,
         size: [size[0], size[1], 1],
         dimensions,
         pitch,
@@ -248,6 +266,7 @@ fn plane(address: u64, size: [u32; 2], dimensions: u8, pitch: u64, format: Forma
         layered: false,
         cube: false,
         linear: false,
+        fractions: false,
     }
 }
 

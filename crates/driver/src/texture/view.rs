@@ -61,7 +61,7 @@ impl Driver {
             return Err(DriverError::invalid_value(reason));
         }
         for level in &mut texture.levels {
-            (level.channel, level.channels) = (channel, count);
+            (level.channel, level.channels, level.fractions) = (channel, count, false);
         }
         let [first, last] = view.levels;
         let levels = texture.levels.len();

@@ -43,8 +43,9 @@ impl Plane {
     fn new(texture: &Texture) -> Option<Plane> {
         let Texture { sampler, levels, layers: [first_layer, _] } = texture;
         let [texels] = levels.as_slice() else { return None };
-        let &Texels { address: start, size: [width, height, _], channel, channels, .. } = texels;
-        if *first_layer != 0 || texels.cube || texels.dimensions != 2 {
+        let &Texels { size: [width, height, _], channel, channels, .. } = texels;
+        let start = texels.start()?;
+        if *first_layer != 0 || texels.cube || texels.dimensions != 2 || channel == Channel::Packed {
             return None;
         }
         let axes = [axis(texels, sampler, 0), axis(texels, sampler, 1)];

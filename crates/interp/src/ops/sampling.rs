@@ -1,13 +1,13 @@
 //! What one thread reads from a texture: which texels, and what becomes of them.
 
-use warploom_exec::fault::FaultKind;
-use warploom_exec::texture::{AddressMode, Channel, Sampler, Texels, Texture};
+use warploom_exec::fault::{AccessKind, FaultKind};
+use warploom_exec::texture::{AddressMode, Channel, Place as Memory, Sampler, Texels, Texture};
 use warploom_numerics::Rounding;
 use warploom_numerics::format::{F16, narrow, widen};
 use warploom_numerics::texture::{
     Axis, CUBE_FACES, Footprint, LevelRange, Levels, Numbers, Outside, UNIT, across_edge, blend, border_channel,
     cube_face, cube_gradient, from_srgb, level_of_gradients, offset, share_corner, signed_fraction, split_slices,
-    square_weights, unsigned_fraction,
+    square_weights, stretched, to_srgb, unsigned_fraction,
 };
 
 use crate::machine::Machine;
@@ -78,7 +78,13 @@ pub(super) enum Reading {
     Number(Numbers),
     /// 8 bits that become a half.
     Srgb,
+    /// A part of so many bits of a packed word; or one of the border, which is not rounded to them.
+    Packed(u32),
 }
+
+/// In a channel of a packed word of the border: it has [`BORDER_BITS`].
+const BORDER: u32 = 1 << 31;
+const BORDER_BITS: u32 = 16;
 
 /// How channel `index` of a texture is read.
 pub(super) fn reading(texels: &Texels, sampler: &Sampler, index: usize) -> Reading {
@@ -86,8 +92,10 @@ pub(super) fn reading(texels: &Texels, sampler: &Sampler, index: usize) -> Readi
         Channel::F16 => Reading::Number(Numbers::Half),
         Channel::F32 => Reading::Number(Numbers::Float),
         Channel::U32 | Channel::S32 => Reading::Whole,
+        Channel::Packed => Reading::Packed(packed_bits(index)),
         _ if sampler.integers => Reading::Whole,
-        Channel::U8 if sampler.srgb && index < 3 => Reading::Srgb,
+        // The last of two channels and of four is not a colour.
+        Channel::U8 if sampler.srgb && index < (if texels.channels == 2 { 1 } else { 3 }) => Reading::Srgb,
         Channel::U8 => Reading::Number(Numbers::Unsigned8),
         Channel::U16 => Reading::Number(Numbers::Unsigned16),
         Channel::S8 => Reading::Number(Numbers::Signed8),
@@ -102,6 +110,8 @@ impl Reading {
         match self {
             Reading::Number(Numbers::Half) => widen::<F16>(raw).to_bits(),
             Reading::Srgb => from_srgb(raw as u8).to_bits(),
+            Reading::Packed(_) if raw & BORDER != 0 => raw & !BORDER,
+            Reading::Packed(bits) => stretched(raw, bits),
             _ => raw,
         }
     }
@@ -112,6 +122,7 @@ impl Reading {
             Reading::Whole => None,
             Reading::Number(numbers) => Some(numbers),
             Reading::Srgb => Some(Numbers::Half),
+            Reading::Packed(_) => Some(Numbers::Unsigned16),
         }
     }
 
@@ -123,6 +134,8 @@ impl Reading {
             Reading::Number(Numbers::Unsigned16) => unsigned_fraction(raw, 16),
             Reading::Number(Numbers::Signed8) => signed_fraction(raw as i32, 8),
             Reading::Number(Numbers::Signed16) => signed_fraction(raw as i32, 16),
+            Reading::Packed(bits) if raw & BORDER != 0 => border_fraction(raw & !BORDER, bits),
+            Reading::Packed(bits) => unsigned_fraction(raw, bits),
             _ => return self.term(raw),
         };
         fraction.to_bits()
@@ -138,9 +151,19 @@ impl Reading {
             Reading::Number(numbers) => {
                 border_channel(color, bits, matches!(numbers, Numbers::Signed8 | Numbers::Signed16))
             }
-            Reading::Srgb => border_channel(color, bits, false),
+            Reading::Srgb => to_srgb(color),
+            Reading::Packed(_) => BORDER | border_channel(color, BORDER_BITS, false),
         }
     }
+}
+
+/// What a channel of a packed word of the border is alone: a colour has the bits of a texel's then, what is none keeps its own, as recorded.
+fn border_fraction(value: u32, bits: u32) -> f32 {
+    if bits == 2 {
+        return unsigned_fraction(value, BORDER_BITS);
+    }
+    let (most, range) = ((1 << bits) - 1, (1 << BORDER_BITS) - 1);
+    unsigned_fraction((value * most + range / 2) / range, bits)
 }
 
 /// A channel's bits, with its sign.
@@ -151,8 +174,21 @@ pub(super) fn extended(bits: u32, channel: Channel) -> u32 {
         Channel::U16 | Channel::F16 => bits & 0xffff,
         Channel::S8 => bits as i8 as u32,
         Channel::S16 => bits as i16 as u32,
-        Channel::U32 | Channel::S32 | Channel::F32 => bits,
+        Channel::U32 | Channel::S32 | Channel::F32 | Channel::Packed => bits,
     }
+}
+
+/// Bits of a channel of a packed word.
+fn packed_bits(index: usize) -> u32 {
+    if index < 3 { 10 } else { 2 }
+}
+
+/// Channel `index` of a texel, with its sign.
+fn channel_of(texel: u128, channel: Channel, index: usize) -> u32 {
+    if channel == Channel::Packed {
+        return (texel >> (10 * index)) as u32 & ((1 << packed_bits(index)) - 1);
+    }
+    extended((texel >> (8 * channel.bytes() as usize * index)) as u32, channel)
 }
 
 /// The footprint for gradients in texels, of textures and fetches that are sampled along it: planes whose texels are interpolated.
@@ -465,14 +501,17 @@ impl Machine<'_> {
         };
         let [x, y, z] = [x, y, z].map(u64::from);
         let bytes = texels.texel_bytes();
-        let address = texels.address + x * bytes + y * texels.pitch + z * texels.slice;
+        let address = match texels.place([x * bytes, y, z]) {
+            Memory::At(address) => address,
+            Memory::Nowhere => return Ok([0; 4]),
+            Memory::Missing => return Err(FaultKind::UnmappedArray { kind: AccessKind::Load }),
+        };
         if weight != 0 {
             self.tell_texel(address, bytes as u32);
         }
         let value = self.load(StateSpace::Global, address, bytes as u32, 0)?;
-        let bits = 8 * texels.channel.bytes() as u32;
         Ok(std::array::from_fn(|index| match index < channels {
-            true => extended((value >> (bits * index as u32)) as u32, texels.channel),
+            true => channel_of(value, texels.channel, index),
             false => 0,
         }))
     }

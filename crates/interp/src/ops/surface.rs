@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use warploom_exec::fault::{AccessKind, FaultKind};
 use warploom_exec::memory::{AtomicOp as HostOp, Order};
-use warploom_exec::texture::{Channel, Texels};
+use warploom_exec::texture::{Channel, Place, Texels};
 use warploom_numerics::Rounding;
 use warploom_numerics::format::{F16, narrow};
+use warploom_numerics::texture::{signed_channel, unsigned_channel};
 use warploom_ptx::ir::{AtomicOp, ScalarType, SurfaceClamp};
 
 use crate::machine::{Flow, Machine, lanes};
@@ -139,18 +140,25 @@ fn host(op: AtomicOp, signed: bool) -> Option<HostOp> {
 }
 
 /// The bytes of a texel for the words that `sust.p` has for its channels (PTX ISA 9.7.11.2): whole numbers and floats that do not fit become the
-/// nearest that do.
+/// nearest that do. Of floats, formats of fractions make channels.
 fn formatted(surface: &Texels, channels: [u32; 4]) -> u128 {
+    if surface.channel == Channel::Packed {
+        let [x, y, z, w] = channels.map(f32::from_bits);
+        let [x, y, z] = [x, y, z].map(|value| unsigned_channel(value, 10));
+        return u128::from(x | y << 10 | z << 20 | unsigned_channel(w, 2) << 30);
+    }
     let bits = 8 * surface.channel.bytes() as u32;
     let signed = |word: u32| (word as i32).clamp(-1 << (bits - 1), (1 << (bits - 1)) - 1) as u32;
     let channel = |word: u32| match surface.channel {
+        Channel::U8 | Channel::U16 if surface.fractions => unsigned_channel(f32::from_bits(word), bits),
+        Channel::S8 | Channel::S16 if surface.fractions => signed_channel(f32::from_bits(word), bits) as u32,
         Channel::U8 | Channel::U16 => word.min((1 << bits) - 1),
         Channel::S8 | Channel::S16 => signed(word),
         Channel::F16 => {
             let half = narrow::<F16>(f64::from(f32::from_bits(word)), Rounding::Nearest, false);
             if half & 0x7fff == 0x7c00 { half - 1 } else { half }
         }
-        Channel::U32 | Channel::S32 | Channel::F32 => word,
+        Channel::U32 | Channel::S32 | Channel::F32 | Channel::Packed => word,
     };
     let used = channels.iter().take(surface.channels as usize).enumerate();
     used.fold(0, |value, (index, &word)| {
@@ -199,6 +207,10 @@ impl Machine<'_> {
             };
         }
         let [x, y, z] = at.map(|coordinate| coordinate as u64);
-        Ok(Some((surface.address + x * unit + y * surface.pitch + z * surface.slice, surface)))
+        match surface.place([x * unit, y, z]) {
+            Place::At(address) => Ok(Some((address, surface))),
+            Place::Nowhere => Ok(None),
+            Place::Missing => Err(FaultKind::UnmappedArray { kind }),
+        }
     }
 }

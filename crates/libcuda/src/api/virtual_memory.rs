@@ -2,13 +2,16 @@
 use std::os::fd::IntoRawFd;
 
 use warploom_abi::{
-    CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationGranularity_flags, CUmemAllocationHandleType,
-    CUmemAllocationProp, CUmemAllocationType, CUmemGenericAllocationHandle, CUmemLocation, CUmemRangeHandleType,
+    CU_MEM_CREATE_USAGE_TILE_POOL, CUarrayMapInfo, CUdeviceptr, CUmemAccess_flags, CUmemAccessDesc,
+    CUmemAllocationGranularity_flags, CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationType,
+    CUmemGenericAllocationHandle, CUmemLocation, CUmemRangeHandleType, CUstream,
 };
+use warploom_driver::array::ArrayMap;
 use warploom_driver::memory::{HandleTypes, MapAccess};
-use warploom_driver::{DriverError, ErrorCode, Handle};
+use warploom_driver::{Driver, DriverError, DriverResult, ErrorCode, Handle};
 
-use crate::border::{ApiResult, HostPtr, In, InArray, Out, members, no_flags};
+use super::stream::named;
+use crate::border::{ApiResult, DefaultStream, HostPtr, In, InArray, Out, members, no_flags};
 use crate::process::driver;
 
 fn physical(raw: CUmemGenericAllocationHandle) -> Handle {
@@ -46,8 +49,11 @@ pub(crate) fn cuMemCreate(
         return Err(DriverError::invalid_value(format!("{:?} is no type of physical memory", properties.r#type)));
     }
     let types = HandleTypes::new(properties.requestedHandleTypes.0)?;
-    let created = driver()?.create_physical(size as u64, members::location(properties.location), types)?;
-    place.set(created.raw() as u64);
+    let (driver, location) = (driver()?, members::location(properties.location));
+    // Other bits mean nothing, as recorded.
+    let for_tiles = u32::from(properties.allocFlags.usage) & CU_MEM_CREATE_USAGE_TILE_POOL != 0;
+    let create = if for_tiles { Driver::create_tile_pool } else { Driver::create_physical };
+    place.set(create(driver, size as u64, location, types)?.raw() as u64);
     Ok(())
 }
 
@@ -92,6 +98,23 @@ pub(crate) fn cuMemMap(
 ) -> ApiResult {
     no_flags(flags)?;
     driver()?.map(ptr, size as u64, offset as u64, physical(memory))
+}
+
+pub(crate) fn cuMemMapArrayAsync(
+    default: DefaultStream,
+    mapInfoList: InArray<'_, CUarrayMapInfo>,
+    count: u32,
+    hStream: CUstream,
+) -> ApiResult {
+    if count == 0 {
+        return Err(DriverError::invalid_value("count is 0"));
+    }
+    let list = mapInfoList.get(count as usize, "mapInfoList")?;
+    let driver = driver()?;
+    let stream = named(hStream, default);
+    driver.refuse_capture_of(stream)?;
+    let maps = list.iter().map(members::array_map).collect::<DriverResult<Vec<ArrayMap>>>()?;
+    driver.map_arrays(&maps, stream)
 }
 
 pub(crate) fn cuMemUnmap(ptr: CUdeviceptr, size: usize) -> ApiResult {

@@ -2,12 +2,13 @@
 use warploom_abi::{
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC, CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, CUDA_RESOURCE_DESC,
     CUDA_RESOURCE_DESC_v1_res, CUDA_RESOURCE_DESC_v1_res_array, CUDA_RESOURCE_DESC_v1_res_linear,
-    CUDA_RESOURCE_DESC_v1_res_mipmap, CUDA_RESOURCE_DESC_v1_res_pitch2D, CUarray, CUarray_format, CUmemLocation,
-    CUmemLocation_v1_anonymous0, CUmemLocationType, CUmemcpy3DOperand, CUmemcpy3DOperand_v1_op_array,
-    CUmemcpy3DOperandType, CUmipmappedArray, CUresourcetype, CUstreamAttrValue, CUstreamBatchMemOpParams,
-    CUstreamBatchMemOpParams_v1_writeValue, CUstreamBatchMemOpParams_v1_writeValue_anonymous0, CUstreamBatchMemOpType,
+    CUDA_RESOURCE_DESC_v1_res_mipmap, CUDA_RESOURCE_DESC_v1_res_pitch2D, CUarray, CUarray_format, CUarrayMapInfo,
+    CUarraySparseSubresourceType, CUmemHandleType, CUmemLocation, CUmemLocation_v1_anonymous0, CUmemLocationType,
+    CUmemOperationType, CUmemcpy3DOperand, CUmemcpy3DOperand_v1_op_array, CUmemcpy3DOperandType, CUmipmappedArray,
+    CUresourcetype, CUstreamAttrValue, CUstreamBatchMemOpParams, CUstreamBatchMemOpParams_v1_writeValue,
+    CUstreamBatchMemOpParams_v1_writeValue_anonymous0, CUstreamBatchMemOpType,
 };
-use warploom_driver::array::Format;
+use warploom_driver::array::{AnyArray, ArrayMap, ArrayPart, Format};
 use warploom_driver::memory::Location;
 use warploom_driver::stream::AttributeValue;
 use warploom_driver::texture::Resource;
@@ -123,6 +124,53 @@ pub(crate) fn attribute_value(value: &CUstreamAttrValue) -> AttributeValue {
     unsafe { value.bytes_of_union }
 }
 
+/// What a program asks to map into an array.
+///
+/// # Errors
+/// `InvalidValue` for an array, an operation or a kind of memory that does not exist.
+pub(crate) fn array_map(asked: &CUarrayMapInfo) -> DriverResult<ArrayMap> {
+    let invalid = |what: &str| DriverError::invalid_value(format!("{what} of an array to map"));
+    if asked.flags != 0 || asked.reserved != [0; 2] {
+        return Err(invalid("flags or reserved words"));
+    }
+    if asked.memHandleType != CUmemHandleType::CU_MEM_HANDLE_TYPE_GENERIC {
+        return Err(invalid("the type of the memory's handle"));
+    }
+    // SAFETY: the numbers say which members the program wrote, and all of them are plain numbers.
+    let (array, part, memory) = unsafe {
+        let array = match asked.resourceType {
+            CUresourcetype::CU_RESOURCE_TYPE_ARRAY => AnyArray::Array(Handle::from_raw(asked.resource.array.0)),
+            CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY => {
+                AnyArray::Mipmapped(Handle::from_raw(asked.resource.mipmap.0))
+            }
+            _ => return Err(invalid("the type")),
+        };
+        let part = match asked.subresourceType {
+            CUarraySparseSubresourceType::CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL => {
+                let level = asked.subresource.sparseLevel;
+                Some(ArrayPart::Tiles {
+                    level: level.level,
+                    layer: level.layer,
+                    offset: [level.offsetX, level.offsetY, level.offsetZ].map(u64::from),
+                    extent: [level.extentWidth, level.extentHeight, level.extentDepth].map(u64::from),
+                })
+            }
+            CUarraySparseSubresourceType::CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL => {
+                let tail = asked.subresource.miptail;
+                Some(ArrayPart::Tail { layer: tail.layer, offset: tail.offset, size: tail.size })
+            }
+            _ => None,
+        };
+        (array, part, Handle::from_raw(usize::try_from(asked.memHandle.memHandle).unwrap_or(0)))
+    };
+    let memory = match asked.memOperationType {
+        CUmemOperationType::CU_MEM_OPERATION_TYPE_MAP => Some((memory, asked.offset)),
+        CUmemOperationType::CU_MEM_OPERATION_TYPE_UNMAP => None,
+        _ => return Err(invalid("the operation")),
+    };
+    Ok(ArrayMap { array, part, memory, devices: asked.deviceBitMask })
+}
+
 /// The resource that a description names.
 ///
 /// # Errors
@@ -141,13 +189,13 @@ pub(crate) fn resource(description: &CUDA_RESOURCE_DESC) -> DriverResult<Resourc
             }
             CUresourcetype::CU_RESOURCE_TYPE_LINEAR => Ok(Resource::Linear {
                 address: union.linear.devPtr,
-                format: Format::from_number(union.linear.format.0)?,
+                format: Format::of_memory(union.linear.format.0)?,
                 channels: union.linear.numChannels,
                 bytes: union.linear.sizeInBytes as u64,
             }),
             CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => Ok(Resource::Pitch2d {
                 address: union.pitch2D.devPtr,
-                format: Format::from_number(union.pitch2D.format.0)?,
+                format: Format::of_memory(union.pitch2D.format.0)?,
                 channels: union.pitch2D.numChannels,
                 width: union.pitch2D.width as u64,
                 height: union.pitch2D.height as u64,

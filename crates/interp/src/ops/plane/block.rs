@@ -359,6 +359,7 @@ fn read(reading: Reading, channel: Channel, words: &mut [u32; BLOCK]) {
         Reading::Whole, Channel::S8 => Reading::Whole, Channel::S8;
         Reading::Whole, Channel::U16 => Reading::Whole, Channel::U16;
         Reading::Whole, Channel::S16 => Reading::Whole, Channel::S16;
-        Reading::Whole, _ => Reading::Whole, Channel::U32;
+        // No plane is of packed words.
+        Reading::Whole | Reading::Packed(_), _ => Reading::Whole, Channel::U32;
     )
 }

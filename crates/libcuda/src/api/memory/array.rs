@@ -1,10 +1,11 @@
 //! Arrays.
 use warploom_abi::{
-    CUDA_ARRAY_DESCRIPTOR_v2, CUDA_ARRAY_MEMORY_REQUIREMENTS, CUDA_ARRAY_SPARSE_PROPERTIES, CUDA_ARRAY3D_DESCRIPTOR_v2,
-    CUarray, CUarray_format, CUdevice, CUmipmappedArray,
+    CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL, CUDA_ARRAY_DESCRIPTOR_v2, CUDA_ARRAY_MEMORY_REQUIREMENTS,
+    CUDA_ARRAY_SPARSE_PROPERTIES, CUDA_ARRAY_SPARSE_PROPERTIES_v1_tileExtent, CUDA_ARRAY3D_DESCRIPTOR_v2, CUarray,
+    CUarray_format, CUdevice, CUmipmappedArray,
 };
-use warploom_driver::array::{ArrayDescriptor, Format};
-use warploom_driver::{DriverError, DriverResult, Handle};
+use warploom_driver::array::{AnyArray, ArrayDescriptor, Format, TILE_BYTES};
+use warploom_driver::{DriverResult, Handle};
 
 use crate::border::{ApiResult, In, Out};
 use crate::process::driver;
@@ -87,37 +88,50 @@ pub(crate) fn cuArrayDestroy(hArray: CUarray) -> ApiResult {
     driver()?.destroy_array(Handle::from_raw(hArray.0))
 }
 
-/// What arrays, mipmapped ones too, that the driver backs with memory at once do not have.
-fn only_of<T>(what: &str, found: DriverResult<T>) -> ApiResult {
-    found?;
-    Err(DriverError::invalid_value(format!("the array was not created as {what}")))
+fn sparse_properties(array: AnyArray) -> DriverResult<CUDA_ARRAY_SPARSE_PROPERTIES> {
+    let known = driver()?.sparse_properties(array)?;
+    let [width, height, depth] = known.tile.map(|extent| extent as u32);
+    let flags = if known.single { CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL } else { 0 };
+    // Without levels there is none that a tail could begin with.
+    let levels = matches!(array, AnyArray::Mipmapped(_)) || known.tail > 0;
+    Ok(CUDA_ARRAY_SPARSE_PROPERTIES {
+        tileExtent: CUDA_ARRAY_SPARSE_PROPERTIES_v1_tileExtent { width, height, depth },
+        miptailFirstLevel: if levels { known.first_of_tail } else { 0 },
+        miptailSize: known.tail,
+        flags,
+        ..Default::default()
+    })
 }
 
-/// No format has planes here.
-pub(crate) fn cuArrayGetPlane(pPlaneArray: Out<'_, CUarray>, hArray: CUarray, _planeIdx: u32) -> ApiResult {
-    pPlaneArray.required("pPlaneArray")?;
-    only_of("one of several planes", driver()?.array(Handle::from_raw(hArray.0)))
+fn memory_requirements(array: AnyArray) -> DriverResult<CUDA_ARRAY_MEMORY_REQUIREMENTS> {
+    let size = driver()?.memory_requirement(array)? as usize;
+    Ok(CUDA_ARRAY_MEMORY_REQUIREMENTS { size, alignment: TILE_BYTES as usize, ..Default::default() })
 }
 
-/// No array is sparse (`CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED` is 0).
+pub(crate) fn cuArrayGetPlane(pPlaneArray: Out<'_, CUarray>, hArray: CUarray, planeIdx: u32) -> ApiResult {
+    let place = pPlaneArray.required("pPlaneArray")?;
+    place.set(CUarray(driver()?.array_plane(Handle::from_raw(hArray.0), planeIdx)?.raw()));
+    Ok(())
+}
+
 pub(crate) fn cuArrayGetSparseProperties(
     sparseProperties: Out<'_, CUDA_ARRAY_SPARSE_PROPERTIES>,
     array: CUarray,
 ) -> ApiResult {
-    sparseProperties.required("sparseProperties")?;
-    only_of("CUDA_ARRAY3D_SPARSE", driver()?.array(Handle::from_raw(array.0)))
+    let place = sparseProperties.required("sparseProperties")?;
+    place.set(sparse_properties(AnyArray::Array(Handle::from_raw(array.0)))?);
+    Ok(())
 }
 
-/// No array waits for its memory (`CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED` is 0).
+/// The device may be any number, as recorded.
 pub(crate) fn cuArrayGetMemoryRequirements(
     memoryRequirements: Out<'_, CUDA_ARRAY_MEMORY_REQUIREMENTS>,
     array: CUarray,
-    device: CUdevice,
+    _device: CUdevice,
 ) -> ApiResult {
-    memoryRequirements.required("memoryRequirements")?;
-    let driver = driver()?;
-    driver.device(device)?;
-    only_of("CUDA_ARRAY3D_DEFERRED_MAPPING", driver.array(Handle::from_raw(array.0)))
+    let place = memoryRequirements.required("memoryRequirements")?;
+    place.set(memory_requirements(AnyArray::Array(Handle::from_raw(array.0)))?);
+    Ok(())
 }
 
 pub(crate) fn cuMipmappedArrayCreate(
@@ -148,23 +162,22 @@ pub(crate) fn cuMipmappedArrayDestroy(hMipmappedArray: CUmipmappedArray) -> ApiR
     driver()?.destroy_mipmapped_array(Handle::from_raw(hMipmappedArray.0))
 }
 
-/// No array is sparse, as above.
 pub(crate) fn cuMipmappedArrayGetSparseProperties(
     sparseProperties: Out<'_, CUDA_ARRAY_SPARSE_PROPERTIES>,
     mipmap: CUmipmappedArray,
 ) -> ApiResult {
-    sparseProperties.required("sparseProperties")?;
-    only_of("CUDA_ARRAY3D_SPARSE", driver()?.mipmapped_array(Handle::from_raw(mipmap.0)))
+    let place = sparseProperties.required("sparseProperties")?;
+    place.set(sparse_properties(AnyArray::Mipmapped(Handle::from_raw(mipmap.0)))?);
+    Ok(())
 }
 
-/// No array waits for its memory, as above.
+/// As above.
 pub(crate) fn cuMipmappedArrayGetMemoryRequirements(
     memoryRequirements: Out<'_, CUDA_ARRAY_MEMORY_REQUIREMENTS>,
     mipmap: CUmipmappedArray,
-    device: CUdevice,
+    _device: CUdevice,
 ) -> ApiResult {
-    memoryRequirements.required("memoryRequirements")?;
-    let driver = driver()?;
-    driver.device(device)?;
-    only_of("CUDA_ARRAY3D_DEFERRED_MAPPING", driver.mipmapped_array(Handle::from_raw(mipmap.0)))
+    let place = memoryRequirements.required("memoryRequirements")?;
+    place.set(memory_requirements(AnyArray::Mipmapped(Handle::from_raw(mipmap.0)))?);
+    Ok(())
 }

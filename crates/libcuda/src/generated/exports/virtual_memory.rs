@@ -6,7 +6,7 @@ use warploom_abi::types::*;
 use warploom_driver::ErrorCode;
 
 use crate::api;
-use crate::border::{Call, arg, enter, not_supported};
+use crate::border::{Call, DefaultStream, arg, enter};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cuMemAddressReserve(
@@ -128,9 +128,19 @@ pub(crate) unsafe extern "C" fn cuMemMapArrayAsync(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemMapArrayAsync").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::virtual_memory::cuMemMapArrayAsync(
+                    DefaultStream::Legacy,
+                    arg(mapInfoList),
+                    arg(count),
+                    arg(hStream),
+                )
+            }
+        },
         |given| {
             given.first("mapInfoList", mapInfoList.is_null(), ErrorCode::InvalidValue);
         },
@@ -149,9 +159,19 @@ pub(crate) unsafe extern "C" fn cuMemMapArrayAsync_ptsz(
     hStream: CUstream,
 ) -> CUresult {
     static CALL: Call = Call::new("cuMemMapArrayAsync_ptsz").in_callbacks();
-    not_supported(
+    enter(
         &CALL,
-        || Ok(()),
+        || {
+            // SAFETY: the caller keeps the contract of the C prototype.
+            unsafe {
+                api::virtual_memory::cuMemMapArrayAsync(
+                    DefaultStream::PerThread,
+                    arg(mapInfoList),
+                    arg(count),
+                    arg(hStream),
+                )
+            }
+        },
         |given| {
             given.first("mapInfoList", mapInfoList.is_null(), ErrorCode::InvalidValue);
         },
