@@ -11,10 +11,56 @@ pub fn cudaCreateChannelDesc(x: i32, y: i32, z: i32, w: i32, f: cudaChannelForma
     cudaChannelFormatDesc { x, y, z, w, f }
 }
 
-/// The driver's format and number of channels: channels of one size, without gaps.
+/// The formats that have a kind of their own: the bits of their channels, and the driver's name. Both APIs count them in the same order.
+fn own_kind(kind: cudaChannelFormatKind) -> Option<([i32; 4], CUarray_format)> {
+    const FRACTIONS: u32 = cudaChannelFormatKind::cudaChannelFormatKindUnsignedNormalized8X1.0;
+    const LAST_FRACTIONS: u32 = cudaChannelFormatKind::cudaChannelFormatKindSignedNormalized16X4.0;
+    const BLOCKS: u32 = cudaChannelFormatKind::cudaChannelFormatKindUnsignedBlockCompressed1.0;
+    const LAST_BLOCKS: u32 = cudaChannelFormatKind::cudaChannelFormatKindUnsignedBlockCompressed7SRGB.0;
+    let from = |first: CUarray_format, index: u32| CUarray_format(first.0 + index);
+    Some(match kind.0 {
+        number @ FRACTIONS..=LAST_FRACTIONS => {
+            let index = number - FRACTIONS;
+            let (bits, channels) = (if (index / 3).is_multiple_of(2) { 8 } else { 16 }, [1, 2, 4][index as usize % 3]);
+            let sizes = std::array::from_fn(|channel| if channel < channels { bits } else { 0 });
+            (sizes, from(CUarray_format::CU_AD_FORMAT_UNORM_INT8X1, index))
+        }
+        number @ BLOCKS..=LAST_BLOCKS => {
+            let index = number - BLOCKS;
+            let sizes = match index {
+                6 | 7 => [8, 0, 0, 0],
+                8 | 9 => [8, 8, 0, 0],
+                10 | 11 => [16, 16, 16, 0],
+                _ => [8; 4],
+            };
+            (sizes, from(CUarray_format::CU_AD_FORMAT_BC1_UNORM, index))
+        }
+        _ if kind == cudaChannelFormatKind::cudaChannelFormatKindUnsignedNormalized1010102 => {
+            ([10, 10, 10, 2], CUarray_format::CU_AD_FORMAT_UNORM_INT_101010_2)
+        }
+        _ if kind == cudaChannelFormatKind::cudaChannelFormatKindNV12 => {
+            ([8, 8, 8, 0], CUarray_format::CU_AD_FORMAT_NV12)
+        }
+        _ => return None,
+    })
+}
+
+/// The kinds that [`own_kind`] knows.
+const OWN_KINDS: std::ops::RangeInclusive<u32> = cudaChannelFormatKind::cudaChannelFormatKindNV12.0
+    ..=cudaChannelFormatKind::cudaChannelFormatKindUnsignedNormalized1010102.0;
+
+/// Whether elements are fractions of their range by their format; of those packed in a word the runtime library says otherwise.
+pub(crate) fn is_fractions(format: CUarray_format) -> bool {
+    (CUarray_format::CU_AD_FORMAT_UNORM_INT8X1.0..=CUarray_format::CU_AD_FORMAT_SNORM_INT16X4.0).contains(&format.0)
+}
+
+/// The driver's format and number of channels: channels of one size, without gaps, or a kind that says all.
 pub(crate) fn driver_format(format: &cudaChannelFormatDesc) -> ApiResult<(CUarray_format, u32)> {
     let sizes = [format.x, format.y, format.z, format.w];
     let channels = sizes.iter().take_while(|&&bits| bits != 0).count();
+    if let Some((own, kind)) = own_kind(format.f) {
+        return if sizes == own { Ok((kind, channels as u32)) } else { Err(unknown(format)) };
+    }
     let uniform =
         sizes[..channels].iter().all(|&bits| bits == sizes[0]) && sizes[channels..].iter().all(|&bits| bits == 0);
     let kind = match (format.f, sizes[0]) {
@@ -51,13 +97,25 @@ pub(crate) fn channel_format(format: CUarray_format, channels: u32) -> ApiResult
         CUarray_format::CU_AD_FORMAT_SIGNED_INT32 => (Kind::cudaChannelFormatKindSigned, 32),
         CUarray_format::CU_AD_FORMAT_HALF => (Kind::cudaChannelFormatKindFloat, 16),
         CUarray_format::CU_AD_FORMAT_FLOAT => (Kind::cudaChannelFormatKindFloat, 32),
-        other => {
-            let code = cudaError::cudaErrorInvalidChannelDescriptor;
-            return Err(Failure::new(code, format!("elements of {other:?} have no channels of one size")));
-        }
+        _ => return own_format(format),
     };
     let size = |channel| if channel < channels { bits } else { 0 };
     Ok(cudaChannelFormatDesc { x: size(0), y: size(1), z: size(2), w: size(3), f: kind })
+}
+
+/// What a format is called that has a kind of its own.
+fn own_format(format: CUarray_format) -> ApiResult<cudaChannelFormatDesc> {
+    let mut known = OWN_KINDS.filter_map(|number| {
+        let kind = cudaChannelFormatKind(number);
+        own_kind(kind).filter(|(_, own)| *own == format).map(|(sizes, _)| (kind, sizes))
+    });
+    match known.next() {
+        Some((f, [x, y, z, w])) => Ok(cudaChannelFormatDesc { x, y, z, w, f }),
+        None => {
+            let code = cudaError::cudaErrorInvalidChannelDescriptor;
+            Err(Failure::new(code, format!("elements of {format:?} have no channels of one size")))
+        }
+    }
 }
 
 /// The driver's description of an array.

@@ -24,9 +24,24 @@ pub(crate) fn element_size(array: CUarray) -> ApiResult<usize> {
     let mut descriptor = CUDA_ARRAY3D_DESCRIPTOR::default();
     driver!(cuArray3DGetDescriptor_v3020(&mut descriptor, array))?;
     let bytes = match descriptor.Format {
-        CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8 | CUarray_format::CU_AD_FORMAT_SIGNED_INT8 => 1,
+        CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8
+        | CUarray_format::CU_AD_FORMAT_SIGNED_INT8
+        | CUarray_format::CU_AD_FORMAT_UNORM_INT8X1
+        | CUarray_format::CU_AD_FORMAT_UNORM_INT8X2
+        | CUarray_format::CU_AD_FORMAT_UNORM_INT8X4
+        | CUarray_format::CU_AD_FORMAT_SNORM_INT8X1
+        | CUarray_format::CU_AD_FORMAT_SNORM_INT8X2
+        | CUarray_format::CU_AD_FORMAT_SNORM_INT8X4
+        // Four channels in a word.
+        | CUarray_format::CU_AD_FORMAT_UNORM_INT_101010_2 => 1,
         CUarray_format::CU_AD_FORMAT_UNSIGNED_INT16
         | CUarray_format::CU_AD_FORMAT_SIGNED_INT16
+        | CUarray_format::CU_AD_FORMAT_UNORM_INT16X1
+        | CUarray_format::CU_AD_FORMAT_UNORM_INT16X2
+        | CUarray_format::CU_AD_FORMAT_UNORM_INT16X4
+        | CUarray_format::CU_AD_FORMAT_SNORM_INT16X1
+        | CUarray_format::CU_AD_FORMAT_SNORM_INT16X2
+        | CUarray_format::CU_AD_FORMAT_SNORM_INT16X4
         | CUarray_format::CU_AD_FORMAT_HALF => 2,
         CUarray_format::CU_AD_FORMAT_UNSIGNED_INT32
         | CUarray_format::CU_AD_FORMAT_SIGNED_INT32

@@ -8,7 +8,7 @@ use warploom_abi::{
     CUDA_TEXTURE_DESC, CUaddress_mode, CUarray_format, CUfilter_mode, CUresourceViewFormat, CUresourcetype,
 };
 
-use super::array::{channel_format, driver_format};
+use super::array::{channel_format, driver_format, is_fractions};
 use super::memory::pointer;
 use crate::border::{Destination, In, Out, version};
 use crate::context;
@@ -113,24 +113,35 @@ fn texture(given: &cudaTextureDesc) -> CUDA_TEXTURE_DESC {
     }
 }
 
-/// Whole numbers that are read as they are have nothing between them. What no resource is, the driver says.
-fn check_filter(resource: &CUDA_RESOURCE_DESC, texture: &CUDA_TEXTURE_DESC) -> ApiResult {
-    if texture.filterMode != CUfilter_mode::CU_TR_FILTER_MODE_LINEAR || texture.flags & CU_TRSF_READ_AS_INTEGER == 0 {
-        return Ok(());
-    }
+/// The format of a resource, but for mipmapped arrays. What no resource is, the driver says.
+fn format_of(resource: &CUDA_RESOURCE_DESC) -> ApiResult<Option<CUarray_format>> {
     // SAFETY: every member of the union is valid for all bits, and the kind says which is set.
     let (array, linear, rows) = unsafe { (resource.res.array, resource.res.linear, resource.res.pitch2D) };
-    let format = match resource.resType {
-        CUresourcetype::CU_RESOURCE_TYPE_LINEAR => linear.format,
-        CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => rows.format,
+    Ok(match resource.resType {
+        CUresourcetype::CU_RESOURCE_TYPE_LINEAR => Some(linear.format),
+        CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => Some(rows.format),
         CUresourcetype::CU_RESOURCE_TYPE_ARRAY => {
             let mut shape = CUDA_ARRAY3D_DESCRIPTOR::default();
             driver!(cuArray3DGetDescriptor_v3020(&mut shape, array.hArray))?;
-            shape.Format
+            Some(shape.Format)
         }
-        _ => return Ok(()),
-    };
-    if matches!(format, CUarray_format::CU_AD_FORMAT_FLOAT | CUarray_format::CU_AD_FORMAT_HALF) {
+        _ => None,
+    })
+}
+
+/// Fractions are read as such, words that they are packed in as they are, as recorded; whole numbers that are read as they are have nothing between them.
+fn check_reading(resource: &CUDA_RESOURCE_DESC, texture: &CUDA_TEXTURE_DESC) -> ApiResult {
+    let linear = texture.filterMode == CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
+    let as_they_are = texture.flags & CU_TRSF_READ_AS_INTEGER != 0;
+    let Some(format) = format_of(resource)? else { return Ok(()) };
+    let packed = format == CUarray_format::CU_AD_FORMAT_UNORM_INT_101010_2;
+    if is_fractions(format) && as_they_are || packed && !as_they_are {
+        let code = cudaError::cudaErrorInvalidNormSetting;
+        let mode = if packed { "cudaReadModeElementType" } else { "cudaReadModeNormalizedFloat" };
+        return Err(Failure::new(code, format!("elements of {format:?} are read in {mode}")));
+    }
+    let numbers = matches!(format, CUarray_format::CU_AD_FORMAT_FLOAT | CUarray_format::CU_AD_FORMAT_HALF);
+    if !linear || !as_they_are || numbers || packed {
         return Ok(());
     }
     let code = cudaError::cudaErrorInvalidFilterSetting;
@@ -159,7 +170,7 @@ pub fn cudaCreateTextureObject(
     });
     let view = view.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     context::ensure()?;
-    check_filter(&resource, &texture)?;
+    check_reading(&resource, &texture)?;
     let mut object = 0;
     driver!(cuTexObjectCreate_v5000(&mut object, &resource, &texture, view))?;
     place.set(object);
