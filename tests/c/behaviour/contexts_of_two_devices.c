@@ -150,7 +150,7 @@ static void arrays(void) {
     IS(INVALID_VALUE, cuArrayGetPlane(&plane, array, 0));
     IS(INVALID_VALUE, cuArrayGetSparseProperties(&sparse, array));
     IS(INVALID_VALUE, cuArrayGetMemoryRequirements(&needs, array, 0));
-    IS(INVALID_DEVICE, cuArrayGetMemoryRequirements(&needs, array, 9));
+    IS(INVALID_VALUE, cuArrayGetMemoryRequirements(&needs, array, 9));
     OK(cuArrayDestroy(array));
     IS(INVALID_HANDLE, cuArrayGetPlane(&plane, array, 0));
     OK(cuStreamGetGreenCtx(NULL, &green));

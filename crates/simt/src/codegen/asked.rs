@@ -72,8 +72,8 @@ impl Asked {
         let (mut parameters, mut arguments, mut before) = (String::new(), String::new(), String::new());
         for (at, ty) in self.parameters().iter().enumerate() {
             if *ty == "i32" {
-                parameters += &format!(", i64 %w{at}");
-                before += &format!("  %a{at} = trunc i64 %w{at} to i32\n");
+                parameters += &format!(", i64 %i{at}");
+                before += &format!("  %a{at} = trunc i64 %i{at} to i32\n");
             } else {
                 parameters += &format!(", {ty} %a{at}");
             }

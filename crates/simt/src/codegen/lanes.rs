@@ -116,7 +116,7 @@ impl Writer<'_> {
     /// A function that does something for each of the lanes in a mask, `%lane`, whose place is `%base`.
     fn each_lane(&mut self, name: &str, parameter: &str, parts: &str) {
         self.plan.declare(format!(
-            "define internal void {name}(ptr %addresses, i64 %wide, {parameter}) #5 {{\n  %lanes = trunc i64 %wide to i32\n  br label %head\nhead:\n  \
+            "define internal void {name}(ptr %addresses, i64 %mask, {parameter}) #5 {{\n  %lanes = trunc i64 %mask to i32\n  br label %head\nhead:\n  \
              %left = phi i32 [ %lanes, %0 ], [ %rest, %head ]\n  %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)\n  \
              %below = sub i32 %left, 1\n  %rest = and i32 %left, %below\n  %at = getelementptr i64, ptr %addresses, i32 %lane\n  \
              %base = load ptr, ptr %at\n{parts}  %more = icmp ne i32 %rest, 0\n  br i1 %more, label %head, label %end\nend:\n  ret void\n}}"
