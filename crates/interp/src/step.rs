@@ -172,7 +172,26 @@ impl Steps {
         Ok(Steps { program, isa, products, fetches, needs })
     }
 
-    /// Runs one of them: operands and results are handed over in `words`, see [`Step`].
+    /// Runs one of them, if it is a fetch that needs nothing but its operands: `words` and lanes are those of [`Steps::run`]. None where that is to run it; what is written as results
+    /// then means nothing.
+    #[inline]
+    pub fn fetch(
+        &self,
+        state: &mut StepState,
+        grid: &Grid,
+        step: usize,
+        (width, mask): (usize, u32),
+        words: &mut [u64],
+    ) -> Option<()> {
+        let fetch = self.fetches.get(step)?.as_ref()?;
+        let mut view = grid.memory().view_with(state.shared.recent.take());
+        let planes = state.shared.planes.get_or_insert_default();
+        let fetched = fetch.run(self.isa, (&mut view, grid, planes), (width, mask, step as u32), words);
+        state.shared.recent = Some(view.into_recent());
+        fetched
+    }
+
+    /// Runs one of them: operands and results are handed over in `words`, see [`Step`]. [`Steps::fetch`] comes first.
     ///
     /// # Errors
     /// The fault and its lane.
@@ -189,15 +208,6 @@ impl Steps {
             && product.run(self.isa, words, &mut state.factors)
         {
             return Ok(());
-        }
-        if let Some(fetch) = &self.fetches[step] {
-            let mut view = grid.memory().view_with(state.shared.recent.take());
-            let planes = state.shared.planes.get_or_insert_default();
-            let fetched = fetch.run(self.isa, (&mut view, grid, planes), (width, mask, step as u32), words);
-            state.shared.recent = Some(view.into_recent());
-            if fetched.is_some() {
-                return Ok(());
-            }
         }
         state.shared.id = cta;
         state.shared.worker = worker;

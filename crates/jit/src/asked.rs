@@ -75,25 +75,30 @@ pub(crate) unsafe extern "C" fn step(
         let words = std::slice::from_raw_parts_mut(words, Step::PLACE_WORDS * registers as usize);
         (&*context.kernel, &*context.grid, words, &mut *context.steps)
     };
-    // SAFETY: the worker lives while the code runs.
-    let worker = unsafe { &*context.worker }.index;
-    let [size, stride] = kernel.local.map(|bytes| bytes as usize);
-    let (width, first) = (width as usize, thread as usize);
-    // SAFETY: local memory and ends of stacks are there for whole warps, if the kernel has any; no code runs that writes there meanwhile.
-    let (bytes, tops) = unsafe {
-        let bytes = match size {
-            0 => &[],
-            _ => std::slice::from_raw_parts(context.local.add(first * stride), width * stride),
+    let [width, first, number] = [width, thread, number].map(|number| number as usize);
+    let run = || {
+        if kernel.steps.fetch(state, grid, number, (width, lanes), words).is_some() {
+            return Ok(());
+        }
+        // SAFETY: the worker lives while the code runs.
+        let worker = unsafe { &*context.worker }.index;
+        let [size, stride] = kernel.local.map(|bytes| bytes as usize);
+        // SAFETY: local memory and ends of stacks are there for whole warps, if the kernel has any; no code runs that writes there meanwhile.
+        let (bytes, tops) = unsafe {
+            let bytes = match size {
+                0 => &[],
+                _ => std::slice::from_raw_parts(context.local.add(first * stride), width * stride),
+            };
+            let tops = match kernel.stack {
+                None => &mut [],
+                Some(_) => std::slice::from_raw_parts_mut(context.tops.add(first), width),
+            };
+            (bytes, tops)
         };
-        let tops = match kernel.stack {
-            None => &mut [],
-            Some(_) => std::slice::from_raw_parts_mut(context.tops.add(first), width),
-        };
-        (bytes, tops)
+        let local = Local { bytes, size, stride };
+        let mut gang = Gang { cta: context.ctaid, worker, width, mask: lanes, thread, local, tops };
+        kernel.steps.run(state, grid, number, &mut gang, words)
     };
-    let local = Local { bytes, size, stride };
-    let mut gang = Gang { cta: context.ctaid, worker, width, mask: lanes, thread, local, tops };
-    let run = || kernel.steps.run(state, grid, number as usize, &mut gang, words);
     // Compiled code cannot be unwound.
     let broken =
         |_| Err((FaultKind::Internal("an instruction on its own has panicked".to_owned()), lanes.trailing_zeros()));

@@ -21,6 +21,7 @@
 
 mod access;
 mod allocation;
+mod area;
 mod atomics;
 mod capacity;
 mod checked;
@@ -52,6 +53,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, RwLockReadGuard};
 
 pub use allocation::{AllocError, AllocSpec, AllocationInfo, FreeError, MemoryKind};
+pub use area::{Area, Readable};
 pub use atomics::{AtomicOp, Order};
 pub use checked::{Run, RunMut};
 pub use external::ExternalMemory;
@@ -61,14 +63,14 @@ pub use gather::Gather;
 pub use kept::Kept;
 pub use lanes::{Lanes, Spread, spread};
 pub use machine::{MachineExtent, find_extent};
-pub use near::BLOCK;
+pub use near::{BLOCK, Blocks};
 pub use physical::{ExportError, Physical};
 pub use registered::{CallersMemory, HostRange, RegisterError};
 pub use reserved::Reservation;
 pub use scalar::{Atomic, Scalar};
 pub(crate) use scalar::{racy_copy, racy_fill};
 pub use shared::SharedMemory;
-pub use view::{Area, Recent, View};
+pub use view::{Recent, View};
 pub use virtual_memory::{MAP_GRANULARITY, MapAccess, MapError};
 
 use crate::address::MEMORY_WINDOW_SIZE;
@@ -432,6 +434,7 @@ impl Memory {
     }
 
     /// A view that begins with what an earlier one has met ([`View::into_recent`]), of this memory or another.
+    #[inline]
     pub fn view_with(&self, recent: Option<Box<Recent>>) -> View<'_> {
         View::new(self, recent)
     }

@@ -20,37 +20,59 @@ pub const BLOCK: usize = 16;
 /// What is loaded: of each place, word by word, each lane's.
 pub(super) type Words<const N: usize, const P: usize> = [[[u32; BLOCK]; N]; P];
 
-/// Loads `N` words (1, 2 or 4) for every lane from each of `P` places in each of `R` rows, which begin `rows` bytes behind `start`: from `offsets` bytes behind a row's beginning
-/// on, if all of a row lie near to each other: in a window that vectors hold, among `bytes` from `start` on, and at multiples of all the words' bytes. False where they do
-/// not, and where the processor has nothing for this; what is in `out` then means nothing.
+/// Elements that a window holds: as many as there are words in two vectors, so that one permutation takes a word of any of them.
+const WINDOW: u32 = 32;
+
+/// What is loaded of some blocks, by row, place and word.
+pub type Blocks<const N: usize, const P: usize, const R: usize, const B: usize> = [[Words<N, P>; R]; B];
+
+/// Loads elements for every lane of `B` blocks from each of `P` places in each of `R` rows, which begin `rows` bytes behind `start`: those of these numbers in a row, if all of a
+/// block lie near to each other, in a window among `bytes` from `start` on. An element is `N` words, or one whose low `WIDTH` bytes are in memory. False where they do not lie so,
+/// and where the processor has nothing for this; what is in `out` then means nothing.
 ///
 /// # Safety
-/// As for [`Raw::read`], of all `bytes` from `start` on, which is a multiple of 4, and of 8 for two words; so are all `rows`.
+/// As for [`Raw::read`], of all `bytes` from `start` on, which is a multiple of an element's bytes, or of 8 if that is less; so are all `rows`.
 #[inline(always)]
-pub(super) unsafe fn together<const N: usize, const P: usize, const R: usize>(
+pub(super) unsafe fn together<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
     how: Gather,
     (start, bytes): (u64, u32),
-    rows: [u32; R],
-    offsets: &[[u32; BLOCK]; P],
-    out: &mut [Words<N, P>; R],
+    rows: [[u32; R]; B],
+    numbers: &[[[u32; BLOCK]; P]; B],
+    out: &mut Blocks<N, P, R, B>,
 ) -> bool {
-    let last = rows.into_iter().fold(0, u32::max);
-    let Some(bytes) = bytes.checked_sub(last) else { return false };
-    let rows = rows.map(
-        #[inline(always)]
-        |row| start + u64::from(row),
-    );
-    match (how, N) {
+    const { assert!(WIDTH == 4 || WIDTH < 4 && N == 1) };
+    let size = (WIDTH * N) as u32;
+    let mut last = 0;
+    for row in rows.as_flattened() {
+        last = last.max(*row);
+    }
+    let Some(room) = bytes.checked_sub(last).and_then(|bytes| bytes.checked_sub(window_of(how) * size)) else {
+        return false;
+    };
+    let most = room / size;
+    let mut addresses = [[start; R]; B];
+    for (address, row) in addresses.as_flattened_mut().iter_mut().zip(rows.as_flattened()) {
+        *address += u64::from(*row);
+    }
+    match how {
         // SAFETY: the caller's.
         #[cfg(target_arch = "x86_64")]
-        (Gather::Avx512(token), 1) => unsafe { words_512(token, rows, bytes, offsets, out) },
+        Gather::Avx512(token) => unsafe { near_512::<WIDTH, N, P, R, B>(token, addresses, most, numbers, out) },
         // SAFETY: the caller's.
         #[cfg(target_arch = "x86_64")]
-        (Gather::Avx512(token), 2) => unsafe { pairs_512(token, rows, bytes, offsets, out) },
-        // SAFETY: the caller's.
+        Gather::Avx2(token) => unsafe { near_256::<WIDTH, N, P, R, B>(token, addresses, most, numbers, out) },
+        Gather::OneByOne => false,
+    }
+}
+
+/// Elements of a window.
+#[inline(always)]
+fn window_of(how: Gather) -> u32 {
+    match how {
+        // Two vectors are half as much.
         #[cfg(target_arch = "x86_64")]
-        (Gather::Avx2(token), 1) => unsafe { words_256(token, rows, bytes, offsets, out) },
-        _ => false,
+        Gather::Avx2(_) => WINDOW / 2,
+        _ => WINDOW,
     }
 }
 
@@ -118,52 +140,6 @@ fn split(pairs: &[u64; BLOCK], low: &mut [u32; BLOCK], high: &mut [u32; BLOCK]) 
     }
 }
 
-/// The offset from which on `window` bytes hold what lanes load that follow each other, the first and last of which are at these offsets: a multiple of `size`. None
-/// where there are not as many bytes.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn window_at<const P: usize>(bytes: u32, window: u32, size: u32, ends: [[u32; 2]; P]) -> Option<u32> {
-    let mut first = bytes.checked_sub(window)?;
-    for [one, other] in ends {
-        first = first.min(one).min(other);
-    }
-    Some(first & !(size - 1))
-}
-
-/// Whether offsets all lie in a window, at multiples of `size` from its beginning.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn are_within<const P: usize>(offsets: &[[u32; BLOCK / 2]; P], first: u32, window: u32, size: u32) -> bool {
-    let mut outside = 0;
-    for offset in offsets.as_flattened() {
-        // Both are powers of 2.
-        outside |= offset.wrapping_sub(first) & !(window - size);
-    }
-    outside == 0
-}
-
-/// A half of the lanes' offsets.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn half_of<const P: usize>(offsets: &[[u32; BLOCK]; P], half: usize) -> [[u32; BLOCK / 2]; P] {
-    let mut own = [[0; BLOCK / 2]; P];
-    for (own, offsets) in own.iter_mut().zip(offsets) {
-        *own = offsets.as_chunks().0[half];
-    }
-    own
-}
-
-/// The first and the last of each.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn ends<const P: usize, const LANES: usize>(offsets: &[[u32; LANES]; P]) -> [[u32; 2]; P] {
-    let mut ends = [[0; 2]; P];
-    for (ends, offsets) in ends.iter_mut().zip(offsets) {
-        *ends = [offsets[0], offsets[LANES - 1]];
-    }
-    ends
-}
-
 /// A vector from memory that others may write meanwhile.
 ///
 /// # Safety
@@ -175,140 +151,194 @@ unsafe fn vector<T: Copy>(address: u64) -> T {
     unsafe { (address as *const T).read_unaligned() }
 }
 
-/// [`together`] of one word, of rows that begin at these addresses, from each of which on there are so many bytes.
+/// Words of the elements of a window that begins here, in order: those of one place in an element in two vectors.
 ///
 /// # Safety
-/// As for [`together`].
+/// As for [`Raw::read`], of [`WINDOW`] elements, each of which is aligned to all its bytes or to 8.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn words_512<const N: usize, const P: usize, const R: usize>(
-    token: V4,
-    rows: [u64; R],
-    bytes: u32,
-    offsets: &[[u32; BLOCK]; P],
-    out: &mut [Words<N, P>; R],
-) -> bool {
-    const WINDOW: u32 = 128;
+unsafe fn window_512<const WIDTH: usize, const N: usize>(token: V4, from: u64) -> [[__m512i; 2]; N] {
+    const EVEN: [u32; BLOCK] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
+    const ODD: [u32; BLOCK] = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
+    const FIRST_TWO: [u32; BLOCK] = [0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29];
+    const LAST_TWO: [u32; BLOCK] = [2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31];
+    const LOW_HALVES: i32 = 0x44;
+    const HIGH_HALVES: i32 = 0xee;
     let isa = token.avx512f;
-    let Some(first) = window_at(bytes, WINDOW, 4, ends(offsets)) else { return false };
-    let from = isa._mm512_set1_epi32(first as i32);
-    let beyond = isa._mm512_set1_epi32(!(WINDOW - 4) as i32);
-    let mut within = [from; P];
-    let mut all = isa._mm512_setzero_si512();
-    for (within, offsets) in within.iter_mut().zip(offsets) {
-        *within = isa._mm512_sub_epi32(cast(*offsets), from);
-        all = isa._mm512_or_si512(all, *within);
-    }
-    if isa._mm512_test_epi32_mask(all, beyond) != 0 {
-        // SAFETY: the caller's.
-        return unsafe { words_of_two_512(token, rows, bytes, (first, WINDOW), offsets, out) };
-    }
-    for within in &mut within {
-        *within = isa._mm512_srli_epi32::<2>(*within);
-    }
-    for (out, row) in out.iter_mut().zip(rows) {
-        let from = row + u64::from(first);
-        // SAFETY: the window is among the bytes.
-        let (low, high): (__m512i, __m512i) = unsafe { (vector(from), vector(from + 64)) };
-        for (out, within) in out.iter_mut().zip(within) {
-            out[0] = cast(isa._mm512_permutex2var_epi32(low, within, high));
-        }
-    }
-    true
-}
-
-/// Offsets from `first` on.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn from_512(token: V4, offsets: &[u32; BLOCK], first: u32) -> __m512i {
-    token.avx512f._mm512_sub_epi32(cast(*offsets), token.avx512f._mm512_set1_epi32(first as i32))
-}
-
-/// [`words_512`] where lanes lie beyond the window that begins at `first`: another one may hold these, as where a texture begins again, whose two ends are apart in memory.
-///
-/// # Safety
-/// As for [`together`]; the first window is among the bytes.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn words_of_two_512<const N: usize, const P: usize, const R: usize>(
-    token: V4,
-    rows: [u64; R],
-    bytes: u32,
-    (first, window): (u32, u32),
-    offsets: &[[u32; BLOCK]; P],
-    out: &mut [Words<N, P>; R],
-) -> bool {
-    let isa = token.avx512f;
-    let beyond = isa._mm512_set1_epi32(!(window - 4) as i32);
-    let mut others = [0; P];
-    let mut second = bytes - window;
-    for (others, offsets) in others.iter_mut().zip(offsets) {
-        *others = isa._mm512_test_epi32_mask(from_512(token, offsets, first), beyond);
-        if *others != 0 {
-            second = second.min(offsets[others.trailing_zeros() as usize]);
-        }
-    }
-    let second = second & !3;
-    for (others, offsets) in others.iter().zip(offsets) {
-        if isa._mm512_mask_test_epi32_mask(*others, from_512(token, offsets, second), beyond) != 0 {
-            return false;
-        }
-    }
-    for (out, row) in out.iter_mut().zip(rows) {
-        let from = [first, second].map(|window| row + u64::from(window));
-        // SAFETY: both windows are among the bytes.
-        let [one, other]: [[__m512i; 2]; 2] =
-            unsafe { [[vector(from[0]), vector(from[0] + 64)], [vector(from[1]), vector(from[1] + 64)]] };
-        for ((out, offsets), others) in out.iter_mut().zip(offsets).zip(others) {
-            let near = isa._mm512_srli_epi32::<2>(from_512(token, offsets, first));
-            let near = isa._mm512_permutex2var_epi32(one[0], near, one[1]);
-            let far = isa._mm512_srli_epi32::<2>(from_512(token, offsets, second));
-            let far = isa._mm512_permutex2var_epi32(other[0], far, other[1]);
-            out[0] = cast(isa._mm512_mask_blend_epi32(others, near, far));
-        }
-    }
-    true
-}
-
-/// The same of two words.
-///
-/// # Safety
-/// As for [`together`].
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn pairs_512<const N: usize, const P: usize, const R: usize>(
-    token: V4,
-    rows: [u64; R],
-    bytes: u32,
-    offsets: &[[u32; BLOCK]; P],
-    out: &mut [Words<N, P>; R],
-) -> bool {
-    const WINDOW: u32 = 128;
-    const HALF: usize = BLOCK / 2;
-    let isa = token.avx512f;
-    let mut pairs = [[[[0u64; HALF]; 2]; P]; R];
+    let mut words = [[isa._mm512_setzero_si512(); 2]; N];
     for half in 0..2 {
-        let own = half_of(offsets, half);
-        let Some(first) = window_at(bytes, WINDOW, 8, ends(&own)) else { return false };
-        if !are_within(&own, first, WINDOW, 8) {
-            return false;
-        }
-        let mut indices = [[0; HALF]; P];
-        for (index, at) in indices.as_flattened_mut().iter_mut().zip(own.as_flattened()) {
-            *index = u64::from(at.wrapping_sub(first) / 8);
-        }
-        for (pairs, row) in pairs.iter_mut().zip(rows) {
-            let from = row + u64::from(first);
-            // SAFETY: the window is among the bytes.
-            let (low, high): (__m512i, __m512i) = unsafe { (vector(from), vector(from + 64)) };
-            for (pairs, index) in pairs.iter_mut().zip(indices) {
-                pairs[half] = cast(isa._mm512_permutex2var_epi64(low, cast(index), high));
+        let from = from + (half * BLOCK * WIDTH * N) as u64;
+        // SAFETY: the caller's.
+        unsafe {
+            match &mut words[..] {
+                [word] if WIDTH == 1 => word[half] = isa._mm512_cvtepu8_epi32(vector(from)),
+                [word] if WIDTH == 2 => word[half] = isa._mm512_cvtepu16_epi32(vector(from)),
+                [word] => word[half] = vector(from),
+                [low, high] => {
+                    let [a, b] = [vector(from), vector(from + 64)];
+                    low[half] = isa._mm512_permutex2var_epi32(a, cast(EVEN), b);
+                    high[half] = isa._mm512_permutex2var_epi32(a, cast(ODD), b);
+                }
+                [x, y, z, w] => {
+                    let [a, b] = [vector(from), vector(from + 64)];
+                    let [c, d] = [vector(from + 128), vector(from + 192)];
+                    let one = isa._mm512_permutex2var_epi32(a, cast(FIRST_TWO), b);
+                    let other = isa._mm512_permutex2var_epi32(c, cast(FIRST_TWO), d);
+                    x[half] = isa._mm512_shuffle_i64x2::<LOW_HALVES>(one, other);
+                    y[half] = isa._mm512_shuffle_i64x2::<HIGH_HALVES>(one, other);
+                    let one = isa._mm512_permutex2var_epi32(a, cast(LAST_TWO), b);
+                    let other = isa._mm512_permutex2var_epi32(c, cast(LAST_TWO), d);
+                    z[half] = isa._mm512_shuffle_i64x2::<LOW_HALVES>(one, other);
+                    w[half] = isa._mm512_shuffle_i64x2::<HIGH_HALVES>(one, other);
+                }
+                _ => {}
             }
         }
     }
-    for (out, pairs) in out.as_flattened_mut().iter_mut().zip(pairs.as_flattened()) {
-        if let [low, high] = &mut out[..] {
-            split(&cast(*pairs), low, high);
+    words
+}
+
+/// [`together`] of rows that begin at these addresses, where no window begins behind element `most`.
+///
+/// # Safety
+/// As for [`together`], of all windows that begin no further.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn near_512<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
+    token: V4,
+    rows: [[u64; R]; B],
+    most: u32,
+    numbers: &[[[u32; BLOCK]; P]; B],
+    out: &mut Blocks<N, P, R, B>,
+) -> bool {
+    let isa = token.avx512f;
+    let beyond = isa._mm512_set1_epi32(!(WINDOW as i32 - 1));
+    let mut firsts = [0; B];
+    let mut within = [[isa._mm512_setzero_si512(); P]; B];
+    let mut outside = [false; B];
+    for (((first, within), outside), numbers) in firsts.iter_mut().zip(&mut within).zip(&mut outside).zip(numbers) {
+        // Lanes that follow each other go one way: the least is one of both ends.
+        let least = from_line_512::<WIDTH, N>(token, ends_512(token, least_512(token, most, numbers)));
+        let each = isa._mm512_broadcastd_epi32(isa._mm512_castsi512_si128(least));
+        let mut all = isa._mm512_setzero_si512();
+        for (within, numbers) in within.iter_mut().zip(numbers) {
+            *within = isa._mm512_sub_epi32(cast(*numbers), each);
+            all = isa._mm512_or_si512(all, *within);
+        }
+        *outside = isa._mm512_test_epi32_mask(all, beyond) != 0;
+        *first = isa._mm512_cvtsi512_si32(least) as u32;
+    }
+    for (block, out) in out.iter_mut().enumerate() {
+        if outside[block] {
+            // SAFETY: the caller's.
+            if !unsafe { near_two_512::<WIDTH, N, P, R>(token, rows[block], most, &numbers[block], out) } {
+                return false;
+            }
+            continue;
+        }
+        for (out, row) in out.iter_mut().zip(rows[block]) {
+            // SAFETY: the window does not begin behind the last one.
+            let words = unsafe { window_512::<WIDTH, N>(token, row + u64::from(firsts[block]) * (WIDTH * N) as u64) };
+            for (out, within) in out.iter_mut().zip(within[block]) {
+                for (out, [low, high]) in out.iter_mut().zip(words) {
+                    *out = cast(isa._mm512_permutex2var_epi32(low, within, high));
+                }
+            }
+        }
+    }
+    true
+}
+
+/// Each lane's least number, and `most` at most.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn least_512<const P: usize>(token: V4, most: u32, numbers: &[[u32; BLOCK]; P]) -> __m512i {
+    let mut least = token.avx512f._mm512_set1_epi32(most as i32);
+    for numbers in numbers {
+        least = token.avx512f._mm512_min_epu32(least, cast(*numbers));
+    }
+    least
+}
+
+/// Numbers of the elements that lines of the processor's caches begin with, where rows begin with one. Vectors that lie across two lines take twice as long, and windows of elements
+/// of several words are so large that they lose less by it.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn from_line_512<const WIDTH: usize, const N: usize>(token: V4, numbers: __m512i) -> __m512i {
+    const LINE: usize = 64;
+    match N {
+        1 => numbers,
+        _ => token.avx512f._mm512_and_si512(numbers, token.avx512f._mm512_set1_epi32(!(LINE / (WIDTH * N) - 1) as i32)),
+    }
+}
+
+/// The first lane's number or the last one's, whichever is less, in the first lane.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn ends_512(token: V4, numbers: __m512i) -> __m512i {
+    let isa = token.avx512f;
+    isa._mm512_min_epu32(numbers, isa._mm512_alignr_epi32::<{ BLOCK as i32 - 1 }>(numbers, numbers))
+}
+
+/// The least number of all lanes in each of them.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn least_of_all_512(token: V4, numbers: __m512i) -> __m512i {
+    const OTHER_HALF: i32 = 0b01_00_11_10;
+    const NEXT: i32 = 0b10_11_00_01;
+    let isa = token.avx512f;
+    let numbers = isa._mm512_min_epu32(numbers, isa._mm512_shuffle_i64x2::<OTHER_HALF>(numbers, numbers));
+    let numbers = isa._mm512_min_epu32(numbers, isa._mm512_shuffle_i64x2::<NEXT>(numbers, numbers));
+    let numbers = isa._mm512_min_epu32(numbers, isa._mm512_shuffle_epi32::<OTHER_HALF>(numbers));
+    isa._mm512_min_epu32(numbers, isa._mm512_shuffle_epi32::<NEXT>(numbers))
+}
+
+/// [`near_512`] of a block whose lanes no window holds: two may, as where a texture begins again, whose two ends are apart in memory.
+///
+/// # Safety
+/// As for [`near_512`].
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn near_two_512<const WIDTH: usize, const N: usize, const P: usize, const R: usize>(
+    token: V4,
+    rows: [u64; R],
+    most: u32,
+    numbers: &[[u32; BLOCK]; P],
+    out: &mut [Words<N, P>; R],
+) -> bool {
+    let isa = token.avx512f;
+    let beyond = isa._mm512_set1_epi32(!(WINDOW as i32 - 1));
+    let first = least_of_all_512(token, least_512(token, most, numbers));
+    let mut others = [0; P];
+    let mut second = isa._mm512_set1_epi32(most as i32);
+    for (others, numbers) in others.iter_mut().zip(numbers) {
+        *others = isa._mm512_test_epi32_mask(isa._mm512_sub_epi32(cast(*numbers), first), beyond);
+        second = isa._mm512_mask_min_epu32(second, *others, second, cast(*numbers));
+    }
+    // The others are those before or behind some lane.
+    let second = ends_512(token, second);
+    let [one, other] = [first, second].map(
+        #[inline(always)]
+        |window| u64::from(isa._mm512_cvtsi512_si32(window) as u32) * (WIDTH * N) as u64,
+    );
+    let second = isa._mm512_broadcastd_epi32(isa._mm512_castsi512_si128(second));
+    let mut within = [[first; 2]; P];
+    for ((within, numbers), others) in within.iter_mut().zip(numbers).zip(others) {
+        *within = [isa._mm512_sub_epi32(cast(*numbers), first), isa._mm512_sub_epi32(cast(*numbers), second)];
+        if isa._mm512_mask_test_epi32_mask(others, within[1], beyond) != 0 {
+            return false;
+        }
+    }
+    for (out, row) in out.iter_mut().zip(rows) {
+        // SAFETY: neither window begins behind the last one.
+        let [one, other] =
+            unsafe { [window_512::<WIDTH, N>(token, row + one), window_512::<WIDTH, N>(token, row + other)] };
+        for ((out, [near, far]), others) in out.iter_mut().zip(within).zip(others) {
+            for ((out, one), other) in out.iter_mut().zip(one).zip(other) {
+                let near = isa._mm512_permutex2var_epi32(one[0], near, one[1]);
+                let far = isa._mm512_permutex2var_epi32(other[0], far, other[1]);
+                *out = cast(isa._mm512_mask_blend_epi32(others, near, far));
+            }
         }
     }
     true
@@ -335,41 +365,99 @@ unsafe fn fours<V: Vectors>(v: V, start: u64, offsets: &[u32; BLOCK], out: [&mut
     }
 }
 
-/// [`together`] of one word, of rows that begin at these addresses, from each of which on there are so many bytes.
+/// [`window_512`] of half as many elements.
 ///
 /// # Safety
-/// As for [`together`].
+/// As for [`window_512`].
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn words_256<const N: usize, const P: usize, const R: usize>(
+unsafe fn window_256<const WIDTH: usize, const N: usize>(token: V3, from: u64) -> [[__m256i; 2]; N] {
+    const EVEN: i32 = 0b10_00_10_00;
+    const ODD: i32 = 0b11_01_11_01;
+    const MIDDLE_EXCHANGED: i32 = 0b11_01_10_00;
+    let (isa, floats) = (token.avx2, token.avx);
+    let mut words = [[floats._mm256_setzero_si256(); 2]; N];
+    for half in 0..2 {
+        let from = from + (half * BLOCK / 2 * WIDTH * N) as u64;
+        // SAFETY: the caller's.
+        unsafe {
+            match &mut words[..] {
+                [word] if WIDTH == 1 => word[half] = isa._mm256_cvtepu8_epi32(cast([vector::<u64>(from), 0])),
+                [word] if WIDTH == 2 => word[half] = isa._mm256_cvtepu16_epi32(vector(from)),
+                [word] => word[half] = vector(from),
+                [low, high] => {
+                    let [a, b] = [vector(from), vector(from + 32)];
+                    let [even, odd] = [floats._mm256_shuffle_ps::<EVEN>(a, b), floats._mm256_shuffle_ps::<ODD>(a, b)];
+                    low[half] = isa._mm256_permute4x64_epi64::<MIDDLE_EXCHANGED>(cast(even));
+                    high[half] = isa._mm256_permute4x64_epi64::<MIDDLE_EXCHANGED>(cast(odd));
+                }
+                [x, y, z, w] => {
+                    // Of each the element behind the four.
+                    let pair = |at: u64| floats._mm256_set_m128i(vector(from + 64 + 16 * at), vector(from + 16 * at));
+                    let [a, b, c, d] = [pair(0), pair(1), pair(2), pair(3)];
+                    let [low, high] = [isa._mm256_unpacklo_epi32(a, c), isa._mm256_unpackhi_epi32(a, c)];
+                    let [lower, higher] = [isa._mm256_unpacklo_epi32(b, d), isa._mm256_unpackhi_epi32(b, d)];
+                    x[half] = isa._mm256_unpacklo_epi32(low, lower);
+                    y[half] = isa._mm256_unpackhi_epi32(low, lower);
+                    z[half] = isa._mm256_unpacklo_epi32(high, higher);
+                    w[half] = isa._mm256_unpackhi_epi32(high, higher);
+                }
+                _ => {}
+            }
+        }
+    }
+    words
+}
+
+/// [`near_512`] with a window of half as many elements for each half of the lanes.
+///
+/// # Safety
+/// As for [`near_512`].
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn near_256<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
     token: V3,
-    rows: [u64; R],
-    bytes: u32,
-    offsets: &[[u32; BLOCK]; P],
-    out: &mut [Words<N, P>; R],
+    rows: [[u64; R]; B],
+    most: u32,
+    numbers: &[[[u32; BLOCK]; P]; B],
+    out: &mut Blocks<N, P, R, B>,
 ) -> bool {
-    const WINDOW: u32 = 64;
     const HALF: usize = BLOCK / 2;
     let (isa, floats) = (token.avx2, token.avx);
-    for half in 0..2 {
-        let own = half_of(offsets, half);
-        let Some(first) = window_at(bytes, WINDOW, 4, ends(&own)) else { return false };
-        if !are_within(&own, first, WINDOW, 4) {
-            return false;
-        }
-        for (out, row) in out.iter_mut().zip(rows) {
-            let from = row + u64::from(first);
-            // SAFETY: the window is among the bytes.
-            let [low, high]: [__m256i; 2] = unsafe { [vector(from), vector(from + 32)] };
-            for (out, own) in out.iter_mut().zip(own) {
-                let index = isa._mm256_sub_epi32(cast(own), floats._mm256_set1_epi32(first as i32));
-                let index = isa._mm256_srli_epi32::<2>(index);
-                let below = isa._mm256_permutevar8x32_epi32(low, index);
-                let above = isa._mm256_permutevar8x32_epi32(high, index);
-                // The bit that tells the second half from the first goes where blends look.
-                let second = cast(isa._mm256_slli_epi32::<28>(index));
-                out[0].as_chunks_mut::<HALF>().0[half] =
-                    cast(floats._mm256_blendv_ps(cast(below), cast(above), second));
+    let beyond = floats._mm256_set1_epi32(!(WINDOW as i32 / 2 - 1));
+    let last = floats._mm256_set1_epi32(HALF as i32 - 1);
+    for ((out, rows), numbers) in out.iter_mut().zip(rows).zip(numbers) {
+        for half in 0..2 {
+            let mut own = [floats._mm256_setzero_si256(); P];
+            let mut least = floats._mm256_set1_epi32(most as i32);
+            for (own, numbers) in own.iter_mut().zip(numbers) {
+                *own = cast(numbers.as_chunks::<HALF>().0[half]);
+                least = isa._mm256_min_epu32(least, *own);
+            }
+            let least = isa._mm256_min_epu32(least, isa._mm256_permutevar8x32_epi32(least, last));
+            let first = isa._mm256_broadcastd_epi32(floats._mm256_castsi256_si128(least));
+            let mut all = floats._mm256_setzero_si256();
+            for own in &mut own {
+                *own = isa._mm256_sub_epi32(*own, first);
+                all = isa._mm256_or_si256(all, *own);
+            }
+            if floats._mm256_testz_si256(all, beyond) == 0 {
+                return false;
+            }
+            let first = isa._mm256_cvtsi256_si32(least) as u32;
+            for (out, row) in out.iter_mut().zip(rows) {
+                // SAFETY: the window does not begin behind the last one.
+                let words = unsafe { window_256::<WIDTH, N>(token, row + u64::from(first) * (WIDTH * N) as u64) };
+                for (out, index) in out.iter_mut().zip(own) {
+                    // The bit that tells the second half from the first goes where blends look.
+                    let second = cast(isa._mm256_slli_epi32::<28>(index));
+                    for (out, [low, high]) in out.iter_mut().zip(words) {
+                        let below = isa._mm256_permutevar8x32_epi32(low, index);
+                        let above = isa._mm256_permutevar8x32_epi32(high, index);
+                        out.as_chunks_mut::<HALF>().0[half] =
+                            cast(floats._mm256_blendv_ps(cast(below), cast(above), second));
+                    }
+                }
             }
         }
     }
@@ -380,22 +468,30 @@ unsafe fn words_256<const N: usize, const P: usize, const R: usize>(
 mod tests {
     use super::*;
 
-    /// What a processor loads from `memory`, and whether a window held it.
-    fn loaded<const N: usize, const P: usize>(
+    /// What a processor loads from `memory`, and whether a window held it: nothing else loads less than a word.
+    fn loaded<const WIDTH: usize, const N: usize>(
         how: Gather,
         memory: &[u64],
-        offsets: &[[u32; BLOCK]; P],
-    ) -> (bool, Words<N, P>) {
+        numbers: &[[u32; BLOCK]; 2],
+    ) -> (bool, Words<N, 2>) {
         let (start, bytes) = (memory.as_ptr() as u64, 8 * memory.len() as u32);
-        let mut rows = [[[[0; BLOCK]; N]; P]];
+        let mut blocks = [[[[[0; BLOCK]; N]; 2]]];
         // SAFETY: the memory is initialised, lives longer than the call, and nobody writes it.
-        let together = unsafe { together(how, (start, bytes), [0], offsets, &mut rows) };
-        let [mut out] = rows;
-        if !together {
+        let together = unsafe { together::<WIDTH, N, 2, 1, 1>(how, (start, bytes), [[0]], &[*numbers], &mut blocks) };
+        let [[mut out]] = blocks;
+        if !together && WIDTH == 4 {
+            let offsets = numbers.map(|numbers| numbers.map(|number| number * (4 * N) as u32));
             // SAFETY: as above; the offsets of tests are aligned, and of words in it.
-            unsafe { apart(how, start, offsets, &mut out) };
+            unsafe { apart(how, start, &offsets, &mut out) };
         }
         (together, out)
+    }
+
+    /// Words of an element.
+    fn element(memory: &[u64], size: usize, row: usize, number: u32, word: usize) -> u32 {
+        let bytes: Vec<u8> = memory.iter().flat_map(|pair| pair.to_le_bytes()).collect();
+        let at = row + number as usize * size + 4 * word;
+        (0..size.min(4)).fold(0, |value, byte| value | u32::from(bytes[at + byte]) << (8 * byte))
     }
 
     fn all_ways() -> Vec<Gather> {
@@ -416,88 +512,99 @@ mod tests {
         }
     }
 
-    fn check<const N: usize>() {
-        let memory: Vec<u64> = (0..128u64).map(|at| (2 * at + 1) << 32 | (2 * at)).collect();
-        let size = 4 * N as u32;
-        let most = 1024 / size - 1;
-        let neighbours = |first: u32| std::array::from_fn(|lane| (first + lane as u32).min(most) * size);
-        let scattered = |by: u32| std::array::from_fn(|lane| (lane as u32 * by + by) % (most + 1) * size);
-        let back: [u32; BLOCK] = std::array::from_fn(|lane| (BLOCK - lane) as u32 * size);
-        // In the middle, at both ends, behind which there is nothing, turned round, and all over.
+    fn check<const WIDTH: usize, const N: usize>() {
+        let memory: Vec<u64> = (0..256u64).map(|at| (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let most = 2048 / (WIDTH * N) as u32 - 1;
+        let neighbours = |first: u32| -> [u32; BLOCK] { std::array::from_fn(|lane| (first + lane as u32).min(most)) };
+        let scattered = |by: u32| -> [u32; BLOCK] { std::array::from_fn(|lane| (lane as u32 * by + by) % (most + 1)) };
+        let back: [u32; BLOCK] = std::array::from_fn(|lane| (BLOCK - lane) as u32);
         // The first of the lanes at the other end.
-        let mut wrapped: [u32; BLOCK] = std::array::from_fn(|lane| (lane as u32).wrapping_sub(1).min(most) * size);
-        let cases: [[[u32; BLOCK]; 2]; 9] = [
+        let mut wrapped: [u32; BLOCK] = std::array::from_fn(|lane| (lane as u32).wrapping_sub(1).min(most));
+        let wrapped_within: [u32; BLOCK] = std::array::from_fn(|lane| (lane as u32).wrapping_sub(9) % (most + 1));
+        // In the middle, at both ends, behind which there is nothing, turned round, and all over.
+        let cases: [[[u32; BLOCK]; 2]; 10] = [
             [neighbours(20), neighbours(21)],
             [neighbours(0), neighbours(0)],
             [neighbours(most), neighbours(most - 3)],
             [back, neighbours(1)],
             [wrapped, neighbours(0)],
             [neighbours(0), wrapped],
+            [wrapped_within, wrapped],
             [neighbours(0), neighbours(most - 8)],
             [scattered(37), neighbours(5)],
             [scattered(11), scattered(53)],
         ];
         for how in all_ways() {
-            for offsets in &cases {
-                let expected: Words<N, 2> =
-                    offsets.map(|offsets| std::array::from_fn(|word| offsets.map(|offset| offset / 4 + word as u32)));
-                assert_eq!(loaded::<N, 2>(how, &memory, offsets).1, expected, "{how:?} {offsets:?}");
+            for numbers in &cases {
+                let (together, got) = loaded::<WIDTH, N>(how, &memory, numbers);
+                let expected: Words<N, 2> = numbers.map(|numbers| {
+                    std::array::from_fn(|word| numbers.map(|number| element(&memory, WIDTH * N, 0, number, word)))
+                });
+                assert!(got == expected || WIDTH < 4 && !together, "{how:?} {WIDTH} {N} {numbers:?}");
             }
-            // What is no multiple is left to be looked at, and what lies beyond the window.
-            let near = loaded::<N, 2>(how, &memory, &cases[0]).0;
-            for (lane, offset) in [(3, 22 * size + 1), (7, 0), (9, most * size)] {
-                let mut offsets = cases[0];
-                offsets[1][lane] = offset;
-                let mut out = [[[[0; BLOCK]; N]; 2]];
-                // SAFETY: as above.
-                let together = unsafe { together(how, (memory.as_ptr() as u64, 1024), [0], &offsets, &mut out) };
-                // Another window may hold one that is aligned.
-                let another = N == 1 && is_avx512(how) && offset % size == 0;
-                assert_eq!(together, another, "{how:?} {lane} {offset}");
+            // Another window may hold one that lies beyond, but not all behind one that lies before.
+            let windows = !matches!(how, Gather::OneByOne);
+            for (lane, number, two) in [(7, 0, false), (9, most, is_avx512(how))] {
+                let mut numbers = cases[0];
+                numbers[1][lane] = number;
+                let together = loaded::<WIDTH, N>(how, &memory, &numbers).0;
+                assert_eq!(together, two, "{how:?} {WIDTH} {N} {lane} {number}");
             }
-            let windows = match how {
-                Gather::OneByOne => false,
-                #[cfg(target_arch = "x86_64")]
-                Gather::Avx2(_) => N == 1,
-                #[cfg(target_arch = "x86_64")]
-                Gather::Avx512(_) => N < 4,
-            };
-            assert_eq!(near, windows, "{how:?} {N}");
+            assert_eq!(loaded::<WIDTH, N>(how, &memory, &cases[0]).0, windows, "{how:?} {WIDTH} {N}");
             // Two windows hold what is at two ends, and not what is in three places.
-            let two = N == 1 && is_avx512(how);
-            assert_eq!(loaded::<N, 2>(how, &memory, &[wrapped, neighbours(0)]).0, two, "{how:?} {N}");
-            wrapped[1] = most / 2 * size;
-            assert!(!loaded::<N, 2>(how, &memory, &[wrapped, neighbours(0)]).0, "{how:?} {N}");
+            let two = is_avx512(how);
+            assert_eq!(loaded::<WIDTH, N>(how, &memory, &[wrapped, neighbours(0)]).0, two, "{how:?} {WIDTH} {N}");
+            assert_eq!(
+                loaded::<WIDTH, N>(how, &memory, &[wrapped_within, wrapped_within]).0,
+                two,
+                "{how:?} {WIDTH} {N}"
+            );
+            wrapped[1] = most / 2;
+            assert!(!loaded::<WIDTH, N>(how, &memory, &[wrapped, neighbours(0)]).0, "{how:?} {WIDTH} {N}");
             wrapped[1] = 0;
             if windows {
-                rows::<N>(how, &memory);
+                rows::<WIDTH, N>(how, &memory);
             }
         }
     }
 
-    /// Two rows are loaded as each is, and none that ends too early.
-    fn rows<const N: usize>(how: Gather, memory: &[u64]) {
-        let size = 4 * N as u32;
-        let offsets = [0, 1].map(|by| std::array::from_fn(|lane| (3 + by + lane as u32) * size));
-        let mut out = [[[[0; BLOCK]; N]; 2]; 2];
+    /// Two rows of two blocks are loaded as each is, and none that ends too early, and not both blocks where one lies elsewhere.
+    fn rows<const WIDTH: usize, const N: usize>(how: Gather, memory: &[u64]) {
+        let neighbours = |first: u32| [0, 1].map(|by| std::array::from_fn(|lane| first + by + lane as u32));
+        let mut numbers: [[[u32; BLOCK]; 2]; 2] = [neighbours(3), neighbours(1)];
         let address = memory.as_ptr() as u64;
-        // SAFETY: as in `loaded`.
-        assert!(unsafe { together(how, (address, 1024), [512, 96], &offsets, &mut out) }, "{how:?} {N}");
-        for (out, row) in out.iter().zip([512, 96]) {
-            let expected: Words<N, 2> = offsets
-                .map(|offsets| std::array::from_fn(|word| offsets.map(|offset| (row + offset) / 4 + word as u32)));
-            assert_eq!(*out, expected, "{how:?} {N} {row}");
+        let load = |rows: [[u32; 2]; 2], numbers: &[[[u32; BLOCK]; 2]; 2]| {
+            let mut out = [[[[[0; BLOCK]; N]; 2]; 2]; 2];
+            // SAFETY: as in `loaded`.
+            let near = unsafe { together::<WIDTH, N, 2, 2, 2>(how, (address, 1024), rows, numbers, &mut out) };
+            near.then_some(out)
+        };
+        let starts = [[416, 96], [64, 160]];
+        let out = load(starts, &numbers).expect("they are near");
+        for ((out, starts), numbers) in out.iter().zip(starts).zip(&numbers) {
+            for (out, row) in out.iter().zip(starts) {
+                let expected: Words<N, 2> = numbers.map(|numbers: [u32; BLOCK]| {
+                    std::array::from_fn(|word| {
+                        numbers.map(|number| element(memory, WIDTH * N, row as usize, number, word))
+                    })
+                });
+                assert_eq!(*out, expected, "{how:?} {WIDTH} {N} {row}");
+            }
         }
-        for end in [1000, 1016, 1024] {
-            // SAFETY: as above.
-            assert!(!unsafe { together(how, (address, 1024), [0, end], &offsets, &mut out) }, "{how:?} {N} {end}");
+        for end in [1008, 1016, 1024] {
+            assert_eq!(load([[0, 64], [0, end]], &numbers), None, "{how:?} {WIDTH} {N} {end}");
         }
+        numbers[1][1][5] = 60;
+        numbers[1][0][6] = 110;
+        assert_eq!(load(starts, &numbers), None, "{how:?} {WIDTH} {N}");
     }
 
     #[test]
-    fn near_words_are_those_of_memory() {
-        check::<1>();
-        check::<2>();
-        check::<4>();
+    fn near_elements_are_those_of_memory() {
+        check::<1, 1>();
+        check::<2, 1>();
+        check::<4, 1>();
+        check::<4, 2>();
+        check::<4, 4>();
     }
 }

@@ -5,13 +5,10 @@
 //! addresses of both halves of the warp are consecutive or the same (CTAs are often 16 threads wide), all lanes against one
 //! extent otherwise, and lane by lane only if that fails.
 
-use warploom_numerics::matrix::Vectors;
-
 use super::Memory;
+use super::area::{Area, MOST_OF_AREA, Readable};
 use super::checked::Run;
-use super::gather::Gather;
 use super::lanes::{HALF, LANES, Lanes, Spread, are_inside, consecutive, in_lane, lanes};
-use super::near::{BLOCK, apart, together};
 use super::scalar::{Raw, Scalar};
 use super::table::Extent;
 use super::walk::Walk;
@@ -19,41 +16,6 @@ use crate::fault::{AccessFault, AccessKind, Refusal};
 
 /// Extents that a view remembers, a power of two.
 const SITES: usize = 16;
-
-/// The most bytes of an [`Area`]: offsets in it have a sign for the processor.
-const MOST_OF_AREA: u32 = 1 << 31;
-
-/// Bytes that many accesses go to.
-#[derive(Clone, Copy, Debug)]
-pub struct Area {
-    /// Address of the first.
-    pub start: u64,
-    /// How many: 2^31 at most.
-    pub bytes: u32,
-    /// As [`Lanes::site`].
-    pub site: u32,
-}
-
-/// Whether `size` bytes from each of these offsets on are among the first so many, at most 2^31, and offsets multiples of `size`, or of 8 if that is less.
-#[inline(always)]
-fn are_in<V: Vectors, const P: usize>(v: V, bytes: u32, size: u32, offsets: &[V::Words; P]) -> bool {
-    /// Of offsets that are too large for an area.
-    const SIGN: u32 = 1 << 31;
-    let Some(last) = bytes.checked_sub(size) else { return false };
-    let (mut furthest, mut bits) = (v.splat(0), v.splat(0));
-    for offsets in offsets {
-        furthest = v.max(furthest, *offsets);
-        bits = v.or(bits, *offsets);
-    }
-    let beyond = v.and(v.sub(v.splat(last), furthest), v.splat(SIGN));
-    !v.any(v.or(beyond, v.and(bits, v.splat((size.min(8) - 1) | SIGN))))
-}
-
-/// Bits that an address of so many words has not got where it is a multiple of all their bytes, or of 8 where these are more.
-#[inline(always)]
-fn unaligned_bits(words: usize) -> u64 {
-    (4 * words as u64).min(8) - 1
-}
 
 /// The extents that a view has met: kept between views of one thread, it saves looking them up again.
 #[derive(Clone, Debug)]
@@ -78,11 +40,18 @@ pub struct View<'m> {
 }
 
 impl<'m> View<'m> {
+    #[inline]
     pub(super) fn new(memory: &'m Memory, recent: Option<Box<Recent>>) -> View<'m> {
-        let recent = recent
-            .filter(|recent| recent.memory == memory.number)
-            .unwrap_or_else(|| Box::new(Recent { memory: memory.number, ..Recent::default() }));
+        let recent = match recent {
+            Some(recent) if recent.memory == memory.number => recent,
+            _ => View::nothing_met(memory),
+        };
         View { memory, recent }
+    }
+
+    #[cold]
+    fn nothing_met(memory: &Memory) -> Box<Recent> {
+        Box::new(Recent { memory: memory.number, ..Recent::default() })
     }
 
     /// The memory seen.
@@ -91,6 +60,7 @@ impl<'m> View<'m> {
     }
 
     /// What the view has met, for the next one.
+    #[inline]
     pub fn into_recent(self) -> Box<Recent> {
         self.recent
     }
@@ -380,93 +350,16 @@ impl<'m> View<'m> {
         Ok(())
     }
 
-    /// Loads `N` words (1, 2 or 4) for each lane of a block, from each of `P` places in each of `R` rows: so many bytes behind the start of `area`. What lies near in a row
-    /// is loaded together, and no lane is checked on its own. None, with nothing loaded, where not all of `area` may be read in one piece, or a lane's words are not
-    /// in it or not aligned to all of them or 8 bytes. `how` is of the same processor as `v`.
+    /// An area that may be read all in one piece, to be read from. None where it may not, or not in one.
     #[inline(always)]
-    pub fn gather_in<V: Vectors, const N: usize, const P: usize, const R: usize>(
-        &mut self,
-        v: V,
-        area: Area,
-        places: &[[V::Words; P]; R],
-        how: Gather,
-    ) -> Option<[[[V::Words; N]; P]; R]> {
-        let Area { start, bytes, .. } = area;
-        if !self.may_gather(area, unaligned_bits(N)) {
-            return None;
-        }
-        let mut out = [[[v.splat(0); N]; P]; R];
-        // Written out: a loop would have each vector go through memory, where single offsets are asked for.
-        macro_rules! load {
-            ($($row:literal)+) => {
-                $(if $row < R {
-                    let offsets = places[$row].map(
-                        #[inline(always)]
-                        |offsets| v.store(offsets),
-                    );
-                    let mut near = [[[[0; BLOCK]; N]; P]];
-                    // SAFETY: all of the area is in an extent that may be read; mapped as in `load`.
-                    let together = unsafe { together(how, (start, bytes), [0], &offsets, &mut near) };
-                    let [mut words] = near;
-                    if !together {
-                        if !are_in(v, bytes, 4 * N as u32, &places[$row]) {
-                            return None;
-                        }
-                        // SAFETY: each lane's words are in the area, of which the same is true, and aligned.
-                        unsafe { apart(how, start, &offsets, &mut words) };
-                    }
-                    for (out, words) in out[$row].as_flattened_mut().iter_mut().zip(words.as_flattened()) {
-                        *out = v.load(words);
-                    }
-                })+
-            };
-        }
-        const { assert!(R <= 2) };
-        load!(0 1);
-        Some(out)
-    }
-
-    /// [`View::gather_in`] of lanes that all read in the same rows, which begin `rows` bytes behind the start of `area`: `offsets` are those in a row. None, with nothing loaded,
-    /// also where the lanes' words do not lie near to each other in their row.
-    #[inline(always)]
-    pub fn near_in_rows<V: Vectors, const N: usize, const P: usize, const R: usize>(
-        &mut self,
-        v: V,
-        area: Area,
-        (rows, offsets): ([u32; R], &[V::Words; P]),
-        how: Gather,
-    ) -> Option<[[[V::Words; N]; P]; R]> {
-        let Area { start, bytes, .. } = area;
-        let unaligned = unaligned_bits(N);
-        if !self.may_gather(area, unaligned) || rows.iter().any(|row| u64::from(*row) & unaligned != 0) {
-            return None;
-        }
-        let mut stored = [[0; BLOCK]; P];
-        for (stored, offsets) in stored.iter_mut().zip(offsets) {
-            *stored = v.store(*offsets);
-        }
-        let mut words = [[[[0; BLOCK]; N]; P]; R];
-        // SAFETY: all of the area is in an extent that may be read; mapped as in `load`.
-        if !unsafe { together(how, (start, bytes), rows, &stored, &mut words) } {
-            return None;
-        }
-        let mut out = [[[v.splat(0); N]; P]; R];
-        let to = out.as_flattened_mut().as_flattened_mut();
-        for (out, words) in to.iter_mut().zip(words.as_flattened().as_flattened()) {
-            *out = v.load(words);
-        }
-        Some(out)
-    }
-
-    /// Whether all of `area` may be read in one piece, and its start has none of these bits.
-    #[inline(always)]
-    fn may_gather(&mut self, area: Area, unaligned: u64) -> bool {
+    pub fn readable(&mut self, area: Area) -> Option<Readable<'_>> {
         let Area { start, bytes, site } = area;
-        let mut known = self.knows(site, start, u64::from(bytes), AccessKind::Load) && bytes <= MOST_OF_AREA;
-        if !known {
-            known = bytes <= MOST_OF_AREA && self.look_up_area(site, start, bytes);
+        if bytes > MOST_OF_AREA {
+            return None;
         }
-        known && start & unaligned == 0
+        let known = self.knows(site, start, u64::from(bytes), AccessKind::Load);
+        // SAFETY: all of the area is in an extent that may be read, and what was valid once stays mapped, as in `load`.
+        (known || self.look_up_area(site, start, bytes)).then(|| unsafe { Readable::new(start, bytes) })
     }
 
     /// By parts: an area that is lent would be stored part by part, and each copy of it wait for all of them.

@@ -6,7 +6,8 @@ pub(crate) mod direct;
 
 use warploom_exec::grid::Grid;
 use warploom_exec::texture::{Channel, Texels, Texture};
-use warploom_numerics::texture::{Axis, Outside};
+use warploom_numerics::texture::Outside;
+use warploom_numerics::texture::block::Ruler;
 
 use self::block::{Channels, Fetch, LANES, Sample, sample_for};
 use crate::machine::{Flow, Machine};
@@ -20,12 +21,11 @@ struct Plane {
     /// The first texel, and the bytes to behind the last one, in whole words.
     start: u64,
     bytes: u32,
-    /// Of a texel: a power of 2, and which one.
-    texel: u32,
+    /// Of a texel: which power of 2.
     texel_bits: u32,
     /// From row to row.
     pitch: u32,
-    axes: [Axis; 2],
+    rulers: [Ruler; 2],
     sample: Sample,
     channel: Channel,
     /// As many as a texel has.
@@ -61,10 +61,9 @@ impl Plane {
         Some(Plane {
             start,
             bytes: u32::try_from(bytes.next_multiple_of(u64::from(WORD))).ok()?,
-            texel,
             texel_bits: texel.ilog2(),
             pitch: texels.pitch as u32,
-            axes,
+            rulers: [Ruler::new(&axes[0]), Ruler::new(&axes[1])],
             channel,
             channels: channels as usize,
             readings,
@@ -147,7 +146,7 @@ impl Machine<'_> {
         }
         let at = [&self.frame.r32[x as usize], &self.frame.r32[y as usize]];
         let mut out = Channels::default();
-        let fetch = Fetch { at, out: out.0.each_mut(), lanes: LANES, site: pc };
+        let fetch = Fetch { handles: None, at, out: out.0.each_mut(), lanes: LANES, site: pc };
         (plane.sample)(plane, isa, &mut self.view, fetch)?;
         for (slot, row) in site.slots.iter().zip(&out.0) {
             let Slot::Word(slot) = *slot else { return None };

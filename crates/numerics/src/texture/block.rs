@@ -5,23 +5,142 @@ use super::channel::{Numbers, from_srgb};
 use super::filter::{F32_FRACTION, F64_FRACTION, KEPT, SHORT, UNIT, WEIGHT_BITS, blend_square};
 use super::vector::SamplingVectors;
 
+/// An axis as lanes are placed along it: what follows from its size and mode, found once.
+#[derive(Clone, Copy, Debug)]
+pub struct Ruler {
+    way: Way,
+    /// The last texel.
+    last: u32,
+    /// Where coordinates of [`Way::Ends`] are cut: `.f32`.
+    end: f32,
+    /// From a coordinate, cut or in its period, to units of 2^-[`POSITION_BITS`] texels, or first to steps, which are then told apart.
+    units: f32,
+    /// Of steps of a normalised coordinate.
+    steps: Option<Steps>,
+}
+
+/// What becomes of coordinates outside.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    /// They are cut.
+    Ends,
+    /// The axis begins again.
+    Again,
+    /// It goes back, and begins again. With it, the steps of its length.
+    Back(f32),
+}
+
+/// How steps become units, where they do not by a power of 2.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    size: u32,
+    /// Steps are units by the size, less this power of 2.
+    below: u32,
+}
+
+impl Ruler {
+    /// Of an axis without a border.
+    pub fn new(axis: &Axis) -> Ruler {
+        let &Axis { size, normalized, .. } = axis;
+        let bits = step_bits(size);
+        let (steps, texels) = ((1u32 << bits) as f32, (1 << POSITION_BITS) as f32);
+        let way = match axis.outside() {
+            Outside::Clamp | Outside::Border => Way::Ends,
+            Outside::Wrap => Way::Again,
+            Outside::Mirror => Way::Back(steps),
+        };
+        let below = bits - POSITION_BITS;
+        // Cut downward to steps, and again to units, is cut downward at once where a unit is a number of steps.
+        let plain = !normalized || size.is_power_of_two() && size <= 1 << below;
+        let (end, units) = match (normalized, plain) {
+            (false, _) => (size as f32, texels),
+            (true, true) => (1.0, size as f32 * texels),
+            (true, false) => (1.0, steps),
+        };
+        // A period is two lengths.
+        let units = if matches!(way, Way::Back(_)) { 2.0 * units } else { units };
+        Ruler { way, last: size - 1, end, units, steps: (!plain).then_some(Steps { size, below }) }
+    }
+
+    /// Where coordinates lie in units of 2^-[`POSITION_BITS`] texels, cut downward: in the first period of an axis that has one, and else between its ends.
+    #[inline(always)]
+    fn position<V: SamplingVectors>(&self, v: V, coordinates: V::Words) -> V::Words {
+        let inside = match self.way {
+            Way::Ends => v.smaller(v.larger(coordinates, float(v, 0.0)), float(v, self.end)),
+            Way::Again => v.fraction(coordinates),
+            Way::Back(steps) => {
+                // Halves of the smallest numbers would be lost.
+                let step = v.floor(v.mul(coordinates, float(v, steps)));
+                v.fraction(v.mul(step, float(v, 0.5 / steps)))
+            }
+        };
+        // By powers of 2.
+        let units = v.truncate(v.mul(inside, float(v, self.units)));
+        let Some(Steps { size, below }) = self.steps else { return units };
+        // A step has up to 24 bits, and a size 18: the product is found in two parts.
+        let size = v.splat(size);
+        let low = v.mul_words(v.and(units, v.splat((1 << below) - 1)), size);
+        v.add(v.mul_words(v.shr_by(units, below), size), v.shr_by(low, below))
+    }
+
+    /// The texels of these indices in the first period, of which none lies further behind it.
+    #[inline(always)]
+    fn inside<V: SamplingVectors>(&self, v: V, index: V::Words) -> V::Words {
+        let last = v.splat(self.last);
+        match self.way {
+            Way::Ends => v.min(index, last),
+            Way::Again => v.if_greater(index, last, v.splat(0), index),
+            // The first texel is the last one of the way back, too.
+            Way::Back(_) => {
+                v.max(v.if_greater(index, last, v.sub(v.splat(2 * self.last + 1), index), index), v.splat(0))
+            }
+        }
+    }
+
+    /// [`Axis::between`] of sixteen.
+    #[inline(always)]
+    pub fn between<V: SamplingVectors>(&self, v: V, coordinates: V::Words) -> Between<V::Words> {
+        // From the centre of the texel before the first, halves up: 256ths are one bit further up.
+        let up = v.add(self.position(v, coordinates), v.splat(UNIT + 1));
+        let second = v.shr::<POSITION_BITS>(up);
+        let first = v.sub(second, v.splat(1));
+        // The fraction of a number from 1 to 2.
+        let fraction =
+            v.and(v.shl::<{ F32_FRACTION - POSITION_BITS }>(up), v.splat((UNIT - 1) << (F32_FRACTION - WEIGHT_BITS)));
+        let weight = v.sub_floats(v.or(fraction, float(v, 1.0)), float(v, 1.0));
+        let first = match self.way {
+            Way::Ends => v.max(first, v.splat(0)),
+            // Before the first is the largest number.
+            Way::Again => v.least(first, v.splat(self.last)),
+            Way::Back(_) => self.inside(v, first),
+        };
+        let second = self.inside(v, second);
+        let weight = match self.way {
+            Way::Ends => v.if_greater(second, first, weight, v.splat(0)),
+            _ => weight,
+        };
+        Between { pair: [first, second], weight }
+    }
+
+    /// [`Axis::nearest`] of sixteen.
+    #[inline(always)]
+    pub fn nearest<V: SamplingVectors>(&self, v: V, coordinates: V::Words) -> V::Words {
+        self.inside(v, v.shr::<POSITION_BITS>(self.position(v, coordinates)))
+    }
+}
+
 /// The texels that lanes read between, along one dimension.
 #[derive(Clone, Copy, Debug)]
 pub struct Between<W> {
     /// Both.
     pub pair: [W; 2],
-    /// Of the second, in 256ths: `.f32`.
+    /// Of the second, a whole number of 256ths: `.f32`.
     pub weight: W,
 }
 
-/// The weights of four texels of each lane, x first.
+/// The weights of four texels of each lane, x first: whole numbers of 256ths, `.f32`.
 #[derive(Clone, Copy, Debug)]
-pub struct Weights<V: SamplingVectors> {
-    /// In 256ths: `.f32`.
-    parts: [V::Words; 4],
-    /// Of all.
-    shares: [V::Doubles; 4],
-}
+pub struct Weights<V: SamplingVectors>([V::Words; 4]);
 
 /// Of each of four. The library's `map` of an array may stay a call, and with it the processor's instructions in what is mapped.
 macro_rules! four {
@@ -53,191 +172,172 @@ fn float<V: SamplingVectors>(v: V, value: f32) -> V::Words {
     v.splat(value.to_bits())
 }
 
-/// A difference of `.f32`.
-#[inline(always)]
-fn less<V: SamplingVectors>(v: V, a: V::Words, b: V::Words) -> V::Words {
-    v.add_floats(a, v.xor(b, float(v, -0.0)))
-}
-
 /// Positions are found in twice as many parts of a texel as weights have, cut downward.
 const POSITION_BITS: u32 = WEIGHT_BITS + 1;
-
-/// Where coordinates lie in units of 2^-[`POSITION_BITS`] texels, cut downward: in the first period of an axis that has one, and else between its ends.
-#[inline(always)]
-fn position<V: SamplingVectors>(v: V, axis: &Axis, coordinates: V::Words) -> V::Words {
-    if !axis.normalized {
-        let inside = v.smaller(v.larger(coordinates, float(v, 0.0)), float(v, axis.size as f32));
-        return v.truncate(v.mul(inside, float(v, (1 << POSITION_BITS) as f32)));
-    }
-    let bits = step_bits(axis.size);
-    let steps = (1u32 << bits) as f32;
-    let step = v.floor(v.mul(coordinates, float(v, steps)));
-    let step = match axis.outside() {
-        // Where all beyond is the last texel, nothing is lost by going no further.
-        Outside::Clamp | Outside::Border => v.smaller(v.larger(step, float(v, 0.0)), float(v, steps)),
-        periodic => {
-            // Powers of 2: all of this is exact. NaN is what becomes of infinities, too.
-            let period = if periodic == Outside::Mirror { 2.0 * steps } else { steps };
-            let periods = v.floor(v.mul(step, float(v, 1.0 / period)));
-            v.larger(v.add_exact_product(periods, float(v, -period), step), float(v, 0.0))
-        }
-    };
-    // A step has up to 24 bits, and a size 18: the product is found in two parts.
-    let step = v.truncate(step);
-    let below = bits - POSITION_BITS;
-    let size = v.splat(axis.size);
-    let low = v.mul_words(v.and(step, v.splat((1 << below) - 1)), size);
-    v.add(v.mul_words(v.shr_by(step, below), size), v.shr_by(low, below))
-}
-
-/// The texels of indices, of which none lies more than one before the first period or behind it.
-#[inline(always)]
-fn inside<V: SamplingVectors>(v: V, axis: &Axis, index: V::Words) -> V::Words {
-    let (first, last) = (v.splat(0), v.splat(axis.size - 1));
-    match axis.outside() {
-        Outside::Wrap => {
-            let index = v.if_greater(first, index, last, index);
-            v.if_greater(index, last, first, index)
-        }
-        Outside::Mirror => v.max(v.if_greater(index, last, v.sub(v.splat(2 * axis.size - 1), index), index), first),
-        Outside::Clamp | Outside::Border => v.min(v.max(index, first), last),
-    }
-}
-
-/// [`Axis::between`] of sixteen.
-#[inline(always)]
-pub fn between<V: SamplingVectors>(v: V, axis: &Axis, coordinates: V::Words) -> Between<V::Words> {
-    // From the centre of the first texel, in 256ths, halves up.
-    let fixed = v.sar::<1>(v.sub(position(v, axis, coordinates), v.splat(UNIT - 1)));
-    let first = v.sar::<WEIGHT_BITS>(fixed);
-    let weight = v.to_floats(v.and(fixed, v.splat(UNIT - 1)));
-    let pair = [inside(v, axis, first), inside(v, axis, v.add(first, v.splat(1)))];
-    let weight = match axis.outside() {
-        Outside::Clamp | Outside::Border => v.if_greater(pair[1], pair[0], weight, v.splat(0)),
-        _ => weight,
-    };
-    Between { pair, weight }
-}
-
-/// [`Axis::nearest`] of sixteen.
-#[inline(always)]
-pub fn nearest<V: SamplingVectors>(v: V, axis: &Axis, coordinates: V::Words) -> V::Words {
-    inside(v, axis, v.sar::<POSITION_BITS>(position(v, axis, coordinates)))
-}
 
 impl<V: SamplingVectors> Weights<V> {
     /// [`square_weights`](super::square_weights) of all the weight there is.
     #[inline(always)]
     pub fn new(v: V, x: V::Words, y: V::Words) -> Weights<V> {
-        // Whole numbers of less than 24 bits, in parts of powers of 2: exact.
-        let part = float(v, 1.0 / UNIT as f32);
-        let second = v.mul(y, part);
-        let (left, right) = (less(v, float(v, UNIT as f32), x), x);
-        let upper = less(v, float(v, 1.0), second);
-        let first = v.floor(v.add_exact_product(left, upper, float(v, 0.5)));
-        let last = v.floor(v.add_exact_product(right, second, float(v, 0.5)));
-        let parts = [first, less(v, right, last), less(v, left, first), last];
-        let shares = four!(parts, weight => v.doubles(v.mul(weight, part)));
-        Weights { parts, shares }
+        // Whole numbers of 256ths, and products of them: exact.
+        let (one, half) = (float(v, 1.0), float(v, 0.5 / UNIT as f32));
+        let (left, right) = (v.sub_floats(one, x), x);
+        let (upper, lower) = (v.sub_floats(one, y), y);
+        let first = v.floor_parts(v.add_exact_product(left, upper, half));
+        let last = v.floor_parts(v.add_exact_product(right, lower, half));
+        Weights([first, v.sub_floats(right, last), v.sub_floats(left, first), last])
     }
 
-    /// [`blend`](super::blend) of four texels, of which the channel lies `shift` bits up in these words. `srgb` says of [`Numbers::Half`] that they are 8 bits that stand for halves.
+    /// Products of four and their weights, and what they are added to, where none of this needs rounding.
     #[inline(always)]
-    pub fn blend(&self, v: V, numbers: Numbers, srgb: bool, corners: [V::Words; 4], shift: u32) -> V::Words {
-        match numbers {
-            Numbers::Float => self.of_floats::<0>(v, numbers, corners),
-            Numbers::Half if srgb => {
-                let terms = four!(corners, words => {
-                    let mut words = v.store(words);
-                    for word in &mut words {
-                        *word = from_srgb((*word >> shift) as u8).to_bits();
-                    }
-                    v.load(&words)
-                });
-                self.of_floats::<SHORT>(v, numbers, terms)
-            }
-            Numbers::Half => {
-                let terms = four!(corners, words => v.widen(v.shr_by(words, shift))[0]);
-                self.of_floats::<SHORT>(v, numbers, terms)
-            }
-            Numbers::Unsigned8 => {
-                let terms = four!(corners, words => v.and(v.shr_by(words, shift), v.splat(0xff)));
-                self.of_whole(v, numbers, terms)
-            }
-            Numbers::Unsigned16 => {
-                let terms = four!(corners, words => v.and(v.shr_by(words, shift), v.splat(0xffff)));
-                self.of_whole(v, numbers, terms)
-            }
-            Numbers::Signed8 => {
-                let terms = four!(corners, words => v.sar::<24>(v.shl::<24>(v.shr_by(words, shift))));
-                self.of_whole(v, numbers, terms)
-            }
-            Numbers::Signed16 => {
-                let least = v.splat(-32767i32 as u32);
-                let terms = four!(corners, words => v.max(v.sar::<16>(v.shl::<16>(v.shr_by(words, shift))), least));
-                self.of_whole(v, numbers, terms)
-            }
-        }
-    }
-
-    /// Of whole numbers: all sums have at most 24 bits, so that floats are as good, and processors multiply them faster.
-    #[inline(always)]
-    fn of_whole(&self, v: V, numbers: Numbers, terms: [V::Words; 4]) -> V::Words {
-        let [a, b, c, d] = four!(terms, term => v.to_floats(term));
-        let part = 1.0 / UNIT as f32;
-        let sum = v.mul(a, self.parts[0]);
-        let sum = v.add_exact_product(b, self.parts[1], sum);
-        let sum = v.add_exact_product(c, self.parts[2], sum);
-        let sum = v.add_exact_product(d, self.parts[3], sum);
-        let stretch = match numbers {
-            // Channels of 8 bits are stretched to 16.
-            Numbers::Unsigned8 => 257.0,
-            Numbers::Signed8 => 258.0,
-            _ => 1.0,
+    fn sum(&self, v: V, [a, b, c, d]: [V::Words; 4], start: Option<V::Words>) -> V::Words {
+        let Weights([first, second, third, last]) = *self;
+        let sum = match start {
+            Some(start) => v.add_exact_product(a, first, start),
+            None => v.mul(a, first),
         };
-        let stretched = v.add_exact_product(sum, float(v, stretch * part), float(v, 0.5));
-        match numbers {
-            Numbers::Signed8 => {
-                let more = v.mul(v.floor(v.mul(sum, float(v, 1.0 / 4096.0))), float(v, 32.0 * part));
-                let stretched = v.floor(v.add_floats(stretched, more));
-                v.fractions::<32767>(v.larger(stretched, float(v, -32767.0)))
-            }
-            Numbers::Signed16 => v.fractions::<32767>(v.floor(stretched)),
-            _ => v.fractions::<65535>(v.floor(stretched)),
-        }
+        v.add_exact_product(d, last, v.add_exact_product(c, third, v.add_exact_product(b, second, sum)))
     }
+}
 
-    /// Of floats: as they are in pictures, none is much larger than its neighbours, and then there is less to do.
-    #[inline(always)]
-    fn of_floats<const LESS: u32>(&self, v: V, numbers: Numbers, terms: [V::Words; 4]) -> V::Words {
-        if !are_plainly_near(v, terms) && !are_plain(v, terms) {
-            // Copies: what is lent lies in memory from the first.
-            let (terms, parts) = (four!(terms, term => v.store(term)), four!(self.parts, part => v.store(part)));
-            return v.load(&carefully(v, numbers, &terms, &parts));
-        }
-        // Products of 24 bits and 9, whose sum has six more: exact.
-        match LESS {
-            0 => v.exact_sums::<{ F64_FRACTION - F32_FRACTION }>(terms, &self.shares),
-            _ => v.exact_sums::<{ F64_FRACTION - F32_FRACTION + SHORT }>(terms, &self.shares),
-        }
+/// [`blend`](super::blend) of four texels for each lane of some blocks, of which the channel lies `shift` bits up in these words. `srgb` says of [`Numbers::Half`] that they are 8
+/// bits that stand for halves.
+#[inline(always)]
+pub fn blend<V: SamplingVectors, const B: usize>(
+    v: V,
+    numbers: Numbers,
+    srgb: bool,
+    weights: &[Weights<V>; B],
+    corners: &[[V::Words; 4]; B],
+    shift: u32,
+) -> [V::Words; B] {
+    let mut terms = *corners;
+    for terms in &mut terms {
+        *terms = four!(*terms, words => match numbers {
+            Numbers::Float => words,
+            Numbers::Half if srgb => {
+                let mut words = v.store(words);
+                for word in &mut words {
+                    *word = from_srgb((*word >> shift) as u8).to_bits();
+                }
+                v.load(&words)
+            }
+            Numbers::Half => v.widen(v.shr_by(words, shift))[0],
+            Numbers::Unsigned8 => v.and(v.shr_by(words, shift), v.splat(0xff)),
+            Numbers::Unsigned16 => v.and(v.shr_by(words, shift), v.splat(0xffff)),
+            Numbers::Signed8 => v.sar::<24>(v.shl::<24>(v.shr_by(words, shift))),
+            Numbers::Signed16 => {
+                v.max(v.sar::<16>(v.shl::<16>(v.shr_by(words, shift))), v.splat(-32767i32 as u32))
+            }
+        });
     }
+    if let Numbers::Half | Numbers::Float = numbers {
+        return of_floats(v, numbers, weights, &terms);
+    }
+    let mut out = [v.splat(0); B];
+    for ((out, weights), terms) in out.iter_mut().zip(weights).zip(terms) {
+        *out = of_whole(v, numbers, weights, terms);
+    }
+    out
+}
+
+/// Of whole numbers: all sums have at most 24 bits, so that floats are as good, and processors multiply them faster.
+#[inline(always)]
+fn of_whole<V: SamplingVectors>(v: V, numbers: Numbers, weights: &Weights<V>, terms: [V::Words; 4]) -> V::Words {
+    let terms = four!(terms, term => v.to_floats(term));
+    let half = float(v, 0.5);
+    match numbers {
+        // Channels of 8 bits are stretched to 16.
+        Numbers::Unsigned8 => {
+            let stretched = v.add_exact_product(weights.sum(v, terms, None), float(v, 257.0), half);
+            v.fractions::<65535>(v.floor(stretched))
+        }
+        Numbers::Signed8 => {
+            let sum = weights.sum(v, terms, None);
+            let stretched = v.add_exact_product(sum, float(v, 258.0), half);
+            let more = v.mul(v.floor(v.mul(sum, float(v, 1.0 / 16.0))), float(v, 1.0 / 8.0));
+            let stretched = v.floor(v.add_floats(stretched, more));
+            v.fractions::<32767>(v.larger(stretched, float(v, -32767.0)))
+        }
+        // A mean and a half have no more bits than the largest number has.
+        Numbers::Signed16 => v.fractions::<32767>(v.floor(weights.sum(v, terms, Some(half)))),
+        _ => v.fractions::<65535>(v.floor(weights.sum(v, terms, Some(half)))),
+    }
+}
+
+/// Of floats: as they are in pictures, none is much larger than its neighbours, and then there is less to do.
+#[inline(always)]
+fn of_floats<V: SamplingVectors, const B: usize>(
+    v: V,
+    numbers: Numbers,
+    weights: &[Weights<V>; B],
+    terms: &[[V::Words; 4]; B],
+) -> [V::Words; B] {
+    let mut wrong = v.splat(0);
+    for terms in terms {
+        wrong = v.or(wrong, not_plainly_near(v, *terms));
+    }
+    let near = !v.any(v.and(wrong, v.splat(SIGN)));
+    let mut out = [v.splat(0); B];
+    for ((out, weights), terms) in out.iter_mut().zip(weights).zip(terms) {
+        *out = match numbers {
+            _ if !near => {
+                // Copies: what is lent lies in memory from the first.
+                let (terms, parts) = (four!(*terms, term => v.store(term)), four!(weights.0, part => v.store(part)));
+                v.load(&of_any(v, numbers, &terms, &parts))
+            }
+            Numbers::Half => of_halves(v, weights, *terms),
+            _ => of_near(v, weights, *terms),
+        };
+    }
+    out
+}
+
+/// Of halves that are plain. Products of 11 bits and 9, whose sum has four more: exact. Halves of the last place are cut off away from 0.
+#[inline(always)]
+fn of_halves<V: SamplingVectors>(v: V, weights: &Weights<V>, terms: [V::Words; 4]) -> V::Words {
+    let half_up = v.add(weights.sum(v, terms, None), v.splat(1 << (SHORT - 1)));
+    v.and(half_up, v.splat(u32::MAX << SHORT))
+}
+
+/// Of terms that are plainly near. Each is taken apart, into 12 bits and 12: sums of either half have 8 bits more because of the weights, and 4 because of exponents,
+/// and are exact, and the low one is smaller than the high one.
+#[inline(always)]
+fn of_near<V: SamplingVectors>(v: V, weights: &Weights<V>, terms: [V::Words; 4]) -> V::Words {
+    let high = four!(terms, term => v.and(term, v.splat(u32::MAX << (F32_FRACTION.div_ceil(2)))));
+    let [a, b, c, d] = terms;
+    let low = [v.sub_floats(a, high[0]), v.sub_floats(b, high[1]), v.sub_floats(c, high[2]), v.sub_floats(d, high[3])];
+    let (high, low) = (weights.sum(v, high, None), weights.sum(v, low, None));
+    let sum = v.add_floats(high, low);
+    // Exact, and a number of up to 2^11 units, of which so many are half of the sum's last place. A half that was cut off then makes up one, and nothing else does.
+    let lost = v.larger(v.sub_floats(low, v.sub_floats(sum, high)), float(v, 0.0));
+    v.add_exact_product(lost, float(v, 1.0 + 1.0 / 4096.0), sum)
 }
 
 /// Sums of any floats, with their weights. A call: beside the code of the others it would take registers from them.
 #[inline(never)]
-fn carefully<V: SamplingVectors>(v: V, numbers: Numbers, terms: &[[u32; 16]; 4], parts: &[[u32; 16]; 4]) -> [u32; 16] {
-    let mut out = [0; 16];
+fn of_any<V: SamplingVectors>(v: V, numbers: Numbers, terms: &[[u32; 16]; 4], parts: &[[u32; 16]; 4]) -> [u32; 16] {
     v.run(
         #[inline(always)]
         || {
+            let vectors = four!(terms, term => v.load(term));
+            if are_plain(v, vectors) {
+                let weights = Weights(four!(parts, part => v.load(part)));
+                return v.store(match numbers {
+                    Numbers::Half => of_halves(v, &weights, vectors),
+                    // Products of 24 bits and 9, whose sum has six more: exact.
+                    _ => v.exact_sums::<{ F64_FRACTION - F32_FRACTION }>(vectors, &weights.0),
+                });
+            }
+            let mut out = [0; 16];
             for (lane, out) in out.iter_mut().enumerate() {
                 let terms = four!(terms, term => term[lane]);
-                let weights = four!(parts, part => f32::from_bits(part[lane]) as u32);
+                let weights = four!(parts, part => (f32::from_bits(part[lane]) * UNIT as f32) as u32);
                 *out = blend_square(numbers, &terms, &weights);
             }
+            out
         },
-    );
-    out
+    )
 }
 
 /// Of exponents: as near as it may be to the largest of all numbers, from where differences have room.
@@ -246,20 +346,21 @@ const NEAR_MOST: u32 = (0xfe - KEPT) << F32_FRACTION;
 /// Of numbers of this exponent, what is left of differences is no denormal.
 const LEAST: u32 = (1 + F32_FRACTION + WEIGHT_BITS) << F32_FRACTION;
 
-/// What [`are_plain`] says, found sooner: of terms without a sign, as pictures have them, in which the order of floats is that of their bits.
+/// The bit that says no.
+const SIGN: u32 = 1 << 31;
+
+/// Whether [`are_plain`] would say no, by [`SIGN`], found sooner: of terms without a sign, as pictures have them, in which the order of floats is that of their bits.
 #[inline(always)]
-fn are_plainly_near<V: SamplingVectors>(v: V, [a, b, c, d]: [V::Words; 4]) -> bool {
+fn not_plainly_near<V: SamplingVectors>(v: V, [a, b, c, d]: [V::Words; 4]) -> V::Words {
     let one = v.splat(1);
     let most = v.most(v.most(a, b), v.most(c, d));
     // Before 0 comes the largest number.
     let least = v.least(v.least(v.sub(a, one), v.sub(b, one)), v.least(v.sub(c, one), v.sub(d, one)));
     let least = v.least(least, v.splat(NEAR_MOST));
-    // What has a sign says no.
+    // What is near to the least is finite.
     let near = v.sub(v.splat(KEPT << F32_FRACTION), v.sub(most, least));
-    let finite = v.sub(v.splat((0xff << F32_FRACTION) - 1), most);
     let large = v.sub(least, v.splat(LEAST));
-    let wrong = v.or(v.or(near, finite), v.or(large, most));
-    !v.any(v.and(wrong, v.splat(1 << 31)))
+    v.or(v.or(near, large), most)
 }
 
 /// Whether four terms of floats are so near to each other in all lanes that [`blend`](super::blend) cuts none, and none is special, nor what comes out. 0 without a sign
@@ -276,20 +377,19 @@ fn are_plain<V: SamplingVectors>(v: V, terms: [V::Words; 4]) -> bool {
         least = v.min(least, v.and(one_less, exponent));
         before = v.max(before, one_less);
     }
-    // What has a sign says no.
     let near = v.sub(v.splat(KEPT << F32_FRACTION), v.sub(most, least));
     let finite = v.sub(v.splat(EXPONENT - 1), most);
     let large = v.sub(least, v.splat(LEAST));
     let unsigned = v.sub(v.splat(i32::MAX as u32 - 1), before);
     let wrong = v.or(v.or(near, finite), v.or(large, unsigned));
-    !v.any(v.and(wrong, v.splat(1 << 31)))
+    !v.any(v.and(wrong, v.splat(SIGN)))
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{blend, square_weights};
+    use super::super::{blend as blend_one, square_weights};
     use super::*;
     use crate::matrix::{Arrays, Vectors};
 
@@ -307,12 +407,13 @@ mod tests {
 
     fn sampled_as_one_by_one<V: SamplingVectors>(v: V, axis: Axis, at: &[f32; 16]) -> Result<(), TestCaseError> {
         let coordinates = v.load(&at.map(f32::to_bits));
-        let Between { pair, weight } = between(v, &axis, coordinates);
+        let ruler = Ruler::new(&axis);
+        let Between { pair, weight } = ruler.between(v, coordinates);
         let (pair, weight) = (pair.map(|texels| v.store(texels)), v.store(weight).map(f32::from_bits));
-        let texels = v.store(nearest(v, &axis, coordinates));
+        let texels = v.store(ruler.nearest(v, coordinates));
         for (lane, at) in at.iter().enumerate() {
             let (expected, share) = axis.between(*at, 0);
-            let got = (pair.map(|texels| Some(texels[lane])), weight[lane] as u32);
+            let got = (pair.map(|texels| Some(texels[lane])), (weight[lane] * UNIT as f32) as u32);
             prop_assert_eq!(got, (expected, share), "{:?} {}", axis, at);
             prop_assert_eq!(Some(texels[lane]), axis.nearest(*at, 0), "{:?} {}", axis, at);
         }
@@ -358,6 +459,27 @@ mod tests {
         prop_oneof![any::<[u32; 4]>(), float, prop::array::uniform4(zero)]
     }
 
+    /// Four numbers without a sign that are near to each other, some of few bits, so that sums lie in the middle between two results.
+    fn near_words() -> impl Strategy<Value = [u32; 4]> {
+        (32..252u32, any::<[u32; 4]>(), 0..24u32, 0..40u32).prop_map(|(around, bits, short, zero)| {
+            let mut words = bits.map(|bits| bits & 0x7f_ffff & u32::MAX << short | (around + bits % 4) << 23);
+            if let Some(word) = words.get_mut(zero as usize) {
+                *word = 0;
+            }
+            words
+        })
+    }
+
+    fn any_lanes() -> impl Strategy<Value = [Lane; 16]> {
+        let same = (words(), prop::array::uniform16((0..UNIT, 0..UNIT)))
+            .prop_map(|(words, weights)| weights.map(|(x, y)| (words, x, y)));
+        prop_oneof![
+            prop::array::uniform16((words(), 0..UNIT, 0..UNIT)),
+            same,
+            prop::array::uniform16((near_words(), 0..UNIT, 0..UNIT)),
+        ]
+    }
+
     /// The words of four texels, and the weights along both axes.
     type Lane = ([u32; 4], u32, u32);
 
@@ -368,14 +490,15 @@ mod tests {
         shift: u32,
     ) -> Result<(), TestCaseError> {
         let row = |of: &dyn Fn(&Lane) -> u32| v.load(&lanes.each_ref().map(of));
-        let weights = Weights::new(v, row(&|lane| (lane.1 as f32).to_bits()), row(&|lane| (lane.2 as f32).to_bits()));
+        let part = |of: &dyn Fn(&Lane) -> u32| row(&|lane| (of(lane) as f32 / UNIT as f32).to_bits());
+        let weights = Weights::new(v, part(&|lane| lane.1), part(&|lane| lane.2));
         let corners = [0, 1, 2, 3].map(|corner| row(&|lane| lane.0[corner]));
         let shift = match numbers {
             Numbers::Float => 0,
             Numbers::Unsigned8 | Numbers::Signed8 => shift * 8,
             _ => shift / 2 * 16,
         };
-        let got = v.store(weights.blend(v, numbers, false, corners, shift));
+        let got = v.store(blend(v, numbers, false, &[weights], &[corners], shift)[0]);
         for (lane, (words, x, y)) in lanes.iter().enumerate() {
             let terms = words.map(|word| match numbers {
                 Numbers::Float => word,
@@ -386,7 +509,14 @@ mod tests {
                 Numbers::Signed16 => (word >> shift) as i16 as u32,
             });
             let weights = square_weights(UNIT, *x, *y);
-            prop_assert_eq!(got[lane], blend(numbers, &terms, &weights), "{:?} {:x?} {:?}", numbers, terms, weights);
+            prop_assert_eq!(
+                got[lane],
+                blend_one(numbers, &terms, &weights),
+                "{:?} {:x?} {:?}",
+                numbers,
+                terms,
+                weights
+            );
         }
         Ok(())
     }
@@ -400,14 +530,7 @@ mod tests {
         }
 
         #[test]
-        fn blocks_are_blended_as_lanes_are(
-            numbers in numbers(),
-            near in words(),
-            lanes in prop::array::uniform16((words(), 0..UNIT, 0..UNIT)),
-            all_near in any::<bool>(),
-            shift in 0..4u32,
-        ) {
-            let lanes = lanes.map(|(words, x, y)| (if all_near { near } else { words }, x, y));
+        fn blocks_are_blended_as_lanes_are(numbers in numbers(), lanes in any_lanes(), shift in 0..4u32) {
             for_each!(blended_as_one_by_one(numbers, &lanes, shift));
         }
     }
@@ -418,7 +541,7 @@ mod tests {
         let plain = |terms: [f32; 4]| {
             let terms = terms.map(|term| v.splat(term.to_bits()));
             let plain = are_plain(v, terms);
-            assert!(plain || !are_plainly_near(v, terms));
+            assert!(plain || v.any(v.and(not_plainly_near(v, terms), v.splat(SIGN))));
             plain
         };
         assert!(plain([1.0, 1.5, 0.25, -3.0]) && plain([0.0; 4]) && plain([0.0, 0.0, 1e-20, 0.0]) && plain([-1.0; 4]));

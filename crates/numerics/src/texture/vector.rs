@@ -5,11 +5,10 @@ use crate::matrix::{Arrays, Vectors};
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// Sixteen words, or floats, or doubles, as lanes are sampled.
+/// Sixteen words, or floats, as lanes are sampled.
 pub trait SamplingVectors: Vectors {
-    /// Sixteen `.f64`.
-    type Doubles: Copy;
-
+    /// The first word.
+    fn first(self, a: Self::Words) -> u32;
     /// Products, their low words.
     fn mul_words(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// Shifted left by a distance that all have.
@@ -28,8 +27,14 @@ pub trait SamplingVectors: Vectors {
     fn least(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// `.s32` to `.f32`, of numbers of up to 24 bits.
     fn to_floats(self, a: Self::Words) -> Self::Words;
+    /// Differences of `.f32`.
+    fn sub_floats(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// `.f32` down to whole numbers.
     fn floor(self, a: Self::Words) -> Self::Words;
+    /// `.f32` down to whole numbers of 256ths.
+    fn floor_parts(self, a: Self::Words) -> Self::Words;
+    /// What `.f32` are beyond the whole number below, cut downward to 24 bits or more behind the point; 0 of infinities and NaN.
+    fn fraction(self, a: Self::Words) -> Self::Words;
     /// `.f32`: `a` where it is larger than `b`, and else `b`, as for NaN.
     fn larger(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// `.f32`: `a` where it is smaller than `b`, and else `b`, as for NaN.
@@ -38,10 +43,8 @@ pub trait SamplingVectors: Vectors {
     fn add_exact_product(self, a: Self::Words, b: Self::Words, c: Self::Words) -> Self::Words;
     /// Whole `.f32` of up to `RANGE`, one less than a power of 2 of 15 or 16, as its fractions, to nearest.
     fn fractions<const RANGE: u32>(self, a: Self::Words) -> Self::Words;
-    /// `.f32` as `.f64`.
-    fn doubles(self, a: Self::Words) -> Self::Doubles;
     /// Weighted sums of `.f32`, exact in `.f64`, without the last `CUT` bits, halves away from 0: those of an `.f32` or fewer are left, and none is a denormal.
-    fn exact_sums<const CUT: u32>(self, terms: [Self::Words; 4], weights: &[Self::Doubles; 4]) -> Self::Words;
+    fn exact_sums<const CUT: u32>(self, terms: [Self::Words; 4], weights: &[Self::Words; 4]) -> Self::Words;
 }
 
 /// What the reciprocal of `range` has beyond the power of 2 next to it: of products with it few bits are seen, and of those with the power none is lost.
@@ -50,6 +53,9 @@ fn beyond(range: u32) -> [f32; 2] {
     let power = 1.0 / (range + 1) as f32;
     [power, (1.0 / f64::from(range) - f64::from(power)) as f32]
 }
+
+/// 2^24: a fraction of so many parts is a number that needs no rounding.
+const LAST_PART: f32 = (1 << 24) as f32;
 
 /// An array whose elements are computed of those of others.
 macro_rules! each {
@@ -64,7 +70,10 @@ macro_rules! each {
 }
 
 impl SamplingVectors for Arrays {
-    type Doubles = [f64; 16];
+    #[inline(always)]
+    fn first(self, a: [u32; 16]) -> u32 {
+        a[0]
+    }
 
     #[inline(always)]
     fn mul_words(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
@@ -112,8 +121,28 @@ impl SamplingVectors for Arrays {
     }
 
     #[inline(always)]
+    fn sub_floats(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        each!(a, b => (f32::from_bits(a) - f32::from_bits(b)).to_bits())
+    }
+
+    #[inline(always)]
     fn floor(self, a: [u32; 16]) -> [u32; 16] {
         each!(a => f32::from_bits(a).floor().to_bits())
+    }
+
+    #[inline(always)]
+    fn floor_parts(self, a: [u32; 16]) -> [u32; 16] {
+        each!(a => ((f32::from_bits(a) * 256.0).floor() / 256.0).to_bits())
+    }
+
+    #[inline(always)]
+    fn fraction(self, a: [u32; 16]) -> [u32; 16] {
+        each!(a => {
+            // Powers of 2: all of this is exact.
+            let part = (f32::from_bits(a) * LAST_PART).floor();
+            let inside = (part - (part * (1.0 / LAST_PART)).floor() * LAST_PART) * (1.0 / LAST_PART);
+            (if inside > 0.0 { inside } else { 0.0 }).to_bits()
+        })
     }
 
     #[inline(always)]
@@ -137,15 +166,11 @@ impl SamplingVectors for Arrays {
     }
 
     #[inline(always)]
-    fn doubles(self, a: [u32; 16]) -> [f64; 16] {
-        a.map(|a| f64::from(f32::from_bits(a)))
-    }
-
-    #[inline(always)]
-    fn exact_sums<const CUT: u32>(self, terms: [[u32; 16]; 4], weights: &[[f64; 16]; 4]) -> [u32; 16] {
+    fn exact_sums<const CUT: u32>(self, terms: [[u32; 16]; 4], weights: &[[u32; 16]; 4]) -> [u32; 16] {
         let mut out = [0; 16];
         for (lane, out) in out.iter_mut().enumerate() {
-            let product = |corner: usize| f64::from(f32::from_bits(terms[corner][lane])) * weights[corner][lane];
+            let double = |words: &[u32; 16]| f64::from(f32::from_bits(words[lane]));
+            let product = |corner: usize| double(&terms[corner]) * double(&weights[corner]);
             let sum = product(0) + product(1) + product(2) + product(3);
             let half_up = sum.to_bits().wrapping_add(1 << (CUT - 1));
             *out = (f64::from_bits(half_up & (u64::MAX << CUT)) as f32).to_bits();

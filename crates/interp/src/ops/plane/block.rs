@@ -1,15 +1,16 @@
 //! Texels of a plane for a warp at once. What it computes is `numerics`' as in `sampling`; what is decided once for the texture is not asked for each warp.
 
-use warploom_exec::memory::{Area, BLOCK, Gather, View};
+use warploom_exec::memory::{Area, BLOCK, Blocks, Gather, Readable, View};
 use warploom_exec::texture::Channel;
 use warploom_numerics::matrix::Arrays;
-use warploom_numerics::texture::block::{Between, Weights, between, nearest};
+use warploom_numerics::texture::block::{Between, Weights, blend};
 use warploom_numerics::texture::{Numbers, SamplingVectors};
 
 use super::{Plane, WORD};
 use crate::frame::Row32;
 use crate::isa::Isa;
 use crate::ops::sampling::{Reading, extended};
+use crate::ops::texture::handle_of_all;
 
 /// Blocks of a warp.
 const BLOCKS: usize = 2;
@@ -23,6 +24,8 @@ pub(crate) struct Channels(pub(crate) [Row32; 4]);
 
 /// What one fetch is about.
 pub(super) struct Fetch<'a> {
+    /// The handles of lanes and which of them run, where it is not known yet that all of these have the same.
+    pub(super) handles: Option<(&'a [u64], u32)>,
     /// The coordinates of each lane, x first.
     pub(super) at: [&'a Row32; 2],
     /// Four channels, 0 where a texel has none.
@@ -33,7 +36,7 @@ pub(super) struct Fetch<'a> {
     pub(super) site: u32,
 }
 
-/// What lanes read. None where not all of the texture may be read; what is written then means nothing.
+/// What lanes read. None where not all of the texture may be read, or lanes have other handles; what is written then means nothing.
 pub(super) type Sample = fn(&Plane, Isa, &mut View<'_>, Fetch<'_>) -> Option<()>;
 
 /// How texels become results, as far as functions are made for it: what is asked for each warp costs more than what is then computed.
@@ -74,34 +77,63 @@ pub(super) fn sample_for(texel: u32, linear: bool, readings: &[Reading]) -> Samp
     }
     let alike = readings.windows(2).all(|pair| pair[0] == pair[1]);
     match readings.first().filter(|_| alike) {
-        Some(Reading::Number(Numbers::Unsigned8)) => sample::<Unsigned8, 1>,
-        Some(Reading::Number(Numbers::Signed8)) => sample::<Signed8, 1>,
-        Some(Reading::Number(Numbers::Unsigned16)) => small::<Unsigned16>(texel),
-        Some(Reading::Number(Numbers::Signed16)) => small::<Signed16>(texel),
-        Some(Reading::Number(Numbers::Half)) => small::<Half>(texel),
-        Some(Reading::Number(Numbers::Float)) => sized::<Float>(texel),
-        _ => sample::<Mixed, 1>,
+        Some(Reading::Number(Numbers::Unsigned8)) => small::<Unsigned8>(texel),
+        Some(Reading::Number(Numbers::Signed8)) => small::<Signed8>(texel),
+        Some(Reading::Number(Numbers::Unsigned16)) => middle::<Unsigned16>(texel),
+        Some(Reading::Number(Numbers::Signed16)) => middle::<Signed16>(texel),
+        Some(Reading::Number(Numbers::Half)) => middle::<Half>(texel),
+        Some(Reading::Number(Numbers::Float)) => large::<Float>(texel),
+        _ => small::<Mixed>(texel),
     }
 }
 
 /// The function for texels of so many bytes.
 fn sized<F: Filter>(texel: u32) -> Sample {
-    if texel > 2 * WORD { sample::<F, 4> } else { small::<F>(texel) }
+    if texel < WORD { small::<F>(texel) } else { large::<F>(texel) }
 }
 
-/// The same for texels of two words at most.
+/// The same for texels of one word at most.
 fn small<F: Filter>(texel: u32) -> Sample {
-    if texel > WORD { sample::<F, 2> } else { sample::<F, 1> }
+    match texel {
+        1 => sample::<F, 1, 1>,
+        2 => sample::<F, 2, 1>,
+        _ => sample::<F, 4, 1>,
+    }
 }
 
-fn sample<F: Filter, const N: usize>(plane: &Plane, isa: Isa, view: &mut View<'_>, mut fetch: Fetch<'_>) -> Option<()> {
+/// The same for texels of 2 to 8 bytes.
+fn middle<F: Filter>(texel: u32) -> Sample {
+    match texel {
+        2 => sample::<F, 2, 1>,
+        4 => sample::<F, 4, 1>,
+        _ => sample::<F, 4, 2>,
+    }
+}
+
+/// The same for texels of whole words.
+fn large<F: Filter>(texel: u32) -> Sample {
+    match texel {
+        4 => sample::<F, 4, 1>,
+        8 => sample::<F, 4, 2>,
+        _ => sample::<F, 4, 4>,
+    }
+}
+
+/// Samples texels of `N` words, or of one of which `WIDTH` bytes are there.
+fn sample<F: Filter, const WIDTH: usize, const N: usize>(
+    plane: &Plane,
+    isa: Isa,
+    view: &mut View<'_>,
+    mut fetch: Fetch<'_>,
+) -> Option<()> {
+    let memory = view.readable(Area { start: plane.start, bytes: plane.bytes, site: fetch.site })?;
     let fetch = &mut fetch;
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512(token) => plane.sample::<_, F, N>(token, Gather::Avx512(token), view, fetch),
+        Isa::Avx512(token) => plane.sample::<_, F, WIDTH, N>(token, Gather::Avx512(token), memory, fetch),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(token) => plane.sample::<_, F, N>(token, Gather::Avx2(token), view, fetch),
-        Isa::Baseline => plane.sample::<_, F, N>(Arrays, Gather::OneByOne, view, fetch),
+        Isa::Avx2(token) => plane.sample::<_, F, WIDTH, N>(token, Gather::Avx2(token), memory, fetch),
+        Isa::Baseline => plane.sample::<_, F, WIDTH, N>(Arrays, Gather::OneByOne, memory, fetch),
     }
 }
 
@@ -119,28 +151,42 @@ struct Line<W> {
 impl Plane {
     /// [`Sample`] with these vectors.
     #[inline(always)]
-    fn sample<V: SamplingVectors, F: Filter, const N: usize>(
+    fn sample<V: SamplingVectors, F: Filter, const WIDTH: usize, const N: usize>(
         &self,
         v: V,
         how: Gather,
-        view: &mut View<'_>,
+        memory: Readable<'_>,
         fetch: &mut Fetch<'_>,
     ) -> Option<()> {
         v.run(
             #[inline(always)]
             || {
-                let Fetch { at: [x, y], out: [a, b, c, d], lanes, site } = fetch;
-                let area = Area { start: self.start, bytes: self.bytes, site: *site };
+                let Fetch { handles, at: [x, y], out: [a, b, c, d], lanes, .. } = fetch;
+                if let Some((handles, mask)) = *handles {
+                    handle_of_all(handles, mask)?;
+                }
+                let [x, y] = [blocks(x), blocks(y)];
                 let [a, b, c, d] = [blocks_mut(a), blocks_mut(b), blocks_mut(c), blocks_mut(d)];
-                let at = blocks(x).iter().zip(blocks(y));
+                // By the vectors' function, as what was stored as one vector is loaded at once as one only.
+                let [x, y] = [x, y].map(
+                    #[inline(always)]
+                    |[one, other]| [v.load(one), v.load(other)],
+                );
+                let mut line = F::LINEAR.then(|| self.line(v, y[0]));
+                if let Some(line) = line
+                    && *lanes > BLOCK
+                {
+                    let out = [&mut *a, &mut *b, &mut *c, &mut *d];
+                    if self.along_lines::<V, F, WIDTH, N>(v, how, memory, line, [x, y], out) {
+                        return Some(());
+                    }
+                }
                 let out = a.iter_mut().zip(b).zip(c).zip(d);
-                let line = F::LINEAR.then(|| self.line(v, y[0]));
-                for ((x, y), (((a, b), c), d)) in at.zip(out).take(lanes.div_ceil(BLOCK)) {
-                    // By the vectors' function, as what was stored as one vector is loaded at once as one only.
-                    let at = [v.load(x), v.load(y)];
-                    match line {
-                        Some(line) => self.interpolated::<V, F, N>(v, how, (view, area), line, at, [a, b, c, d])?,
-                        None => self.nearest::<V, N>(v, how, view, area, at, [a, b, c, d])?,
+                for ((x, y), (((a, b), c), d)) in x.into_iter().zip(y).zip(out).take(lanes.div_ceil(BLOCK)) {
+                    let out = [a, b, c, d].map(std::array::from_mut);
+                    match &mut line {
+                        Some(line) => self.interpolated::<V, F, WIDTH, N>(v, how, memory, line, [x, y], out)?,
+                        None => self.nearest::<V, WIDTH, N>(v, how, memory, [x, y], out)?,
                     }
                 }
                 Some(())
@@ -148,82 +194,127 @@ impl Plane {
         )
     }
 
-    /// Of all lanes with this coordinate.
+    /// Of all lanes with the first one's coordinate.
     #[inline(always)]
-    fn line<V: SamplingVectors>(&self, v: V, y: u32) -> Line<V::Words> {
-        let at = v.splat(y);
-        let Between { pair: [upper, lower], weight } = between(v, &self.axes[1], at);
-        let [[upper, ..], [lower, ..]] = [v.store(upper), v.store(lower)];
-        Line { at, rows: [upper * self.pitch, lower * self.pitch], weight }
+    fn line<V: SamplingVectors>(&self, v: V, y: V::Words) -> Line<V::Words> {
+        let at = v.splat(v.first(y));
+        let Between { pair: [upper, lower], weight } = self.rulers[1].between(v, at);
+        Line { at, rows: [v.first(upper) * self.pitch, v.first(lower) * self.pitch], weight }
     }
 
-    /// Interpolates between the four texels around each lane's place.
+    /// Interpolates for a warp at once, where the lanes of each block lie along a line and near to each other: what is found for one block does not wait for the other. `line` is that
+    /// of the first lane. False where they do not; what is written then means nothing.
     #[inline(always)]
-    fn interpolated<V: SamplingVectors, F: Filter, const N: usize>(
+    fn along_lines<V: SamplingVectors, F: Filter, const WIDTH: usize, const N: usize>(
         &self,
         v: V,
         how: Gather,
-        (view, area): (&mut View<'_>, Area),
+        memory: Readable<'_>,
         line: Line<V::Words>,
+        [[x, next_x], [y, next_y]]: [[V::Words; BLOCKS]; 2],
+        out: [&mut [[u32; BLOCK]; BLOCKS]; 4],
+    ) -> bool {
+        let columns = [self.rulers[0].between(v, x), self.rulers[0].between(v, next_x)];
+        let next = if v.any(v.xor(next_y, line.at)) { self.line(v, next_y) } else { line };
+        if v.any(v.or(v.xor(y, line.at), v.xor(next_y, next.at))) {
+            return false;
+        }
+        let [own, next_own] = &columns;
+        let pairs = [own.pair, next_own.pair];
+        let rows = [line.rows, next.rows];
+        let mut corners = [[[[[0; BLOCK]; N]; 2]; 2]; BLOCKS];
+        if !memory.near_in_rows::<V, WIDTH, N, 2, 2, BLOCKS>(v, rows, &pairs, how, &mut corners) {
+            return false;
+        }
+        let weights = [Weights::new(v, own.weight, line.weight), Weights::new(v, next_own.weight, next.weight)];
+        self.blended::<V, F, WIDTH, N, BLOCKS>(v, &weights, &corners, out);
+        true
+    }
+
+    /// Interpolates between the four texels around each lane's place. `line` is that of some lanes before, and then of these.
+    #[inline(always)]
+    fn interpolated<V: SamplingVectors, F: Filter, const WIDTH: usize, const N: usize>(
+        &self,
+        v: V,
+        how: Gather,
+        memory: Readable<'_>,
+        line: &mut Line<V::Words>,
         [x, y]: [V::Words; 2],
-        out: [&mut [u32; BLOCK]; 4],
+        out: [&mut [[u32; BLOCK]; 1]; 4],
     ) -> Option<()> {
-        let columns = between(v, &self.axes[0], x);
-        let in_line = !v.any(v.xor(y, line.at));
-        if in_line && let Some(corners) = self.load_line::<V, N>(v, how, view, area, &columns, line.rows) {
-            self.blended::<V, F, N>(v, [columns.weight, line.weight], &corners, out);
+        let columns = self.rulers[0].between(v, x);
+        if v.any(v.xor(y, line.at)) {
+            *line = self.line(v, y);
+        }
+        let mut corners = [[[[[0; BLOCK]; N]; 2]; 2]];
+        if !v.any(v.xor(y, line.at))
+            && memory.near_in_rows::<V, WIDTH, N, 2, 2, 1>(v, [line.rows], &[columns.pair], how, &mut corners)
+        {
+            let weights = Weights::new(v, columns.weight, line.weight);
+            self.blended::<V, F, WIDTH, N, 1>(v, &[weights], &corners, out);
             return Some(());
         }
-        let lines = between(v, &self.axes[1], y);
-        let corners = self.load::<V, N, 2, 2>(v, how, view, area, self.corners(v, &columns, &lines))?;
-        self.blended::<V, F, N>(v, [columns.weight, lines.weight], &corners, out);
+        let lines = self.rulers[1].between(v, y);
+        let loaded = self.load::<V, WIDTH, N, 2, 2>(v, how, memory, self.corners(v, &columns, &lines))?;
+        let to = corners.as_flattened_mut().as_flattened_mut().as_flattened_mut();
+        for (corner, loaded) in to.iter_mut().zip(loaded.as_flattened().as_flattened()) {
+            *corner = v.store(*loaded);
+        }
+        let weights = Weights::new(v, columns.weight, lines.weight);
+        self.blended::<V, F, WIDTH, N, 1>(v, &[weights], &corners, out);
         Some(())
     }
 
-    /// Makes results of the texels around each lane's place, by row.
+    /// Makes results of the texels around each lane's place: of each block, by row.
     #[inline(always)]
-    fn blended<V: SamplingVectors, F: Filter, const N: usize>(
+    fn blended<V: SamplingVectors, F: Filter, const WIDTH: usize, const N: usize, const B: usize>(
         &self,
         v: V,
-        [x, y]: [V::Words; 2],
-        [[a, b], [c, d]]: &[[[V::Words; N]; 2]; 2],
-        out: [&mut [u32; BLOCK]; 4],
+        weights: &[Weights<V>; B],
+        corners: &Blocks<N, 2, 2, B>,
+        out: [&mut [[u32; BLOCK]; B]; 4],
     ) {
-        let weights = Weights::new(v, x, y);
         for (channel, out) in out.into_iter().enumerate() {
-            if channel >= self.channels {
-                *out = [0; BLOCK];
+            // Where functions are made for numbers, the size of a texel says how many.
+            let (bits, channels) = match F::NUMBERS {
+                Some(numbers) => (numbers.bits(), 8 * WIDTH * N / numbers.bits() as usize),
+                None => (8 * self.channel.bytes() as u32, self.channels),
+            };
+            if channel >= channels {
+                *out = [[0; BLOCK]; B];
                 continue;
             }
-            let bits = match F::NUMBERS {
-                Some(numbers) => numbers.bits(),
-                None => 8 * self.channel.bytes() as u32,
-            };
             let (word, shift) = within(channel, bits);
             let word = word % N;
             let (numbers, srgb) = match (F::NUMBERS, self.readings[channel]) {
                 (Some(numbers), _) | (None, Reading::Number(numbers)) => (numbers, false),
                 _ => (Numbers::Half, true),
             };
-            *out = v.store(weights.blend(v, numbers, srgb, [a[word], b[word], c[word], d[word]], shift));
+            let mut four = [[v.splat(0); 4]; B];
+            for (four, [[a, b], [c, d]]) in four.iter_mut().zip(corners) {
+                *four = [v.load(&a[word]), v.load(&b[word]), v.load(&c[word]), v.load(&d[word])];
+            }
+            let results = blend(v, numbers, srgb, weights, &four, shift);
+            for (out, results) in out.iter_mut().zip(results) {
+                *out = v.store(results);
+            }
         }
     }
 
     /// Reads the texel that each lane's place lies in.
     #[inline(always)]
-    fn nearest<V: SamplingVectors, const N: usize>(
+    fn nearest<V: SamplingVectors, const WIDTH: usize, const N: usize>(
         &self,
         v: V,
         how: Gather,
-        view: &mut View<'_>,
-        area: Area,
+        memory: Readable<'_>,
         [x, y]: [V::Words; 2],
-        out: [&mut [u32; BLOCK]; 4],
+        out: [&mut [[u32; BLOCK]; 1]; 4],
     ) -> Option<()> {
-        let (column, line) = (nearest(v, &self.axes[0], x), nearest(v, &self.axes[1], y));
+        let (column, line) = (self.rulers[0].nearest(v, x), self.rulers[1].nearest(v, y));
         let place = v.add(self.across(v, column), self.down(v, line));
-        let [[words]] = self.load::<V, N, 1, 1>(v, how, view, area, [[place]])?;
-        for (channel, out) in out.into_iter().enumerate() {
+        let [[words]] = self.load::<V, WIDTH, N, 1, 1>(v, how, memory, [[place]])?;
+        for (channel, [out]) in out.into_iter().enumerate() {
             if channel >= self.channels {
                 *out = [0; BLOCK];
                 continue;
@@ -260,55 +351,24 @@ impl Plane {
         v.mul_words(line, v.splat(self.pitch))
     }
 
-    /// The texels of these columns in two rows, where they lie near to each other.
-    #[inline(always)]
-    fn load_line<V: SamplingVectors, const N: usize>(
-        &self,
-        v: V,
-        how: Gather,
-        view: &mut View<'_>,
-        area: Area,
-        columns: &Between<V::Words>,
-        rows: [u32; 2],
-    ) -> Option<[[[V::Words; N]; 2]; 2]> {
-        let columns = [self.across(v, columns.pair[0]), self.across(v, columns.pair[1])];
-        if self.texel >= WORD {
-            return view.near_in_rows(v, area, (rows, &columns), how);
-        }
-        // Rows that begin within a word are refused.
-        let within = columns.map(
-            #[inline(always)]
-            |column| v.and(column, v.splat(WORD - 1)),
-        );
-        let whole = [v.sub(columns[0], within[0]), v.sub(columns[1], within[1])];
-        let mut words = view.near_in_rows::<V, N, 2, 2>(v, area, (rows, &whole), how)?;
-        for row in &mut words {
-            for (words, within) in row.iter_mut().zip(within) {
-                words[0] = v.shr_each(words[0], v.shl::<3>(within));
-            }
-        }
-        Some(words)
-    }
-
     /// The words of texels at these places. Of a texel of less than a word, it is in the low bits.
     #[inline(always)]
-    fn load<V: SamplingVectors, const N: usize, const P: usize, const R: usize>(
+    fn load<V: SamplingVectors, const WIDTH: usize, const N: usize, const P: usize, const R: usize>(
         &self,
         v: V,
         how: Gather,
-        view: &mut View<'_>,
-        area: Area,
+        memory: Readable<'_>,
         places: [[V::Words; P]; R],
     ) -> Option<[[[V::Words; N]; P]; R]> {
-        if self.texel >= WORD {
-            return view.gather_in(v, area, &places, how);
+        if WIDTH == WORD as usize {
+            return memory.gather(v, &places, how);
         }
         let within = v.splat(WORD - 1);
         let mut whole = places;
         for offsets in whole.as_flattened_mut() {
             *offsets = v.sub(*offsets, v.and(*offsets, within));
         }
-        let mut words = view.gather_in::<V, N, P, R>(v, area, &whole, how)?;
+        let mut words = memory.gather::<V, N, P, R>(v, &whole, how)?;
         for (words, offsets) in words.as_flattened_mut().iter_mut().zip(places.as_flattened()) {
             words[0] = v.shr_each(words[0], v.shl::<3>(v.and(*offsets, within)));
         }

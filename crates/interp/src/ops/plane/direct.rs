@@ -8,16 +8,16 @@ use super::block::Fetch;
 use super::{PlaneSite, Planes};
 use crate::frame::Row32;
 use crate::isa::Isa;
-use crate::ops::texture::{Object, handle_of_all};
+use crate::ops::texture::Object;
 use crate::program::{Function, ValuePlace};
 
 /// A fetch whose operands and results are all handed over.
 #[derive(Debug)]
 pub(crate) struct Direct {
-    /// The numbers of the places of handles, coordinates and results.
+    /// The numbers of the places of handles, coordinates and the first result, behind which the others follow.
     handle: usize,
     at: [usize; 2],
-    results: [usize; 4],
+    results: usize,
     gradients: bool,
 }
 
@@ -29,17 +29,19 @@ impl Direct {
         let Object::Row(handle) = site.texture else { return None };
         let place = |places: &[ValuePlace], place| places.iter().position(|other| *other == place);
         let [x, y] = at.map(|row| place(&function.parameters, ValuePlace::Word(row)));
-        let mut results = [0; 4];
-        for (result, slot) in results.iter_mut().zip(&site.slots) {
-            let at = place(&function.results, ValuePlace::Word(slot.row()))?;
-            *result = function.parameters.len() + at;
+        // Each result has a register of its own.
+        let own = site.slots.iter().map(|slot| ValuePlace::Word(slot.row()));
+        if !function.results.iter().copied().eq(own) {
+            return None;
         }
+        let results = function.parameters.len();
         let handle = place(&function.parameters, ValuePlace::Double(handle))?;
         Some(Direct { handle, at: [x?, y?], results, gradients })
     }
 
     /// Fetches for the lanes of `mask`, among as many as there are; `site` is any number, best one for each instruction. None if that is for others to do: what is written
     /// then means nothing.
+    #[inline]
     pub(crate) fn run(
         &self,
         isa: Isa,
@@ -47,16 +49,20 @@ impl Direct {
         (lanes, mask, site): (usize, u32, u32),
         words: &mut [u64],
     ) -> Option<()> {
-        let handles = words.as_chunks::<{ Step::PLACE_WORDS }>().0.get(self.handle)?;
-        let plane = planes.get(grid, handle_of_all(handles.get(..lanes)?, mask)?, site)?;
+        let (operands, results) = words.split_at_mut_checked(self.results * Step::PLACE_WORDS)?;
+        let handles = operands.as_chunks::<{ Step::PLACE_WORDS }>().0.get(self.handle)?.get(..lanes)?;
+        let handle = *handles.get(mask.trailing_zeros() as usize)?;
+        let plane = planes.get(grid, handle, site)?;
         if self.gradients && plane.anisotropic {
             return None;
         }
         // A place has room for twice a warp's words. What lies where a gang has no lanes is a coordinate like any other.
-        let rows: &mut [[Row32; 2]] = pulp::bytemuck::cast_slice_mut(words);
+        let operands: &[[Row32; 2]] = pulp::bytemuck::cast_slice(operands);
         let [x, y] = self.at;
-        let [a, b, c, d] = self.results;
-        let [[x, _], [y, _], [a, _], [b, _], [c, _], [d, _]] = rows.get_disjoint_mut([x, y, a, b, c, d]).ok()?;
-        (plane.sample)(plane, isa, view, Fetch { at: [x, y], out: [a, b, c, d], lanes, site })
+        let ([x, _], [y, _]) = (operands.get(x)?, operands.get(y)?);
+        let results: &mut [[Row32; 2]] = pulp::bytemuck::cast_slice_mut(results);
+        let [[a, _], [b, _], [c, _], [d, _]] = results.first_chunk_mut()?;
+        let fetch = Fetch { handles: Some((handles, mask)), at: [x, y], out: [a, b, c, d], lanes, site };
+        (plane.sample)(plane, isa, view, fetch)
     }
 }

@@ -1,11 +1,13 @@
 //! The same with AVX-512, and with AVX2.
 
-use std::arch::x86_64::{__m128, __m256, __m256d, __m256i, __m512, __m512d, __m512i};
+use std::arch::x86_64::{
+    __m128, __m256, __m256d, __m256i, __m512, __m512d, __m512i, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEG_INF,
+};
 
 use pulp::cast;
 use pulp::x86::{V3, V4};
 
-use super::{SamplingVectors, beyond};
+use super::{LAST_PART, SamplingVectors, beyond};
 
 const DOWN: i32 = 1;
 
@@ -19,9 +21,19 @@ fn words(float: __m512) -> __m512i {
     cast(float)
 }
 
+/// `.f32` as `.f64`.
+#[inline(always)]
+fn doubles(v: V4, a: __m512i) -> [__m512d; 2] {
+    let [low, high]: [__m256; 2] = cast(a);
+    [v.avx512f._mm512_cvtps_pd(low), v.avx512f._mm512_cvtps_pd(high)]
+}
+
 /// AVX-512.
 impl SamplingVectors for V4 {
-    type Doubles = [__m512d; 2];
+    #[inline(always)]
+    fn first(self, a: __m512i) -> u32 {
+        self.avx512f._mm512_cvtsi512_si32(a) as u32
+    }
 
     #[inline(always)]
     fn mul_words(self, a: __m512i, b: __m512i) -> __m512i {
@@ -69,8 +81,27 @@ impl SamplingVectors for V4 {
     }
 
     #[inline(always)]
+    fn sub_floats(self, a: __m512i, b: __m512i) -> __m512i {
+        words(self.avx512f._mm512_sub_ps(float(a), float(b)))
+    }
+
+    #[inline(always)]
     fn floor(self, a: __m512i) -> __m512i {
         words(self.avx512f._mm512_roundscale_ps::<DOWN>(float(a)))
+    }
+
+    #[inline(always)]
+    fn floor_parts(self, a: __m512i) -> __m512i {
+        words(self.avx512f._mm512_roundscale_ps::<{ 8 << 4 | DOWN }>(float(a)))
+    }
+
+    #[inline(always)]
+    fn fraction(self, a: __m512i) -> __m512i {
+        let whole = self.avx512f._mm512_roundscale_ps::<DOWN>(float(a));
+        // Before a whole number nothing may be rounded up to it.
+        let fraction =
+            self.avx512f._mm512_sub_round_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(float(a), whole);
+        words(self.avx512f._mm512_max_ps(fraction, self.avx512f._mm512_setzero_ps()))
     }
 
     #[inline(always)]
@@ -97,25 +128,21 @@ impl SamplingVectors for V4 {
     }
 
     #[inline(always)]
-    fn doubles(self, a: __m512i) -> [__m512d; 2] {
-        let [low, high]: [__m256; 2] = cast(a);
-        [self.avx512f._mm512_cvtps_pd(low), self.avx512f._mm512_cvtps_pd(high)]
-    }
-
-    #[inline(always)]
-    fn exact_sums<const CUT: u32>(self, terms: [__m512i; 4], weights: &[[__m512d; 2]; 4]) -> __m512i {
-        let f = self.avx512f;
+    fn exact_sums<const CUT: u32>(self, terms: [__m512i; 4], weights: &[__m512i; 4]) -> __m512i {
+        let isa = self.avx512f;
         let [a, b, c, d] = terms;
-        let [a, b, c, d] = [self.doubles(a), self.doubles(b), self.doubles(c), self.doubles(d)];
-        let mut out: [__m256; 2] = cast(f._mm512_setzero_si512());
+        let [a, b, c, d] = [doubles(self, a), doubles(self, b), doubles(self, c), doubles(self, d)];
+        let &[e, f, g, h] = weights;
+        let weights = [doubles(self, e), doubles(self, f), doubles(self, g), doubles(self, h)];
+        let mut out: [__m256; 2] = cast(isa._mm512_setzero_si512());
         for half in 0..2 {
-            let sum = f._mm512_mul_pd(a[half], weights[0][half]);
-            let sum = f._mm512_fmadd_pd(b[half], weights[1][half], sum);
-            let sum = f._mm512_fmadd_pd(c[half], weights[2][half], sum);
-            let sum = f._mm512_fmadd_pd(d[half], weights[3][half], sum);
-            let half_up = f._mm512_add_epi64(cast(sum), f._mm512_set1_epi64(1 << (CUT - 1)));
-            let kept = f._mm512_and_si512(half_up, f._mm512_set1_epi64(-1 << CUT));
-            out[half] = f._mm512_cvtpd_ps(cast(kept));
+            let sum = isa._mm512_mul_pd(a[half], weights[0][half]);
+            let sum = isa._mm512_fmadd_pd(b[half], weights[1][half], sum);
+            let sum = isa._mm512_fmadd_pd(c[half], weights[2][half], sum);
+            let sum = isa._mm512_fmadd_pd(d[half], weights[3][half], sum);
+            let half_up = isa._mm512_add_epi64(cast(sum), isa._mm512_set1_epi64(1 << (CUT - 1)));
+            let kept = isa._mm512_and_si512(half_up, isa._mm512_set1_epi64(-1 << CUT));
+            out[half] = isa._mm512_cvtpd_ps(cast(kept));
         }
         cast(out)
     }
@@ -142,9 +169,20 @@ macro_rules! both {
     }};
 }
 
+/// `.f32` as `.f64`.
+#[inline(always)]
+fn quarters(v: V3, a: Two) -> [__m256d; 4] {
+    let [a, b, c, d]: [__m128; 4] = cast(a);
+    let isa = v.avx;
+    [isa._mm256_cvtps_pd(a), isa._mm256_cvtps_pd(b), isa._mm256_cvtps_pd(c), isa._mm256_cvtps_pd(d)]
+}
+
 /// AVX2.
 impl SamplingVectors for V3 {
-    type Doubles = [__m256d; 4];
+    #[inline(always)]
+    fn first(self, [a, _]: Two) -> u32 {
+        self.avx2._mm256_cvtsi256_si32(a) as u32
+    }
 
     #[inline(always)]
     fn mul_words(self, a: Two, b: Two) -> Two {
@@ -192,8 +230,38 @@ impl SamplingVectors for V3 {
     }
 
     #[inline(always)]
+    fn sub_floats(self, a: Two, b: Two) -> Two {
+        both!(a, b => word_half(self.avx._mm256_sub_ps(float_half(a), float_half(b))))
+    }
+
+    #[inline(always)]
     fn floor(self, a: Two) -> Two {
         both!(a => word_half(self.avx._mm256_floor_ps(float_half(a))))
+    }
+
+    #[inline(always)]
+    fn floor_parts(self, a: Two) -> Two {
+        let [units, parts] = [256.0, 1.0 / 256.0].map(
+            #[inline(always)]
+            |value| self.avx._mm256_set1_ps(value),
+        );
+        both!(a => {
+            let whole = self.avx._mm256_floor_ps(self.avx._mm256_mul_ps(float_half(a), units));
+            word_half(self.avx._mm256_mul_ps(whole, parts))
+        })
+    }
+
+    #[inline(always)]
+    fn fraction(self, a: Two) -> Two {
+        let avx = self.avx;
+        let [parts, one] = [avx._mm256_set1_ps(LAST_PART), avx._mm256_set1_ps(1.0 / LAST_PART)];
+        both!(a => {
+            // Powers of 2: all of this is exact. NaN is what becomes of infinities, too.
+            let part = avx._mm256_floor_ps(avx._mm256_mul_ps(float_half(a), parts));
+            let whole = avx._mm256_floor_ps(avx._mm256_mul_ps(part, one));
+            let inside = self.fma._mm256_fnmadd_ps(whole, parts, part);
+            word_half(avx._mm256_max_ps(avx._mm256_mul_ps(inside, one), avx._mm256_setzero_ps()))
+        })
     }
 
     #[inline(always)]
@@ -222,16 +290,11 @@ impl SamplingVectors for V3 {
     }
 
     #[inline(always)]
-    fn doubles(self, a: Two) -> [__m256d; 4] {
-        let [a, b, c, d]: [__m128; 4] = cast(a);
-        let isa = self.avx;
-        [isa._mm256_cvtps_pd(a), isa._mm256_cvtps_pd(b), isa._mm256_cvtps_pd(c), isa._mm256_cvtps_pd(d)]
-    }
-
-    #[inline(always)]
-    fn exact_sums<const CUT: u32>(self, terms: [Two; 4], weights: &[[__m256d; 4]; 4]) -> Two {
+    fn exact_sums<const CUT: u32>(self, terms: [Two; 4], weights: &[Two; 4]) -> Two {
         let [a, b, c, d] = terms;
-        let [a, b, c, d] = [self.doubles(a), self.doubles(b), self.doubles(c), self.doubles(d)];
+        let [a, b, c, d] = [quarters(self, a), quarters(self, b), quarters(self, c), quarters(self, d)];
+        let &[e, f, g, h] = weights;
+        let weights = [quarters(self, e), quarters(self, f), quarters(self, g), quarters(self, h)];
         let mut out: [__m128; 4] = cast([self.avx._mm256_setzero_si256(); 2]);
         for quarter in 0..4 {
             let sum = self.avx._mm256_mul_pd(a[quarter], weights[0][quarter]);

@@ -1,0 +1,179 @@
+//! What blocks of lanes read from one area, all of which has been looked at.
+
+use std::marker::PhantomData;
+
+use warploom_numerics::matrix::Vectors;
+
+use super::gather::Gather;
+use super::near::{BLOCK, Blocks, apart, together};
+
+/// The most bytes of an [`Area`]: offsets in it have a sign for the processor.
+pub(super) const MOST_OF_AREA: u32 = 1 << 31;
+
+/// Bytes that many accesses go to.
+#[derive(Clone, Copy, Debug)]
+pub struct Area {
+    /// Address of the first.
+    pub start: u64,
+    /// How many: 2^31 at most.
+    pub bytes: u32,
+    /// As [`Lanes::site`](super::Lanes::site).
+    pub site: u32,
+}
+
+/// An [`Area`] that may be read.
+#[derive(Clone, Copy)]
+pub struct Readable<'v> {
+    start: u64,
+    bytes: u32,
+    view: PhantomData<&'v ()>,
+}
+
+/// Whether `size` bytes from each of these offsets on are among the first so many, at most 2^31, and offsets multiples of `size`, or of 8 if that is less.
+#[inline(always)]
+fn are_in<V: Vectors, const P: usize>(v: V, bytes: u32, size: u32, offsets: &[V::Words; P]) -> bool {
+    /// Of offsets that are too large for an area.
+    const SIGN: u32 = 1 << 31;
+    let Some(last) = bytes.checked_sub(size) else { return false };
+    let mut furthest = v.splat(0);
+    for offsets in offsets {
+        furthest = v.max(furthest, *offsets);
+    }
+    let beyond = v.and(v.sub(v.splat(last), furthest), v.splat(SIGN));
+    !v.any(v.or(beyond, v.and(bits(v, offsets), v.splat((size.min(8) - 1) | SIGN))))
+}
+
+/// The bits that any of these have.
+#[inline(always)]
+fn bits<V: Vectors, const P: usize>(v: V, words: &[V::Words; P]) -> V::Words {
+    let mut bits = v.splat(0);
+    for words in words {
+        bits = v.or(bits, *words);
+    }
+    bits
+}
+
+/// Bits that the address of so many bytes has not got where it is a multiple of all of them, or of 8 where these are more.
+#[inline(always)]
+fn unaligned_bits(size: usize) -> u64 {
+    (size as u64).min(8) - 1
+}
+
+impl Readable<'_> {
+    /// So many bytes from an address on.
+    ///
+    /// # Safety
+    /// They may be read for as long as the view is borrowed, at most 2^31 of them.
+    #[inline(always)]
+    pub(super) unsafe fn new(start: u64, bytes: u32) -> Self {
+        Readable { start, bytes, view: PhantomData }
+    }
+
+    /// Loads `N` words (1, 2 or 4) for each lane of a block, from each of `P` places in each of `R` rows: so many bytes behind the start. What lies near in a row
+    /// is loaded together, and no lane is looked at on its own. None, with nothing loaded, where a lane's words are not in the area or not aligned to all of them or 8
+    /// bytes. `how` is of the same processor as `v`.
+    #[inline(always)]
+    pub fn gather<V: Vectors, const N: usize, const P: usize, const R: usize>(
+        self,
+        v: V,
+        places: &[[V::Words; P]; R],
+        how: Gather,
+    ) -> Option<[[[V::Words; N]; P]; R]> {
+        let Readable { start, bytes, .. } = self;
+        if start & unaligned_bits(4 * N) != 0 {
+            return None;
+        }
+        let mut out = [[[v.splat(0); N]; P]; R];
+        // Written out: a loop would have each vector go through memory, where single offsets are asked for.
+        macro_rules! load {
+            ($($row:literal)+) => {
+                $(if $row < R {
+                    let offsets = &places[$row];
+                    let mut words = [[[0; BLOCK]; N]; P];
+                    if !self.together(v, how, offsets, &mut words) {
+                        if !are_in(v, bytes, 4 * N as u32, offsets) {
+                            return None;
+                        }
+                        // SAFETY: each lane's words are in the area, which may be read, and aligned.
+                        unsafe { apart(how, start, &stored(v, offsets), &mut words) };
+                    }
+                    for (out, words) in out[$row].as_flattened_mut().iter_mut().zip(words.as_flattened()) {
+                        *out = v.load(words);
+                    }
+                })+
+            };
+        }
+        const { assert!(R <= 2) };
+        load!(0 1);
+        Some(out)
+    }
+
+    /// Of [`Readable::gather`], what lies near in one row. False where that is not so.
+    #[inline(always)]
+    fn together<V: Vectors, const N: usize, const P: usize>(
+        self,
+        v: V,
+        how: Gather,
+        offsets: &[V::Words; P],
+        words: &mut [[[u32; BLOCK]; N]; P],
+    ) -> bool {
+        if v.any(v.and(bits(v, offsets), v.splat(4 * N as u32 - 1))) {
+            return false;
+        }
+        let numbers = offsets.map(
+            #[inline(always)]
+            |offsets| match N {
+                1 => v.shr::<2>(offsets),
+                2 => v.shr::<3>(offsets),
+                _ => v.shr::<4>(offsets),
+            },
+        );
+        let mut rows = [[*words]];
+        let area = (self.start, self.bytes);
+        // SAFETY: all of the area may be read, and the start is aligned.
+        let near = unsafe { together::<4, N, P, 1, 1>(how, area, [[0]], &[stored(v, &numbers)], &mut rows) };
+        [[*words]] = rows;
+        near
+    }
+
+    /// Loads elements of `R` rows for all lanes of each of `B` blocks: `N` words, or one of whose bytes the low `WIDTH` (1 or 2) are in memory, below zeros. Rows begin `rows`
+    /// bytes behind the start, and `numbers` are those of the elements in a row. False, and then `out` means nothing, where elements do not lie near to each other in their row or not
+    /// in the area, or rows are not aligned to all of an element, or 8 bytes. `how` is of the same processor as `v`.
+    #[inline(always)]
+    pub fn near_in_rows<
+        V: Vectors,
+        const WIDTH: usize,
+        const N: usize,
+        const P: usize,
+        const R: usize,
+        const B: usize,
+    >(
+        self,
+        v: V,
+        rows: [[u32; R]; B],
+        numbers: &[[V::Words; P]; B],
+        how: Gather,
+        out: &mut Blocks<N, P, R, B>,
+    ) -> bool {
+        let mut starts = self.start;
+        let mut all = [[[0; BLOCK]; P]; B];
+        for ((all, rows), numbers) in all.iter_mut().zip(rows).zip(numbers) {
+            *all = stored(v, numbers);
+            for row in rows {
+                starts |= u64::from(row);
+            }
+        }
+        // SAFETY: all of the area may be read, and rows are aligned.
+        starts & unaligned_bits(WIDTH * N) == 0
+            && unsafe { together::<WIDTH, N, P, R, B>(how, (self.start, self.bytes), rows, &all, out) }
+    }
+}
+
+/// Of each place, each lane's.
+#[inline(always)]
+fn stored<V: Vectors, const P: usize>(v: V, words: &[V::Words; P]) -> [[u32; BLOCK]; P] {
+    words.map(
+        #[inline(always)]
+        |words| v.store(words),
+    )
+}
