@@ -232,12 +232,23 @@ fn what_gangs_share_is_loaded_once() {
 }
 
 #[test]
-fn addresses_of_updates_are_there_before_the_first() {
+fn updates_load_two_addresses_at_a_time() {
     let text = code(&bins(), [256, 1, 1]);
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     // For each byte all gangs' addresses are written down, and updated from there.
-    assert_eq!(lines.iter().filter(|line| **line == "lfence").count(), 4);
-    let first = lines.iter().position(|line| *line == "lfence").expect("a fence");
-    let calls = lines[first..].iter().skip(1).take_while(|line| **line != "lfence");
-    assert_eq!(calls.filter(|line| line.starts_with("call") && line.contains("add_u32_near")).count(), 16);
+    let calls = lines.iter().filter(|line| line.starts_with("call") && line.contains("add_u32_near"));
+    assert_eq!(calls.count(), 4 * 16);
+    let update = lines.iter().skip_while(|line| !line.starts_with("add_u32_near:"));
+    let update: Vec<&str> = update.take_while(|line| !line.starts_with("ret")).copied().collect();
+    assert_eq!(update.iter().filter(|line| line.starts_with("movq") && line.contains("(%rsi)")).count(), 8);
+    assert_eq!(update.iter().filter(|line| line.starts_with("addl") && line.contains("(%rdi,")).count(), 16);
+}
+
+#[test]
+fn rows_a_grid_apart_are_fetched_trips_ahead() {
+    let lines = |text: &str| code(text, [256, 1, 1]).lines().filter(|line| line.contains("prefetcht1")).count();
+    // The lines of 1,024 bytes, once for each row that is loaded.
+    assert_eq!(lines(&bins()), 16);
+    // Not the lines of a tile, which are short.
+    assert_eq!(lines(TILE), 0);
 }

@@ -202,8 +202,7 @@ impl Writer<'_> {
 
     /// Updates of shared memory by all gangs of a team, with an operand that they have in common and no result; false if they are not of that kind.
     ///
-    /// All addresses are written down first, and are there before the first update: a load of what is updated would overtake stores to the same place whose
-    /// addresses the processor does not know yet, and be done again.
+    /// All addresses are written down first, and two of them are loaded at a time: loads are what updates wait for.
     pub(super) fn update_as_team(&mut self, inst: &Inst) -> Result<bool, String> {
         let Op::Atom { op, space: Space::Shared, ty, semantics, dst, addr, b, c: None, .. } = &inst.op else {
             return Ok(false);
@@ -215,7 +214,15 @@ impl Writer<'_> {
         let common = self.value_of(b).is_none_or(|value| self.plan.across(value) == &Across::Same);
         let update = Update { op: *op, ty: *ty, alone: true };
         let apart = !self.target(inst, Space::Shared, *addr)?.is_one();
-        if asked || !plain || !integer || !common || !apart || update.host().is_none() || !self.plan.machine().x86 {
+        if asked
+            || !plain
+            || !integer
+            || !common
+            || !apart
+            || self.lanes() < 2
+            || update.host().is_none()
+            || !self.plan.machine().x86
+        {
             return Ok(false);
         }
         let lanes = self.lanes();
@@ -227,8 +234,6 @@ impl Writer<'_> {
             self.store(&all, &place);
         }
         self.member = 0;
-        self.plan.declare("declare void @llvm.x86.sse2.lfence()".to_owned());
-        self.line("call void @llvm.x86.sse2.lfence()");
         let b = self.operand(b, *ty);
         let (shared, name) = (self.pointer(context::SHARED), self.near_function(&update));
         for member in 0..self.team {
@@ -243,16 +248,19 @@ impl Writer<'_> {
         let (width, bytes) = (update.ty.bits(), update.ty.bytes());
         let name = format!("@{}_near", update.name());
         let lane = format!(
-            "  %far = zext i32 %near to i64\n  %place = getelementptr i8, ptr %shared, i64 %far\n  %b = add i{width} %value, 0\n  \
+            "  %place = getelementptr i8, ptr %shared, i64 %far\n  %b = add i{width} %value, 0\n  \
              %old = load i{width}, ptr %place, align {bytes}\n{}  store i{width} %new, ptr %place, align {bytes}\n",
             update.compute().unwrap_or_default()
         );
         let mut all = String::new();
-        for number in 0..self.lanes() {
+        for number in (0..self.lanes()).step_by(2) {
+            let next = number + 1;
             all += &format!(
-                "  %at.{number} = getelementptr i32, ptr %near, i32 {number}\n  %near.{number} = load i32, ptr %at.{number}\n"
+                "  %at.{number} = getelementptr i32, ptr %near, i32 {number}\n  %two.{number} = load i64, ptr %at.{number}\n  \
+                 %far.{number} = and i64 %two.{number}, 4294967295\n  %far.{next} = lshr i64 %two.{number}, 32\n"
             );
             all += &named(&lane, number);
+            all += &named(&lane, next);
         }
         self.plan.declare(format!(
             "define internal void {name}(ptr %shared, ptr %near, i{width} %value) #2 {{\n{all}  ret void\n}}"

@@ -37,6 +37,8 @@ pub(super) struct Writer<'p> {
     pub(super) first_lane: bool,
     /// More places that the function needs.
     pub(super) places: Vec<(String, Ty)>,
+    /// Those for addresses that are looked at before they are written.
+    pub(super) begun: Vec<String>,
     /// Registers that steps hand over at most.
     pub(super) steps: u32,
     /// All lanes of the gang run what is written.
@@ -81,6 +83,7 @@ impl<'p> Writer<'p> {
             inst: 0,
             first_lane: false,
             places: Vec::new(),
+            begun: Vec::new(),
             steps: 0,
             full: false,
             resumes: BTreeSet::new(),

@@ -6,6 +6,7 @@
 //!
 //! What is not covered is [`Declined`], with the reason, and never guessed.
 
+mod ahead;
 mod approx;
 mod arithmetic;
 mod arms;

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use warploom_ptx::ir::{BarrierOp, Base, Body, IntBinaryOp, Op, Operand, ScalarType, Semantics, Space};
 
+use super::ahead::{Cache, LINE};
 use super::context;
 use super::function::{Val, Writer};
 use super::memory::Target;
@@ -17,8 +18,6 @@ use super::names::Ty;
 use crate::info::KernelInfo;
 use crate::values::{ValueId, paired};
 
-/// Bytes of a cache line.
-const LINE: u32 = 64;
 /// How far ahead lines are fetched that are stored to through the caches. Measured with a stencil's tiles of 128 bytes by 8 rows: 256 and 384 do
 /// equally well, 128 is too near, and with 1,024 rows evict each other.
 const AHEAD: u32 = 256;
@@ -131,10 +130,9 @@ impl Writer<'_> {
     /// the cache one after the other, so that one to a line which is not there keeps all behind it waiting. The processor itself foresees what goes
     /// straight through memory, but not what comes back to each of a tile's rows for a few lines. Nothing fails where no memory is.
     fn fetch_ahead(&mut self, pointer: &str, bytes: u32) {
-        self.plan.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)".to_owned());
         for line in 0..bytes / LINE {
             let there = self.offset(pointer, AHEAD + line * LINE);
-            self.line(format!("call void @llvm.prefetch.p0(ptr {there}, i32 1, i32 3, i32 1)"));
+            self.prefetch(&there, Cache::FirstToBeWritten);
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::barrier::RegionStart;
 use crate::divergence::only_ends;
 use crate::values::{ValueId, paired};
 
-pub(super) use choice::{Teams, comes_apart, preferred_team};
+pub(super) use choice::{Teams, comes_apart, goes_through_memory, preferred_team};
 
 /// Where a team is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,6 +130,10 @@ impl Writer<'_> {
         }
         for (place, ty) in std::mem::take(&mut self.places) {
             self.line(format!("{place} = alloca {}", ty.text()));
+        }
+        for place in std::mem::take(&mut self.begun) {
+            self.line(format!("{place} = alloca i64"));
+            self.line(format!("store i64 0, ptr {place}"));
         }
         self.line(format!("%addresses = alloca [{} x i64], align 64", lanes.max(team * lanes / 2)));
         self.line(format!("%scratch = alloca [{} x i64], align 64", 6 * lanes));
@@ -271,6 +275,7 @@ impl Writer<'_> {
         self.or_leave(&found);
         self.line(format!("br label %L{on}"));
         self.label(&format!("L{on}"));
+        self.fetch_later_trip(site, span, &from);
         Ok(())
     }
 

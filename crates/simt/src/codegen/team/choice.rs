@@ -85,7 +85,7 @@ pub(in crate::codegen) fn comes_apart(plan: &Plan<'_>, block: u32) -> bool {
 }
 
 /// Whether the trips of a loop go through memory, all lanes side by side, and nobody waits in it.
-fn goes_through_memory(plan: &Plan<'_>, inner: &Loop) -> bool {
+pub(in crate::codegen) fn goes_through_memory(plan: &Plan<'_>, inner: &Loop) -> bool {
     let inside = |inst: u32| inner.blocks.contains(&plan.block_of[inst as usize]);
     let mut accesses = plan.info.accesses.iter().filter(|access| inside(access.inst));
     let rows = accesses.any(|access| {
