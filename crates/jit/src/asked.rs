@@ -189,6 +189,7 @@ fn global(context: &mut Context, site: &SiteKind, number: u32, address: u64) -> 
             unsafe {
                 if !site.kept_back {
                     (*context.kept).meet(&(found.start..found.start + found.span));
+                    context.row = (*context.kept).row();
                 }
                 *context.extents.add(number as usize) = allowed;
                 *context.epochs.add(number as usize) = found.epoch;
@@ -220,7 +221,7 @@ fn extent(memory: &Memory, site: &SiteKind, address: u64) -> Option<MachineExten
 /// Called by compiled code with its context and an address that is allowed to the site.
 pub(crate) unsafe extern "C" fn add(context: *mut Context, address: u64, summand: u32, site: u32) {
     // SAFETY: the context lives while the code runs, and nothing else refers to it meanwhile.
-    let (context, kernel, kept) = unsafe { (&*context, &*(*context).kernel, &mut *(*context).kept) };
+    let (context, kernel, kept) = unsafe { (&mut *context, &*(*context).kernel, &mut *(*context).kept) };
     let memory = || {
         let number = kernel.sites.len();
         // SAFETY: there is an entry for each site.
@@ -240,6 +241,7 @@ pub(crate) unsafe extern "C" fn add(context: *mut Context, address: u64, summand
     unsafe {
         if kept.keeps(address, memory) {
             kept.keep(address, summand);
+            context.row = kept.row();
         } else {
             sums::add(address, summand);
         }

@@ -9,7 +9,7 @@ use warploom_simt::codegen::sums::Entry;
 use warploom_simt::codegen::{SiteKind, context, window};
 
 use crate::kernel::CompiledKernel;
-use crate::sums::Sums;
+use crate::sums::{Row, Sums};
 
 /// What compiled code gets. The first fields are those of [`context`].
 #[repr(C)]
@@ -32,6 +32,7 @@ pub(crate) struct Context {
     pub(crate) sums: *mut Entry,
     pub(crate) add: unsafe extern "C" fn(*mut Context, u64, u32, u32),
     pub(crate) nontemporal: u64,
+    pub(crate) row: Row,
     pub(crate) kernel: *const CompiledKernel,
     pub(crate) grid: *const Grid,
     pub(crate) worker: *const Worker,
@@ -64,6 +65,9 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, sums) == context::SUMS as usize);
     assert!(std::mem::offset_of!(Context, add) == context::ADD as usize);
     assert!(std::mem::offset_of!(Context, nontemporal) == context::NONTEMPORAL as usize);
+    assert!(std::mem::offset_of!(Context, row) + std::mem::offset_of!(Row, start) == context::ROW_START as usize);
+    assert!(std::mem::offset_of!(Context, row) + std::mem::offset_of!(Row, count) == context::ROW_COUNT as usize);
+    assert!(std::mem::offset_of!(Context, row) + std::mem::offset_of!(Row, sums) == context::ROW as usize);
     assert!(std::mem::offset_of!(Context, kernel) == context::SIZE as usize);
 };
 

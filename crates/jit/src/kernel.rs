@@ -178,6 +178,7 @@ impl CompiledKernel {
             sums: if self.keeps_back() { state.sums.table() } else { ptr::null_mut() },
             add,
             nontemporal: state.nontemporal,
+            row: state.sums.row(),
             kernel: self,
             grid,
             worker,

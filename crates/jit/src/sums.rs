@@ -1,5 +1,5 @@
-//! Sums in memory that nobody asks for before the grid ends: each worker keeps what it adds to a place in a table of its own, and adds it to the memory
-//! when it turns from the grid. Many updates of one place become one, and workers do not take each other's cache lines away.
+//! Sums in memory that nobody asks for before the grid ends: each worker keeps what it adds to a place for itself, and adds it to the memory
+//! when it turns from the grid. Of small memory it has a row of sums, word by word; of larger one a table of the places that it has come to. Many updates of one place become one, and workers do not take each other's cache lines away.
 //!
 //! What is kept back must not be missed. A kernel that could order its threads across CTAs keeps nothing back (`warploom_simt` decides that from its
 //! text); then only accesses of the same worker can tell, which go through the table of sites: sums are kept of one allocation, to which no other
@@ -8,16 +8,29 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use warploom_simt::codegen::sums::{ENTRIES, Entry};
+use warploom_simt::codegen::sums::{ENTRIES, Entry, ROW};
 
 /// So many updates of places that others have pushed out of the table, and as many more for each CTA: beyond that keeping costs more than it saves.
 const PUSHED_OUT: u64 = 1 << 14;
 const PUSHED_OUT_BY_CTA: u64 = 32;
 
+/// The memory of which all sums are in a row. Offset and meaning of the fields are those of [`context`](warploom_simt::codegen::context).
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Row {
+    pub(crate) start: u64,
+    pub(crate) count: u64,
+    pub(crate) sums: *mut u32,
+}
+
 /// What one worker has kept back.
 #[derive(Default)]
 pub(crate) struct Sums {
     table: Vec<Entry>,
+    /// Whether there is something in the table.
+    filled: bool,
+    /// By word of the memory, if that is small; empty if not.
+    row: Vec<u32>,
     /// The memory that the places are in.
     pub(crate) memory: Range<u64>,
     /// Nothing is kept until the worker turns from the grid.
@@ -43,18 +56,32 @@ impl Sums {
         }
         if self.memory.is_empty() {
             match memory() {
-                Some(memory) => self.memory = memory,
+                Some(memory) => {
+                    let words = (memory.end - memory.start) / 4;
+                    self.row.resize(if words <= ROW { words as usize } else { 0 }, 0);
+                    self.memory = memory;
+                }
                 None => self.off = true,
             }
         }
         self.memory.contains(&address)
     }
 
-    /// Keeps the first summand of a place, and adds what was kept of the one that had its entry.
+    /// The row, for code that keeps sums.
+    pub(crate) fn row(&mut self) -> Row {
+        Row { start: self.memory.start, count: self.row.len() as u64, sums: self.row.as_mut_ptr() }
+    }
+
+    /// Keeps a summand that code has not: in the row, or as the first of a place in the table, where what was kept of the one that had its entry is added.
     ///
     /// # Safety
     /// The memory of all places is there.
     pub(crate) unsafe fn keep(&mut self, address: u64, summand: u32) {
+        if let Some(sum) = self.row.get_mut(((address - self.memory.start) / 4) as usize) {
+            *sum = sum.wrapping_add(summand);
+            return;
+        }
+        self.filled = true;
         let entry = &mut self.table[(address >> 2) as usize % ENTRIES];
         let before = std::mem::replace(entry, Entry { address, sum: summand, ..Entry::default() });
         if before.address != 0 {
@@ -81,7 +108,12 @@ impl Sums {
     /// # Safety
     /// The memory of all places is there.
     pub(crate) unsafe fn flush(&mut self) {
-        for entry in self.table.iter_mut().filter(|entry| entry.address != 0) {
+        for (sum, address) in self.row.drain(..).zip((self.memory.start..).step_by(4)).filter(|(sum, _)| *sum != 0) {
+            // SAFETY: the caller's.
+            unsafe { add(address, sum) };
+        }
+        let filled = std::mem::take(&mut self.filled);
+        for entry in self.table.iter_mut().filter(|entry| filled && entry.address != 0) {
             // SAFETY: the caller's.
             unsafe { add(entry.address, entry.sum) };
             *entry = Entry::default();

@@ -106,6 +106,68 @@ fn results_of_large_grids_are_all_there() {
     }
 }
 
+/// Each thread adds 3 and its own number to the places that its key names, by an index and by an address; the first of them stands in line 9.
+const KEYS: &str = ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 keys, .param .u64 one, .param .u64 other)
+{
+.reg .b32 %r<9>; .reg .b64 %d<9>; ld.param.u64 %d1, [keys]; ld.param.u64 %d2, [one]; ld.param.u64 %d3, [other];
+mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r3, %r1, 128, %r2; mul.wide.u32 %d4, %r3, 4; add.s64 %d5, %d1, %d4;
+ld.global.u32 %r4, [%d5]; mul.wide.u32 %d6, %r4, 4; add.s64 %d7, %d2, %d6;
+red.global.add.u32 [%d7], 3;
+cvt.u64.u32 %d6, %r4; shl.b64 %d6, %d6, 2; sub.s64 %d8, %d3, %d6; red.global.add.u32 [%d8], %r3;
+ret;
+}
+";
+
+/// Sums are kept by word of small memory, and by place of large one: a row's most words, and one more.
+#[test]
+fn sums_are_all_there_whatever_the_memory() {
+    const THREADS: u32 = 128 * 300;
+    // Memory that is come to first has what is kept.
+    let by_index = "red.global.add.u32 [%d7], 3;\n";
+    let texts = [KEYS.to_owned(), KEYS.replace(by_index, "").replace("ret;", &format!("{by_index}ret;"))];
+    for (target, text) in
+        [Target::Host, Target::V3].into_iter().flat_map(|target| texts.each_ref().map(|text| (target, text)))
+    {
+        for count in [5, 1 << 15, (1 << 15) + 1, 1 << 20] {
+            let device = Device::new();
+            let key = |thread: u32| thread.wrapping_mul(2_654_435_761) % count;
+            let keys = device.buffer(&(0..THREADS).map(key).collect::<Vec<_>>());
+            let (one, other) = (device.buffer(&vec![1; count as usize]), device.buffer(&vec![7; count as usize]));
+            let last = other + 4 * u64::from(count - 1);
+            let params: [&[u8]; 3] = [&keys.to_le_bytes(), &one.to_le_bytes(), &last.to_le_bytes()];
+            run_text(&device, target, text, [300, 1, 1], [128, 1, 1], &params);
+            assert!(device.engine.fault().is_none());
+            let (mut threes, mut threads) = (vec![1; count as usize], vec![7u32; count as usize]);
+            for thread in 0..THREADS {
+                threes[key(thread) as usize] += 3;
+                threads[(count - 1 - key(thread)) as usize] += thread;
+            }
+            assert!(device.words(one, count as usize) == threes, "{target:?}, {count}");
+            assert!(device.words(other, count as usize) == threads, "{target:?}, {count}");
+        }
+    }
+}
+
+#[test]
+fn sums_beside_a_row_are_refused() {
+    for target in [Target::Host, Target::V3] {
+        let device = Device::new();
+        let keys: Vec<u32> = (0..1280).map(|thread| if thread == 1000 { 64 } else { thread % 64 }).collect();
+        let keys = device.buffer(&keys);
+        let (one, other) = (device.buffer(&[0; 64]), device.buffer(&[0; 65]));
+        let last = other + 4 * 64;
+        let params: [&[u8]; 3] = [&keys.to_le_bytes(), &one.to_le_bytes(), &last.to_le_bytes()];
+        run_text(&device, target, KEYS, [10, 1, 1], [128, 1, 1], &params);
+        let fault = device.engine.fault().expect("a fault");
+        let FaultKind::Access(access) = &fault.kind else { panic!("{fault}") };
+        assert_eq!((access.refusal, access.address), (Refusal::Unmapped, one + 256));
+        assert_eq!((fault.place.ptx_line, fault.thread, fault.cta), (Some(9), Some([104, 0, 0]), Some([7, 0, 0])));
+    }
+}
+
 #[test]
 fn lanes_leave_a_loop_in_different_trips() {
     [Target::Host, Target::V3].into_iter().for_each(lanes_leave_a_loop);

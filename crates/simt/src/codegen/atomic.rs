@@ -105,7 +105,7 @@ fn named(lane: &str, number: u32) -> String {
     for line in lane.lines() {
         let words = line.split(' ').map(|word| match word.strip_prefix('%') {
             Some("lane,") => format!("{number},"),
-            Some("values," | "value," | "shared,") | None => word.to_owned(),
+            Some("values," | "value," | "start,") | None => word.to_owned(),
             Some(name) => match name.strip_suffix(',') {
                 Some(name) => format!("%{name}.{number},"),
                 None => format!("%{name}.{number}"),
@@ -170,7 +170,7 @@ impl Writer<'_> {
             return Ok(());
         }
         if self.full && inst.guard.is_none() && !target.is_one() && self.plan.keeps_back(self.inst) {
-            return self.add_later(inst, &target, &b);
+            return self.add_later(inst, &update, &target, &b);
         }
         self.pointers_of_all(inst, &target)?;
         let lanes = self.lanes();
@@ -235,7 +235,7 @@ impl Writer<'_> {
         }
         self.member = 0;
         let b = self.operand(b, *ty);
-        let (shared, name) = (self.pointer(context::SHARED), self.near_function(&update));
+        let (shared, name) = (self.pointer(context::SHARED), self.near_function(&update, false));
         for member in 0..self.team {
             let place = self.offset("%addresses", 4 * lanes * member);
             self.line(format!("call void {name}(ptr {shared}, ptr {place}, {} {})", b.ty.text(), b.text));
@@ -243,27 +243,36 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// The function that updates shared memory at the addresses of all lanes, with one operand.
-    fn near_function(&mut self, update: &Update) -> String {
+    /// The function that updates memory of this worker alone at distances of 32 bits from its start, with one operand for all lanes, or one for each at `%values`.
+    pub(super) fn near_function(&mut self, update: &Update, each: bool) -> String {
         let (width, bytes) = (update.ty.bits(), update.ty.bytes());
-        let name = format!("@{}_near", update.name());
-        let lane = format!(
-            "  %place = getelementptr i8, ptr %shared, i64 %far\n  %b = add i{width} %value, 0\n  \
-             %old = load i{width}, ptr %place, align {bytes}\n{}  store i{width} %new, ptr %place, align {bytes}\n",
-            update.compute().unwrap_or_default()
-        );
+        let name = format!("@{}_near{}", update.name(), if each { "_each" } else { "" });
+        let mut lane = "  %place = getelementptr i8, ptr %start, i64 %far\n".to_owned();
+        lane += &if each {
+            format!(
+                "  %which = add i32 %lane, 0\n  %from = getelementptr i{width}, ptr %values, i32 %which\n  %b = load i{width}, ptr %from, align {bytes}\n"
+            )
+        } else {
+            format!("  %b = add i{width} %value, 0\n")
+        };
+        lane += &format!("  %old = load i{width}, ptr %place, align {bytes}\n");
+        lane += &update.compute().unwrap_or_default();
+        lane += &format!("  store i{width} %new, ptr %place, align {bytes}\n");
         let mut all = String::new();
-        for number in (0..self.lanes()).step_by(2) {
-            let next = number + 1;
-            all += &format!(
-                "  %at.{number} = getelementptr i32, ptr %near, i32 {number}\n  %two.{number} = load i64, ptr %at.{number}\n  \
-                 %far.{number} = and i64 %two.{number}, 4294967295\n  %far.{next} = lshr i64 %two.{number}, 32\n"
-            );
+        for number in 0..self.lanes() {
+            let at = format!("%at.{number} = getelementptr i32, ptr %near, i32 {number}");
+            all += &match (number % 2, self.lanes()) {
+                (0, 1) => format!("  {at}\n  %near.0 = load i32, ptr %at.0\n  %far.0 = zext i32 %near.0 to i64\n"),
+                (0, _) => format!(
+                    "  {at}\n  %two.{number} = load i64, ptr %at.{number}\n  %far.{number} = and i64 %two.{number}, 4294967295\n"
+                ),
+                _ => format!("  %far.{number} = lshr i64 %two.{}, 32\n", number - 1),
+            };
             all += &named(&lane, number);
-            all += &named(&lane, next);
         }
+        let operand = if each { "ptr %values".to_owned() } else { format!("i{width} %value") };
         self.plan.declare(format!(
-            "define internal void {name}(ptr %shared, ptr %near, i{width} %value) #2 {{\n{all}  ret void\n}}"
+            "define internal void {name}(ptr %start, ptr %near, {operand}) #2 {{\n{all}  ret void\n}}"
         ));
         name
     }

@@ -71,16 +71,16 @@ impl Writer<'_> {
             return Ok(self.binary("and", &fits, &target.flag));
         }
         if let Some(parts) = self.parts(target) {
-            let fits = self.indices_inside(target, parts);
+            let entry = self.entry(target.site);
+            let (fits, _) = self.indices_inside(target, parts, entry);
             return Ok(self.all_run(&fits));
         }
         let all = self.all_addresses(inst, target)?;
         Ok(self.all_inside(target, &all))
     }
 
-    /// Whether indices are among those that lead to what a site allows.
-    fn indices_inside(&mut self, target: &Target, parts: Indexed) -> Val {
-        let [start, count] = self.entry(target.site);
+    /// Whether indices are among those that lead to so many places from a first address on, and which place index 0 has.
+    pub(super) fn indices_inside(&mut self, target: &Target, parts: Indexed, [start, count]: [Val; 2]) -> (Val, Val) {
         let base = self.read(parts.base);
         let number = |number: i64| Val { ty: base.ty, text: number.to_string() };
         let base = self.binary("add", &base, &number(target.offset()));
@@ -103,7 +103,7 @@ impl Writer<'_> {
         });
         let index = self.read(parts.index);
         let offset = self.binary("sub", &index, &least);
-        self.compare("ult", &offset, &many)
+        (self.compare("ult", &offset, &many), first)
     }
 
     /// Whether something holds for all lanes that run.
@@ -138,7 +138,12 @@ impl Writer<'_> {
 
     /// Whether addresses are among those of a site, and aligned.
     pub(super) fn is_inside(&mut self, site: u32, address: &Val, bytes: u32) -> Val {
-        let [start, count] = self.entry(site);
+        let entry = self.entry(site);
+        self.is_among(entry, address, bytes)
+    }
+
+    /// Whether addresses are among so many places from a first one on, and aligned.
+    pub(super) fn is_among(&mut self, [start, count]: [Val; 2], address: &Val, bytes: u32) -> Val {
         let (start, count) = match address.ty.lanes {
             0 => (start, count),
             _ => (self.splat(&start), self.splat(&count)),

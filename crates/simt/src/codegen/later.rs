@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use warploom_ptx::ir::{AtomicOp, BarrierOp, Base, Body, Inst, Op, ScalarType, Scope, Semantics, Space};
 
+use super::atomic::Update;
 use super::context;
 use super::function::{Val, Writer};
 use super::memory::Target;
@@ -55,11 +56,55 @@ pub(super) fn kept_back(info: &KernelInfo<'_>, body: &Body, read: &[bool]) -> BT
 
 impl Writer<'_> {
     /// All lanes of a gang add to what is kept of their places.
-    pub(super) fn add_later(&mut self, inst: &Inst, target: &Target, b: &Val) -> Result<(), String> {
-        self.pointers_of_all(inst, target)?;
+    pub(super) fn add_later(&mut self, inst: &Inst, update: &Update, target: &Target, b: &Val) -> Result<(), String> {
         if b.ty.lanes != 0 {
             self.line(format!("store {} {}, ptr %scratch, align 64", b.ty.text(), b.text));
         }
+        let (near, far, done) = (self.fresh(), self.fresh(), self.fresh());
+        let (inside, places) = self.places_in_row(inst, target)?;
+        let inside = self.all_run(&inside);
+        self.line(format!("br i1 {}, label %L{near}, label %L{far}, !prof !2", inside.text));
+        self.label(&format!("L{near}"));
+        self.store(&places, "%addresses");
+        let row = self.field(context::ROW);
+        let row = self.set(Ty::int(64, 0), format!("load ptr, ptr {row}, align 8")).text;
+        let name = self.near_function(update, b.ty.lanes != 0);
+        let operand = if b.ty.lanes == 0 { format!("i32 {}", b.text) } else { "ptr %scratch".to_owned() };
+        self.line(format!("call void {name}(ptr {row}, ptr %addresses, {operand})"));
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{far}"));
+        self.add_by_table(inst, target, b)?;
+        self.line(format!("br label %L{done}"));
+        self.label(&format!("L{done}"));
+        Ok(())
+    }
+
+    /// Which lanes go to memory that has a row of sums, and how many bytes from its start.
+    fn places_in_row(&mut self, inst: &Inst, target: &Target) -> Result<(Val, Val), String> {
+        let wide = Ty::int(64, 0);
+        let [start, count] = [context::ROW_START, context::ROW_COUNT].map(|field| {
+            let at = self.field(field);
+            self.set(wide, format!("load i64, ptr {at}, align 8"))
+        });
+        if let Some(parts) = self.parts(target) {
+            let (inside, first) = self.indices_inside(target, parts, [start, count]);
+            let first = self.resize(&first, 32, false);
+            let first = self.splat(&first);
+            let index = self.read(parts.index);
+            let place = self.binary("add", &index, &first);
+            let by = self.constant(place.ty, i64::from(target.bytes.trailing_zeros()));
+            return Ok((inside, self.binary("shl", &place, &by)));
+        }
+        let all = self.all_addresses(inst, target)?;
+        let inside = self.is_among([start.clone(), count], &all, target.bytes);
+        let start = self.splat(&start);
+        let place = self.binary("sub", &all, &start);
+        Ok((inside, self.resize(&place, 32, false)))
+    }
+
+    /// Adds lane by lane, to what is kept by address.
+    fn add_by_table(&mut self, inst: &Inst, target: &Target, b: &Val) -> Result<(), String> {
+        self.pointers_of_all(inst, target)?;
         let (word, wide) = (Ty::int(32, 0), Ty::int(64, 0));
         let (table, function) = (self.pointer(context::SUMS), self.pointer(context::ADD));
         for lane in 0..self.lanes() {

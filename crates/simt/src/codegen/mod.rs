@@ -101,12 +101,20 @@ pub mod context {
     pub const ADD: u32 = 136;
     /// A word: places of whole cache lines that have none of its bits in their address may be written past the caches.
     pub const NONTEMPORAL: u32 = 144;
+    /// Address of the first word of memory of which all sums are kept in a row; they change while code runs, as the next two.
+    pub const ROW_START: u32 = 152;
+    /// How many words follow from there on; 0 if there is no such memory.
+    pub const ROW_COUNT: u32 = 160;
+    /// Address of their [`sums`](super::sums), of 32 bits, one behind the other.
+    pub const ROW: u32 = 168;
     /// Bytes.
-    pub const SIZE: u32 = 152;
+    pub const SIZE: u32 = 176;
 }
 
-/// Sums that a worker keeps back until it turns from the grid, in a table by address.
+/// Sums that a worker keeps back until it turns from the grid: in a row like the memory itself where that is small, and in a table by address.
 pub mod sums {
+    /// Words of the largest memory that has a row.
+    pub const ROW: u64 = 1 << 15;
     /// Entries of the table: the one of an address has the number of its word in memory modulo this.
     pub const ENTRIES: usize = 1 << 13;
 
