@@ -116,9 +116,9 @@ fn gangs_of_a_team_go_through_memory_one_after_the_other() {
         _ => None,
     });
     assert_eq!(calls.collect::<String>(), "LLS".repeat(8));
-    // All is looked at before the first of them.
+    // All is looked at before the first of them, and where the two that are loaded lie some trips later.
     let first = team.find("@llvm.masked.load").expect("loads");
-    assert_eq!(team[..first].matches("lshr").count() + team[..first].matches("@llvm.fshr.i64(").count(), 3);
+    assert_eq!(team[..first].matches("lshr").count() + team[..first].matches("@llvm.fshr.i64(").count(), 3 + 2);
 }
 
 #[test]
@@ -135,4 +135,17 @@ fn lanes_are_compared_where_the_first_and_the_last_do_not_tell() {
     assert_eq!(branch.matches("icmp ugt i32").count(), 2, "{branch}");
     assert!(!branch.contains("icmp eq <32 x i32>"), "{branch}");
     assert!(text.contains("icmp eq <32 x i32>"));
+}
+
+#[test]
+fn lanes_that_part_in_each_cta_go_on_without_masks() {
+    let text = compile(STREAM);
+    let resumed = between(&text, "define internal i32 @resumed", "\n}");
+    // Gangs of a grid part at its end.
+    assert!(!resumed.contains("\nF0:"), "{resumed}");
+    let rows = STREAM.replace("mad.lo.s32 %r5, %r2, %r3, %r4;", "mov.u32 %r5, %r4;");
+    assert_ne!(rows, STREAM);
+    let text = compile(&rows);
+    let resumed = between(&text, "define internal i32 @resumed", "\n}");
+    assert!(resumed.contains("\nF0:"), "{resumed}");
 }

@@ -18,7 +18,7 @@ use super::nontemporal::nontemporal;
 use super::places::Places;
 use super::span::{Across, Span, across, spans};
 use super::stop::Stop;
-use super::team::{Point, Teams, comes_apart, preferred_team};
+use super::team::{Point, Teams, is_seldom_apart, preferred_team};
 use crate::access::Access;
 use crate::barrier::{BarrierControl, Region};
 use crate::info::{KernelInfo, analyze};
@@ -145,8 +145,7 @@ impl<'k> Plan<'k> {
                 plan.spans = spans(&plan, &wide);
                 plan.wide = Some(wide);
             }
-            let blocks = 0..body.blocks.len() as u32;
-            plan.seldom = plan.team > 0 && !blocks.into_iter().any(|block| comes_apart(&plan, block));
+            plan.seldom = plan.team > 0 && is_seldom_apart(&plan);
         }
         plan.lay_out_frame();
         Ok(plan)

@@ -1,6 +1,8 @@
 //! Which gangs run as a team, and whether they stay together.
 
-use warploom_ptx::ir::{BarrierOp, Inst, Loop, Op, Space, TerminatorKind};
+use std::collections::BTreeSet;
+
+use warploom_ptx::ir::{BarrierOp, Inst, Loop, Op, Operand, Space, SpecialReg, TerminatorKind};
 
 use super::super::plan::Plan;
 use crate::access::Pattern;
@@ -72,8 +74,50 @@ fn goes_by_steps(plan: &Plan<'_>) -> bool {
     plan.info.barriers.all.len() >= MANY && !blocks.any(|block| comes_apart(plan, block))
 }
 
+/// Whether gangs come apart at the end of a grid at most, for all that is known.
+pub(in crate::codegen) fn is_seldom_apart(plan: &Plan<'_>) -> bool {
+    let mut blocks = 0..plan.body.blocks.len() as u32;
+    !blocks.any(|block| comes_apart(plan, block) || parts_in_each_cta(plan, block))
+}
+
+/// Whether gangs that part at the end of a block do so in each CTA alike: the condition has nothing of the CTA's number. Bounds that stand in the text are
+/// mostly what all threads come to together.
+fn parts_in_each_cta(plan: &Plan<'_>, block: u32) -> bool {
+    let end = &plan.body.blocks[block as usize].terminator;
+    let Some(guard) = end.guard.and(plan.info.values.of_end(block).first().copied().flatten()) else { return false };
+    let fixed = plan.info.values.get(guard).defs.iter().any(|def| {
+        matches!(
+            plan.body.insts[*def as usize].op,
+            Op::Setp { a: Operand::Imm(_), .. } | Op::Setp { b: Operand::Imm(_), .. }
+        )
+    });
+    !plan.info.shape(guard).is_cta_uniform() && !plan.has_arm(block) && !fixed && !comes_of_cta(plan, guard)
+}
+
+/// Whether a value is computed of the CTA's number.
+fn comes_of_cta(plan: &Plan<'_>, value: ValueId) -> bool {
+    let (mut seen, mut pending) = (BTreeSet::from([value]), vec![value]);
+    while let Some(value) = pending.pop() {
+        for def in &plan.info.values.get(value).defs {
+            let inst = &plan.body.insts[*def as usize];
+            let special = match inst.op {
+                Op::ReadSpecial { reg, .. } => Some(reg),
+                _ => None,
+            };
+            if matches!(special, Some(SpecialReg::CtaidX | SpecialReg::CtaidY | SpecialReg::CtaidZ)) {
+                return true;
+            }
+            let operands = inst.operands();
+            let sources = paired(&operands, plan.info.values.of_inst(*def));
+            let sources = sources.filter(|(operand, _)| operand.read().is_some()).filter_map(|(_, value)| value);
+            pending.extend(sources.filter(|value| seen.insert(*value)));
+        }
+    }
+    false
+}
+
 /// Whether gangs part at the end of a block more often than at the end of a grid, for all that is known.
-pub(in crate::codegen) fn comes_apart(plan: &Plan<'_>, block: u32) -> bool {
+fn comes_apart(plan: &Plan<'_>, block: u32) -> bool {
     let end = &plan.body.blocks[block as usize].terminator;
     let by_table = matches!(end.kind, TerminatorKind::BrxIdx { .. });
     let guard = end.guard.and(plan.info.values.of_end(block).first().copied().flatten());
