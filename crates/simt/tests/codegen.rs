@@ -221,6 +221,30 @@ fn accesses_with_one_base_are_looked_at_together() {
 }
 
 #[test]
+fn rows_of_tiles_are_fetched_for_later_ctas() {
+    // What is added to the places of lines that are fetched, by 16 lanes.
+    let ahead = |line: &str, cta| {
+        let text = compile(&kernel(line), cta).expect("covered");
+        let places = text.lines().filter_map(|line| line.trim().strip_prefix("call void @llvm.prefetch.p0(ptr "));
+        let at = |place: &str| {
+            let def = format!("{} = getelementptr i8, ptr ", place.split(',').next().expect("a place"));
+            let line = text.lines().find(|line| line.trim().starts_with(&def)).expect("a place");
+            line.rsplit(' ').next().expect("a number").parse::<u32>().expect("a number")
+        };
+        places.map(at).collect::<Vec<_>>()
+    };
+    assert_eq!(ahead("", [32, 8, 1]), [512]);
+    // Loads with one base are one row.
+    assert_eq!(ahead("ld.global.u32 %r3, [%rd3+4];", [32, 8, 1]), [512]);
+    let rows = "add.s64 %rd3, %rd3, %rd1; ld.global.u32 %r5, [%rd3];\n".repeat(4);
+    // Larger tiles are near.
+    assert_eq!(ahead(&rows, [32, 8, 1]), [256; 5]);
+    // The processor foresees what goes straight on.
+    assert_eq!(ahead("", [256, 1, 1]), []);
+    assert_eq!(ahead("", [256, 4, 1]), []);
+}
+
+#[test]
 fn what_is_not_covered_is_declined_with_its_line() {
     let fence = "fence.proxy.tensormap::generic.acquire.gpu [%rd3], 128;";
     let reason = "line 9: fence.proxy.tensormap::generic.acquire.gpu";

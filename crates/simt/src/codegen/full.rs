@@ -144,6 +144,7 @@ impl Writer<'_> {
             let yes = self.constant(Ty::int(1, 0), 1);
             self.store(&yes, &format!("%h{site}"));
         }
+        self.fetch_later_cta(target);
         Ok(())
     }
 
