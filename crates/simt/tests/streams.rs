@@ -149,3 +149,16 @@ fn lanes_that_part_in_each_cta_go_on_without_masks() {
     let resumed = between(&text, "define internal i32 @resumed", "\n}");
     assert!(resumed.contains("\nF0:"), "{resumed}");
 }
+
+#[test]
+fn predicates_of_other_blocks_are_known_by_what_was_compared() {
+    // One is of the thread's own number, and compared before the loop.
+    let both = "LOOP: setp.lt.s32 %p5, %r5, %r1; and.pred %p6, %p3, %p5; @!%p6 bra NEXT;";
+    let both = STREAM.replace("LOOP:", &format!("setp.lt.s32 %p3, %r4, %r1;\n{both}"));
+    let both = both.replace("add.s32 %r5, %r5, %r7;", "NEXT: add.s32 %r5, %r5, %r7;");
+    let text = compile(&both);
+    let team = between(&text, "define internal i32 @team0", "\n}");
+    let branch = between(team, "\nT2:", "br i1");
+    assert_eq!(branch.matches("icmp sl").count(), 2, "{branch}");
+    assert!(!branch.contains("<32 x"), "{branch}");
+}

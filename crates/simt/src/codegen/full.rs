@@ -14,10 +14,11 @@ use super::memory::Target;
 use super::names::Ty;
 use super::span::Across;
 use super::team::Point;
+use crate::barrier::RegionStart;
 use crate::divergence::only_ends;
 use crate::range::is_integer;
 use crate::shape::Shape;
-use crate::values::ValueId;
+use crate::values::{ValueId, paired};
 
 /// What is known of a predicate that differs by lane without looking at each: two `i1`, that it is true in all lanes, and that it is false in all.
 #[derive(Clone, Debug)]
@@ -272,7 +273,14 @@ impl Writer<'_> {
         }
         let Some(id) = self.plan.info.values.written(self.plan.body, self.inst) else { return };
         self.sides.remove(&(self.side_key(), id));
-        let sides = match &inst.op {
+        if let Some(sides) = self.sides_written(inst) {
+            self.sides.insert((self.side_key(), id), sides);
+        }
+    }
+
+    /// What is known of the predicate that an instruction writes, by what it reads.
+    fn sides_written(&mut self, inst: &Inst) -> Option<Sides> {
+        match &inst.op {
             Op::Setp { cmp, ty, a, b, combine, dst_q: None, .. } if is_integer(*ty) => {
                 let own = self.compared(*cmp, *ty, *a, *b);
                 match (own, combine) {
@@ -289,15 +297,49 @@ impl Writer<'_> {
                 self.both(a, b, *op == LogicOp::And)
             }
             _ => None,
-        };
-        if let Some(sides) = sides {
-            self.sides.insert((self.side_key(), id), sides);
         }
     }
 
     /// What is known of a predicate of the gang that is written for.
-    pub(super) fn known_sides(&self, id: ValueId) -> Option<Sides> {
-        self.sides.get(&(self.side_key(), id)).cloned()
+    pub(super) fn known_sides(&mut self, id: ValueId) -> Option<Sides> {
+        let key = (self.side_key(), id);
+        if let Some(sides) = self.sides.get(&key) {
+            return Some(sides.clone());
+        }
+        let sides = self.sides_from_before(id)?;
+        self.sides.insert(key, sides.clone());
+        Some(sides)
+    }
+
+    /// Of a predicate that another block has written: the same once more, by what is still in its places. What is written in one place only, and read there by an
+    /// instruction on all ways to here, is what it was.
+    fn sides_from_before(&mut self, id: ValueId) -> Option<Sides> {
+        let plan = self.plan;
+        if self.resumed {
+            return None;
+        }
+        // Behind a barrier there is what was kept.
+        let kept =
+            self.began.filter(|began| plan.regions()[*began].start != RegionStart::Entry).map(|began| plan.kept(began));
+        let is_here = |value: ValueId| kept.is_none_or(|kept| kept.iter().any(|(other, _)| *other == value));
+        let once = |value: ValueId| {
+            let known = plan.info.values.get(value);
+            (known.defs.len() == 1 && !known.undefined).then(|| known.defs[0])
+        };
+        let def = once(id).filter(|def| plan.block_of[*def as usize] != plan.block_of[self.inst as usize])?;
+        let inst = &plan.body.insts[def as usize];
+        let operands = inst.operands();
+        let mut read = paired(&operands, plan.info.values.of_inst(def)).filter(|(operand, _)| operand.read().is_some());
+        if inst.guard.is_some()
+            || !read.all(|(_, value)| value.is_some_and(|value| once(value).is_some() && is_here(value)))
+        {
+            return None;
+        }
+        let here = (self.inst, self.values);
+        self.turn_to(def);
+        let sides = self.sides_written(inst);
+        (self.inst, self.values) = here;
+        sides
     }
 
     /// Gangs of a team have sides of their own and in common.
