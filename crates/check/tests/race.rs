@@ -199,3 +199,32 @@ fn a_report_names_both_threads_and_their_lines() {
         assert!(said.contains(line), "no {line:?} in:\n{said}");
     }
 }
+
+#[test]
+fn a_report_says_whose_asynchronous_copy_it_is() {
+    let said = |name: &str, body: &str| {
+        let ptx = format!("{VERSION}{ENTRY} {PROLOGUE}{body}\nret;\n}}");
+        reports(&Case { name: name.to_owned(), shape: Shape::new(1, 32), verdict: Verdict::Race, ptx })
+    };
+    let copy = "cp.async.ca.shared.global [%r6], [%d1], 4;";
+    for (name, body, expected) in [
+        (
+            "own copy",
+            format!("{copy} ld.shared.u32 %r10, [%r6];"),
+            "what the thread itself has copied there asynchronously",
+        ),
+        (
+            "own store",
+            format!("{copy} st.shared.u32 [%r6], 7;"),
+            "what the thread itself has copied there asynchronously",
+        ),
+        (
+            "another's",
+            format!("{copy} cp.async.wait_all; xor.b32 %r10, %r6, 4; ld.shared.u32 %r11, [%r10];"),
+            "what another thread has copied there asynchronously",
+        ),
+    ] {
+        let said = said(name, &body);
+        assert!(said.contains(expected), "{name}: no {expected:?} in:\n{said}");
+    }
+}

@@ -66,10 +66,11 @@ fn each_check_finds_its_fault_and_nothing_in_the_twin() {
         (
             "race_of_a_copy",
             &[
-                "error[race/copy-race]: race: an access to global memory, and nothing orders it with a copy",
+                "error[race/copy-race]: race: an access at 0x",
+                " of global memory, and nothing orders it with a copy or fill of the host",
                 "in: kernel scale, PTX line 7",
-                "the other is a copy of the host, which reads the place",
-                "the other is a fill in another stream, which writes the place",
+                "the other is a copy of the host, which reads ",
+                "the other is a fill in another stream, which writes ",
             ],
         ),
         ("sync", &["error[sync/divergent-barrier]", "kernel meet, PTX line"]),

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::clock::{Clocks, Known, Lanes};
+use super::clock::{BULK, COPIES, Clocks, Known, Lanes};
 use super::note::{Kind, Note, Strength};
 use super::threads::Class;
 use super::values::Store;
@@ -73,6 +73,15 @@ impl Actor<'_> {
         note.cta == self.cta && (note.warp == self.warp || note.warp == self.issuer)
     }
 
+    /// Whether each lane of a class comes behind what it has done of an earlier access itself: as its own, or an asynchronous copy of its own that it has waited for.
+    fn is_behind_itself(&self, class: &Class, note: &Note) -> bool {
+        let waited = || {
+            let mut copiers = [COPIES, BULK].into_iter().zip(class.waited);
+            self.warp < COPIES && copiers.any(|(copier, time)| note.warp == self.warp + copier && note.time <= time)
+        };
+        self.is_own(note) || note.cta == self.cta && waited()
+    }
+
     /// Whether all grids up to the one of a CTA come before.
     pub(crate) fn knows_grids_up_to(&self, cta: u32) -> bool {
         cta < self.grid.ctas.start && self.grid.concurrent.is_empty()
@@ -109,12 +118,13 @@ impl Actor<'_> {
             if missing == 0 {
                 continue;
             }
-            self.note_dependence(self.classes.len() > 1 || own && note.turn != self.turn);
+            let itself = self.is_behind_itself(class, note);
+            self.note_dependence(self.classes.len() > 1 || itself && note.turn != self.turn);
             let here = class.lanes & mine;
             // A store that several lanes of one instruction made at once was made by each of them.
             let made_by_each = note.kind.writes() && !note.kind.reads() && here & !theirs == 0;
-            left |= match own {
-                true if made_by_each => 0,
+            left |= match itself {
+                _ if own && made_by_each => 0,
                 // A lane comes behind itself.
                 true if here.is_power_of_two() => missing & !here,
                 _ => missing,
@@ -125,11 +135,16 @@ impl Actor<'_> {
 
     /// Whether each of the lanes `theirs` is one of `mine`, or comes before them: what they have done need not be remembered beside the new access.
     pub(crate) fn supersedes(&self, note: &Note, theirs: u32, mine: u32) -> bool {
-        let own = self.is_own(note);
-        let classes = self.classes.iter().filter(|class| class.lanes & mine != 0);
-        let left = classes.fold(0, |left, class| left | self.missing(class, note, theirs));
-        let left = if own { left & !mine } else { left };
-        self.note_dependence(self.classes.len() > 1 || own && note.turn != self.turn);
+        let mut left = 0;
+        for class in self.classes.iter().filter(|class| class.lanes & mine != 0) {
+            let missing = self.missing(class, note, theirs);
+            let own = self.is_own(note);
+            let itself = self.is_behind_itself(class, note);
+            // Of its own copies, each of the lanes here knows that it has waited.
+            let known = if own { mine } else { class.lanes & mine };
+            left |= if itself { missing & !known } else { missing };
+            self.note_dependence(self.classes.len() > 1 || itself && note.turn != self.turn);
+        }
         left == 0
     }
 
@@ -142,7 +157,8 @@ impl Actor<'_> {
     /// Those of the lanes `mine` that come behind some lane of an earlier access, or are the one that made it.
     pub(crate) fn behind(&self, note: &Note, theirs: u32, mine: u32) -> u32 {
         self.depends.set(true);
-        let itself = if self.is_own(note) && theirs.is_power_of_two() { theirs & mine } else { 0 };
+        let one = |class: &&Class| theirs.is_power_of_two() && self.is_behind_itself(class, note);
+        let itself = self.classes.iter().filter(one).fold(0, |lanes, class| lanes | class.lanes & theirs & mine);
         let classes = self.classes.iter().filter(|class| class.lanes & mine != 0);
         let ordered = classes.filter(|class| self.missing(class, note, theirs) != theirs);
         ordered.fold(itself, |lanes, class| lanes | class.lanes & mine)

@@ -255,10 +255,7 @@ impl Cluster {
                 cta.warps[at.warp as usize].change(lanes, |class| class.acquire(place, &before));
             }
             SyncEvent::Copies(Copies::Commit { bulk }) => cta.warps[at.warp as usize].commit(lanes, bulk),
-            SyncEvent::Copies(Copies::Wait { bulk, pending }) => {
-                let copier = place.warp + if bulk { BULK } else { COPIES };
-                cta.warps[at.warp as usize].wait(lanes, bulk, pending, copier);
-            }
+            SyncEvent::Copies(Copies::Wait { bulk, pending }) => cta.warps[at.warp as usize].wait(lanes, bulk, pending),
             SyncEvent::Exit => {
                 let warp = &mut cta.warps[at.warp as usize];
                 self.alive -= (warp.alive & lanes).count_ones().min(self.alive);

@@ -218,8 +218,13 @@ impl Shared {
         let before = copies.add(copy.clone(), streams);
         drop(grids);
         if let Some(before) = before {
-            let text = format!("the other is {} in another stream, which {} the place", before.what, verb(&before));
-            self.tell(&copy, None, text);
+            let (place, bytes) = (before.range.start, before.range.end - before.range.start);
+            let text = format!(
+                "the other is {} in another stream, which {} {bytes} bytes at {place:#x}",
+                before.what,
+                verb(&before)
+            );
+            self.tell(&copy, copy.range.start.max(place), None, text);
         }
         if !beside.is_empty() {
             self.hold_against(&copy, &beside);
@@ -230,22 +235,25 @@ impl Shared {
     fn hold_against(&self, copy: &Copy, ctas: &[Range<u32>]) {
         for (address, note) in host::conflicts(&self.memory, copy, ctas) {
             if let Some((_, thread)) = self.thread_of(&note, note.lanes_at(address)) {
-                self.tell(
-                    copy,
-                    Some(thread),
-                    format!("the other is {} of the host, which {} the place", copy.what, verb(copy)),
-                );
+                let (place, bytes) = (copy.range.start, copy.range.end - copy.range.start);
+                let text =
+                    format!("the other is {} of the host, which {} {bytes} bytes at {place:#x}", copy.what, verb(copy));
+                self.tell(copy, address, Some(thread), text);
             }
         }
     }
 
-    /// Reports that nothing orders a copy, with the thread that it is not ordered with.
-    fn tell(&self, copy: &Copy, thread: Option<Thread>, text: String) {
+    /// Reports that nothing orders a copy, with an address of both and the thread that it is not ordered with.
+    fn tell(&self, copy: &Copy, address: u64, thread: Option<Thread>, text: String) {
         let message = match &thread {
-            Some(_) => {
-                "race: an access to global memory, and nothing orders it with a copy or fill of the host".to_owned()
-            }
-            None => format!("race: {} that {} memory, and nothing orders it with another one", copy.what, verb(copy)),
+            Some(_) => format!(
+                "race: an access at {address:#x} of global memory, and nothing orders it with a copy or fill of the host"
+            ),
+            None => format!(
+                "race: {} that {} memory at {address:#x}, and nothing orders it with another one",
+                copy.what,
+                verb(copy)
+            ),
         };
         let frames = Origin::here().frames();
         let notes = vec![Remark { frames, ..Remark::new(text) }];
@@ -261,13 +269,21 @@ impl Shared {
             Space::Shared => ("shared", conflict.address % SHARED_PER_CTA),
             _ => ("global", conflict.address),
         };
+        let thread = grid.shape.names.thread(at, (conflict.later & at.mask).trailing_zeros());
+        // Of one thread, one of the two is an asynchronous copy that it has issued.
+        let own = !other_grid && (other.cta, other.thread) == (thread.cta, thread.thread);
+        let copied = note.warp >= clock::COPIES;
         let message = format!(
             "race: {} at {address:#x} of {name} memory, and nothing orders it after {}",
             words(kind),
             match (other_grid, same) {
                 (true, false) => "what another grid did there",
-                (false, false) => "what another thread did there",
                 (true, true) => "another grid's, which put the same there",
+                (false, false) if own && copied => "what the thread itself has copied there asynchronously",
+                (false, false) if own => "what the thread itself did there",
+                (false, false) if copied => "what another thread has copied there asynchronously",
+                (false, false) => "what another thread did there",
+                (false, true) if own => "the thread's own, which put the same there",
                 (false, true) => "another thread's, which put the same there",
             },
         );
@@ -280,7 +296,6 @@ impl Shared {
             (false, true) => format!("the other is {} by a grid that no stream order separates", words(note.kind)),
             (false, false) => format!("the other is {}", words(note.kind)),
         };
-        let thread = grid.shape.names.thread(at, (conflict.later & at.mask).trailing_zeros());
         self.sink.report(Report {
             check: Check::Race,
             kind: match (shared, same) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::actor::{GridOrder, View};
-use super::clock::{COPIES, Clocks, Known};
+use super::clock::{BULK, COPIES, Clocks, Known};
 use super::location::Location;
 use super::note::Strength;
 
@@ -22,6 +22,9 @@ pub(crate) struct Class {
     pub(crate) view: View,
     pub(crate) fences: Option<Arc<Fences>>,
     pub(crate) pending: Option<Arc<Pending>>,
+    /// Up to when each of the lanes has waited for the copies that it has issued itself, asynchronous and bulk ones: those of the others of the class it learns of
+    /// where they meet.
+    pub(crate) waited: [u32; 2],
 }
 
 /// Where a warp is.
@@ -38,9 +41,17 @@ impl Class {
     pub(crate) fn published(&self, grid: &Arc<GridOrder>, place: Place, lanes: u32, now: u32) -> Clocks {
         let mut own = (*self.view.own).clone();
         own.learn(place.warp, lanes, now);
+        self.add_waited(&mut own, place, lanes);
         let mut clocks = self.view.others.clone();
         clocks.learn(grid, place.cta, own);
         clocks
+    }
+
+    /// Adds the copies that some of the lanes have waited for.
+    fn add_waited(&self, known: &mut Known, place: Place, lanes: u32) {
+        for (copier, time) in [COPIES, BULK].into_iter().zip(self.waited).filter(|(_, time)| *time != 0) {
+            known.learn(place.warp + copier, lanes, time);
+        }
     }
 
     /// The lanes come behind all that `clocks` knows.
@@ -82,6 +93,7 @@ impl Class {
             && self.view.others.is_same(&other.view.others)
             && self.fences.as_ref().map(Arc::as_ptr) == other.fences.as_ref().map(Arc::as_ptr)
             && self.pending.as_ref().map(Arc::as_ptr) == other.pending.as_ref().map(Arc::as_ptr)
+            && self.waited == other.waited
     }
 }
 
@@ -98,6 +110,7 @@ impl Sum {
     pub(crate) fn add(&mut self, class: &Class, place: Place, lanes: u32, now: u32) {
         self.own.join(&class.view.own);
         self.own.learn(place.warp, lanes, now);
+        class.add_waited(&mut self.own, place, lanes);
         self.others.join(&class.view.others);
         // What a relaxed read has observed counts for those who learn of it at a barrier (CUDA programming guide 10.5, example).
         for clocks in class.pending.iter().flat_map(|pending| pending.iter().flatten()) {
@@ -133,7 +146,7 @@ impl Sum {
     /// A class of lanes that know nothing else.
     pub(crate) fn class(&self, lanes: u32) -> Class {
         let view = View { own: Arc::new(self.own.clone()), others: self.others.clone() };
-        Class { lanes, view, fences: self.fences.clone(), pending: None }
+        Class { lanes, view, fences: self.fences.clone(), pending: None, waited: [0; 2] }
     }
 }
 
@@ -237,9 +250,8 @@ impl Warp {
         self.now += 1;
     }
 
-    /// The lanes have waited for all but `pending` of their groups; none: for all copies. `copier` is the warp that copies for this one.
-    pub(crate) fn wait(&mut self, lanes: u32, bulk: bool, pending: Option<u32>, copier: u8) {
-        debug_assert!(copier >= COPIES);
+    /// The lanes have waited for all but `pending` of their groups; none: for all copies.
+    pub(crate) fn wait(&mut self, lanes: u32, bulk: bool, pending: Option<u32>) {
         let groups = &mut self.groups[usize::from(bulk)];
         let mut learned: SmallVec<[(u32, u32); 2]> = SmallVec::new();
         for lane in (0..32).filter(|lane| lanes >> lane & 1 != 0) {
@@ -261,9 +273,7 @@ impl Warp {
         }
         groups.retain(|&(mask, _)| mask != 0);
         for (mask, time) in learned {
-            let mut known = Known::default();
-            known.learn(copier, mask, time);
-            self.change(mask, |class| class.learn_own(&known));
+            self.change(mask, |class| class.waited[usize::from(bulk)] = class.waited[usize::from(bulk)].max(time));
         }
         self.now += 1;
     }
