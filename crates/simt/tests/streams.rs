@@ -76,8 +76,12 @@ fn module(body: &str) -> VerifiedModule {
 }
 
 fn width(body: &str, units: VectorUnits, slow_gathers: bool) -> u32 {
+    width_in([256, 1, 1], body, units, slow_gathers)
+}
+
+fn width_in(cta: [u32; 3], body: &str, units: VectorUnits, slow_gathers: bool) -> u32 {
     let module = module(body);
-    let gangs = Gangs::new([256, 1, 1], units.lanes()).expect("gangs");
+    let gangs = Gangs::new(cta, units.lanes()).expect("gangs");
     preferred_width(&analyze(&module, FunctionId(0), gangs).expect("a kernel"), units, slow_gathers)
 }
 
@@ -104,6 +108,22 @@ fn gangs_are_one_thread_where_vectors_gain_nothing() {
     let waits = ROWS.replace("ld.global.f32 %f2, [%rd3]", "mov.b32 %f2, %r5");
     let waits = waits.replace("ld.global.u32 %r5, [%rd8]", "add.s32 %r5, %r5, %r2");
     assert!(width(&waits, VectorUnits::Avx2, true) >= 8);
+}
+
+#[test]
+fn loops_that_only_compute_have_two_registers_of_lanes() {
+    // Of a CTA of 16 by 16, a gang is a row otherwise.
+    let goes = "mov.u32 %r2, %tid.y; mad.lo.s32 %r2, %r2, 3, %r1;
+    mul.wide.u32 %rd5, %r2, 4;
+    add.s64 %rd4, %rd2, %rd5;
+LOOP: add.s32 %r2, %r2, 1; xor.b32 %r1, %r1, %r2; setp.lt.s32 %p1, %r1, %r2; @%p1 bra LOOP;
+    st.global.u32 [%rd4], %r1;
+    ret;";
+    let loads = goes.replace("LOOP: ", "LOOP: ld.global.u32 %r1, [%rd4]; ");
+    for (body, avx512) in [(goes, 32), (&loads, 16)] {
+        assert_eq!(width_in([16, 16, 1], body, VectorUnits::Avx512, true), avx512);
+        assert_eq!(width_in([16, 16, 1], body, VectorUnits::Avx2, true), 16);
+    }
 }
 
 #[test]

@@ -26,7 +26,16 @@ pub fn preferred_width(info: &KernelInfo<'_>, units: VectorUnits, slow_gathers: 
     // Beyond a row of the CTA lanes differ in more than one coordinate, and what was the same for all is no more.
     let row = 1 << info.gangs.cta[0].trailing_zeros();
     let wide = units.width(info.pressure, body.is_some_and(|body| !body.loops.is_empty()));
-    if info.gangs.cta[0] == info.gangs.threads() { wide } else { wide.min(row).max(units.lanes()) }
+    // Where a loop does nothing but compute, each instruction waits for the one before, unless there are two registers of lanes.
+    let least = if body.is_some_and(|body| only_computes(info, body)) { wide.min(2 * units.lanes()) } else { 0 };
+    if info.gangs.cta[0] == info.gangs.threads() { wide } else { wide.min(row).max(units.lanes()).max(least) }
+}
+
+/// Whether there are loops, and none of them goes to memory.
+fn only_computes(info: &KernelInfo<'_>, body: &Body) -> bool {
+    let block_of = block_of(body);
+    let inside = |inst: u32| body.loops.iter().any(|inner| inner.blocks.contains(&block_of[inst as usize]));
+    !body.loops.is_empty() && !info.accesses.iter().any(|access| inside(access.inst))
 }
 
 /// Whether the kernel is loops that lanes leave in different trips and whose loads go anywhere. Where a gather is taken apart into loads, and with AVX2 masks and
