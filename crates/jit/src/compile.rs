@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use warploom_exec::fault::Place;
 use warploom_interp::{Processor, Steps};
 use warploom_ptx::ir::{FunctionId, LocId, Module};
-use warploom_simt::codegen::{Compiled, Style, compile_as, preferred_width};
+use warploom_simt::codegen::{self, Compiled, Style, compile_as, preferred_width};
 use warploom_simt::{Gangs, VectorUnits, analyze, stack_bottom};
 
 use crate::cache::Cache;
@@ -159,7 +159,8 @@ impl Task<'_> {
         if width != units.lanes() {
             info = analyze(width)?;
         }
-        compile_as(self.style, &info, cpu, features).map_err(|declined| declined.0)
+        let processor = codegen::Processor { name: cpu, features, fetches_rows: is_made_by_amd() };
+        compile_as(self.style, &info, &processor).map_err(|declined| declined.0)
     }
 
     /// For whom code is made, if the host is called so and has that.
@@ -174,6 +175,7 @@ impl Task<'_> {
     fn machine(&self) -> String {
         let processor = match self.target {
             Target::Host => host(),
+            Target::V3 if is_made_by_amd() => "x86-64-v3 of AMD",
             Target::V3 => "x86-64-v3",
         };
         format!("{processor} {:?}", self.style)
@@ -219,6 +221,17 @@ impl Task<'_> {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
+}
+
+/// Whether the processor that there is says that AMD has made it.
+fn is_made_by_amd() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let maker = std::arch::x86_64::__cpuid(0);
+        [maker.ebx, maker.edx, maker.ecx].map(u32::to_le_bytes).as_flattened() == b"AuthenticAMD"
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
 }
 
 /// The processor that there is, by what it says of itself.

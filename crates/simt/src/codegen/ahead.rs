@@ -3,7 +3,7 @@
 //! The processor itself foresees what goes straight through memory, but not what goes on by a whole grid in each trip of a loop, nor a tile's rows. Where a loop
 //! goes on, the next place is as far from this one as this one is from the last; CTAs come one after the other along x. Nothing fails where no memory is.
 
-use warploom_ptx::ir::Space;
+use warploom_ptx::ir::{Op, Space};
 
 use super::function::{Val, Writer};
 use super::memory::Target;
@@ -19,7 +19,7 @@ const FEW: u64 = 256;
 /// Of longer ones the processor sees enough by itself.
 const MANY: u64 = 4096;
 /// Bytes of a loop's later trips that are on their way. Measured on a Zen 4 with sums of rows of 1,024 bytes: with one trip 1.08 times as fast as without, with 2
-/// 1.17, with 4 1.4, with 8 1.6; with two such rows, one of which is written again: with 2 or 4 trips 1.2, with 8 1.05.
+/// 1.17, with 4 1.4, with 8 1.6; with two such rows, one of which is written again: with 2 or 4 trips 1.2, with 8 1.05. On a Xeon it is a loss at any distance.
 const AHEAD: u64 = 8192;
 
 /// Longer rows of a CTA's tile are foreseen.
@@ -53,8 +53,15 @@ impl Writer<'_> {
         if !goes_through_memory(self.plan, inner) || !is_row(span) {
             return;
         }
-        let blocks = inner.blocks.clone().flat_map(|block| body.blocks[block as usize].insts.clone());
-        let spans = blocks.filter_map(|inst| self.plan.span(inst)).map(|(_, span)| span);
+        let mut insts = inner.blocks.clone().flat_map(|block| body.blocks[block as usize].insts.clone());
+        let updates = |inst: u32| matches!(body.insts[inst as usize].op, Op::Atom { space: Space::Shared, .. });
+        let (ahead, to) = match self.plan.machine().fetches_rows {
+            true => (AHEAD, Cache::Second),
+            // A trip that takes long enough gains everywhere.
+            false if insts.clone().any(updates) => (0, Cache::First),
+            false => return,
+        };
+        let spans = insts.by_ref().filter_map(|inst| self.plan.span(inst)).map(|(_, span)| span);
         let trip: u64 = spans.filter(|span| is_row(span)).map(|span| span.need).sum();
         let place = format!("%q{}", self.inst);
         let word = Ty::int(64, 0);
@@ -62,7 +69,7 @@ impl Writer<'_> {
         let last = self.set(word, format!("load i64, ptr {place}"));
         self.store(from, &place);
         let step = self.binary("sub", from, &last);
-        let trips = self.constant(word, (AHEAD / trip).max(1) as i64);
+        let trips = self.constant(word, (ahead / trip).max(1) as i64);
         let way = self.binary("mul", &step, &trips);
         let later = self.binary("add", from, &way);
         // Not what the processor foresees, nor beyond what the kernel may load, for which others would have to wait.
@@ -76,7 +83,7 @@ impl Writer<'_> {
         let later = self.set(word, format!("inttoptr i64 {} to ptr", later.text)).text;
         for line in 0..(span.need as u32).div_ceil(LINE) {
             let there = self.offset(&later, line * LINE);
-            self.prefetch(&there, Cache::Second);
+            self.prefetch(&there, to);
         }
         self.line(format!("br label %L{on}"));
         self.label(&format!("L{on}"));
@@ -98,12 +105,12 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether an instruction loads a row of a tile, outside of loops.
+    /// Whether an instruction loads a row of a tile, in a kernel without loops.
     fn is_tile_row(&self, inst: u32) -> bool {
         let gangs = &self.plan.info.gangs;
         let Some((_, access)) = self.plan.access(inst) else { return false };
         let many = gangs.cta[1] * gangs.cta[2] > 1 && gangs.cta[0] * access.bytes <= WIDE;
-        let once = self.body().innermost_loops()[self.plan.block_of[inst as usize] as usize].is_none();
+        let once = self.body().loops.is_empty();
         let first = self.plan.hull(inst).is_none_or(|(_, hull)| hull.first == inst);
         let row = access.kind == AccessKind::Load && access.pattern == Pattern::Contiguous;
         many && once && first && row && access.space == Space::Global

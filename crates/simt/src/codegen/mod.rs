@@ -57,7 +57,7 @@ mod width;
 
 pub use how::{How, how};
 pub use places::{Turns, turn};
-pub use regions::{Compiled, Declined, FRAME_ALIGN, SiteKind, Style, compile, compile_as};
+pub use regions::{Compiled, Declined, FRAME_ALIGN, Processor, SiteKind, Style, compile, compile_as};
 pub use stop::{Stop, StopKind};
 pub use width::preferred_width;
 

@@ -16,6 +16,7 @@ use super::later::kept_back;
 use super::lazy::{is_flagged, lazy};
 use super::nontemporal::nontemporal;
 use super::places::Places;
+use super::regions::Processor;
 use super::span::{Across, Span, across, spans};
 use super::stop::Stop;
 use super::team::{Point, Teams, is_seldom_apart, preferred_team};
@@ -37,14 +38,21 @@ pub(super) struct Machine {
     pub(super) wide_vectors: bool,
     /// Arithmetic on `.f16`.
     pub(super) halves: bool,
+    /// See [`Processor::fetches_rows`].
+    pub(super) fetches_rows: bool,
 }
 
 impl Machine {
     /// By LLVM's names.
-    pub(super) fn new(features: &str) -> Machine {
-        let has = |name: &str| features.split(',').any(|feature| feature == name);
+    pub(super) fn new(processor: &Processor<'_>) -> Machine {
+        let has = |name: &str| processor.features.split(',').any(|feature| feature == name);
         let wide_vectors = has("+avx512f");
-        Machine { x86: wide_vectors || has("+avx2"), wide_vectors, halves: wide_vectors && has("+avx512fp16") }
+        Machine {
+            x86: wide_vectors || has("+avx2"),
+            wide_vectors,
+            halves: wide_vectors && has("+avx512fp16"),
+            fetches_rows: processor.fetches_rows,
+        }
     }
 }
 

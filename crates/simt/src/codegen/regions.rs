@@ -72,12 +72,24 @@ pub const FRAME_ALIGN: u32 = 256;
 /// Bytes of text beyond which gangs are no team: well below where LLVM is asked to be quick.
 const LONGEST: usize = 3 << 19;
 
+/// The processor that code is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Processor<'p> {
+    /// What LLVM calls it.
+    pub name: &'p str,
+    /// What it has, as LLVM says that.
+    pub features: &'p str,
+    /// Rows that a loop comes to by a grid's step are worth fetching some trips ahead: AMD's processors gain by it, Intel's lose
+    /// (docs/performance.md).
+    pub fetches_rows: bool,
+}
+
 /// Writes a kernel for LLVM. `cpu` and `features` are what LLVM calls the processor and what it has.
 ///
 /// # Errors
 /// The first thing in it that is not covered.
 pub fn compile(info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compiled, Declined> {
-    compile_as(Style::Chosen, info, cpu, features)
+    compile_as(Style::Chosen, info, &Processor { name: cpu, features, fetches_rows: cpu.starts_with("znver") })
 }
 
 /// How gangs run: each style gives the same results, and most kernels have several.
@@ -98,8 +110,8 @@ pub enum Style {
 ///
 /// # Errors
 /// The same; teams that there cannot be are gangs.
-pub fn compile_as(style: Style, info: &KernelInfo<'_>, cpu: &str, features: &str) -> Result<Compiled, Declined> {
-    let machine = Machine::new(features);
+pub fn compile_as(style: Style, info: &KernelInfo<'_>, processor: &Processor<'_>) -> Result<Compiled, Declined> {
+    let (machine, cpu, features) = (Machine::new(processor), processor.name, processor.features);
     // What LLVM calls slow are processors of one maker: loads one by one are no faster there.
     let slow = machine.x86 && !machine.wide_vectors;
     let features = if slow { format!("{features},+fast-gather") } else { features.to_owned() };
