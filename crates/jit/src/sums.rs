@@ -1,5 +1,6 @@
 //! Sums in memory that nobody asks for before the grid ends: each worker keeps what it adds to a place for itself, and adds it to the memory
-//! when it turns from the grid. Of small memory it has a row of sums, word by word; of larger one a table of the places that it has come to. Many updates of one place become one, and workers do not take each other's cache lines away.
+//! when it turns from the grid. Of small memory it has a row of sums, word by word; of larger one a table of the places that it has come to. Many updates of
+//! one place become one, and workers do not take each other's cache lines away.
 //!
 //! What is kept back must not be missed. A kernel that could order its threads across CTAs keeps nothing back (`warploom_simt` decides that from its
 //! text); then only accesses of the same worker can tell, which go through the table of sites: sums are kept of one allocation, to which no other

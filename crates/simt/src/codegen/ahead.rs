@@ -18,15 +18,16 @@ pub(super) const LINE: u32 = 64;
 const FEW: u64 = 256;
 /// Of longer ones the processor sees enough by itself.
 const MANY: u64 = 4096;
-/// Bytes of a loop's later trips that are on their way. Measured on a Zen 4 with sums of rows of 1,024 bytes: with one trip 1.08 times as fast as without, with 2
-/// 1.17, with 4 1.4, with 8 1.6; with two such rows, one of which is written again: with 2 or 4 trips 1.2, with 8 1.05. On a Xeon it is a loss at any distance.
+/// Bytes of a loop's later trips that are on their way. Measured on a Zen 4 with sums of rows of 1,024 bytes: with one trip 1.08 times as fast as without, with
+/// 2 1.17, with 4 1.4, with 8 1.6; with two such rows, one of which is written again: with 2 or 4 trips 1.2, with 8 1.05. On a Xeon it is a loss.
 const AHEAD: u64 = 8192;
 
-/// Longer rows of a CTA's tile are foreseen.
+/// Longer rows of a CTA's tile are foreseen, of shorter ones the next is in the same line.
 const WIDE: u32 = 512;
-/// Of larger tiles, by the bytes that are loaded, the next but one is fetched, of others the fourth. Measured on a Zen 4: a stencil that loads 3 rows of 128 bytes for each
-/// of 8 gains 1.15 times with the second and 1.25 with the fourth, a transposition of 32 rows of 128 bytes 1.1 times with the second and nothing with the
-/// fourth, whose lines take each other's places.
+const NARROW: u32 = LINE / 2;
+/// Of larger tiles, by the bytes that are loaded, the next but one is fetched, of others the fourth. Measured on a Zen 4: a stencil that loads 3 rows of 128 bytes
+/// for each of 8 gains 1.15 times with the second and 1.25 with the fourth, a transposition of 32 rows of 128 bytes 1.1 times with the second and nothing with
+/// the fourth, whose lines take each other's places.
 const TILE: u32 = 3072;
 
 /// Where a line is to be.
@@ -53,7 +54,7 @@ impl Writer<'_> {
         if !goes_through_memory(self.plan, inner) || !is_row(span) {
             return;
         }
-        let mut insts = inner.blocks.clone().flat_map(|block| body.blocks[block as usize].insts.clone());
+        let insts = inner.blocks.clone().flat_map(|block| body.blocks[block as usize].insts.clone());
         let updates = |inst: u32| matches!(body.insts[inst as usize].op, Op::Atom { space: Space::Shared, .. });
         let (ahead, to) = match self.plan.machine().fetches_rows {
             true => (AHEAD, Cache::Second),
@@ -61,7 +62,7 @@ impl Writer<'_> {
             false if insts.clone().any(updates) => (0, Cache::First),
             false => return,
         };
-        let spans = insts.by_ref().filter_map(|inst| self.plan.span(inst)).map(|(_, span)| span);
+        let spans = insts.filter_map(|inst| self.plan.span(inst)).map(|(_, span)| span);
         let trip: u64 = spans.filter(|span| is_row(span)).map(|span| span.need).sum();
         let place = format!("%q{}", self.inst);
         let word = Ty::int(64, 0);
@@ -109,7 +110,7 @@ impl Writer<'_> {
     fn is_tile_row(&self, inst: u32) -> bool {
         let gangs = &self.plan.info.gangs;
         let Some((_, access)) = self.plan.access(inst) else { return false };
-        let many = gangs.cta[1] * gangs.cta[2] > 1 && gangs.cta[0] * access.bytes <= WIDE;
+        let many = gangs.cta[1] * gangs.cta[2] > 1 && (NARROW..=WIDE).contains(&(gangs.cta[0] * access.bytes));
         let once = self.body().loops.is_empty();
         let first = self.plan.hull(inst).is_none_or(|(_, hull)| hull.first == inst);
         let row = access.kind == AccessKind::Load && access.pattern == Pattern::Contiguous;

@@ -214,15 +214,7 @@ impl Writer<'_> {
         let common = self.value_of(b).is_none_or(|value| self.plan.across(value) == &Across::Same);
         let update = Update { op: *op, ty: *ty, alone: true };
         let apart = !self.target(inst, Space::Shared, *addr)?.is_one();
-        if asked
-            || !plain
-            || !integer
-            || !common
-            || !apart
-            || self.lanes() < 2
-            || update.host().is_none()
-            || !self.plan.machine().x86
-        {
+        if asked || !plain || !integer || !common || !apart || update.host().is_none() || !self.plan.machine().x86 {
             return Ok(false);
         }
         let lanes = self.lanes();
