@@ -84,9 +84,11 @@ impl Region {
     }
 }
 
-/// What is known of the value of a store that another one replaces, which nothing orders with it.
+/// What is known of the value of a store that another one replaces, which nothing orders with it. One of another CTA may not be in memory yet: whether the two
+/// differ is found, and reported, where they are held against each other.
 fn kept(other: &Note, actor: &Actor<'_>) -> Value {
-    if other.value == Value::Last && actor.store.changes() { Value::Varied } else { other.value }
+    let there = other.cta == actor.cta && other.last == actor.cta;
+    if other.value == Value::Last && there && actor.store.changes() { Value::Varied } else { other.value }
 }
 
 /// The warps of a note that may be one for several.
