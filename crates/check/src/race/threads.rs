@@ -40,15 +40,15 @@ impl Class {
     /// All that comes before what `lanes` of the class, of the warp at `place`, do next at time `now`.
     pub(crate) fn published(&self, grid: &Arc<GridOrder>, place: Place, lanes: u32, now: u32) -> Clocks {
         let mut own = (*self.view.own).clone();
-        own.learn(place.warp, lanes, now);
-        self.add_waited(&mut own, place, lanes);
+        self.add_done(&mut own, place, lanes, now);
         let mut clocks = self.view.others.clone();
         clocks.learn(grid, place.cta, own);
         clocks
     }
 
-    /// Adds the copies that some of the lanes have waited for.
-    fn add_waited(&self, known: &mut Known, place: Place, lanes: u32) {
+    /// Adds what some of the lanes have done before `now`, and the copies that they have waited for.
+    fn add_done(&self, known: &mut Known, place: Place, lanes: u32, now: u32) {
+        known.learn(place.warp, lanes, now);
         for (copier, time) in [COPIES, BULK].into_iter().zip(self.waited).filter(|(_, time)| *time != 0) {
             known.learn(place.warp + copier, lanes, time);
         }
@@ -109,8 +109,7 @@ impl Sum {
     /// Adds what `lanes` of a class know and have done.
     pub(crate) fn add(&mut self, class: &Class, place: Place, lanes: u32, now: u32) {
         self.own.join(&class.view.own);
-        self.own.learn(place.warp, lanes, now);
-        class.add_waited(&mut self.own, place, lanes);
+        class.add_done(&mut self.own, place, lanes, now);
         self.others.join(&class.view.others);
         // What a relaxed read has observed counts for those who learn of it at a barrier (CUDA programming guide 10.5, example).
         for clocks in class.pending.iter().flat_map(|pending| pending.iter().flatten()) {
