@@ -84,7 +84,8 @@ impl BodyLowering<'_, '_> {
         Ok(())
     }
 
-    /// Resolves labels and puts the blocks that the entry reaches into their order.
+    /// Resolves labels and puts the blocks that the entry reaches into their order. Who would come to a block that only leads to another one goes there: compilers
+    /// write `@!%p bra A; bra.uni B; B:`.
     pub(super) fn seal(&mut self) {
         let protos = std::mem::take(&mut self.blocks);
         let count = protos.len();
@@ -109,6 +110,25 @@ impl BodyLowering<'_, '_> {
                 _ => {}
             }
             ends.push(end);
+        }
+        let leads: Vec<Option<u32>> = protos.iter().zip(&ends).map(|(proto, end)| leads_to(proto, end)).collect();
+        // Where a function only ends all meet once more.
+        let ends_only =
+            |block: u32| protos[block as usize].insts.is_empty() && targets(&ends[block as usize]).next().is_none();
+        let leads: Vec<Option<u32>> = leads.into_iter().map(|to| to.filter(|to| !ends_only(*to))).collect();
+        let final_of = ends_of_chains(&leads);
+        let follow = |block: &mut BlockId| {
+            if let Some(to) = final_of.get(block.0 as usize) {
+                block.0 = *to;
+            }
+        };
+        for end in &mut ends {
+            match &mut end.kind {
+                TerminatorKind::Bra { target, .. } => follow(target),
+                TerminatorKind::BrxIdx { targets, .. } => targets.iter_mut().for_each(follow),
+                _ => {}
+            }
+            end.next.iter_mut().for_each(follow);
         }
         let successors: Vec<Vec<u32>> = ends.iter().map(|end| targets(end).collect()).collect();
         let Arrangement { order, loops } = arrange(&successors);
@@ -135,6 +155,35 @@ impl BodyLowering<'_, '_> {
             body.blocks.push(Block { label: proto.label, insts: start..body.insts.len() as u32, terminator });
         }
     }
+}
+
+/// The block that one without instructions goes on to.
+fn leads_to(proto: &ProtoBlock, end: &Terminator) -> Option<u32> {
+    match end.kind {
+        _ if !proto.insts.is_empty() || end.guard.is_some() => None,
+        TerminatorKind::Bra { target, .. } => Some(target.0),
+        TerminatorKind::Next => end.next.map(|next| next.0),
+        _ => None,
+    }
+}
+
+/// By block, the first one behind it that leads nowhere else, or any of those that lead round in an empty loop.
+fn ends_of_chains(leads: &[Option<u32>]) -> Vec<u32> {
+    let mut known: Vec<Option<u32>> = vec![None; leads.len()];
+    for first in 0..leads.len() as u32 {
+        let (mut at, mut chain) = (first, Vec::new());
+        while known[at as usize].is_none()
+            && let Some(to) = leads[at as usize]
+        {
+            // Found again, it is where an empty loop is entered.
+            known[at as usize] = Some(at);
+            chain.push(at);
+            at = to;
+        }
+        let end = known[at as usize].unwrap_or(at);
+        chain.into_iter().for_each(|block| known[block as usize] = Some(end));
+    }
+    known.into_iter().zip(0..).map(|(end, own)| end.unwrap_or(own)).collect()
 }
 
 /// Where control goes from the end of a block; the fall-through is last, because the block is to be followed by that.

@@ -241,3 +241,30 @@ fn ten_thousand_nested_loops() {
     // All counters, with that of the innermost loop and its predicate.
     assert_eq!(pressure, Pressure { registers: depth as u32, predicates: 1 });
 }
+
+/// The blocks of a body, each with where it goes.
+fn ways(text: &str) -> Vec<Vec<u32>> {
+    let head =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{ .reg .b32 %r<9>; .reg .pred %p<9>;\n";
+    let text = format!("{head}{text}}}\n");
+    let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let body = module.functions[0].body.as_ref().expect("a body");
+    let cfg = Cfg::new(body);
+    cfg.successors.iter().map(|ways| ways.iter().map(|block| block.0).collect()).collect()
+}
+
+#[test]
+fn who_comes_to_a_block_that_only_leads_on_goes_there_at_once() {
+    // As compilers write the branch around a block.
+    let around = "@!%p1 bra A;\nbra.uni B;\nB: add.u32 %r1, %r1, 1;\nA: add.u32 %r1, %r1, 2;\nret;\n";
+    assert_eq!(ways(around), [vec![1, 2], vec![2], vec![]]);
+    // Through several, and back to a loop's beginning.
+    let back = "L: add.u32 %r1, %r1, 1;\n@%p1 bra C;\nret;\nC: bra D;\nD: bra.uni E;\nE: bra L;\n";
+    assert_eq!(ways(back), [vec![0, 1], vec![]]);
+    // An empty loop stays one.
+    let empty = "@%p1 bra L;\nret;\nL: bra M;\nM: bra L;\n";
+    assert_eq!(ways(empty).iter().filter(|ways| !ways.is_empty()).count(), 2);
+    // Those that end meet where all end.
+    let end = "@%p1 bra A;\nbra.uni B;\nA: add.u32 %r1, %r1, 1;\nB: ret;\n";
+    assert_eq!(ways(end).len(), 4);
+}
