@@ -207,6 +207,78 @@ fn tiles_have_ends_inside() {
     }
 }
 
+/// A product of matrices by tiles, whose sizes need not be whole tiles: rows and columns that there are not are 0.
+const EDGES: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 m, .param .u32 n, .param .u32 k)\n{\n\
+     .reg .b32 %r<40>; .reg .f32 %f<9>; .reg .b64 %d<32>; .reg .pred %p<9>; .shared .align 4 .b8 as[1024]; .shared .align 4 .b8 bs[1024];\n\
+     ld.param.u64 %d1, [a]; ld.param.u64 %d2, [b]; ld.param.u64 %d3, [c]; ld.param.u32 %r30, [m]; ld.param.u32 %r31, [n]; ld.param.u32 %r1, [k];\n\
+     mov.u32 %r2, %tid.x; mov.u32 %r3, %tid.y; mov.u32 %r20, %ctaid.x; mov.u32 %r21, %ctaid.y; mad.lo.s32 %r22, %r20, 16, %r2; mad.lo.s32 %r23, %r21, 16, %r3;\n\
+     mov.u32 %r4, as; mov.u32 %r5, bs; shl.b32 %r6, %r3, 6; shl.b32 %r7, %r2, 2;\n\
+     add.u32 %r8, %r4, %r6; add.u32 %r9, %r8, %r7; add.u32 %r10, %r5, %r7; add.u32 %r11, %r10, %r6;\n\
+     setp.lt.s32 %p4, %r23, %r30; setp.ge.s32 %p5, %r22, %r31; mov.f32 %f1, 0f00000000; mov.u32 %r14, 0;\n\
+     L: add.u32 %r15, %r14, %r2; add.u32 %r16, %r14, %r3; mov.f32 %f2, 0f00000000; mov.f32 %f3, 0f00000000;\n\
+     setp.lt.s32 %p1, %r15, %r1; and.pred %p1, %p1, %p4; @!%p1 bra M; bra.uni A;\n\
+     A: mad.lo.s32 %r12, %r23, %r1, %r15; mul.wide.s32 %d4, %r12, 4; add.s64 %d5, %d1, %d4; ld.global.f32 %f2, [%d5];\nM: st.shared.f32 [%r9], %f2;\n\
+     setp.ge.s32 %p2, %r16, %r1; or.pred %p2, %p2, %p5; @%p2 bra N;\n\
+     mad.lo.s32 %r13, %r16, %r31, %r22; mul.wide.s32 %d6, %r13, 4; add.s64 %d7, %d2, %d6; ld.global.f32 %f3, [%d7];\nN: st.shared.f32 [%r11], %f3; bar.sync 0;\n\
+     ld.shared.f32 %f4, [%r8]; ld.shared.f32 %f5, [%r10]; fma.rn.f32 %f1, %f4, %f5, %f1;\n\
+     ld.shared.f32 %f4, [%r8+4]; ld.shared.f32 %f5, [%r10+64]; fma.rn.f32 %f1, %f4, %f5, %f1;\n\
+     ld.shared.f32 %f4, [%r8+8]; ld.shared.f32 %f5, [%r10+128]; fma.rn.f32 %f1, %f4, %f5, %f1;\n\
+     ld.shared.f32 %f4, [%r8+60]; ld.shared.f32 %f5, [%r10+960]; fma.rn.f32 %f1, %f4, %f5, %f1; bar.sync 0;\n\
+     add.u32 %r14, %r14, 16; setp.lt.s32 %p3, %r14, %r1; @%p3 bra L;\n\
+     setp.lt.s32 %p6, %r22, %r31; and.pred %p6, %p6, %p4; @%p6 bra S; bra.uni E;\n\
+     S: mad.lo.s32 %r24, %r23, %r31, %r22; mul.wide.s32 %d8, %r24, 4; add.s64 %d9, %d3, %d8; st.global.f32 [%d9], %f1;\nE: ret;\n}\n";
+
+#[test]
+fn tiles_lie_across_the_edges_of_matrices() {
+    for target in [Target::Host, Target::V3] {
+        for (m, n, k) in [(32usize, 32usize, 32usize), (17, 31, 5), (1, 1, 1), (24, 40, 50), (16, 33, 16), (40, 16, 30)]
+        {
+            let device = Device::new();
+            let number = |at: usize| ((at * 37 % 64) as f32 - 20.0) / 8.0;
+            let a: Vec<f32> = (0..m * k).map(number).collect();
+            let b: Vec<f32> = (0..k * n).map(|at| number(at + 11)).collect();
+            let words = |numbers: &[f32]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<u32>>();
+            // What lies behind the result stays as it is.
+            let before = vec![0xdead_beef; m * n + 32];
+            let (x, y, out) = (device.buffer(&words(&a)), device.buffer(&words(&b)), device.buffer(&before));
+            let sizes = [m, n, k].map(|size| (size as u32).to_le_bytes());
+            let places = [x, y, out].map(u64::to_le_bytes);
+            let params: Vec<&[u8]> =
+                places.iter().map(|at| &at[..]).chain(sizes.iter().map(|size| &size[..])).collect();
+            let grid = [n.div_ceil(16) as u32, m.div_ceil(16) as u32, 1];
+            run(&device, target, EDGES, grid, [16, 16, 1], &params);
+            assert!(device.engine.fault().is_none(), "{:?}", device.engine.fault());
+            let mut expected = Vec::new();
+            for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+                let terms = (0..k.next_multiple_of(16)).filter(|at| [0, 1, 2, 15].contains(&(at % 16)));
+                let sum = terms.fold(0f32, |sum, at| match at < k {
+                    true => a[row * k + at].mul_add(b[at * n + column], sum),
+                    false => 0f32.mul_add(0f32, sum),
+                });
+                expected.push(sum.to_bits());
+            }
+            expected.extend(&before[m * n..]);
+            assert_eq!(device.words(out, m * n + 32), expected, "{m} {n} {k}, {target:?}");
+        }
+    }
+}
+
+/// Of threads that have gone on to an arm by themselves one is refused, in a gang of which some lanes do not run.
+#[test]
+fn a_lane_at_an_edge_is_refused() {
+    for target in [Target::Host, Target::V3] {
+        let device = Device::new();
+        // Rows of 20 numbers are said to be there, of which the last one is cut short by far.
+        let (x, y, out) = (device.buffer(&[0; 15 * 20 + 2]), device.buffer(&[0; 4096]), device.buffer(&[0; 1024]));
+        let sizes = [16u32, 32, 4096].map(u32::to_le_bytes);
+        let places = [x, y, out].map(u64::to_le_bytes);
+        let params: Vec<&[u8]> = places.iter().map(|at| &at[..]).chain(sizes.iter().map(|size| &size[..])).collect();
+        run(&device, target, EDGES, [2, 1, 1], [16, 16, 1], &params);
+        let fault = device.engine.fault().expect("a fault");
+        assert!(matches!(&fault.kind, FaultKind::Access(access) if access.refusal == Refusal::Unmapped), "{fault}");
+    }
+}
+
 /// The assembly of a kernel for AVX-512.
 fn code(text: &str, cta: [u32; 3]) -> String {
     code_for("x86-64-v4", text, cta)
@@ -215,8 +287,8 @@ fn code(text: &str, cta: [u32; 3]) -> String {
 fn code_for(cpu: &str, text: &str, cta: [u32; 3]) -> String {
     let module = load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
     let info = analyze(&module, FunctionId(0), Gangs::new(cta, 16).expect("gangs")).expect("a kernel");
-    let features = "+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl";
-    let compiled = codegen::compile(&info, cpu, features).expect("covered");
+    let wide = if cpu == "x86-64-v3" { "" } else { ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl" };
+    let compiled = codegen::compile(&info, cpu, &format!("+avx2,+fma,+f16c{wide}")).expect("covered");
     assembly(&compiled.text).expect("LLVM takes it")
 }
 
@@ -233,6 +305,33 @@ fn what_gangs_share_is_loaded_once() {
     let products: Vec<usize> = (0..block.len()).filter(|at| is_product(&block[*at])).collect();
     let others = products[47] - products[16] + 1 - 32;
     assert!(others <= 2, "{:#?}", &block[products[16]..=products[47]]);
+}
+
+#[test]
+fn a_team_multiplies_for_as_many_gangs_as_registers_allow() {
+    let text = code_for("x86-64-v3", TILE, [16, 16, 1]);
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let is_product = |line: &&str| line.starts_with("vfmadd");
+    let blocks: Vec<&[&str]> = lines.split(|line| line.ends_with(':')).collect();
+    let products = |block: &[&str]| block.iter().filter(|line| is_product(line)).count();
+    let block = blocks.iter().find(|block| products(block) == 128).expect("four products of 16 gangs of two registers");
+    // Of 32 sums 8 are in registers at a time, until all four products are added: each comes from the stack once, and goes back once.
+    let first = block.iter().position(|line| is_product(line)).expect("a product");
+    let last = block.iter().rposition(is_product).expect("a product");
+    let stack = block[first..=last].iter().filter(|line| line.contains("(%rsp)")).count();
+    assert!(stack <= 2 * 32, "{stack}: {:#?}", &block[first..=last]);
+}
+
+#[test]
+fn a_team_goes_on_together_at_edges() {
+    let module = load(EDGES.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads");
+    let info = analyze(&module, FunctionId(0), Gangs::new([16, 16, 1], 16).expect("gangs")).expect("a kernel");
+    for (cpu, features) in [("x86-64-v4", "+avx512f"), ("x86-64-v3", "+avx2,+fma")] {
+        let text = codegen::compile(&info, cpu, features).expect("covered").text;
+        let team = text.split("@team0(").nth(1).and_then(|rest| rest.split("\n}").next()).expect("a team");
+        // It is left for a load that is refused, where all lanes run and where some do, and for the matrix's last rows, but for no branch around a load.
+        assert_eq!(team.matches("call i32 @apart(").count(), 6, "{cpu}: {team}");
+    }
 }
 
 #[test]

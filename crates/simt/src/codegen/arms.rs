@@ -1,7 +1,11 @@
-//! Branches of which it is known for each thread of a CTA what it does: steps of scans and reductions, what the first or the last thread does for all.
+//! Blocks that only some threads come to, and where they meet the others again: *arms*.
 //!
-//! A team of all gangs runs the block that only some threads come to (an *arm*) for those gangs that come there, with a mask where a gang comes in part, and goes
-//! on where all meet. In shared memory the addresses of such threads are known too, and looked at when the code is made.
+//! Of some branches it is known for each thread of a CTA what it does: steps of scans and reductions, what the first or the last thread does for all. A team of
+//! all gangs runs the arm for those gangs that come there, with a mask where a gang comes in part, and goes on where all meet. In shared memory the addresses of
+//! such threads are known too, and looked at when the code is made.
+//!
+//! Of others, such as those at a matrix's edge, the condition tells. Where all threads do the same their team goes on as ever, and where they part it runs the arm
+//! with masks, so that it need not be left.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +17,7 @@ use super::threads::Threads;
 use crate::access::{Access, Pattern};
 use crate::divergence::{only_ends, successors};
 use crate::shape::Shape;
-use crate::values::paired;
+use crate::values::{ValueId, paired};
 
 /// A block that only some threads of the CTA come to.
 pub(super) struct Arm {
@@ -22,8 +26,10 @@ pub(super) struct Arm {
     pub(super) meets: Option<u32>,
     /// The others have ended.
     pub(super) ends: bool,
-    /// By thread, whether it runs the block.
-    pub(super) runs: Vec<bool>,
+    /// By thread, whether it runs the block, if that is known: the condition tells otherwise.
+    pub(super) runs: Option<Vec<bool>>,
+    /// It is run where the branch is taken.
+    pub(super) taken: bool,
     /// By access to shared memory, and by gang: the address of the first lane, as if it ran.
     firsts: BTreeMap<u32, Vec<i64>>,
 }
@@ -49,10 +55,11 @@ impl Arms {
         for branch in 0..body.blocks.len() as u32 {
             let guard = info.values.of_end(branch).first().copied().flatten();
             let guard = guard.filter(|_| body.blocks[branch as usize].terminator.guard.is_some());
-            let Some(condition) = guard.and_then(|guard| threads.of(guard)) else { continue };
+            let Some(guard) = guard else { continue };
+            let condition = threads.of(guard);
             if let Some(arm) = arm(plan, &threads, layout, branch, condition) {
                 arms.all.insert(branch, arm);
-            } else if condition.iter().any(|holds| *holds != condition[0]) {
+            } else if condition.is_some_and(|condition| condition.iter().any(|holds| *holds != condition[0])) {
                 arms.parting.insert(branch);
             }
         }
@@ -60,7 +67,15 @@ impl Arms {
     }
 }
 
-fn arm(plan: &Plan<'_>, threads: &Threads, layout: &SharedLayout, branch: u32, condition: &[u64]) -> Option<Arm> {
+fn arm(
+    plan: &Plan<'_>,
+    threads: &Threads,
+    layout: &SharedLayout,
+    branch: u32,
+    condition: Option<&[u64]>,
+) -> Option<Arm> {
+    /// Instructions of an arm that is written twice, at most.
+    const SHORT: u32 = 12;
     let (info, body) = (plan.info, plan.body);
     let split = info.divergence.splits.get(&branch)?;
     let end = &body.blocks[branch as usize].terminator;
@@ -99,21 +114,30 @@ fn arm(plan: &Plan<'_>, threads: &Threads, layout: &SharedLayout, branch: u32, c
     if out.guard.is_some() || !leads || entered != 1 {
         return None;
     }
-    let runs: Vec<bool> = condition.iter().map(|holds| ((*holds != 0) != guard.negated) == taken).collect();
+    let runs = |condition: &[u64]| condition.iter().map(|holds| ((*holds != 0) != guard.negated) == taken).collect();
+    let runs: Option<Vec<bool>> = condition.map(runs);
+    let insts = &body.blocks[block as usize].insts;
+    if runs.is_none() && insts.len() as u32 > SHORT {
+        return None;
+    }
     let mut firsts = BTreeMap::new();
-    for number in body.blocks[block as usize].insts.clone() {
+    for number in insts.clone() {
         let inst = &body.insts[number as usize];
         if inst.guard.is_some() || !is_plain(inst) || !writes_its_own(plan, number, inst) {
             return None;
         }
         if let Some((_, access)) = plan.access(number) {
+            // Of one place or one after the other is not known that nothing is loaded where no lane runs.
+            if runs.is_none() && access.pattern != Pattern::Contiguous {
+                return None;
+            }
             let proven = access.proven && access.unless_wraps.is_empty();
-            if access.space == Space::Shared && !proven {
-                firsts.insert(number, first_lanes(plan, threads, layout, access, &runs)?);
+            if let Some(runs) = runs.as_ref().filter(|_| access.space == Space::Shared && !proven) {
+                firsts.insert(number, first_lanes(plan, threads, layout, access, runs)?);
             }
         }
     }
-    Some(Arm { block, meets, ends, runs, firsts })
+    Some(Arm { block, meets, ends, runs, taken, firsts })
 }
 
 /// What can be done for some of the gangs: nothing that lanes tell each other, and nothing that the executor does.
@@ -199,9 +223,9 @@ fn first_lanes(
 }
 
 impl Arm {
-    /// The lanes of a gang that run it.
-    fn lanes(&self, member: u32, width: u32) -> &[bool] {
-        &self.runs[(member * width) as usize..][..width as usize]
+    /// Whether it is known for each thread whether it runs it.
+    pub(super) fn is_known(&self) -> bool {
+        self.runs.is_some()
     }
 }
 
@@ -216,41 +240,65 @@ impl Writer<'_> {
         Some(self.constant(super::names::Ty::int(64, 0), first))
     }
 
-    /// The mask of a gang in an arm.
-    fn mask_in_arm(&self, arm: &Arm, member: u32) -> String {
-        let ty = self.mask_type();
-        ty.lanes(arm.lanes(member, self.lanes()).iter().map(|runs| i64::from(*runs)))
+    /// Whether an arm is written for lanes that a condition tells.
+    pub(super) fn is_in_asked_arm(&self) -> bool {
+        let arm = || self.plan.arm_of(self.plan.block_of[self.inst as usize]);
+        !self.arm_masks.is_empty() && arm().is_some_and(|arm| !arm.is_known())
     }
 
-    /// What some threads do behind a branch, for all gangs that have such.
-    pub(super) fn team_arm(&mut self, branch: u32, arm: &Arm) -> Result<(), String> {
-        let lanes = self.lanes();
-        if arm.runs.contains(&true) {
+    /// By gang, which of its lanes run an arm of which that is known; none where no lane does.
+    pub(super) fn known_masks(&self, runs: &[bool]) -> Vec<Option<String>> {
+        let ty = self.mask_type();
+        let mask = |lanes: &[bool]| ty.lanes(lanes.iter().map(|runs| i64::from(*runs)));
+        let all = self.constant(ty, 1).text;
+        let gangs = runs.chunks(self.lanes() as usize);
+        gangs
+            .map(|lanes| match (lanes.contains(&true), lanes.contains(&false)) {
+                (false, _) => None,
+                (true, false) => Some(all.clone()),
+                (true, true) => Some(mask(lanes)),
+            })
+            .collect()
+    }
+
+    /// By gang, for which of its lanes the condition of a branch leads to an arm.
+    pub(super) fn asked_masks(&mut self, condition: ValueId, negated: bool, arm: &Arm) -> Vec<Option<String>> {
+        let ones = self.constant(self.mask_type(), 1);
+        let mut masks = Vec::new();
+        for member in 0..self.team {
+            self.member = member;
+            let holds = self.read(condition);
+            let mut holds = self.splat(&holds);
+            if negated == arm.taken {
+                holds = self.binary("xor", &holds, &ones);
+            }
+            masks.push(Some(holds.text));
+        }
+        self.member = 0;
+        masks
+    }
+
+    /// What some threads do behind a branch, for all gangs that have such, by their masks.
+    pub(super) fn team_arm(&mut self, branch: u32, arm: &Arm, masks: Vec<Option<String>>) -> Result<(), String> {
+        let all = self.constant(self.mask_type(), 1).text;
+        self.arm_masks = masks;
+        if self.arm_masks.iter().any(Option::is_some) {
             for number in self.body().blocks[arm.block as usize].insts.clone() {
-                self.inst = number;
-                self.values = self.plan.info.values.of_inst(number);
-                let inst = &self.body().insts[number as usize];
+                let inst = self.turn_to(number);
                 let once = self.is_once(number);
-                let comes: Vec<u32> = (0..self.team)
-                    .filter(|member| {
+                let leads = self.leads(inst);
+                let comes: Vec<(u32, String)> = (0..self.team)
+                    .filter_map(|member| {
                         // What other gangs have a known step more than is the first one's to say.
-                        let leads = *member == 0 && (once || self.leads(inst));
-                        leads || (!once && arm.lanes(*member, lanes).contains(&true))
-                    })
-                    .collect();
-                let all = self.constant(self.mask_type(), 1).text;
-                let masks: Vec<String> = comes
-                    .iter()
-                    .map(|member| {
-                        let runs = arm.lanes(*member, lanes);
-                        let idle = once || !runs.contains(&true);
-                        if idle || !runs.contains(&false) { all.clone() } else { self.mask_in_arm(arm, *member) }
+                        let mask = if once { None } else { self.arm_masks[member as usize].clone() };
+                        let first = member == 0 && (once || leads);
+                        Some((member, mask.or_else(|| first.then(|| all.clone()))?))
                     })
                     .collect();
                 let mut fine: Option<Val> = None;
-                for (member, mask) in comes.iter().zip(&masks) {
+                for (member, mask) in &comes {
                     (self.member, self.mask) = (*member, mask.clone());
-                    if let Some(holds) = self.allowed_in_arm(inst)? {
+                    if let Some(holds) = self.allowed_in_arm(inst, arm)? {
                         fine = Some(match fine {
                             Some(fine) => self.joined("and", &fine, &holds),
                             None => holds,
@@ -262,16 +310,17 @@ impl Writer<'_> {
                     self.or_leave(&fine);
                 }
                 self.checked = true;
-                for (member, mask) in comes.iter().zip(masks) {
+                for (member, mask) in comes {
                     self.together = mask == all;
-                    (self.member, self.mask) = (*member, mask);
+                    (self.member, self.mask) = (member, mask);
                     self.instruction(inst)?;
                 }
                 self.checked = false;
                 self.together = true;
-                (self.member, self.mask) = (0, all);
+                (self.member, self.mask) = (0, all.clone());
             }
         }
+        self.arm_masks.clear();
         match arm.meets {
             Some(to) => self.go_as_team(branch, to),
             None => self.line("br label %end"),
@@ -287,7 +336,7 @@ impl Writer<'_> {
     }
 
     /// What is to be looked at for an access of a gang in an arm, if there is anything.
-    fn allowed_in_arm(&mut self, inst: &Inst) -> Result<Option<Val>, String> {
+    fn allowed_in_arm(&mut self, inst: &Inst, arm: &Arm) -> Result<Option<Val>, String> {
         let (space, address) = match &inst.op {
             Op::Ld { space, addr, .. } | Op::St { space, addr, .. } => (*space, *addr),
             _ => return Ok(None),
@@ -296,14 +345,26 @@ impl Writer<'_> {
             return Ok(None);
         }
         let target = self.target(inst, space, address)?;
-        self.fits_in_full(inst, &target)
+        let Some(holds) = self.fits_in_full(inst, &target)? else { return Ok(None) };
+        if arm.is_known() {
+            return Ok(Some(holds));
+        }
+        let mask = self.mask.clone();
+        let runs = self.any(&mask);
+        let one = self.constant(runs.ty, 1);
+        let idle = self.binary("xor", &runs, &one);
+        Ok(Some(self.binary("or", &holds, &idle)))
     }
 
     /// Where a team is left in an arm: which lanes of each gang run it, in the gangs' frames.
-    pub(super) fn keep_lanes_of_arm(&mut self, arm: &Arm) {
+    pub(super) fn keep_lanes_of_arm(&mut self) {
         let ty = self.mask_type();
+        let [all, none] = [1, 0].map(|bit| self.constant(ty, bit).text);
         for member in 0..self.team {
-            let mask = self.mask_in_arm(arm, member);
+            let mask = match self.arm_masks.get(member as usize) {
+                Some(mask) => mask.clone().unwrap_or_else(|| none.clone()),
+                None => all.clone(),
+            };
             let at = self.offset(&format!("%frame{member}"), Plan::ARM);
             self.line(format!("store {} {mask}, ptr {at}, align 4, !tbaa !9", ty.text()));
         }

@@ -59,6 +59,8 @@ pub(super) struct Writer<'p> {
     pub(super) team: u32,
     /// The one of them that is written for.
     pub(super) member: u32,
+    /// By gang of the team, which of its lanes run the arm that is written, if not all do; none where no lane does.
+    pub(super) arm_masks: Vec<Option<String>>,
     /// What is asked for is asked of all gangs of the team.
     pub(super) whole: bool,
     /// Accesses of the instruction are known to be allowed.
@@ -94,6 +96,7 @@ impl<'p> Writer<'p> {
             began: None,
             team: 0,
             member: 0,
+            arm_masks: Vec::new(),
             whole: false,
             checked: false,
             resumed: false,

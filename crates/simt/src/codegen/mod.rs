@@ -50,6 +50,7 @@ mod special;
 mod step;
 mod stop;
 mod streamed;
+mod stretch;
 mod switch;
 mod team;
 mod threads;

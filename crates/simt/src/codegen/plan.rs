@@ -88,6 +88,8 @@ pub(super) struct Plan<'k> {
     machine: Machine,
     /// Gangs that run together as a team; 0 if each runs by itself.
     team: u32,
+    /// Gangs of a team that compute at a time.
+    at_a_time: u32,
     /// What the lanes of all gangs of a team have in common.
     wide: Option<KernelInfo<'k>>,
     /// By value: what is known for all gangs of a team.
@@ -144,7 +146,7 @@ impl<'k> Plan<'k> {
         plan.find_groups()?;
         if teams != Teams::Never {
             plan.arms = Arms::new(&plan, &plan.shared);
-            plan.team = preferred_team(&plan, teams == Teams::Always);
+            (plan.team, plan.at_a_time) = preferred_team(&plan, teams == Teams::Always);
             let together = info.gangs.together(plan.team);
             if plan.team > 0
                 && let Some(wide) = analyze(info.module, info.kernel, together)
@@ -196,6 +198,7 @@ impl<'k> Plan<'k> {
             frame: 0,
             machine,
             team: 0,
+            at_a_time: 0,
             wide: None,
             across: Vec::new(),
             spans: Vec::new(),
@@ -214,6 +217,11 @@ impl<'k> Plan<'k> {
     /// Gangs of a team; 0 if there are none.
     pub(super) fn team(&self) -> u32 {
         self.team
+    }
+
+    /// Gangs of a team that compute at a time.
+    pub(super) fn at_a_time(&self) -> u32 {
+        self.at_a_time
     }
 
     /// What the lanes of all gangs of a team have in common.
@@ -261,7 +269,7 @@ impl<'k> Plan<'k> {
 
     /// Whether a branch does what is known for each thread.
     pub(super) fn has_arm(&self, branch: u32) -> bool {
-        self.arms.all.contains_key(&branch)
+        self.arms.all.get(&branch).is_some_and(Arm::is_known)
     }
 
     /// Whether threads of each CTA part at the end of a block, other than to an arm.

@@ -29,7 +29,10 @@ impl Writer<'_> {
     pub(super) fn load_row(&mut self, pointer: &str, ty: ScalarType, places: &[String]) {
         let count = places.len() as u32;
         let all = Ty { element: Element::bits_of(ty), lanes: self.lanes() * count };
-        let mask = self.repeated_mask(count);
+        let pointer = &self.where_lanes_run(pointer);
+        // In an arm the row is allowed as a whole.
+        let mask =
+            if self.is_in_asked_arm() { self.constant(Ty::int(1, all.lanes), 1) } else { self.repeated_mask(count) };
         let name = format!("@llvm.masked.load.{}.p0", all.suffix());
         self.plan.declare(format!("declare {0} {name}(ptr, i32, <{1} x i1>, {0})", all.text(), all.lanes));
         let value = self.set(
@@ -50,6 +53,18 @@ impl Writer<'_> {
             };
             self.store(&part, place);
         }
+    }
+
+    /// Where a row is, or where no lane of a gang runs an arm any memory: processors are slow to find out that they need not load from a page that there is not.
+    fn where_lanes_run(&mut self, pointer: &str) -> String {
+        if !self.is_in_asked_arm() {
+            return pointer.to_owned();
+        }
+        let mask = self.mask.clone();
+        let runs = self.any(&mask);
+        let (place, ty) = (self.fresh(), runs.ty.text());
+        self.line(format!("%r{place} = select {ty} {}, ptr {pointer}, ptr %scratch", runs.text));
+        format!("%r{place}")
     }
 
     /// What lanes have of several elements, in the order of memory.
@@ -81,6 +96,7 @@ impl Writer<'_> {
 
     pub(super) fn store_row(&mut self, pointer: &str, ty: ScalarType, values: &[Val]) {
         let all = self.row_of(values);
+        let pointer = &self.where_lanes_run(pointer);
         let mask = self.repeated_mask(values.len() as u32);
         let name = format!("@llvm.masked.store.{}.p0", all.ty.suffix());
         self.plan.declare(format!("declare void {name}({}, ptr, i32, <{} x i1>)", all.ty.text(), all.ty.lanes));

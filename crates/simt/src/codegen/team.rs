@@ -72,7 +72,7 @@ impl Writer<'_> {
         self.began = (!self.plan.is_one_team()).then_some(number);
         let blocks = if self.plan.is_one_team() {
             let all = 0..self.body().blocks.len() as u32;
-            let own = all.filter(|block| self.plan.arm_of(*block).is_none());
+            let own = all.filter(|block| self.plan.arm_of(*block).is_none_or(|arm| !arm.is_known()));
             own.filter(|block| *block == 0 || !only_ends(self.body(), *block)).collect()
         } else {
             self.plan.blocks_of(region)
@@ -192,6 +192,11 @@ impl Writer<'_> {
                 self.write_stream(&stream)?;
                 continue;
             }
+            if let Some(stretch) = self.stretch(number..rest.end) {
+                rest = stretch.end..rest.end;
+                self.write_stretch(&stretch)?;
+                continue;
+            }
             self.inst = number;
             self.values = self.plan.info.values.of_inst(number);
             let inst = &self.body().insts[number as usize];
@@ -223,7 +228,7 @@ impl Writer<'_> {
     }
 
     /// Notes what is known of a predicate for all gangs.
-    fn note_for_all(&mut self, inst: &Inst) {
+    pub(super) fn note_for_all(&mut self, inst: &Inst) {
         self.whole = true;
         self.note_sides(inst);
         self.whole = false;
@@ -279,6 +284,11 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Whether an access has been looked at with the first of those with its base.
+    pub(super) fn is_seen(&self, inst: u32) -> bool {
+        self.plan.hull(inst).is_some_and(|(_, hull)| hull.first != inst && self.plan.span(hull.first).is_some())
+    }
+
     /// Leaves the team unless the accesses of an instruction are allowed for all gangs.
     pub(super) fn look_at_all(&mut self, inst: &Inst, members: u32) -> Result<(), String> {
         let (space, address) = match &inst.op {
@@ -291,9 +301,7 @@ impl Writer<'_> {
         if self.plan.span(self.inst).is_some() {
             return self.look_once(inst, space, address);
         }
-        // Others with the same base have been looked at with the first of them.
-        let seen = self.plan.hull(self.inst).is_some_and(|(_, hull)| self.plan.span(hull.first).is_some());
-        if seen {
+        if self.is_seen(self.inst) {
             return Ok(());
         }
         let mut all: Option<Val> = None;
@@ -328,8 +336,11 @@ impl Writer<'_> {
 
     fn team_end(&mut self, block: u32) -> Result<(), String> {
         let plan = self.plan;
-        if let Some(arm) = plan.arm(block) {
-            return self.team_arm(block, arm);
+        if let Some(arm) = plan.arm(block)
+            && let Some(runs) = &arm.runs
+        {
+            let masks = self.known_masks(runs);
+            return self.team_arm(block, arm, masks);
         }
         let end = &self.body().blocks[block as usize].terminator;
         self.values = self.plan.info.values.of_end(block);
@@ -370,7 +381,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// To one label if all lanes of all gangs have a condition, to another if none has; the team is left if they differ.
+    /// To one label if all lanes of all gangs have a condition, to another if none has. If they differ, the team runs the arm with masks, or is left.
     fn team_parts(&mut self, block: u32, id: ValueId, negated: bool, yes: u32, no: u32) -> Result<(), String> {
         self.whole = true;
         let known = self.known_sides(id);
@@ -399,7 +410,13 @@ impl Writer<'_> {
         if let Some(Sides { all, none }) = looked_at {
             self.branch_two_ways(negated, all, none, yes, no);
         }
-        self.leave_team(Point::End(block))?;
+        match self.plan.arm(block) {
+            Some(arm) => {
+                let masks = self.asked_masks(id, negated, arm);
+                self.team_arm(block, arm, masks)?;
+            }
+            None => self.leave_team(Point::End(block))?,
+        }
         self.deferred = deferred;
         Ok(())
     }
@@ -446,7 +463,7 @@ impl Writer<'_> {
         if let Some(arm) = plan.arm_of(point.block(plan)) {
             // Lanes that do not run it have what the others may have written meanwhile.
             live.extend(arm.meets.iter().flat_map(|to| plan.info.values.live_in(*to)));
-            self.keep_lanes_of_arm(arm);
+            self.keep_lanes_of_arm();
         }
         for value in with_sources(plan, live) {
             let keep = plan.home(value).ok_or("a value without a home")?;

@@ -19,8 +19,9 @@ pub(in crate::codegen) enum Teams {
     Always,
 }
 
-/// How many gangs run together: as many as make loops better, and registers and the length of the code allow, or as there can be with `always`. 0 if none do.
-pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> u32 {
+/// How many gangs run together: as many as make loops better, and registers and the length of the code allow, or as there can be with `always`. 0 if none do. And
+/// how many of them compute at a time.
+pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> (u32, u32) {
     /// Instructions of all gangs, with which compiling takes as long as it may.
     const LONG: u32 = 1800;
     /// Fewer gain too little.
@@ -30,25 +31,26 @@ pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> u32 {
     let count = gangs.count();
     let apart = |inst: &Inst| matches!(inst.op, Op::Barrier(BarrierOp::Reduce { .. }) | Op::Call { .. } | Op::Brkpt);
     if !gangs.are_full() || count < 2 || body.insts.iter().any(apart) || !plan.has_full() {
-        return 0;
+        return (0, 0);
     }
     let alike = |team: u32| team == count || plan.all_go_on() || info.barriers.all.is_empty();
     if always {
-        return (2..=count).rev().find(|team| count.is_multiple_of(*team) && alike(*team)).unwrap_or(0);
+        let team = (2..=count).rev().find(|team| count.is_multiple_of(*team) && alike(*team)).unwrap_or(0);
+        return (team, if team.is_multiple_of(2) { team / 2 } else { team });
     }
     if count >= FEW && goes_by_steps(plan) && count * body.insts.len() as u32 <= LONG {
-        return count;
+        return (count, count);
     }
     if body.loops.is_empty() {
-        return 0;
+        return (0, 0);
     }
     // Lanes that leave a loop in different trips leave the team as well.
     if info.divergence.splits.iter().any(|(branch, split)| !split.loops.is_empty() && !is_by_bound(plan, *branch)) {
-        return 0;
+        return (0, 0);
     }
     let row = gangs.cta[0] == gangs.threads();
     if row && !body.loops.iter().any(|inner| goes_through_memory(plan, inner)) {
-        return 0;
+        return (0, 0);
     }
     let vector = if plan.has_wide_vectors() { 16 } else { 8 };
     let carried = body
@@ -59,11 +61,19 @@ pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> u32 {
     let registers = if plan.has_wide_vectors() { 26 } else { 12 };
     // What is spilled is no loss where memory is what takes the time.
     let fits = |team: u32| team * body.insts.len() as u32 <= LONG && (row || team * carried <= registers);
-    let mut team = count;
-    while team > 1 && !(count.is_multiple_of(team) && fits(team) && alike(team)) {
-        team /= 2;
+    let most = |goes: &dyn Fn(u32) -> bool| {
+        let halves = std::iter::successors(Some(count), |team| Some(team / 2)).take_while(|team| *team >= FEW);
+        halves.into_iter().find(|team| count.is_multiple_of(*team) && goes(*team))
+    };
+    // All are one team where barriers would part them, though only a few compute at a time.
+    if !row
+        && !info.barriers.all.is_empty()
+        && count * body.insts.len() as u32 <= LONG
+        && let Some(few) = most(&fits)
+    {
+        return (count, few);
     }
-    if team < FEW { 0 } else { team }
+    most(&|team| fits(team) && alike(team)).map_or((0, 0), |team| (team, team))
 }
 
 /// Whether a kernel goes on from barrier to barrier, all that threads do apart being known, or at the end only.
