@@ -211,6 +211,8 @@ fn warps_sample_what_lanes_do() {
         (Channel::U16, 1),
         (Channel::S16, 4),
         (Channel::U32, 1),
+        (Channel::S32, 2),
+        (Channel::U32, 4),
     ];
     let modes = [
         (AddressMode::Clamp, false),
@@ -221,8 +223,9 @@ fn warps_sample_what_lanes_do() {
     for (channel, channels) in formats {
         // Numbers of any size, and such as are near to each other.
         for near in [false, true] {
-            for ((address, normalized), linear, srgb) in
-                modes.into_iter().flat_map(|mode| [(mode, true, false), (mode, false, false), (mode, true, true)])
+            let readings = [(true, false, false), (false, false, false), (true, true, false), (true, false, true)];
+            for ((address, normalized), (linear, srgb, integers)) in
+                modes.into_iter().flat_map(|mode| readings.map(|reading| (mode, reading)))
             {
                 let [width, height] = SIZES[random() as usize % SIZES.len()];
                 let pitch = (u64::from(width) * channel.bytes() * u64::from(channels)).next_multiple_of(16);
@@ -249,8 +252,15 @@ fn warps_sample_what_lanes_do() {
                     mapped: None,
                 };
                 let anisotropy = 4;
-                let sampler =
-                    Sampler { address: [address; 3], linear, normalized, srgb, anisotropy, ..Sampler::default() };
+                let sampler = Sampler {
+                    address: [address; 3],
+                    linear,
+                    normalized,
+                    integers,
+                    srgb,
+                    anisotropy,
+                    ..Sampler::default()
+                };
                 objects.0.set(Texture::new(vec![texels], sampler)).unwrap();
                 let scale = |size: u32| if normalized { 1.0 } else { size as f32 };
                 // As long as three texels along x, and as one along y.

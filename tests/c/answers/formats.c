@@ -56,6 +56,16 @@ static const char PTX[] =
     ".visible .entry sample(.param .u64 t, .param .u64 p, .param .f32 sx, .param .f32 sy) { .reg .b64 %d<4>; .reg .b32 %r<8>; .reg .f32 %f<4>; ld.param.u64 %d0,[t]; ld.param.u64 %d1,[p];"
     " ld.param.f32 %f0,[sx]; ld.param.f32 %f1,[sy]; mov.u32 %r0,%tid.x; cvt.rn.f32.u32 %f2,%r0; mul.f32 %f0,%f0,%f2; mul.f32 %f1,%f1,%f2; tex.2d.v4.u32.f32 {%r1,%r2,%r3,%r4},[%d0,{%f0,%f1}];"
     " mul.wide.u32 %d2,%r0,16; add.u64 %d1,%d1,%d2; st.global.v4.u32 [%d1],{%r1,%r2,%r3,%r4}; ret; }\n"
+    // The same of one dimension, of three, and of levels, with what is y for two once more.
+    ".visible .entry line(.param .u64 t, .param .u64 p, .param .f32 sx, .param .f32 sy) { .reg .b64 %d<4>; .reg .b32 %r<8>; .reg .f32 %f<4>; ld.param.u64 %d0,[t]; ld.param.u64 %d1,[p];"
+    " ld.param.f32 %f0,[sx]; mov.u32 %r0,%tid.x; cvt.rn.f32.u32 %f2,%r0; mul.f32 %f0,%f0,%f2; tex.1d.v4.u32.f32 {%r1,%r2,%r3,%r4},[%d0,{%f0}];"
+    " mul.wide.u32 %d2,%r0,16; add.u64 %d1,%d1,%d2; st.global.v4.u32 [%d1],{%r1,%r2,%r3,%r4}; ret; }\n"
+    ".visible .entry box(.param .u64 t, .param .u64 p, .param .f32 sx, .param .f32 sy) { .reg .b64 %d<4>; .reg .b32 %r<8>; .reg .f32 %f<4>; ld.param.u64 %d0,[t]; ld.param.u64 %d1,[p];"
+    " ld.param.f32 %f0,[sx]; ld.param.f32 %f1,[sy]; mov.u32 %r0,%tid.x; cvt.rn.f32.u32 %f2,%r0; mul.f32 %f0,%f0,%f2; mul.f32 %f1,%f1,%f2; tex.3d.v4.u32.f32 {%r1,%r2,%r3,%r4},[%d0,{%f0,%f1,%f1,%f1}];"
+    " mul.wide.u32 %d2,%r0,16; add.u64 %d1,%d1,%d2; st.global.v4.u32 [%d1],{%r1,%r2,%r3,%r4}; ret; }\n"
+    ".visible .entry levels(.param .u64 t, .param .u64 p, .param .f32 sx, .param .f32 sy) { .reg .b64 %d<4>; .reg .b32 %r<8>; .reg .f32 %f<4>; ld.param.u64 %d0,[t]; ld.param.u64 %d1,[p];"
+    " ld.param.f32 %f0,[sx]; ld.param.f32 %f1,[sy]; mov.u32 %r0,%tid.x; cvt.rn.f32.u32 %f2,%r0; mul.f32 %f0,%f0,%f2; mul.f32 %f1,%f1,%f2; tex.level.2d.v4.u32.f32 {%r1,%r2,%r3,%r4},[%d0,{%f0,%f1}],%f1;"
+    " mul.wide.u32 %d2,%r0,16; add.u64 %d1,%d1,%d2; st.global.v4.u32 [%d1],{%r1,%r2,%r3,%r4}; ret; }\n"
     ".visible .entry read(.param .u64 s, .param .u64 p) { .reg .b64 %d<4>; .reg .b32 %r<8>; .reg .b16 %h; ld.param.u64 %d0,[s]; ld.param.u64 %d1,[p]; mov.u32 %r0,%tid.x; mov.u32 %r2,%ctaid.x;"
     " suld.b.2d.b8.zero %h,[%d0,{%r0,%r2}]; cvt.u32.u16 %r3,%h; mov.u32 %r4,%ntid.x; mad.lo.u32 %r5,%r4,%r2,%r0; mul.wide.u32 %d2,%r5,4; add.u64 %d1,%d1,%d2; st.global.u32 [%d1],%r3; ret; }\n"
     ".visible .entry write(.param .u64 s) { .reg .b64 %d<4>; .reg .b32 %r<8>; .reg .b16 %h; ld.param.u64 %d0,[s]; mov.u32 %r0,%tid.x; mov.u32 %r2,%ctaid.x;"
@@ -232,15 +242,15 @@ static CUarray filled(const struct Known *known, unsigned flags) {
   if (r) V("filled: %s", brief(r));
   return array;
 }
-static void sampled(CUtexObject texture, const char *what) {
-  float sx = 0.037f, sy = 0.0231f;
+static void sampled_by(const char *kernel, CUtexObject texture, float sx, float sy, const char *what) {
   int count = 512;
   void *arguments[] = {&texture, &out, &sx, &sy};
-  CUresult r = launch("sample", 1, count, arguments);
+  CUresult r = launch(kernel, 1, count, arguments);
   if (r) V("%s: %s", what, brief(r));
   cuMemcpyDtoH(words, out, count * 16);
   if (!r) show_words(what, words, count * 4);
 }
+static void sampled(CUtexObject texture, const char *what) { sampled_by("sample", texture, 0.037f, 0.0231f, what); }
 // What textures read: every filter, and flags.
 static void textures(void) {
   up();
@@ -471,12 +481,69 @@ static void planes(void) {
     T(cuArrayDestroy(whole));
   }
 }
+// What lies between texels of plain channels, in one to three dimensions, at their borders, and between levels; `flags` say how they are read.
+static void between_texels(int format, int bytes, int channels, int flags) {
+  enum { WIDE = 16 };
+  static unsigned char host[WIDE * WIDE * WIDE * 16];
+  unsigned state = 11;
+  for (unsigned i = 0; i < sizeof host; i++) state = state * 1664525u + 1013904223u, host[i] = state >> 24;
+  char title[80];
+  for (int dimensions = 1; dimensions <= 3; dimensions++) {
+    static const char *const KERNELS[] = {"line", "sample", "box"};
+    CUDA_ARRAY3D_DESCRIPTOR d = {.Width = WIDE, .Height = dimensions > 1 ? WIDE : 0, .Depth = dimensions > 2 ? WIDE : 0, .Format = format, .NumChannels = channels};
+    CUDA_MEMCPY3D c = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host, .srcPitch = WIDE * bytes * channels, .srcHeight = WIDE, .dstMemoryType = CU_MEMORYTYPE_ARRAY, .WidthInBytes = WIDE * bytes * channels,
+                       .Height = dimensions > 1 ? WIDE : 1, .Depth = dimensions > 2 ? WIDE : 1};
+    CUresult r = cuArray3DCreate(&c.dstArray, &d);
+    if (!r) r = cuMemcpy3D(&c);
+    if (r) V("array: %s", brief(r));
+    for (int mode = 1; mode <= 3; mode += 2) {
+      CUDA_RESOURCE_DESC what = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = c.dstArray};
+      CUDA_TEXTURE_DESC how = {.addressMode = {mode, mode, mode}, .filterMode = 1, .flags = flags, .borderColor = {0.3f, -0.7f, 1.5f, 0.5f}};
+      CUtexObject texture = 0;
+      r = cuTexObjectCreate(&texture, &what, &how, 0);
+      sprintf(title, "%d dimensions, address mode %d: %s", dimensions, mode, brief(r));
+      if (r) V("%s", title);
+      else sampled_by(KERNELS[dimensions - 1], texture, 0.0371f, 0.0313f, title);
+    }
+  }
+  CUDA_ARRAY3D_DESCRIPTOR d = {.Width = WIDE, .Height = WIDE, .Format = format, .NumChannels = channels};
+  CUmipmappedArray mip = 0;
+  CUresult r = cuMipmappedArrayCreate(&mip, &d, 3);
+  for (int level = 0; level < 3; level++) {
+    int wide = WIDE >> level;
+    CUDA_MEMCPY3D c = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host + 500 * level, .srcPitch = wide * bytes * channels, .srcHeight = wide, .dstMemoryType = CU_MEMORYTYPE_ARRAY, .WidthInBytes = wide * bytes * channels,
+                       .Height = wide, .Depth = 1};
+    if (!r) r = cuMipmappedArrayGetLevel(&c.dstArray, mip, level);
+    if (!r) r = cuMemcpy3D(&c);
+  }
+  if (r) V("mipmapped array: %s", brief(r));
+  for (int filter = 0; filter < 2; filter++) {
+    CUDA_RESOURCE_DESC what = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY, .res.mipmap.hMipmappedArray = mip};
+    CUDA_TEXTURE_DESC how = {.addressMode = {0, 2, 0}, .filterMode = filter, .mipmapFilterMode = 1, .flags = flags | CU_TRSF_NORMALIZED_COORDINATES, .maxMipmapLevelClamp = 9};
+    CUtexObject texture = 0;
+    r = cuTexObjectCreate(&texture, &what, &how, 0);
+    sprintf(title, "levels, filter %d: %s", filter, brief(r));
+    if (r) V("%s", title);
+    else sampled_by("levels", texture, 0.0119f, 0.0047f, title);
+  }
+}
+// Whole numbers that are read as they are.
+static void between_whole_numbers(void) {
+  up();
+  static const int KINDS[][2] = {{1, 1}, {2, 2}, {3, 4}, {8, 1}, {9, 2}, {10, 4}};
+  for (int i = 0; i < 6; i++)
+    for (int channels = 1; channels <= 4; channels *= 2) {
+      V("format %d, %d channels", KINDS[i][0], channels);
+      between_texels(KINDS[i][0], KINDS[i][1], channels, CU_TRSF_READ_AS_INTEGER);
+    }
+}
 static const struct Scenario {
   const char *name;
   void (*run)(void);
 } ALL[] = {
     {"numbers", numbers}, {"shapes", shapes},     {"described", described}, {"blocks", blocks}, {"textures", textures}, {"ten_bits", ten_bits},
     {"surfaces", surfaces}, {"plain_memory", plain_memory}, {"copies", copies},             {"planes", planes},
+    {"between_whole_numbers", between_whole_numbers},
 };
 
 // Each scenario is a process.

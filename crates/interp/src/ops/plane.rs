@@ -67,11 +67,7 @@ impl Plane {
             channel,
             channels: channels as usize,
             readings,
-            sample: sample_for(
-                texel,
-                sampler.linear && readings[0].numbers().is_some(),
-                &readings[..channels as usize],
-            ),
+            sample: sample_for(texel, sampler.linear, &readings[..channels as usize]),
             anisotropic: sampler.anisotropy > 1,
         })
     }

@@ -73,8 +73,6 @@ pub(super) fn axis(texels: &Texels, sampler: &Sampler, index: usize) -> Axis {
 /// How a channel's bits become a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// As they are.
-    Whole,
     Number(Numbers),
     /// 8 bits that become a half.
     Srgb,
@@ -91,9 +89,13 @@ pub(super) fn reading(texels: &Texels, sampler: &Sampler, index: usize) -> Readi
     match texels.channel {
         Channel::F16 => Reading::Number(Numbers::Half),
         Channel::F32 => Reading::Number(Numbers::Float),
-        Channel::U32 | Channel::S32 => Reading::Whole,
+        Channel::U32 => whole(32, false),
+        Channel::S32 => whole(32, true),
         Channel::Packed => Reading::Packed(packed_bits(index)),
-        _ if sampler.integers => Reading::Whole,
+        Channel::U8 if sampler.integers => whole(8, false),
+        Channel::S8 if sampler.integers => whole(8, true),
+        Channel::U16 if sampler.integers => whole(16, false),
+        Channel::S16 if sampler.integers => whole(16, true),
         // The last of two channels and of four is not a colour.
         Channel::U8 if sampler.srgb && index < (if texels.channels == 2 { 1 } else { 3 }) => Reading::Srgb,
         Channel::U8 => Reading::Number(Numbers::Unsigned8),
@@ -101,6 +103,11 @@ pub(super) fn reading(texels: &Texels, sampler: &Sampler, index: usize) -> Readi
         Channel::S8 => Reading::Number(Numbers::Signed8),
         Channel::S16 => Reading::Number(Numbers::Signed16),
     }
+}
+
+/// Of whole numbers that are read as they are.
+fn whole(bits: u32, signed: bool) -> Reading {
+    Reading::Number(Numbers::Whole { bits, signed })
 }
 
 impl Reading {
@@ -116,13 +123,12 @@ impl Reading {
         }
     }
 
-    /// What sums are made of; None where there are none.
-    pub(super) fn numbers(self) -> Option<Numbers> {
+    /// What sums are made of.
+    fn numbers(self) -> Numbers {
         match self {
-            Reading::Whole => None,
-            Reading::Number(numbers) => Some(numbers),
-            Reading::Srgb => Some(Numbers::Half),
-            Reading::Packed(_) => Some(Numbers::Unsigned16),
+            Reading::Number(numbers) => numbers,
+            Reading::Srgb => Numbers::Half,
+            Reading::Packed(_) => Numbers::Unsigned16,
         }
     }
 
@@ -145,7 +151,7 @@ impl Reading {
     fn border(self, texels: &Texels, color: f32) -> u32 {
         let bits = 8 * texels.channel.bytes() as u32;
         match self {
-            Reading::Whole => extended(color.to_bits(), texels.channel),
+            Reading::Number(Numbers::Whole { .. }) => extended(color.to_bits(), texels.channel),
             Reading::Number(Numbers::Float) => color.to_bits(),
             Reading::Number(Numbers::Half) => narrow::<F16>(f64::from(color), Rounding::Nearest, false),
             Reading::Number(numbers) => {
@@ -191,12 +197,13 @@ fn channel_of(texel: u128, channel: Channel, index: usize) -> u32 {
     extended((texel >> (8 * channel.bytes() as usize * index)) as u32, channel)
 }
 
-/// The footprint for gradients in texels, of textures and fetches that are sampled along it: planes whose texels are interpolated.
+/// The footprint for gradients in texels, of textures and fetches that are sampled along it: planes whose texels are interpolated, but for whole numbers.
 fn footprint_of(texture: &Texture, site: &TextureSite, x: [f32; 3], y: [f32; 3]) -> Option<Footprint> {
     let Texture { sampler, .. } = texture;
     let base = texture.base();
     let Coordinates::Float(rows) = &site.coordinates else { return None };
-    if rows.len() != 2 || !sampler.linear || reading(base, sampler, 0).numbers().is_none() {
+    let whole = matches!(reading(base, sampler, 0), Reading::Number(Numbers::Whole { .. }));
+    if rows.len() != 2 || !sampler.linear || whole {
         return None;
     }
     Footprint::new([x[0], x[1]], [y[0], y[1]], sampler.anisotropy)
@@ -317,10 +324,11 @@ impl Machine<'_> {
         let raw = &taps.texels[channel];
         let mut results: [u32; 4] = std::array::from_fn(|corner| reading.result(raw[corner]));
         // What is gathered has no weights, but a corner of a cube that does not exist is made of the others.
-        if let (Some(missing), Some(numbers)) = (taps.missing, reading.numbers()) {
+        if let Some(missing) = taps.missing {
             let mut weights: [u32; 4] = std::array::from_fn(|corner| if corner == missing { UNIT } else { 0 });
             share_corner(&mut weights, missing);
-            results[missing] = blend(numbers, &[0, 1, 2, 3].map(|corner| reading.term(raw[corner])), &weights);
+            results[missing] =
+                blend(reading.numbers(), &[0, 1, 2, 3].map(|corner| reading.term(raw[corner])), &weights);
         }
         Ok([2, 3, 1, 0].map(|corner| results[corner]))
     }
@@ -353,9 +361,7 @@ impl Machine<'_> {
     fn filtered(&mut self, texture: &Texture, levels: Levels, place: &Place) -> Result<[u32; 4], FaultKind> {
         let Texture { sampler, .. } = texture;
         let base = &texture.levels[levels.first as usize];
-        let numbers: [Option<Numbers>; 4] = std::array::from_fn(|index| reading(base, sampler, index).numbers());
-        let mixed = numbers[0].is_some();
-        if !mixed || !sampler.linear && levels.weight == 0 {
+        if !sampler.linear && levels.weight == 0 {
             let raw = self.nearest(base, sampler, place)?;
             return Ok(results(base, sampler, raw));
         }
@@ -370,9 +376,7 @@ impl Machine<'_> {
         for (index, out) in result.iter_mut().enumerate().take(base.channels as usize) {
             let reading = reading(base, sampler, index);
             let terms = taps.texels[index].map(|raw| reading.term(raw));
-            if let Some(numbers) = numbers[index] {
-                *out = blend(numbers, &terms[..taps.count], &taps.weights[..taps.count]);
-            }
+            *out = blend(reading.numbers(), &terms[..taps.count], &taps.weights[..taps.count]);
         }
         Ok(result)
     }

@@ -229,6 +229,11 @@ pub fn blend<V: SamplingVectors, const B: usize>(
             Numbers::Signed16 => {
                 v.max(v.sar::<16>(v.shl::<16>(v.shr_by(words, shift))), v.splat(-32767i32 as u32))
             }
+            Numbers::Whole { bits: 8, signed: false } => v.and(v.shr_by(words, shift), v.splat(0xff)),
+            Numbers::Whole { bits: 8, .. } => v.sar::<24>(v.shl::<24>(v.shr_by(words, shift))),
+            Numbers::Whole { bits: 16, signed: false } => v.and(v.shr_by(words, shift), v.splat(0xffff)),
+            Numbers::Whole { bits: 16, .. } => v.sar::<16>(v.shl::<16>(v.shr_by(words, shift))),
+            Numbers::Whole { .. } => words,
         });
     }
     if let Numbers::Half | Numbers::Float = numbers {
@@ -236,7 +241,10 @@ pub fn blend<V: SamplingVectors, const B: usize>(
     }
     let mut out = [v.splat(0); B];
     for ((out, weights), terms) in out.iter_mut().zip(weights).zip(terms) {
-        *out = of_whole(v, numbers, weights, terms);
+        *out = match numbers {
+            Numbers::Whole { bits: 32, signed } => mean_of_words(v, signed, weights, terms),
+            _ => of_whole(v, numbers, weights, terms),
+        };
     }
     out
 }
@@ -260,9 +268,19 @@ fn of_whole<V: SamplingVectors>(v: V, numbers: Numbers, weights: &Weights<V>, te
             v.fractions::<32767>(v.larger(stretched, float(v, -32767.0)))
         }
         // A mean and a half have no more bits than the largest number has.
+        Numbers::Whole { .. } => v.truncate(v.floor(weights.sum(v, terms, Some(half)))),
         Numbers::Signed16 => v.fractions::<32767>(v.floor(weights.sum(v, terms, Some(half)))),
         _ => v.fractions::<65535>(v.floor(weights.sum(v, terms, Some(half)))),
     }
+}
+
+/// Of whole numbers of 32 bits, in two halves: sums of either have 24 bits, and the high one is a whole number of 256ths.
+#[inline(always)]
+fn mean_of_words<V: SamplingVectors>(v: V, signed: bool, weights: &Weights<V>, terms: [V::Words; 4]) -> V::Words {
+    let high = four!(terms, term => v.to_floats(if signed { v.sar::<16>(term) } else { v.shr::<16>(term) }));
+    let low = four!(terms, term => v.to_floats(v.and(term, v.splat(0xffff))));
+    let parts = v.truncate(v.mul(weights.sum(v, high, None), float(v, UNIT as f32)));
+    v.add(v.shl::<{ 16 - WEIGHT_BITS }>(parts), v.truncate(weights.sum(v, low, None)))
 }
 
 /// Of floats: as they are in pictures, none is much larger than its neighbours, and then there is less to do.
@@ -447,8 +465,13 @@ mod tests {
     }
 
     fn numbers() -> impl Strategy<Value = Numbers> {
-        use Numbers::{Float, Half, Signed8, Signed16, Unsigned8, Unsigned16};
-        prop::sample::select(vec![Unsigned8, Unsigned16, Signed8, Signed16, Half, Float])
+        use Numbers::{Float, Half, Signed8, Signed16, Unsigned8, Unsigned16, Whole};
+        let whole =
+            (prop::sample::select(vec![8, 16, 32]), any::<bool>()).prop_map(|(bits, signed)| Whole { bits, signed });
+        prop_oneof![
+            2 => prop::sample::select(vec![Unsigned8, Unsigned16, Signed8, Signed16, Half, Float]),
+            1 => whole,
+        ]
     }
 
     /// What four texels of a lane may be: of any bits, around some number, or mostly nothing.
@@ -493,20 +516,20 @@ mod tests {
         let part = |of: &dyn Fn(&Lane) -> u32| row(&|lane| (of(lane) as f32 / UNIT as f32).to_bits());
         let weights = Weights::new(v, part(&|lane| lane.1), part(&|lane| lane.2));
         let corners = [0, 1, 2, 3].map(|corner| row(&|lane| lane.0[corner]));
-        let shift = match numbers {
-            Numbers::Float => 0,
-            Numbers::Unsigned8 | Numbers::Signed8 => shift * 8,
+        let shift = match numbers.bits() {
+            32 => 0,
+            8 => shift * 8,
             _ => shift / 2 * 16,
         };
         let got = v.store(blend(v, numbers, false, &[weights], &[corners], shift)[0]);
         for (lane, (words, x, y)) in lanes.iter().enumerate() {
             let terms = words.map(|word| match numbers {
-                Numbers::Float => word,
+                Numbers::Float | Numbers::Whole { bits: 32, .. } => word,
                 Numbers::Half => crate::format::widen::<crate::format::F16>(word >> shift & 0xffff).to_bits(),
-                Numbers::Unsigned8 => word >> shift & 0xff,
-                Numbers::Unsigned16 => word >> shift & 0xffff,
-                Numbers::Signed8 => (word >> shift) as i8 as u32,
-                Numbers::Signed16 => (word >> shift) as i16 as u32,
+                Numbers::Unsigned8 | Numbers::Whole { bits: 8, signed: false } => word >> shift & 0xff,
+                Numbers::Unsigned16 | Numbers::Whole { signed: false, .. } => word >> shift & 0xffff,
+                Numbers::Signed8 | Numbers::Whole { bits: 8, .. } => (word >> shift) as i8 as u32,
+                Numbers::Signed16 | Numbers::Whole { .. } => (word >> shift) as i16 as u32,
             });
             let weights = square_weights(UNIT, *x, *y);
             prop_assert_eq!(

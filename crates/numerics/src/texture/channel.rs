@@ -15,6 +15,9 @@ pub enum Numbers {
     Half,
     /// `.f32`
     Float,
+    /// 8, 16 or 32 bits as they are, with a sign or without.
+    #[expect(missing_docs, reason = "the names say it")]
+    Whole { bits: u32, signed: bool },
 }
 
 impl Numbers {
@@ -25,6 +28,7 @@ impl Numbers {
             Numbers::Unsigned8 | Numbers::Signed8 => 8,
             Numbers::Unsigned16 | Numbers::Signed16 | Numbers::Half => 16,
             Numbers::Float => 32,
+            Numbers::Whole { bits, .. } => bits,
         }
     }
 }

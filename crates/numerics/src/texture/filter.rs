@@ -42,7 +42,8 @@ pub fn square_weights(weight: u32, x: u32, y: u32) -> [u32; 4] {
 }
 
 /// The weighted sum of texels of one channel: four of one slice and level, or several times that. What texels mean, their type says; they are bits of
-/// `.f32` for [`Numbers::Float`] and [`Numbers::Half`], raw integers with their sign otherwise. The result is bits of `.f32`.
+/// `.f32` for [`Numbers::Float`] and [`Numbers::Half`], raw integers with their sign otherwise. The result is bits of `.f32`, or for [`Numbers::Whole`] one such
+/// integer.
 ///
 /// Sums of floats over two slices or levels are not always the hardware's last bit: of random floats, one sum in 15000 that lies between two
 /// results is rounded to the other one. All other sums are the hardware's.
@@ -52,6 +53,9 @@ pub fn blend(numbers: Numbers, texels: &[u32], weights: &[u32]) -> u32 {
         Numbers::Float => of_float::<0>(fours().fold(-0.0, |sum, (texels, weights)| sum + four::<0>(texels, weights))),
         Numbers::Half => {
             of_float::<SHORT>(fours().fold(-0.0, |sum, (texels, weights)| sum + four::<SHORT>(texels, weights)))
+        }
+        Numbers::Whole { bits, signed } => {
+            mean(bits, fours().map(|(texels, weights)| wide(signed, texels, weights)).sum())
         }
         _ => of_whole(numbers, fours().map(|(texels, weights)| whole(numbers, texels, weights)).sum()),
     }
@@ -63,6 +67,7 @@ pub(super) fn blend_square(numbers: Numbers, texels: &[u32; 4], weights: &[u32; 
     match numbers {
         Numbers::Float => of_float::<0>(four::<0>(texels, weights)),
         Numbers::Half => of_float::<SHORT>(four::<SHORT>(texels, weights)),
+        Numbers::Whole { bits, signed } => mean(bits, wide(signed, texels, weights)),
         _ => of_whole(numbers, whole(numbers, texels, weights)),
     }
 }
@@ -95,6 +100,24 @@ fn of_whole(numbers: Numbers, sum: i32) -> u32 {
         _ => ((sum + half) >> WEIGHT_BITS, 65535.0),
     };
     (sum as f32 / range).to_bits()
+}
+
+/// The sum of four whole numbers of up to 32 bits in 256ths.
+#[inline(always)]
+fn wide(signed: bool, texels: &[u32; 4], weights: &[u32; 4]) -> i64 {
+    let mut sum = 0;
+    for corner in 0..4 {
+        let texel = if signed { i64::from(texels[corner] as i32) } else { i64::from(texels[corner]) };
+        sum += texel * i64::from(weights[corner]);
+    }
+    sum
+}
+
+/// What a sum of whole numbers of so many bits in 256ths is as one of them: hardware rounds it, halves up, but cuts one of 32 bits.
+#[inline(always)]
+fn mean(bits: u32, sum: i64) -> u32 {
+    let half = if bits == 32 { 0 } else { i64::from(UNIT / 2) };
+    ((sum + half) >> WEIGHT_BITS) as u32
 }
 
 /// The result of a sum of floats in 256ths, whose fractions lack the last `SHORT` bits of an `.f32`'s: rounded with halves away from 0.
@@ -182,6 +205,8 @@ mod tests {
             Numbers::Signed16,
             Numbers::Half,
             Numbers::Float,
+            Numbers::Whole { bits: 16, signed: true },
+            Numbers::Whole { bits: 32, signed: false },
         ];
         let mut state = 1u32;
         let mut random = || {
@@ -195,7 +220,8 @@ mod tests {
                 Numbers::Unsigned8 => random() & 0xff,
                 Numbers::Unsigned16 => random() & 0xffff,
                 Numbers::Signed8 => random() as i8 as u32,
-                Numbers::Signed16 => random() as i16 as u32,
+                Numbers::Signed16 | Numbers::Whole { bits: 16, .. } => random() as i16 as u32,
+                Numbers::Whole { .. } => random() << 16 ^ random(),
                 Numbers::Half | Numbers::Float => {
                     let exponent = if near { around + random() % 6 } else { random() & 0xff };
                     if random() % 8 == 0 {
@@ -235,6 +261,29 @@ mod tests {
         assert_eq!(signed([-128, 0], [256, 0]), -32767.0);
         let wide = blend(Numbers::Signed16, &four_of([-32768i32 as u32, 0]), &four_of([128, 128]));
         assert_eq!(f32::from_bits(wide), -16383.0 / 32767.0);
+    }
+
+    #[test]
+    fn means_of_whole_numbers() {
+        // Recorded.
+        let mean = |bits, signed, texels: [u32; 4], weights: [u32; 4]| {
+            blend(Numbers::Whole { bits, signed }, &texels, &weights)
+        };
+        assert_eq!(mean(8, false, [38, 48, 33, 67], [31, 116, 23, 86]), 52);
+        assert_eq!(mean(32, false, [0x6800_717d, 0x2045_615f, 0, 0], [108, 148, 0, 0]), 0x3e88_4c2b);
+        let negative = |size: u32| size.wrapping_neg();
+        assert_eq!(mean(32, true, [negative(0xe47_81b2), 0x65da_b02b, 0, 0], [172, 84, 0, 0]), 0x17d3_b6aa);
+        assert_eq!(mean(32, true, [negative(0x5dd1_bc09), negative(0x622e_a7e0), 0, 0], [184, 72, 0, 0]), 0xa0f4_21a2);
+        // Halves go up, of what is cut none counts, and nothing is lost at the ends.
+        assert_eq!([8, 16, 32].map(|bits| mean(bits, true, [3, 4, 0, 0], [128, 128, 0, 0])), [4, 4, 3]);
+        assert_eq!(
+            [8, 16, 32].map(|bits| mean(bits, true, [negative(3), negative(4), 0, 0], [128, 128, 0, 0])),
+            [3, 3, 4].map(negative)
+        );
+        assert_eq!(mean(32, false, [u32::MAX; 4], [64; 4]), u32::MAX);
+        assert_eq!(mean(8, true, [negative(128); 4], [64; 4]), negative(128));
+        let eight = blend(Numbers::Whole { bits: 32, signed: true }, &[1 << 31; 8], &[32; 8]);
+        assert_eq!(eight, 1 << 31);
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub(super) fn sample_for(texel: u32, linear: bool, readings: &[Reading]) -> Samp
         Some(Reading::Number(Numbers::Signed16)) => middle::<Signed16>(texel),
         Some(Reading::Number(Numbers::Half)) => middle::<Half>(texel),
         Some(Reading::Number(Numbers::Float)) => large::<Float>(texel),
-        _ => small::<Mixed>(texel),
+        _ => sized::<Mixed>(texel),
     }
 }
 
@@ -397,6 +397,7 @@ fn blocks_mut(row: &mut Row32) -> &mut [[u32; BLOCK]; BLOCKS] {
 /// Makes results of one channel of texels, which lies in the low bits of their words.
 #[inline(always)]
 fn read(reading: Reading, channel: Channel, words: &mut [u32; BLOCK]) {
+    const AS_IT_IS: Reading = Reading::Number(Numbers::Whole { bits: 32, signed: false });
     /// One loop for each of these, in which it is known.
     macro_rules! known {
         ($($reading:pat, $channel:pat => $as:expr, $bits:expr;)+) => {
@@ -413,13 +414,13 @@ fn read(reading: Reading, channel: Channel, words: &mut [u32; BLOCK]) {
         Reading::Number(Numbers::Unsigned16), _ => Reading::Number(Numbers::Unsigned16), Channel::U16;
         Reading::Number(Numbers::Signed16), _ => Reading::Number(Numbers::Signed16), Channel::S16;
         Reading::Number(Numbers::Half), _ => Reading::Number(Numbers::Half), Channel::F16;
-        Reading::Number(Numbers::Float), _ => Reading::Whole, Channel::F32;
+        Reading::Number(Numbers::Float), _ => AS_IT_IS, Channel::F32;
         Reading::Srgb, _ => Reading::Srgb, Channel::U8;
-        Reading::Whole, Channel::U8 => Reading::Whole, Channel::U8;
-        Reading::Whole, Channel::S8 => Reading::Whole, Channel::S8;
-        Reading::Whole, Channel::U16 => Reading::Whole, Channel::U16;
-        Reading::Whole, Channel::S16 => Reading::Whole, Channel::S16;
+        Reading::Number(Numbers::Whole { .. }), Channel::U8 => AS_IT_IS, Channel::U8;
+        Reading::Number(Numbers::Whole { .. }), Channel::S8 => AS_IT_IS, Channel::S8;
+        Reading::Number(Numbers::Whole { .. }), Channel::U16 => AS_IT_IS, Channel::U16;
+        Reading::Number(Numbers::Whole { .. }), Channel::S16 => AS_IT_IS, Channel::S16;
         // No plane is of packed words.
-        Reading::Whole | Reading::Packed(_), _ => Reading::Whole, Channel::U32;
+        Reading::Number(Numbers::Whole { .. }) | Reading::Packed(_), _ => AS_IT_IS, Channel::U32;
     )
 }
