@@ -17,8 +17,8 @@ mod vector;
 pub use anisotropy::Footprint;
 pub use axis::{Axis, Outside, offset};
 pub use channel::{
-    Numbers, border_channel, from_srgb, signed_channel, signed_fraction, stretched, to_srgb, unsigned_channel,
-    unsigned_fraction,
+    Numbers, border_channel, from_srgb, signed_channel, signed_fraction, srgb_term, stretched, to_srgb,
+    unsigned_channel, unsigned_fraction,
 };
 pub use cube::{CUBE_FACES, across_edge, cube_face, cube_gradient, share_corner};
 pub use filter::{UNIT, blend, split_slices, square_weights};

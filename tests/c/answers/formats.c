@@ -537,13 +537,20 @@ static void between_whole_numbers(void) {
       between_texels(KINDS[i][0], KINDS[i][1], channels, CU_TRSF_READ_AS_INTEGER);
     }
 }
+static void between_colours(void) {
+  up();
+  for (int channels = 1; channels <= 4; channels *= 2) {
+    V("%d channels", channels);
+    between_texels(1, 1, channels, CU_TRSF_SRGB);
+  }
+}
 static const struct Scenario {
   const char *name;
   void (*run)(void);
 } ALL[] = {
     {"numbers", numbers}, {"shapes", shapes},     {"described", described}, {"blocks", blocks}, {"textures", textures}, {"ten_bits", ten_bits},
     {"surfaces", surfaces}, {"plain_memory", plain_memory}, {"copies", copies},             {"planes", planes},
-    {"between_whole_numbers", between_whole_numbers},
+    {"between_whole_numbers", between_whole_numbers}, {"between_colours", between_colours},
 };
 
 // Each scenario is a process.

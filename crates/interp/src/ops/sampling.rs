@@ -7,7 +7,7 @@ use warploom_numerics::format::{F16, narrow, widen};
 use warploom_numerics::texture::{
     Axis, CUBE_FACES, Footprint, LevelRange, Levels, Numbers, Outside, UNIT, across_edge, blend, border_channel,
     cube_face, cube_gradient, from_srgb, level_of_gradients, offset, share_corner, signed_fraction, split_slices,
-    square_weights, stretched, to_srgb, unsigned_fraction,
+    square_weights, srgb_term, stretched, to_srgb, unsigned_fraction,
 };
 
 use crate::machine::Machine;
@@ -74,8 +74,6 @@ pub(super) fn axis(texels: &Texels, sampler: &Sampler, index: usize) -> Axis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     Number(Numbers),
-    /// 8 bits that become a half.
-    Srgb,
     /// A part of so many bits of a packed word; or one of the border, which is not rounded to them.
     Packed(u32),
 }
@@ -97,7 +95,9 @@ pub(super) fn reading(texels: &Texels, sampler: &Sampler, index: usize) -> Readi
         Channel::U16 if sampler.integers => whole(16, false),
         Channel::S16 if sampler.integers => whole(16, true),
         // The last of two channels and of four is not a colour.
-        Channel::U8 if sampler.srgb && index < (if texels.channels == 2 { 1 } else { 3 }) => Reading::Srgb,
+        Channel::U8 if sampler.srgb && index < (if texels.channels == 2 { 1 } else { 3 }) => {
+            Reading::Number(Numbers::Srgb)
+        }
         Channel::U8 => Reading::Number(Numbers::Unsigned8),
         Channel::U16 => Reading::Number(Numbers::Unsigned16),
         Channel::S8 => Reading::Number(Numbers::Signed8),
@@ -116,7 +116,7 @@ impl Reading {
     pub(super) fn term(self, raw: u32) -> u32 {
         match self {
             Reading::Number(Numbers::Half) => widen::<F16>(raw).to_bits(),
-            Reading::Srgb => from_srgb(raw as u8).to_bits(),
+            Reading::Number(Numbers::Srgb) => srgb_term(raw as u8),
             Reading::Packed(_) if raw & BORDER != 0 => raw & !BORDER,
             Reading::Packed(bits) => stretched(raw, bits),
             _ => raw,
@@ -124,10 +124,10 @@ impl Reading {
     }
 
     /// What sums are made of.
-    fn numbers(self) -> Numbers {
+    #[inline(always)]
+    pub(super) fn numbers(self) -> Numbers {
         match self {
             Reading::Number(numbers) => numbers,
-            Reading::Srgb => Numbers::Half,
             Reading::Packed(_) => Numbers::Unsigned16,
         }
     }
@@ -140,6 +140,7 @@ impl Reading {
             Reading::Number(Numbers::Unsigned16) => unsigned_fraction(raw, 16),
             Reading::Number(Numbers::Signed8) => signed_fraction(raw as i32, 8),
             Reading::Number(Numbers::Signed16) => signed_fraction(raw as i32, 16),
+            Reading::Number(Numbers::Srgb) => from_srgb(raw as u8),
             Reading::Packed(bits) if raw & BORDER != 0 => border_fraction(raw & !BORDER, bits),
             Reading::Packed(bits) => unsigned_fraction(raw, bits),
             _ => return self.term(raw),
@@ -154,10 +155,10 @@ impl Reading {
             Reading::Number(Numbers::Whole { .. }) => extended(color.to_bits(), texels.channel),
             Reading::Number(Numbers::Float) => color.to_bits(),
             Reading::Number(Numbers::Half) => narrow::<F16>(f64::from(color), Rounding::Nearest, false),
+            Reading::Number(Numbers::Srgb) => to_srgb(color),
             Reading::Number(numbers) => {
                 border_channel(color, bits, matches!(numbers, Numbers::Signed8 | Numbers::Signed16))
             }
-            Reading::Srgb => to_srgb(color),
             Reading::Packed(_) => BORDER | border_channel(color, BORDER_BITS, false),
         }
     }

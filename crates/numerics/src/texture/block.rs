@@ -1,7 +1,7 @@
 //! The same for sixteen lanes at once, for axes without a border and without offsets: what [`Axis`] and [`blend`](super::blend) say of one.
 
 use super::axis::{Axis, Outside, step_bits};
-use super::channel::{Numbers, from_srgb};
+use super::channel::{Numbers, SRGB_BITS, SRGB_LINE, srgb_term};
 use super::filter::{F32_FRACTION, F64_FRACTION, KEPT, SHORT, UNIT, WEIGHT_BITS, blend_square};
 use super::vector::SamplingVectors;
 
@@ -200,13 +200,11 @@ impl<V: SamplingVectors> Weights<V> {
     }
 }
 
-/// [`blend`](super::blend) of four texels for each lane of some blocks, of which the channel lies `shift` bits up in these words. `srgb` says of [`Numbers::Half`] that they are 8
-/// bits that stand for halves.
+/// [`blend`](super::blend) of four texels for each lane of some blocks, of which the channel lies `shift` bits up in these words.
 #[inline(always)]
 pub fn blend<V: SamplingVectors, const B: usize>(
     v: V,
     numbers: Numbers,
-    srgb: bool,
     weights: &[Weights<V>; B],
     corners: &[[V::Words; 4]; B],
     shift: u32,
@@ -215,10 +213,10 @@ pub fn blend<V: SamplingVectors, const B: usize>(
     for terms in &mut terms {
         *terms = four!(*terms, words => match numbers {
             Numbers::Float => words,
-            Numbers::Half if srgb => {
+            Numbers::Srgb => {
                 let mut words = v.store(words);
                 for word in &mut words {
-                    *word = from_srgb((*word >> shift) as u8).to_bits();
+                    *word = srgb_term((*word >> shift) as u8);
                 }
                 v.load(&words)
             }
@@ -242,6 +240,7 @@ pub fn blend<V: SamplingVectors, const B: usize>(
     let mut out = [v.splat(0); B];
     for ((out, weights), terms) in out.iter_mut().zip(weights).zip(terms) {
         *out = match numbers {
+            Numbers::Srgb => of_colours(v, weights, terms),
             Numbers::Whole { bits: 32, signed } => mean_of_words(v, signed, weights, terms),
             _ => of_whole(v, numbers, weights, terms),
         };
@@ -281,6 +280,29 @@ fn mean_of_words<V: SamplingVectors>(v: V, signed: bool, weights: &Weights<V>, t
     let low = four!(terms, term => v.to_floats(v.and(term, v.splat(0xffff))));
     let parts = v.truncate(v.mul(weights.sum(v, high, None), float(v, UNIT as f32)));
     v.add(v.shl::<{ 16 - WEIGHT_BITS }>(parts), v.truncate(weights.sum(v, low, None)))
+}
+
+/// The exponent by which others are put in line with a term of sRGB, if it has weight.
+#[inline(always)]
+fn line_of<V: SamplingVectors>(v: V, term: V::Words, weight: V::Words) -> V::Words {
+    v.if_greater(weight, v.splat(0), v.shr::<SRGB_LINE>(term), v.splat(0))
+}
+
+/// Of sRGB: what is left of terms has 8 bits, so that sums are exact.
+#[inline(always)]
+fn of_colours<V: SamplingVectors>(v: V, weights: &Weights<V>, terms: [V::Words; 4]) -> V::Words {
+    let Weights([first, second, third, last]) = *weights;
+    let [a, b, c, d] = terms;
+    let line =
+        v.max(v.max(line_of(v, a, first), line_of(v, b, second)), v.max(line_of(v, c, third), line_of(v, d, last)));
+    let cut = four!(terms, term => {
+        let lost = v.sub(line, v.and(v.shr::<SRGB_BITS>(term), v.splat(0xff)));
+        // What has no weight may lie above the line: so much is lost of it as well.
+        v.to_floats(v.shr_each(v.and(term, v.splat((1 << SRGB_BITS) - 1)), v.least(lost, v.splat(SRGB_BITS))))
+    });
+    // The power of 2 of the last bit on the line; where all is 0, any.
+    let unit = v.shl::<F32_FRACTION>(v.sub(v.max(line, v.splat(SRGB_BITS)), v.splat(SRGB_BITS - 1)));
+    v.mul(of_halves(v, weights, cut), unit)
 }
 
 /// Of floats: as they are in pictures, none is much larger than its neighbours, and then there is less to do.
@@ -465,11 +487,11 @@ mod tests {
     }
 
     fn numbers() -> impl Strategy<Value = Numbers> {
-        use Numbers::{Float, Half, Signed8, Signed16, Unsigned8, Unsigned16, Whole};
+        use Numbers::{Float, Half, Signed8, Signed16, Srgb, Unsigned8, Unsigned16, Whole};
         let whole =
             (prop::sample::select(vec![8, 16, 32]), any::<bool>()).prop_map(|(bits, signed)| Whole { bits, signed });
         prop_oneof![
-            2 => prop::sample::select(vec![Unsigned8, Unsigned16, Signed8, Signed16, Half, Float]),
+            2 => prop::sample::select(vec![Unsigned8, Unsigned16, Signed8, Signed16, Half, Float, Srgb]),
             1 => whole,
         ]
     }
@@ -521,11 +543,12 @@ mod tests {
             8 => shift * 8,
             _ => shift / 2 * 16,
         };
-        let got = v.store(blend(v, numbers, false, &[weights], &[corners], shift)[0]);
+        let got = v.store(blend(v, numbers, &[weights], &[corners], shift)[0]);
         for (lane, (words, x, y)) in lanes.iter().enumerate() {
             let terms = words.map(|word| match numbers {
                 Numbers::Float | Numbers::Whole { bits: 32, .. } => word,
                 Numbers::Half => crate::format::widen::<crate::format::F16>(word >> shift & 0xffff).to_bits(),
+                Numbers::Srgb => srgb_term((word >> shift) as u8),
                 Numbers::Unsigned8 | Numbers::Whole { bits: 8, signed: false } => word >> shift & 0xff,
                 Numbers::Unsigned16 | Numbers::Whole { signed: false, .. } => word >> shift & 0xffff,
                 Numbers::Signed8 | Numbers::Whole { bits: 8, .. } => (word >> shift) as i8 as u32,

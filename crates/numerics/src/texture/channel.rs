@@ -1,5 +1,7 @@
 //! What the channels of a texel in memory mean as numbers.
 
+use super::filter::F32_FRACTION;
+
 /// The numbers of channels that can be interpolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
@@ -11,8 +13,10 @@ pub enum Numbers {
     Signed8,
     /// 16 bits, -1 to 1.
     Signed16,
-    /// `.f16`, and what sRGB becomes.
+    /// `.f16`
     Half,
+    /// 8 bits of sRGB, which become linear.
+    Srgb,
     /// `.f32`
     Float,
     /// 8, 16 or 32 bits as they are, with a sign or without.
@@ -21,11 +25,11 @@ pub enum Numbers {
 }
 
 impl Numbers {
-    /// Of a channel in memory. What sRGB has become has other ones.
+    /// Of a channel in memory.
     #[inline(always)]
     pub const fn bits(self) -> u32 {
         match self {
-            Numbers::Unsigned8 | Numbers::Signed8 => 8,
+            Numbers::Unsigned8 | Numbers::Signed8 | Numbers::Srgb => 8,
             Numbers::Unsigned16 | Numbers::Signed16 | Numbers::Half => 16,
             Numbers::Float => 32,
             Numbers::Whole { bits, .. } => bits,
@@ -79,10 +83,37 @@ pub fn border_channel(value: f32, bits: u32, signed: bool) -> u32 {
 }
 
 /// A channel of 8 bits in sRGB as a linear fraction (IEC 61966-2-1): the hardware has a table of halves, whose last bits follow no formula.
-/// Interpolation uses the same, but for number 47, where it seems to have another one.
 #[inline(always)]
 pub fn from_srgb(value: u8) -> f32 {
     SRGB[usize::from(value)]
+}
+
+/// A channel of 8 bits in sRGB as sums take it: the eight bits from the first 1 of its linear fraction on, which are all that it has, from bit 8 on its exponent as an `.f32` has it,
+/// and from bit 16 on the exponent by which others are put in line with it.
+#[inline(always)]
+pub fn srgb_term(value: u8) -> u32 {
+    SRGB_TERMS[usize::from(value)]
+}
+
+/// Bits of a linear fraction of sRGB.
+pub(super) const SRGB_BITS: u32 = 8;
+/// Where the exponent lies by which others are put in line.
+pub(super) const SRGB_LINE: u32 = 16;
+
+static SRGB_TERMS: [u32; 256] = srgb_terms();
+
+const fn srgb_terms() -> [u32; 256] {
+    let mut table = [0; 256];
+    let mut value = 1;
+    while value < 256 {
+        // Of eight that follow each other, hardware takes the largest exponent for all, but of the first 32.
+        let line = SRGB[if value < 32 { value } else { value | 7 }].to_bits() >> F32_FRACTION;
+        let bits = SRGB[value].to_bits();
+        let first = bits >> (F32_FRACTION + 1 - SRGB_BITS) & ((1 << (SRGB_BITS - 1)) - 1) | 1 << (SRGB_BITS - 1);
+        table[value] = first | bits >> F32_FRACTION << SRGB_BITS | line << SRGB_LINE;
+        value += 1;
+    }
+    table
 }
 
 /// A channel of 8 bits in sRGB for a linear fraction, the nearest: what the border colour becomes.
@@ -191,6 +222,12 @@ mod tests {
             assert!((f64::from(from_srgb(value)) - linear).abs() < 4e-3, "{value}");
         }
         assert_eq!([from_srgb(0), from_srgb(1), from_srgb(255)], [0.0, 0.000_305_175_78, 1.0]);
+        // Nothing of it is lost in sums.
+        for value in 0..=255u8 {
+            let term = srgb_term(value);
+            let power = 2f64.powi((term >> SRGB_BITS & 0xff) as i32 - 127 - (SRGB_BITS as i32 - 1));
+            assert_eq!(f64::from(term & 0xff) * power, f64::from(from_srgb(value)), "{value}");
+        }
         assert_eq!([-0.7, 0.0, 0.3, 1.0, 1.5, f32::NAN].map(to_srgb), [0, 0, 149, 255, 255, 0]);
     }
 }

@@ -286,15 +286,15 @@ impl Plane {
             }
             let (word, shift) = within(channel, bits);
             let word = word % N;
-            let (numbers, srgb) = match (F::NUMBERS, self.readings[channel]) {
-                (Some(numbers), _) | (None, Reading::Number(numbers)) => (numbers, false),
-                _ => (Numbers::Half, true),
+            let numbers = match F::NUMBERS {
+                Some(numbers) => numbers,
+                None => self.readings[channel].numbers(),
             };
             let mut four = [[v.splat(0); 4]; B];
             for (four, [[a, b], [c, d]]) in four.iter_mut().zip(corners) {
                 *four = [v.load(&a[word]), v.load(&b[word]), v.load(&c[word]), v.load(&d[word])];
             }
-            let results = blend(v, numbers, srgb, weights, &four, shift);
+            let results = blend(v, numbers, weights, &four, shift);
             for (out, results) in out.iter_mut().zip(results) {
                 *out = v.store(results);
             }
@@ -415,7 +415,7 @@ fn read(reading: Reading, channel: Channel, words: &mut [u32; BLOCK]) {
         Reading::Number(Numbers::Signed16), _ => Reading::Number(Numbers::Signed16), Channel::S16;
         Reading::Number(Numbers::Half), _ => Reading::Number(Numbers::Half), Channel::F16;
         Reading::Number(Numbers::Float), _ => AS_IT_IS, Channel::F32;
-        Reading::Srgb, _ => Reading::Srgb, Channel::U8;
+        Reading::Number(Numbers::Srgb), _ => Reading::Number(Numbers::Srgb), Channel::U8;
         Reading::Number(Numbers::Whole { .. }), Channel::U8 => AS_IT_IS, Channel::U8;
         Reading::Number(Numbers::Whole { .. }), Channel::S8 => AS_IT_IS, Channel::S8;
         Reading::Number(Numbers::Whole { .. }), Channel::U16 => AS_IT_IS, Channel::U16;
