@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use warploom_numerics::matrix::Vectors;
 
 use super::gather::Gather;
-use super::near::{BLOCK, Blocks, apart, together};
+use super::near::{BLOCK, Blocks, Room, apart, together};
 
 /// The most bytes of an [`Area`]: offsets in it have a sign for the processor.
 pub(super) const MOST_OF_AREA: u32 = 1 << 31;
@@ -117,6 +117,7 @@ impl Readable<'_> {
         offsets: &[V::Words; P],
         words: &mut [[[u32; BLOCK]; N]; P],
     ) -> bool {
+        let mut room = Room::default();
         if v.any(v.and(bits(v, offsets), v.splat(4 * N as u32 - 1))) {
             return false;
         }
@@ -128,19 +129,23 @@ impl Readable<'_> {
                 _ => v.shr::<4>(offsets),
             },
         );
-        let mut rows = [[*words]];
         let area = (self.start, self.bytes);
         // SAFETY: all of the area may be read, and the start is aligned.
-        let near = unsafe { together::<4, N, P, 1, 1>(how, area, [[0]], &[stored(v, &numbers)], &mut rows) };
-        [[*words]] = rows;
-        near
+        match unsafe { together::<4, N, P, 1, 1>(how, area, [[0]], &[stored(v, &numbers)], &mut room) } {
+            Some([[near]]) => {
+                *words = *near;
+                true
+            }
+            None => false,
+        }
     }
 
     /// Loads elements of `R` rows for all lanes of each of `B` blocks: `N` words, or one of whose bytes the low `WIDTH` (1 or 2) are in memory, below zeros. Rows begin `rows`
-    /// bytes behind the start, and `numbers` are those of the elements in a row. False, and then `out` means nothing, where elements do not lie near to each other in their row or not
-    /// in the area, or rows are not aligned to all of an element, or 8 bytes. `how` is of the same processor as `v`.
+    /// bytes behind the start, and `numbers` are those of the elements in a row. None where elements do not lie near to each other in their row or not in the area, or rows are
+    /// not aligned to all of an element, or 8 bytes. `how` is of the same processor as `v`.
     #[inline(always)]
     pub fn near_in_rows<
+        'r,
         V: Vectors,
         const WIDTH: usize,
         const N: usize,
@@ -153,8 +158,8 @@ impl Readable<'_> {
         rows: [[u32; R]; B],
         numbers: &[[V::Words; P]; B],
         how: Gather,
-        out: &mut Blocks<N, P, R, B>,
-    ) -> bool {
+        room: &'r mut Room<N, P, R, B>,
+    ) -> Option<&'r Blocks<N, P, R, B>> {
         let mut starts = self.start;
         let mut all = [[[0; BLOCK]; P]; B];
         for ((all, rows), numbers) in all.iter_mut().zip(rows).zip(numbers) {
@@ -163,9 +168,11 @@ impl Readable<'_> {
                 starts |= u64::from(row);
             }
         }
+        if starts & unaligned_bits(WIDTH * N) != 0 {
+            return None;
+        }
         // SAFETY: all of the area may be read, and rows are aligned.
-        starts & unaligned_bits(WIDTH * N) == 0
-            && unsafe { together::<WIDTH, N, P, R, B>(how, (self.start, self.bytes), rows, &all, out) }
+        unsafe { together::<WIDTH, N, P, R, B>(how, (self.start, self.bytes), rows, &all, room) }
     }
 }
 

@@ -63,7 +63,7 @@ pub use gather::Gather;
 pub use kept::Kept;
 pub use lanes::{Lanes, Spread, spread};
 pub use machine::{MachineExtent, find_extent};
-pub use near::{BLOCK, Blocks};
+pub use near::{BLOCK, Blocks, Room};
 pub use physical::{ExportError, Physical};
 pub use registered::{CallersMemory, HostRange, RegisterError};
 pub use reserved::Reservation;

@@ -3,6 +3,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m256i, __m512i};
+use std::mem::MaybeUninit;
 
 #[cfg(target_arch = "x86_64")]
 use pulp::cast;
@@ -26,43 +27,86 @@ const WINDOW: u32 = 32;
 /// What is loaded of some blocks, by row, place and word.
 pub type Blocks<const N: usize, const P: usize, const R: usize, const B: usize> = [[Words<N, P>; R]; B];
 
+/// Room for that, of which nothing is written before it is loaded: zeros that nobody reads take as long to store as what replaces them.
+#[derive(Debug)]
+pub struct Room<const N: usize, const P: usize, const R: usize, const B: usize>(MaybeUninit<Blocks<N, P, R, B>>);
+
+impl<const N: usize, const P: usize, const R: usize, const B: usize> Default for Room<N, P, R, B> {
+    #[inline(always)]
+    fn default() -> Self {
+        Room(MaybeUninit::uninit())
+    }
+}
+
+impl<const N: usize, const P: usize, const R: usize, const B: usize> Room<N, P, R, B> {
+    /// Part `part` of a block's words, in as many as `T` makes them.
+    ///
+    /// # Safety
+    /// There are such a block, row, place, word and part.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn put<T: Copy>(&mut self, [block, row, place, word]: [usize; 4], part: usize, words: T) {
+        let words_before = ((block * R + row) * P + place) * N + word;
+        // SAFETY: the caller's; words have no padding, and lie as in arrays.
+        unsafe {
+            self.0.as_mut_ptr().cast::<[u32; BLOCK]>().add(words_before).cast::<T>().add(part).write_unaligned(words);
+        }
+    }
+
+    /// What is there.
+    ///
+    /// # Safety
+    /// All of it has been put there.
+    #[inline(always)]
+    pub(super) unsafe fn filled(&self) -> &Blocks<N, P, R, B> {
+        // SAFETY: the caller's.
+        unsafe { self.0.assume_init_ref() }
+    }
+}
+
 /// Loads elements for every lane of `B` blocks from each of `P` places in each of `R` rows, which begin `rows` bytes behind `start`: those of these numbers in a row, if all of a
-/// block lie near to each other, in a window among `bytes` from `start` on. An element is `N` words, or one whose low `WIDTH` bytes are in memory. False where they do not lie so,
-/// and where the processor has nothing for this; what is in `out` then means nothing.
+/// block lie near to each other, in a window among `bytes` from `start` on. An element is `N` words, or one whose low `WIDTH` bytes are in memory. None where they do not lie so,
+/// and where the processor has nothing for this.
 ///
 /// # Safety
 /// As for [`Raw::read`], of all `bytes` from `start` on, which is a multiple of an element's bytes, or of 8 if that is less; so are all `rows`.
 #[inline(always)]
-pub(super) unsafe fn together<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
+pub(super) unsafe fn together<
+    'r,
+    const WIDTH: usize,
+    const N: usize,
+    const P: usize,
+    const R: usize,
+    const B: usize,
+>(
     how: Gather,
     (start, bytes): (u64, u32),
     rows: [[u32; R]; B],
     numbers: &[[[u32; BLOCK]; P]; B],
-    out: &mut Blocks<N, P, R, B>,
-) -> bool {
+    room: &'r mut Room<N, P, R, B>,
+) -> Option<&'r Blocks<N, P, R, B>> {
     const { assert!(WIDTH == 4 || WIDTH < 4 && N == 1) };
     let size = (WIDTH * N) as u32;
     let mut last = 0;
     for row in rows.as_flattened() {
         last = last.max(*row);
     }
-    let Some(room) = bytes.checked_sub(last).and_then(|bytes| bytes.checked_sub(window_of(how) * size)) else {
-        return false;
-    };
-    let most = room / size;
+    let most = bytes.checked_sub(last)?.checked_sub(window_of(how) * size)? / size;
     let mut addresses = [[start; R]; B];
     for (address, row) in addresses.as_flattened_mut().iter_mut().zip(rows.as_flattened()) {
         *address += u64::from(*row);
     }
-    match how {
+    let near = match how {
         // SAFETY: the caller's.
         #[cfg(target_arch = "x86_64")]
-        Gather::Avx512(token) => unsafe { near_512::<WIDTH, N, P, R, B>(token, addresses, most, numbers, out) },
+        Gather::Avx512(token) => unsafe { near_512::<WIDTH, N, P, R, B>(token, addresses, most, numbers, room) },
         // SAFETY: the caller's.
         #[cfg(target_arch = "x86_64")]
-        Gather::Avx2(token) => unsafe { near_256::<WIDTH, N, P, R, B>(token, addresses, most, numbers, out) },
+        Gather::Avx2(token) => unsafe { near_256::<WIDTH, N, P, R, B>(token, addresses, most, numbers, room) },
         Gather::OneByOne => false,
-    }
+    };
+    // SAFETY: all words of what is near have been put there.
+    near.then(|| unsafe { room.filled() })
 }
 
 /// Elements of a window.
@@ -151,13 +195,13 @@ unsafe fn vector<T: Copy>(address: u64) -> T {
     unsafe { (address as *const T).read_unaligned() }
 }
 
-/// Words of the elements of a window that begins here, in order: those of one place in an element in two vectors.
+/// Words of the elements of half a window that begins here, in order: those of one place in an element in a vector.
 ///
 /// # Safety
-/// As for [`Raw::read`], of [`WINDOW`] elements, each of which is aligned to all its bytes or to 8.
+/// As for [`Raw::read`], of [`BLOCK`] elements, each of which is aligned to all its bytes or to 8.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn window_512<const WIDTH: usize, const N: usize>(token: V4, from: u64) -> [[__m512i; 2]; N] {
+unsafe fn half_512<const WIDTH: usize, const N: usize>(token: V4, from: u64) -> [__m512i; N] {
     const EVEN: [u32; BLOCK] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30];
     const ODD: [u32; BLOCK] = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
     const FIRST_TWO: [u32; BLOCK] = [0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29];
@@ -165,35 +209,76 @@ unsafe fn window_512<const WIDTH: usize, const N: usize>(token: V4, from: u64) -
     const LOW_HALVES: i32 = 0x44;
     const HIGH_HALVES: i32 = 0xee;
     let isa = token.avx512f;
-    let mut words = [[isa._mm512_setzero_si512(); 2]; N];
-    for half in 0..2 {
-        let from = from + (half * BLOCK * WIDTH * N) as u64;
-        // SAFETY: the caller's.
-        unsafe {
-            match &mut words[..] {
-                [word] if WIDTH == 1 => word[half] = isa._mm512_cvtepu8_epi32(vector(from)),
-                [word] if WIDTH == 2 => word[half] = isa._mm512_cvtepu16_epi32(vector(from)),
-                [word] => word[half] = vector(from),
-                [low, high] => {
-                    let [a, b] = [vector(from), vector(from + 64)];
-                    low[half] = isa._mm512_permutex2var_epi32(a, cast(EVEN), b);
-                    high[half] = isa._mm512_permutex2var_epi32(a, cast(ODD), b);
-                }
-                [x, y, z, w] => {
-                    let [a, b] = [vector(from), vector(from + 64)];
-                    let [c, d] = [vector(from + 128), vector(from + 192)];
-                    let one = isa._mm512_permutex2var_epi32(a, cast(FIRST_TWO), b);
-                    let other = isa._mm512_permutex2var_epi32(c, cast(FIRST_TWO), d);
-                    x[half] = isa._mm512_shuffle_i64x2::<LOW_HALVES>(one, other);
-                    y[half] = isa._mm512_shuffle_i64x2::<HIGH_HALVES>(one, other);
-                    let one = isa._mm512_permutex2var_epi32(a, cast(LAST_TWO), b);
-                    let other = isa._mm512_permutex2var_epi32(c, cast(LAST_TWO), d);
-                    z[half] = isa._mm512_shuffle_i64x2::<LOW_HALVES>(one, other);
-                    w[half] = isa._mm512_shuffle_i64x2::<HIGH_HALVES>(one, other);
-                }
-                _ => {}
+    let mut words = [isa._mm512_setzero_si512(); N];
+    // SAFETY: the caller's.
+    unsafe {
+        match &mut words[..] {
+            [word] if WIDTH == 1 => *word = isa._mm512_cvtepu8_epi32(vector(from)),
+            [word] if WIDTH == 2 => *word = isa._mm512_cvtepu16_epi32(vector(from)),
+            [word] => *word = vector(from),
+            [low, high] => {
+                let [a, b] = [vector(from), vector(from + 64)];
+                *low = isa._mm512_permutex2var_epi32(a, cast(EVEN), b);
+                *high = isa._mm512_permutex2var_epi32(a, cast(ODD), b);
             }
+            [x, y, z, w] => {
+                let [a, b] = [vector(from), vector(from + 64)];
+                let [c, d] = [vector(from + 128), vector(from + 192)];
+                let one = isa._mm512_permutex2var_epi32(a, cast(FIRST_TWO), b);
+                let other = isa._mm512_permutex2var_epi32(c, cast(FIRST_TWO), d);
+                *x = isa._mm512_shuffle_i64x2::<LOW_HALVES>(one, other);
+                *y = isa._mm512_shuffle_i64x2::<HIGH_HALVES>(one, other);
+                let one = isa._mm512_permutex2var_epi32(a, cast(LAST_TWO), b);
+                let other = isa._mm512_permutex2var_epi32(c, cast(LAST_TWO), d);
+                *z = isa._mm512_shuffle_i64x2::<LOW_HALVES>(one, other);
+                *w = isa._mm512_shuffle_i64x2::<HIGH_HALVES>(one, other);
+            }
+            _ => {}
         }
+    }
+    words
+}
+
+/// Elements of four words in a vector.
+#[cfg(target_arch = "x86_64")]
+const FEW: u32 = 4;
+
+/// [`half_512`] of [`FEW`] elements of four words: what is in other lanes means nothing.
+///
+/// # Safety
+/// As for [`half_512`], of so many elements.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn few_512<const N: usize>(token: V4, from: u64) -> [__m512i; N] {
+    const EACH_FIRST: [u32; BLOCK] = [0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12];
+    let isa = token.avx512f;
+    // SAFETY: the caller's.
+    let elements = unsafe { vector(from) };
+    let mut words = [elements; N];
+    for (at, word) in words.iter_mut().enumerate() {
+        let places = isa._mm512_add_epi32(cast(EACH_FIRST), isa._mm512_set1_epi32(at as i32));
+        *word = isa._mm512_permutexvar_epi32(places, elements);
+    }
+    words
+}
+
+/// Words of the elements of a window that begins here, in order: those of one place in an element in two vectors. Of a `short` one nothing is asked behind the first [`BLOCK`] elements
+/// and [`FEW`].
+///
+/// # Safety
+/// As for [`Raw::read`], of [`WINDOW`] elements, each of which is aligned to all its bytes or to 8.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn window_512<const WIDTH: usize, const N: usize>(token: V4, from: u64, short: bool) -> [[__m512i; 2]; N] {
+    let second = from + (BLOCK * WIDTH * N) as u64;
+    // Not in a loop, which would have each vector go through memory.
+    // SAFETY: the caller's.
+    let low = unsafe { half_512::<WIDTH, N>(token, from) };
+    // SAFETY: the caller's.
+    let high = unsafe { if N == 4 && short { few_512(token, second) } else { half_512::<WIDTH, N>(token, second) } };
+    let mut words = [[low[0]; 2]; N];
+    for ((words, low), high) in words.iter_mut().zip(low).zip(high) {
+        *words = [low, high];
     }
     words
 }
@@ -209,44 +294,87 @@ unsafe fn near_512<const WIDTH: usize, const N: usize, const P: usize, const R: 
     rows: [[u64; R]; B],
     most: u32,
     numbers: &[[[u32; BLOCK]; P]; B],
-    out: &mut Blocks<N, P, R, B>,
+    room: &mut Room<N, P, R, B>,
 ) -> bool {
     let isa = token.avx512f;
     let beyond = isa._mm512_set1_epi32(!(WINDOW as i32 - 1));
     let mut firsts = [0; B];
     let mut within = [[isa._mm512_setzero_si512(); P]; B];
     let mut outside = [false; B];
-    for (((first, within), outside), numbers) in firsts.iter_mut().zip(&mut within).zip(&mut outside).zip(numbers) {
+    let mut short = [false; B];
+    // Lanes that follow each other texel by texel ask for one more than there are of them, and begin somewhere in a line.
+    let most_of_short = isa._mm512_set1_epi32((BLOCK as u32 + FEW) as i32);
+    let of_blocks = firsts.iter_mut().zip(&mut within).zip(&mut outside).zip(&mut short);
+    for ((((first, within), outside), short), numbers) in of_blocks.zip(numbers) {
         // Lanes that follow each other go one way: the least is one of both ends.
         let least = from_line_512::<WIDTH, N>(token, ends_512(token, least_512(token, most, numbers)));
         let each = isa._mm512_broadcastd_epi32(isa._mm512_castsi512_si128(least));
-        let mut all = isa._mm512_setzero_si512();
+        let (mut all, mut furthest) = (isa._mm512_setzero_si512(), isa._mm512_setzero_si512());
         for (within, numbers) in within.iter_mut().zip(numbers) {
             *within = isa._mm512_sub_epi32(cast(*numbers), each);
             all = isa._mm512_or_si512(all, *within);
+            furthest = isa._mm512_max_epu32(furthest, *within);
         }
         *outside = isa._mm512_test_epi32_mask(all, beyond) != 0;
+        *short = N == 4 && isa._mm512_cmpge_epu32_mask(furthest, most_of_short) == 0;
         *first = isa._mm512_cvtsi512_si32(least) as u32;
     }
-    for (block, out) in out.iter_mut().enumerate() {
-        if outside[block] {
-            // SAFETY: the caller's.
-            if !unsafe { near_two_512::<WIDTH, N, P, R>(token, rows[block], most, &numbers[block], out) } {
-                return false;
-            }
-            continue;
-        }
-        for (out, row) in out.iter_mut().zip(rows[block]) {
-            // SAFETY: the window does not begin behind the last one.
-            let words = unsafe { window_512::<WIDTH, N>(token, row + u64::from(firsts[block]) * (WIDTH * N) as u64) };
-            for (out, within) in out.iter_mut().zip(within[block]) {
-                for (out, [low, high]) in out.iter_mut().zip(words) {
-                    *out = cast(isa._mm512_permutex2var_epi32(low, within, high));
+    // Written out, as are its rows: a loop would have each vector go through memory.
+    macro_rules! load {
+        ($($block:literal)+) => {
+            $(if $block < B {
+                let rows = rows[$block];
+                if outside[$block] {
+                    // SAFETY: the caller's.
+                    if !unsafe { near_two_512::<WIDTH, N, P, R, B>(token, rows, most, &numbers[$block], $block, room) } {
+                        return false;
+                    }
+                } else {
+                    let first = u64::from(firsts[$block]) * (WIDTH * N) as u64;
+                    // SAFETY: no window begins behind the last one, and there is this block.
+                    unsafe {
+                        rows_512::<WIDTH, N, P, R, B>(token, rows, (first, short[$block]), within[$block], $block, room);
+                    }
                 }
-            }
-        }
+            })+
+        };
     }
+    const { assert!(B <= 2) };
+    load!(0 1);
     true
+}
+
+/// Puts words of a block's elements there, which lie so far within windows that begin `first` bytes behind the beginnings of rows, `short` ones or not.
+///
+/// # Safety
+/// As for [`window_512`], and there is this block.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn rows_512<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
+    token: V4,
+    rows: [u64; R],
+    (first, short): (u64, bool),
+    within: [__m512i; P],
+    block: usize,
+    room: &mut Room<N, P, R, B>,
+) {
+    macro_rules! load {
+        ($($row:literal)+) => {
+            $(if $row < R {
+                // SAFETY: the caller's.
+                let words = unsafe { window_512::<WIDTH, N>(token, rows[$row] + first, short) };
+                for (place, within) in within.into_iter().enumerate() {
+                    for (word, [low, high]) in words.into_iter().enumerate() {
+                        let words = token.avx512f._mm512_permutex2var_epi32(low, within, high);
+                        // SAFETY: these are counted, and the caller's.
+                        unsafe { room.put([block, $row, place, word], 0, words) };
+                    }
+                }
+            })+
+        };
+    }
+    const { assert!(R <= 2) };
+    load!(0 1);
 }
 
 /// Each lane's least number, and `most` at most.
@@ -296,15 +424,16 @@ fn least_of_all_512(token: V4, numbers: __m512i) -> __m512i {
 /// [`near_512`] of a block whose lanes no window holds: two may, as where a texture begins again, whose two ends are apart in memory.
 ///
 /// # Safety
-/// As for [`near_512`].
+/// As for [`near_512`], and there is this block.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn near_two_512<const WIDTH: usize, const N: usize, const P: usize, const R: usize>(
+unsafe fn near_two_512<const WIDTH: usize, const N: usize, const P: usize, const R: usize, const B: usize>(
     token: V4,
     rows: [u64; R],
     most: u32,
     numbers: &[[u32; BLOCK]; P],
-    out: &mut [Words<N, P>; R],
+    block: usize,
+    room: &mut Room<N, P, R, B>,
 ) -> bool {
     let isa = token.avx512f;
     let beyond = isa._mm512_set1_epi32(!(WINDOW as i32 - 1));
@@ -317,10 +446,8 @@ unsafe fn near_two_512<const WIDTH: usize, const N: usize, const P: usize, const
     }
     // The others are those before or behind some lane.
     let second = ends_512(token, second);
-    let [one, other] = [first, second].map(
-        #[inline(always)]
-        |window| u64::from(isa._mm512_cvtsi512_si32(window) as u32) * (WIDTH * N) as u64,
-    );
+    let one = u64::from(isa._mm512_cvtsi512_si32(first) as u32) * (WIDTH * N) as u64;
+    let other = u64::from(isa._mm512_cvtsi512_si32(second) as u32) * (WIDTH * N) as u64;
     let second = isa._mm512_broadcastd_epi32(isa._mm512_castsi512_si128(second));
     let mut within = [[first; 2]; P];
     for ((within, numbers), others) in within.iter_mut().zip(numbers).zip(others) {
@@ -329,18 +456,28 @@ unsafe fn near_two_512<const WIDTH: usize, const N: usize, const P: usize, const
             return false;
         }
     }
-    for (out, row) in out.iter_mut().zip(rows) {
-        // SAFETY: neither window begins behind the last one.
-        let [one, other] =
-            unsafe { [window_512::<WIDTH, N>(token, row + one), window_512::<WIDTH, N>(token, row + other)] };
-        for ((out, [near, far]), others) in out.iter_mut().zip(within).zip(others) {
-            for ((out, one), other) in out.iter_mut().zip(one).zip(other) {
-                let near = isa._mm512_permutex2var_epi32(one[0], near, one[1]);
-                let far = isa._mm512_permutex2var_epi32(other[0], far, other[1]);
-                *out = cast(isa._mm512_mask_blend_epi32(others, near, far));
-            }
-        }
+    // Written out, as in `near_512`.
+    macro_rules! load {
+        ($($row:literal)+) => {
+            $(if $row < R {
+                // SAFETY: neither window begins behind the last one.
+                let one = unsafe { window_512::<WIDTH, N>(token, rows[$row] + one, false) };
+                // SAFETY: the same.
+                let other = unsafe { window_512::<WIDTH, N>(token, rows[$row] + other, false) };
+                for (place, ([near, far], others)) in within.into_iter().zip(others).enumerate() {
+                    for (word, (one, other)) in one.into_iter().zip(other).enumerate() {
+                        let near = isa._mm512_permutex2var_epi32(one[0], near, one[1]);
+                        let far = isa._mm512_permutex2var_epi32(other[0], far, other[1]);
+                        let words = isa._mm512_mask_blend_epi32(others, near, far);
+                        // SAFETY: these are counted, and the caller's.
+                        unsafe { room.put([block, $row, place, word], 0, words) };
+                    }
+                }
+            })+
+        };
     }
+    const { assert!(R <= 2) };
+    load!(0 1);
     true
 }
 
@@ -420,13 +557,13 @@ unsafe fn near_256<const WIDTH: usize, const N: usize, const P: usize, const R: 
     rows: [[u64; R]; B],
     most: u32,
     numbers: &[[[u32; BLOCK]; P]; B],
-    out: &mut Blocks<N, P, R, B>,
+    room: &mut Room<N, P, R, B>,
 ) -> bool {
     const HALF: usize = BLOCK / 2;
     let (isa, floats) = (token.avx2, token.avx);
     let beyond = floats._mm256_set1_epi32(!(WINDOW as i32 / 2 - 1));
     let last = floats._mm256_set1_epi32(HALF as i32 - 1);
-    for ((out, rows), numbers) in out.iter_mut().zip(rows).zip(numbers) {
+    for (block, (rows, numbers)) in rows.into_iter().zip(numbers).enumerate() {
         for half in 0..2 {
             let mut own = [floats._mm256_setzero_si256(); P];
             let mut least = floats._mm256_set1_epi32(most as i32);
@@ -445,17 +582,18 @@ unsafe fn near_256<const WIDTH: usize, const N: usize, const P: usize, const R: 
                 return false;
             }
             let first = isa._mm256_cvtsi256_si32(least) as u32;
-            for (out, row) in out.iter_mut().zip(rows) {
+            for (row, start) in rows.into_iter().enumerate() {
                 // SAFETY: the window does not begin behind the last one.
-                let words = unsafe { window_256::<WIDTH, N>(token, row + u64::from(first) * (WIDTH * N) as u64) };
-                for (out, index) in out.iter_mut().zip(own) {
+                let words = unsafe { window_256::<WIDTH, N>(token, start + u64::from(first) * (WIDTH * N) as u64) };
+                for (place, index) in own.into_iter().enumerate() {
                     // The bit that tells the second half from the first goes where blends look.
                     let second = cast(isa._mm256_slli_epi32::<28>(index));
-                    for (out, [low, high]) in out.iter_mut().zip(words) {
+                    for (word, [low, high]) in words.into_iter().enumerate() {
                         let below = isa._mm256_permutevar8x32_epi32(low, index);
                         let above = isa._mm256_permutevar8x32_epi32(high, index);
-                        out.as_chunks_mut::<HALF>().0[half] =
-                            cast(floats._mm256_blendv_ps(cast(below), cast(above), second));
+                        let words = floats._mm256_blendv_ps(cast(below), cast(above), second);
+                        // SAFETY: these are counted.
+                        unsafe { room.put([block, row, place, word], half, words) };
                     }
                 }
             }
@@ -475,10 +613,11 @@ mod tests {
         numbers: &[[u32; BLOCK]; 2],
     ) -> (bool, Words<N, 2>) {
         let (start, bytes) = (memory.as_ptr() as u64, 8 * memory.len() as u32);
-        let mut blocks = [[[[[0; BLOCK]; N]; 2]]];
+        let mut room = Room::default();
         // SAFETY: the memory is initialised, lives longer than the call, and nobody writes it.
-        let together = unsafe { together::<WIDTH, N, 2, 1, 1>(how, (start, bytes), [[0]], &[*numbers], &mut blocks) };
-        let [[mut out]] = blocks;
+        let near = unsafe { together::<WIDTH, N, 2, 1, 1>(how, (start, bytes), [[0]], &[*numbers], &mut room) };
+        let together = near.is_some();
+        let [[mut out]] = near.copied().unwrap_or([[[[[0; BLOCK]; N]; 2]]]);
         if !together && WIDTH == 4 {
             let offsets = numbers.map(|numbers| numbers.map(|number| number * (4 * N) as u32));
             // SAFETY: as above; the offsets of tests are aligned, and of words in it.
@@ -521,9 +660,11 @@ mod tests {
         // The first of the lanes at the other end.
         let mut wrapped: [u32; BLOCK] = std::array::from_fn(|lane| (lane as u32).wrapping_sub(1).min(most));
         let wrapped_within: [u32; BLOCK] = std::array::from_fn(|lane| (lane as u32).wrapping_sub(9) % (most + 1));
-        // In the middle, at both ends, behind which there is nothing, turned round, and all over.
-        let cases: [[[u32; BLOCK]; 2]; 10] = [
+        let by_steps = |first: u32| std::array::from_fn(|lane| first + lane as u32 * 3 / 2);
+        // In the middle, at both ends, behind which there is nothing, turned round, by more than one, and all over.
+        let cases: [[[u32; BLOCK]; 2]; 11] = [
             [neighbours(20), neighbours(21)],
+            [by_steps(20), by_steps(21)],
             [neighbours(0), neighbours(0)],
             [neighbours(most), neighbours(most - 3)],
             [back, neighbours(1)],
@@ -574,10 +715,9 @@ mod tests {
         let mut numbers: [[[u32; BLOCK]; 2]; 2] = [neighbours(3), neighbours(1)];
         let address = memory.as_ptr() as u64;
         let load = |rows: [[u32; 2]; 2], numbers: &[[[u32; BLOCK]; 2]; 2]| {
-            let mut out = [[[[[0; BLOCK]; N]; 2]; 2]; 2];
+            let mut room = Room::default();
             // SAFETY: as in `loaded`.
-            let near = unsafe { together::<WIDTH, N, 2, 2, 2>(how, (address, 1024), rows, numbers, &mut out) };
-            near.then_some(out)
+            unsafe { together::<WIDTH, N, 2, 2, 2>(how, (address, 1024), rows, numbers, &mut room) }.copied()
         };
         let starts = [[416, 96], [64, 160]];
         let out = load(starts, &numbers).expect("they are near");

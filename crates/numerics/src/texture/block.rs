@@ -200,11 +200,12 @@ impl<V: SamplingVectors> Weights<V> {
     }
 }
 
-/// [`blend`](super::blend) of four texels for each lane of some blocks, of which the channel lies `shift` bits up in these words.
+/// [`blend`](super::blend) of four texels for each lane of some blocks, of which the channel lies `shift` bits up in these words. `near` says what [`are_near`] says of them.
 #[inline(always)]
 pub fn blend<V: SamplingVectors, const B: usize>(
     v: V,
     numbers: Numbers,
+    near: bool,
     weights: &[Weights<V>; B],
     corners: &[[V::Words; 4]; B],
     shift: u32,
@@ -220,6 +221,7 @@ pub fn blend<V: SamplingVectors, const B: usize>(
                 }
                 v.load(&words)
             }
+            Numbers::Half if near => raised(v, words, shift),
             Numbers::Half => v.widen(v.shr_by(words, shift))[0],
             Numbers::Unsigned8 => v.and(v.shr_by(words, shift), v.splat(0xff)),
             Numbers::Unsigned16 => v.and(v.shr_by(words, shift), v.splat(0xffff)),
@@ -235,7 +237,7 @@ pub fn blend<V: SamplingVectors, const B: usize>(
         });
     }
     if let Numbers::Half | Numbers::Float = numbers {
-        return of_floats(v, numbers, weights, &terms);
+        return of_floats(v, numbers, near, weights, &terms);
     }
     let mut out = [v.splat(0); B];
     for ((out, weights), terms) in out.iter_mut().zip(weights).zip(terms) {
@@ -305,19 +307,36 @@ fn of_colours<V: SamplingVectors>(v: V, weights: &Weights<V>, terms: [V::Words; 
     v.mul(of_halves(v, weights, cut), unit)
 }
 
-/// Of floats: as they are in pictures, none is much larger than its neighbours, and then there is less to do.
+/// Whether sums of all channels of these words, four of each of `N` words of texels, can be found as of terms that are near to each other. As floats are in pictures, none is much
+/// larger than its neighbours, and then there is less to do. Asked once for all channels: what is computed behind a question waits for the answer.
+#[inline(always)]
+pub fn are_near<V: SamplingVectors, const N: usize, const B: usize>(
+    v: V,
+    numbers: Numbers,
+    corners: &[[[V::Words; 4]; N]; B],
+) -> bool {
+    let (mut wrong, sign) = (v.splat(0), if numbers == Numbers::Half { HALF_SIGNS } else { SIGN });
+    for words in corners {
+        for four in words {
+            match numbers {
+                Numbers::Float => wrong = v.or(wrong, not_plainly_near(v, *four)),
+                Numbers::Half => wrong = v.or(wrong, halves_not_near(v, *four)),
+                _ => return true,
+            }
+        }
+    }
+    !v.any(v.and(wrong, v.splat(sign)))
+}
+
+/// Of floats.
 #[inline(always)]
 fn of_floats<V: SamplingVectors, const B: usize>(
     v: V,
     numbers: Numbers,
+    near: bool,
     weights: &[Weights<V>; B],
     terms: &[[V::Words; 4]; B],
 ) -> [V::Words; B] {
-    let mut wrong = v.splat(0);
-    for terms in terms {
-        wrong = v.or(wrong, not_plainly_near(v, *terms));
-    }
-    let near = !v.any(v.and(wrong, v.splat(SIGN)));
     let mut out = [v.splat(0); B];
     for ((out, weights), terms) in out.iter_mut().zip(weights).zip(terms) {
         *out = match numbers {
@@ -326,11 +345,25 @@ fn of_floats<V: SamplingVectors, const B: usize>(
                 let (terms, parts) = (four!(*terms, term => v.store(term)), four!(weights.0, part => v.store(part)));
                 v.load(&of_any(v, numbers, &terms, &parts))
             }
-            Numbers::Half => of_halves(v, weights, *terms),
+            Numbers::Half => {
+                of_halves(v, &Weights(four!(weights.0, weight => v.mul(weight, float(v, RAISED)))), *terms)
+            }
             _ => of_near(v, weights, *terms),
         };
     }
     out
+}
+
+/// How much larger a half is than an `.f32` with its exponent: what is left of it where its bits are moved to their places.
+const RAISED: f32 = (1u128 << 112) as f32;
+
+/// Halves that lie `shift` bits up (0 or 16) as `.f32`, too small by [`RAISED`]. Not of infinities and NaN, and of what has a sign.
+#[inline(always)]
+fn raised<V: SamplingVectors>(v: V, words: V::Words, shift: u32) -> V::Words {
+    match shift {
+        0 => v.shl::<SHORT>(v.and(words, v.splat(0xffff))),
+        _ => v.and(v.shr::<{ 16 - SHORT }>(words), v.splat(0xffff << SHORT)),
+    }
 }
 
 /// Of halves that are plain. Products of 11 bits and 9, whose sum has four more: exact. Halves of the last place are cut off away from 0.
@@ -388,6 +421,32 @@ const LEAST: u32 = (1 + F32_FRACTION + WEIGHT_BITS) << F32_FRACTION;
 
 /// The bit that says no.
 const SIGN: u32 = 1 << 31;
+
+/// The same for halves.
+const HALF_SIGNS: u32 = 0x8000_8000;
+
+/// The same half everywhere.
+#[inline(always)]
+fn both<V: SamplingVectors>(v: V, half: u32) -> V::Words {
+    v.splat(half << 16 | half)
+}
+
+/// [`not_plainly_near`] of the halves in words, by [`HALF_SIGNS`]: nor is one a denormal.
+#[inline(always)]
+fn halves_not_near<V: SamplingVectors>(v: V, [a, b, c, d]: [V::Words; 4]) -> V::Words {
+    const F16_FRACTION: u32 = F32_FRACTION - SHORT;
+    let one = both(v, 1);
+    let most = v.most_halves(v.most_halves(a, b), v.most_halves(c, d));
+    // Before 0 comes the largest number.
+    let least = v.least_halves(
+        v.least_halves(v.sub_halves(a, one), v.sub_halves(b, one)),
+        v.least_halves(v.sub_halves(c, one), v.sub_halves(d, one)),
+    );
+    let least = v.least_halves(least, both(v, (0x1e - KEPT) << F16_FRACTION));
+    let near = v.sub_halves(both(v, KEPT << F16_FRACTION), v.sub_halves(most, least));
+    let large = v.sub_halves(least, both(v, (1 << F16_FRACTION) - 1));
+    v.or(v.or(near, large), most)
+}
 
 /// Whether [`are_plain`] would say no, by [`SIGN`], found sooner: of terms without a sign, as pictures have them, in which the order of floats is that of their bits.
 #[inline(always)]
@@ -515,6 +574,18 @@ mod tests {
         })
     }
 
+    /// The same of pairs of halves, from denormals to infinities.
+    fn near_halves() -> impl Strategy<Value = [u32; 4]> {
+        (0..29u32, any::<[u32; 4]>(), 0..40u32).prop_map(|(around, bits, zero)| {
+            let half = |bits: u32| bits & 0x3ff | (around + (bits >> 10) % 4) << 10;
+            let mut words = bits.map(|bits| half(bits) | half(bits >> 16) << 16);
+            if let Some(word) = words.get_mut(zero as usize) {
+                *word &= 0xffff;
+            }
+            words
+        })
+    }
+
     fn any_lanes() -> impl Strategy<Value = [Lane; 16]> {
         let same = (words(), prop::array::uniform16((0..UNIT, 0..UNIT)))
             .prop_map(|(words, weights)| weights.map(|(x, y)| (words, x, y)));
@@ -522,6 +593,7 @@ mod tests {
             prop::array::uniform16((words(), 0..UNIT, 0..UNIT)),
             same,
             prop::array::uniform16((near_words(), 0..UNIT, 0..UNIT)),
+            prop::array::uniform16((near_halves(), 0..UNIT, 0..UNIT)),
         ]
     }
 
@@ -543,7 +615,8 @@ mod tests {
             8 => shift * 8,
             _ => shift / 2 * 16,
         };
-        let got = v.store(blend(v, numbers, &[weights], &[corners], shift)[0]);
+        let near = are_near(v, numbers, &[[corners]]);
+        let got = v.store(blend(v, numbers, near, &[weights], &[corners], shift)[0]);
         for (lane, (words, x, y)) in lanes.iter().enumerate() {
             let terms = words.map(|word| match numbers {
                 Numbers::Float | Numbers::Whole { bits: 32, .. } => word,

@@ -25,6 +25,12 @@ pub trait SamplingVectors: Vectors {
     fn most(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// The smaller ones as `.u32`.
     fn least(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// The larger ones as `.u16x2`.
+    fn most_halves(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// The smaller ones as `.u16x2`.
+    fn least_halves(self, a: Self::Words, b: Self::Words) -> Self::Words;
+    /// Differences as `.u16x2`.
+    fn sub_halves(self, a: Self::Words, b: Self::Words) -> Self::Words;
     /// `.s32` to `.f32`, of numbers of up to 24 bits.
     fn to_floats(self, a: Self::Words) -> Self::Words;
     /// Differences of `.f32`.
@@ -56,6 +62,12 @@ fn beyond(range: u32) -> [f32; 2] {
 
 /// 2^24: a fraction of so many parts is a number that needs no rounding.
 const LAST_PART: f32 = (1 << 24) as f32;
+
+/// Both halves of words.
+#[inline(always)]
+fn of_halves(a: u32, b: u32, each: impl Fn(u16, u16) -> u16) -> u32 {
+    u32::from(each(a as u16, b as u16)) | u32::from(each((a >> 16) as u16, (b >> 16) as u16)) << 16
+}
 
 /// An array whose elements are computed of those of others.
 macro_rules! each {
@@ -113,6 +125,21 @@ impl SamplingVectors for Arrays {
     #[inline(always)]
     fn least(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
         each!(a, b => a.min(b))
+    }
+
+    #[inline(always)]
+    fn most_halves(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        each!(a, b => of_halves(a, b, u16::max))
+    }
+
+    #[inline(always)]
+    fn least_halves(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        each!(a, b => of_halves(a, b, u16::min))
+    }
+
+    #[inline(always)]
+    fn sub_halves(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        each!(a, b => of_halves(a, b, u16::wrapping_sub))
     }
 
     #[inline(always)]

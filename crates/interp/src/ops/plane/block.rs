@@ -1,9 +1,9 @@
 //! Texels of a plane for a warp at once. What it computes is `numerics`' as in `sampling`; what is decided once for the texture is not asked for each warp.
 
-use warploom_exec::memory::{Area, BLOCK, Blocks, Gather, Readable, View};
+use warploom_exec::memory::{Area, BLOCK, Blocks, Gather, Readable, Room, View};
 use warploom_exec::texture::Channel;
 use warploom_numerics::matrix::Arrays;
-use warploom_numerics::texture::block::{Between, Weights, blend};
+use warploom_numerics::texture::block::{Between, Weights, are_near, blend};
 use warploom_numerics::texture::{Numbers, SamplingVectors};
 
 use super::{Plane, WORD};
@@ -222,12 +222,12 @@ impl Plane {
         let [own, next_own] = &columns;
         let pairs = [own.pair, next_own.pair];
         let rows = [line.rows, next.rows];
-        let mut corners = [[[[[0; BLOCK]; N]; 2]; 2]; BLOCKS];
-        if !memory.near_in_rows::<V, WIDTH, N, 2, 2, BLOCKS>(v, rows, &pairs, how, &mut corners) {
+        let mut room = Room::default();
+        let Some(corners) = memory.near_in_rows::<V, WIDTH, N, 2, 2, BLOCKS>(v, rows, &pairs, how, &mut room) else {
             return false;
-        }
+        };
         let weights = [Weights::new(v, own.weight, line.weight), Weights::new(v, next_own.weight, next.weight)];
-        self.blended::<V, F, WIDTH, N, BLOCKS>(v, &weights, &corners, out);
+        self.blended::<V, F, WIDTH, N, BLOCKS>(v, &weights, corners, out);
         true
     }
 
@@ -246,16 +246,18 @@ impl Plane {
         if v.any(v.xor(y, line.at)) {
             *line = self.line(v, y);
         }
-        let mut corners = [[[[[0; BLOCK]; N]; 2]; 2]];
+        let mut room = Room::default();
         if !v.any(v.xor(y, line.at))
-            && memory.near_in_rows::<V, WIDTH, N, 2, 2, 1>(v, [line.rows], &[columns.pair], how, &mut corners)
+            && let Some(corners) =
+                memory.near_in_rows::<V, WIDTH, N, 2, 2, 1>(v, [line.rows], &[columns.pair], how, &mut room)
         {
             let weights = Weights::new(v, columns.weight, line.weight);
-            self.blended::<V, F, WIDTH, N, 1>(v, &[weights], &corners, out);
+            self.blended::<V, F, WIDTH, N, 1>(v, &[weights], corners, out);
             return Some(());
         }
         let lines = self.rulers[1].between(v, y);
         let loaded = self.load::<V, WIDTH, N, 2, 2>(v, how, memory, self.corners(v, &columns, &lines))?;
+        let mut corners = [[[[[0; BLOCK]; N]; 2]; 2]];
         let to = corners.as_flattened_mut().as_flattened_mut().as_flattened_mut();
         for (corner, loaded) in to.iter_mut().zip(loaded.as_flattened().as_flattened()) {
             *corner = v.store(*loaded);
@@ -265,7 +267,7 @@ impl Plane {
         Some(())
     }
 
-    /// Makes results of the texels around each lane's place: of each block, by row.
+    /// Makes results of the texels around each lane's place: of each block, by row. Floats are read alike in all channels.
     #[inline(always)]
     fn blended<V: SamplingVectors, F: Filter, const WIDTH: usize, const N: usize, const B: usize>(
         &self,
@@ -274,31 +276,36 @@ impl Plane {
         corners: &Blocks<N, 2, 2, B>,
         out: [&mut [[u32; BLOCK]; B]; 4],
     ) {
-        for (channel, out) in out.into_iter().enumerate() {
-            // Where functions are made for numbers, the size of a texel says how many.
-            let (bits, channels) = match F::NUMBERS {
-                Some(numbers) => (numbers.bits(), 8 * WIDTH * N / numbers.bits() as usize),
-                None => (8 * self.channel.bytes() as u32, self.channels),
-            };
-            if channel >= channels {
-                *out = [[0; BLOCK]; B];
-                continue;
-            }
-            let (word, shift) = within(channel, bits);
-            let word = word % N;
-            let numbers = match F::NUMBERS {
-                Some(numbers) => numbers,
-                None => self.readings[channel].numbers(),
-            };
-            let mut four = [[v.splat(0); 4]; B];
-            for (four, [[a, b], [c, d]]) in four.iter_mut().zip(corners) {
+        let mut words = [[[v.splat(0); 4]; N]; B];
+        for (words, [[a, b], [c, d]]) in words.iter_mut().zip(corners) {
+            for (word, four) in words.iter_mut().enumerate() {
                 *four = [v.load(&a[word]), v.load(&b[word]), v.load(&c[word]), v.load(&d[word])];
             }
-            let results = blend(v, numbers, weights, &four, shift);
-            for (out, results) in out.iter_mut().zip(results) {
-                *out = v.store(results);
-            }
         }
+        let Some(numbers) = F::NUMBERS else {
+            for (channel, out) in out.into_iter().enumerate() {
+                if channel < self.channels {
+                    let numbers = self.readings[channel].numbers();
+                    mean(v, numbers, true, weights, &words, channel, out);
+                } else {
+                    *out = [[0; BLOCK]; B];
+                }
+            }
+            return;
+        };
+        let near = are_near(v, numbers, &words);
+        // The size of a texel says how many there are. Written out: in a loop texels would lie in memory.
+        macro_rules! channels {
+            ($($channel:literal $out:ident)+) => {
+                $(if $channel < 8 * WIDTH * N / numbers.bits() as usize {
+                    mean(v, numbers, near, weights, &words, $channel, $out);
+                } else {
+                    *$out = [[0; BLOCK]; B];
+                })+
+            };
+        }
+        let [a, b, c, d] = out;
+        channels!(0 a 1 b 2 c 3 d);
     }
 
     /// Reads the texel that each lane's place lies in.
@@ -373,6 +380,27 @@ impl Plane {
             words[0] = v.shr_each(words[0], v.shl::<3>(v.and(*offsets, within)));
         }
         Some(words)
+    }
+}
+
+/// Makes results of a channel of texels, of which these are the words, four of each.
+#[inline(always)]
+fn mean<V: SamplingVectors, const N: usize, const B: usize>(
+    v: V,
+    numbers: Numbers,
+    near: bool,
+    weights: &[Weights<V>; B],
+    words: &[[[V::Words; 4]; N]; B],
+    channel: usize,
+    out: &mut [[u32; BLOCK]; B],
+) {
+    let (word, shift) = within(channel, numbers.bits());
+    let mut four = [[v.splat(0); 4]; B];
+    for (four, words) in four.iter_mut().zip(words) {
+        *four = words[word % N];
+    }
+    for (out, results) in out.iter_mut().zip(blend(v, numbers, near, weights, &four, shift)) {
+        *out = v.store(results);
     }
 }
 

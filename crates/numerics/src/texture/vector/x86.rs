@@ -76,6 +76,21 @@ impl SamplingVectors for V4 {
     }
 
     #[inline(always)]
+    fn most_halves(self, a: __m512i, b: __m512i) -> __m512i {
+        self.avx512bw._mm512_max_epu16(a, b)
+    }
+
+    #[inline(always)]
+    fn least_halves(self, a: __m512i, b: __m512i) -> __m512i {
+        self.avx512bw._mm512_min_epu16(a, b)
+    }
+
+    #[inline(always)]
+    fn sub_halves(self, a: __m512i, b: __m512i) -> __m512i {
+        self.avx512bw._mm512_sub_epi16(a, b)
+    }
+
+    #[inline(always)]
     fn to_floats(self, a: __m512i) -> __m512i {
         words(self.avx512f._mm512_cvtepi32_ps(a))
     }
@@ -222,6 +237,21 @@ impl SamplingVectors for V3 {
     #[inline(always)]
     fn least(self, a: Two, b: Two) -> Two {
         both!(a, b => self.avx2._mm256_min_epu32(a, b))
+    }
+
+    #[inline(always)]
+    fn most_halves(self, a: Two, b: Two) -> Two {
+        both!(a, b => self.avx2._mm256_max_epu16(a, b))
+    }
+
+    #[inline(always)]
+    fn least_halves(self, a: Two, b: Two) -> Two {
+        both!(a, b => self.avx2._mm256_min_epu16(a, b))
+    }
+
+    #[inline(always)]
+    fn sub_halves(self, a: Two, b: Two) -> Two {
+        both!(a, b => self.avx2._mm256_sub_epi16(a, b))
     }
 
     #[inline(always)]
