@@ -316,7 +316,7 @@ fn a_team_multiplies_for_as_many_gangs_as_registers_allow() {
     let products = |block: &[&str]| block.iter().filter(|line| is_product(line)).count();
     let block = blocks.iter().find(|block| products(block) == 128).expect("four products of 16 gangs of two registers");
     // Of 32 sums 8 are in registers at a time, until all four products are added: each comes from the stack once, and goes back once.
-    let first = block.iter().position(|line| is_product(line)).expect("a product");
+    let first = block.iter().position(&is_product).expect("a product");
     let last = block.iter().rposition(is_product).expect("a product");
     let stack = block[first..=last].iter().filter(|line| line.contains("(%rsp)")).count();
     assert!(stack <= 2 * 32, "{stack}: {:#?}", &block[first..=last]);
