@@ -60,6 +60,11 @@ pub struct Access {
 }
 
 impl Access {
+    /// Whether it needs no look: its pattern holds, and leads nowhere else.
+    pub(crate) fn is_always_allowed(&self) -> bool {
+        self.proven && self.unless_wraps.is_empty()
+    }
+
     /// The least and the greatest that lanes of a known pattern add to the address of the first; 0 of others.
     pub(crate) fn reach(&self, width: i64) -> (i64, i64) {
         let ends = |step: i64| ((step * (width - 1)).min(0), (step * (width - 1)).max(0));

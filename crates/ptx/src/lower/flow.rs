@@ -103,12 +103,7 @@ impl BodyLowering<'_, '_> {
             let goes_on =
                 end.guard.is_some() || matches!(end.kind, TerminatorKind::Next | TerminatorKind::BrxIdx { .. });
             end.next = if goes_on { falls } else { None };
-            let resolve = |label: &mut BlockId| label.0 = self.labels[label.0 as usize];
-            match &mut end.kind {
-                TerminatorKind::Bra { target, .. } => resolve(target),
-                TerminatorKind::BrxIdx { targets, .. } => targets.iter_mut().for_each(resolve),
-                _ => {}
-            }
+            listed_mut(&mut end.kind).iter_mut().for_each(|label| label.0 = self.labels[label.0 as usize]);
             ends.push(end);
         }
         let leads: Vec<Option<u32>> = protos.iter().zip(&ends).map(|(proto, end)| leads_to(proto, end)).collect();
@@ -123,12 +118,7 @@ impl BodyLowering<'_, '_> {
             }
         };
         for end in &mut ends {
-            match &mut end.kind {
-                TerminatorKind::Bra { target, .. } => follow(target),
-                TerminatorKind::BrxIdx { targets, .. } => targets.iter_mut().for_each(follow),
-                _ => {}
-            }
-            end.next.iter_mut().for_each(follow);
+            listed_mut(&mut end.kind).iter_mut().chain(&mut end.next).for_each(follow);
         }
         let successors: Vec<Vec<u32>> = ends.iter().map(|end| targets(end).collect()).collect();
         let Arrangement { order, loops } = arrange(&successors);
@@ -144,16 +134,19 @@ impl BodyLowering<'_, '_> {
             let start = body.insts.len() as u32;
             body.insts.extend(proto.insts);
             let mut terminator = ends[old as usize].clone();
-            match &mut terminator.kind {
-                TerminatorKind::Bra { target, .. } => *target = place[target.0 as usize],
-                TerminatorKind::BrxIdx { targets, .. } => {
-                    targets.iter_mut().for_each(|target| *target = place[target.0 as usize]);
-                }
-                _ => {}
-            }
-            terminator.next = terminator.next.map(|next| place[next.0 as usize]);
+            let all = listed_mut(&mut terminator.kind).iter_mut().chain(&mut terminator.next);
+            all.for_each(|block| *block = place[block.0 as usize]);
             body.blocks.push(Block { label: proto.label, insts: start..body.insts.len() as u32, terminator });
         }
+    }
+}
+
+/// The targets that the end of a block names.
+fn listed_mut(kind: &mut TerminatorKind) -> &mut [BlockId] {
+    match kind {
+        TerminatorKind::Bra { target, .. } => std::slice::from_mut(target),
+        TerminatorKind::BrxIdx { targets, .. } => targets,
+        _ => &mut [],
     }
 }
 

@@ -53,9 +53,7 @@ impl Arms {
         }
         let threads = Threads::new(info, body, layout);
         for branch in 0..body.blocks.len() as u32 {
-            let guard = info.values.of_end(branch).first().copied().flatten();
-            let guard = guard.filter(|_| body.blocks[branch as usize].terminator.guard.is_some());
-            let Some(guard) = guard else { continue };
+            let Some(guard) = plan.guard_of(branch) else { continue };
             let condition = threads.of(guard);
             if let Some(arm) = arm(plan, &threads, layout, branch, condition) {
                 arms.all.insert(branch, arm);
@@ -131,8 +129,7 @@ fn arm(
             if runs.is_none() && access.pattern != Pattern::Contiguous {
                 return None;
             }
-            let proven = access.proven && access.unless_wraps.is_empty();
-            if let Some(runs) = runs.as_ref().filter(|_| access.space == Space::Shared && !proven) {
+            if let Some(runs) = runs.as_ref().filter(|_| access.space == Space::Shared && !access.is_always_allowed()) {
                 firsts.insert(number, first_lanes(plan, threads, layout, access, runs)?);
             }
         }
@@ -351,9 +348,7 @@ impl Writer<'_> {
         }
         let mask = self.mask.clone();
         let runs = self.any(&mask);
-        let one = self.constant(runs.ty, 1);
-        let idle = self.binary("xor", &runs, &one);
-        Ok(Some(self.binary("or", &holds, &idle)))
+        Ok(Some(self.if_runs(&holds, &runs)))
     }
 
     /// Where a team is left in an arm: which lanes of each gang run it, in the gangs' frames.

@@ -267,6 +267,12 @@ impl<'k> Plan<'k> {
         self.team == self.info.gangs.count()
     }
 
+    /// What decides at the end of a block which lanes branch, if it does not end alike for all.
+    pub(super) fn guard_of(&self, block: u32) -> Option<ValueId> {
+        let guard = &self.body.blocks[block as usize].terminator.guard;
+        guard.as_ref().and(self.info.values.of_end(block).first().copied().flatten())
+    }
+
     /// Whether a branch does what is known for each thread.
     pub(super) fn has_arm(&self, branch: u32) -> bool {
         self.arms.all.get(&branch).is_some_and(Arm::is_known)

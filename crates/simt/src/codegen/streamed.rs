@@ -49,13 +49,8 @@ impl<'p> Writer<'p> {
             let operands = inst.operands();
             let values = || paired(&operands, plan.info.values.of_inst(at)).filter_map(|(o, value)| Some((o, value?)));
             let once = self.is_once(at);
-            // Others must find what they would, in whichever order gangs come.
-            let settled = |value: ValueId| {
-                let known = plan.info.values.get(value);
-                known.defs.len() == 1 && !known.undefined && !read.contains(&value)
-            };
             let mut results = values().filter(|(operand, _)| operand.def().is_some()).map(|(_, value)| value);
-            let fits = results.all(|value| settled(value) || (!once && plan.across(value) == &Across::Apart));
+            let fits = results.all(|value| self.is_in_any_order(value, once, &read));
             let needed = match access {
                 // The look comes before all that gangs do on their own.
                 Some(_) => plan.address_of(at).into_iter().collect(),
@@ -79,6 +74,13 @@ impl<'p> Writer<'p> {
             stream.insts.end = at + 1;
         }
         (stream.own.len() > 1).then_some(stream)
+    }
+
+    /// Whether others find what they would of a value, in whichever order gangs come to the instruction that writes it; `read` have been read before.
+    pub(super) fn is_in_any_order(&self, value: ValueId, once: bool, read: &BTreeSet<ValueId>) -> bool {
+        let known = self.plan.info.values.get(value);
+        let settled = known.defs.len() == 1 && !known.undefined && !read.contains(&value);
+        settled || (!once && self.plan.across(value) == &Across::Apart)
     }
 
     /// Whether an access leads each gang of the team to places of its own, and one look tells for all.

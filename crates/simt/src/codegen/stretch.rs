@@ -10,7 +10,6 @@ use warploom_ptx::ir::{Base, Op, Semantics, Space};
 use super::exchange::is_exchange;
 use super::function::Writer;
 use super::how::{How, how};
-use super::span::Across;
 use crate::values::{ValueId, paired};
 
 /// Fewer instructions are not worth it.
@@ -39,8 +38,7 @@ impl Writer<'_> {
         let inst = &self.body().insts[at as usize];
         let reads = match inst.op {
             Op::Ld { space: Space::Shared, semantics: Semantics::Weak, addr, .. } => {
-                let allowed =
-                    plan.access(at).is_some_and(|(_, access)| access.proven && access.unless_wraps.is_empty());
+                let allowed = plan.access(at).is_some_and(|(_, access)| access.is_always_allowed());
                 matches!(addr.base, Base::Reg(_)) && (allowed || self.is_seen(at) || plan.span(at).is_some())
             }
             _ => how(&inst.op) == How::Vector && !is_exchange(&inst.op) && plan.access(at).is_none(),
@@ -58,11 +56,7 @@ impl Writer<'_> {
         let results: Vec<ValueId> =
             values().filter(|(operand, _)| operand.def().is_some()).map(|(_, value)| value).collect();
         let once = self.is_once(at);
-        let fits = results.iter().all(|value| {
-            let known = plan.info.values.get(*value);
-            let settled = known.defs.len() == 1 && !known.undefined && !read.contains(value);
-            settled || (!once && plan.across(*value) == &Across::Apart)
-        });
+        let fits = results.iter().all(|value| self.is_in_any_order(*value, once, read));
         written.extend(results);
         fits
     }

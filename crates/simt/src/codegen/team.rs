@@ -318,9 +318,7 @@ impl Writer<'_> {
             let Some(mut holds) = holds else { continue };
             if let Some(condition) = condition {
                 let runs = if condition.ty.lanes == 0 { condition } else { self.any(&condition.text) };
-                let one = self.constant(runs.ty, 1);
-                let idle = self.binary("xor", &runs, &one);
-                holds = self.binary("or", &holds, &idle);
+                holds = self.if_runs(&holds, &runs);
             }
             all = Some(match all {
                 Some(all) => self.joined("and", &all, &holds),
@@ -332,6 +330,13 @@ impl Writer<'_> {
             self.or_leave(&all);
         }
         Ok(())
+    }
+
+    /// What need not hold for a gang of which nothing runs.
+    pub(super) fn if_runs(&mut self, holds: &Val, runs: &Val) -> Val {
+        let one = self.constant(runs.ty, 1);
+        let idle = self.binary("xor", runs, &one);
+        self.binary("or", holds, &idle)
     }
 
     fn team_end(&mut self, block: u32) -> Result<(), String> {

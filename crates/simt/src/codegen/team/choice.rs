@@ -90,16 +90,10 @@ pub(in crate::codegen) fn is_seldom_apart(plan: &Plan<'_>) -> bool {
     !blocks.any(|block| comes_apart(plan, block) || parts_in_each_cta(plan, block))
 }
 
-/// What decides at the end of a block which lanes branch, if it does not end alike for all.
-fn guard_of(plan: &Plan<'_>, block: u32) -> Option<ValueId> {
-    let guard = &plan.body.blocks[block as usize].terminator.guard;
-    guard.as_ref().and(plan.info.values.of_end(block).first().copied().flatten())
-}
-
 /// Whether gangs that part at the end of a block do so in each CTA alike: the condition has nothing of the CTA's number. Bounds that stand in the text are
 /// mostly what all threads come to together.
 fn parts_in_each_cta(plan: &Plan<'_>, block: u32) -> bool {
-    let Some(guard) = guard_of(plan, block) else { return false };
+    let Some(guard) = plan.guard_of(block) else { return false };
     let fixed = plan.info.values.get(guard).defs.iter().any(|def| {
         matches!(
             plan.body.insts[*def as usize].op,
@@ -130,7 +124,7 @@ fn comes_of_cta(plan: &Plan<'_>, value: ValueId) -> bool {
 /// Whether gangs part at the end of a block more often than at the end of a grid, for all that is known.
 fn comes_apart(plan: &Plan<'_>, block: u32) -> bool {
     let by_table = matches!(plan.body.blocks[block as usize].terminator.kind, TerminatorKind::BrxIdx { .. });
-    let parts = guard_of(plan, block).is_some_and(|guard| {
+    let parts = plan.guard_of(block).is_some_and(|guard| {
         let alike = plan.info.shape(guard).is_cta_uniform() || plan.has_arm(block);
         !alike && (plan.always_parts(block) || !is_by_bound(plan, block))
     });
@@ -150,7 +144,7 @@ pub(in crate::codegen) fn goes_through_memory(plan: &Plan<'_>, inner: &Loop) -> 
 /// Whether lanes take a branch apart only because of a bound that patterns run into: all do the same but near the end.
 fn is_by_bound(plan: &Plan<'_>, branch: u32) -> bool {
     let values = &plan.info.values;
-    let Some(&[def]) = guard_of(plan, branch).map(|guard| &values.get(guard).defs[..]) else { return false };
+    let Some(&[def]) = plan.guard_of(branch).map(|guard| &values.get(guard).defs[..]) else { return false };
     let operands = plan.body.insts[def as usize].operands();
     let mut read = paired(&operands, values.of_inst(def)).filter(|(operand, _)| operand.read().is_some());
     let known = |value: ValueId| !matches!(plan.info.shape(value), Shape::Varying(_));
