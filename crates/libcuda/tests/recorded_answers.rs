@@ -463,7 +463,7 @@ sections! { arrays, "arrays", "tests/c/answers/arrays.golden":
 
 sections! { formats, "formats", "tests/c/answers/formats.golden":
     numbers shapes described blocks textures ten_bits surfaces plain_memory copies planes between_whole_numbers
-    between_colours
+    between_colours half_borders
 }
 
 sections! { backing, "backing", "tests/c/answers/backing.golden":

@@ -544,13 +544,36 @@ static void between_colours(void) {
     between_texels(1, 1, channels, CU_TRSF_SRGB);
   }
 }
+// Colours of a border of halves, which not every float is.
+static void half_borders(void) {
+  up();
+  static const float COLOURS[][4] = {
+      {0.3f, -0.3f, 0.1f, 1.0f / 3}, {1e-6f, -3e-8f, 5.9e-8f, 6.1e-5f}, {65519, 65520, -65536, 1e9f}, {2049, -2051, 4098.5f, 0.99999f}, {1e300 * 1e10, -1e300 * 1e10, 1e-30f, -0.0f},
+  };
+  CUDA_ARRAY_DESCRIPTOR d = {.Width = 1, .Height = 1, .Format = CU_AD_FORMAT_HALF, .NumChannels = 4};
+  CUarray array = 0;
+  T(cuArrayCreate(&array, &d));
+  for (unsigned colour = 0; colour < sizeof COLOURS / sizeof *COLOURS; colour++)
+    for (int filter = 0; filter < 2; filter++) {
+      CUDA_RESOURCE_DESC what = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = array};
+      CUDA_TEXTURE_DESC how = {.addressMode = {3, 3, 3}, .filterMode = filter};
+      memcpy(how.borderColor, COLOURS[colour], sizeof how.borderColor);
+      CUtexObject texture = 0;
+      CUresult r = cuTexObjectCreate(&texture, &what, &how, 0);
+      float step = 4;
+      if (!r) r = launch("sample", 1, 32, (void *[]){&texture, &out, &step, &step});
+      if (!r) r = cuMemcpyDtoH(words, out, 32 * 16);
+      const unsigned *last = words + 31 * 4;
+      V("filter %d: %s %08x %08x %08x %08x", filter, brief(r), last[0], last[1], last[2], last[3]);
+    }
+}
 static const struct Scenario {
   const char *name;
   void (*run)(void);
 } ALL[] = {
     {"numbers", numbers}, {"shapes", shapes},     {"described", described}, {"blocks", blocks}, {"textures", textures}, {"ten_bits", ten_bits},
     {"surfaces", surfaces}, {"plain_memory", plain_memory}, {"copies", copies},             {"planes", planes},
-    {"between_whole_numbers", between_whole_numbers}, {"between_colours", between_colours},
+    {"between_whole_numbers", between_whole_numbers}, {"between_colours", between_colours}, {"half_borders", half_borders},
 };
 
 // Each scenario is a process.

@@ -154,7 +154,8 @@ impl Reading {
         match self {
             Reading::Number(Numbers::Whole { .. }) => extended(color.to_bits(), texels.channel),
             Reading::Number(Numbers::Float) => color.to_bits(),
-            Reading::Number(Numbers::Half) => narrow::<F16>(f64::from(color), Rounding::Nearest, false),
+            // Cut, as recorded; what no half is as large as becomes the largest.
+            Reading::Number(Numbers::Half) => narrow::<F16>(f64::from(color), Rounding::Zero, false),
             Reading::Number(Numbers::Srgb) => to_srgb(color),
             Reading::Number(numbers) => {
                 border_channel(color, bits, matches!(numbers, Numbers::Signed8 | Numbers::Signed16))
