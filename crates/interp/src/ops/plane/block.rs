@@ -41,6 +41,8 @@ pub(super) type Sample = fn(&Plane, Isa, &mut View<'_>, Fetch<'_>) -> Option<()>
 
 /// How texels become results, as far as functions are made for it: what is asked for each warp costs more than what is then computed.
 trait Filter {
+    /// The one for processors without vectors, of which there are few: functions for each kind of numbers would be most of what is compiled here.
+    type Baseline: Filter;
     /// Between the texels around a place, or the nearest.
     const LINEAR: bool;
     /// What sums are of, where all channels are read alike.
@@ -49,10 +51,11 @@ trait Filter {
 
 /// The filters that functions are made for.
 macro_rules! filters {
-    ($($name:ident: $linear:expr, $numbers:expr;)+) => {
+    ($($name:ident: $baseline:ident, $linear:expr, $numbers:expr;)+) => {
         $(struct $name;
 
         impl Filter for $name {
+            type Baseline = $baseline;
             const LINEAR: bool = $linear;
             const NUMBERS: Option<Numbers> = $numbers;
         })+
@@ -60,14 +63,14 @@ macro_rules! filters {
 }
 
 filters!(
-    Nearest: false, None;
-    Mixed: true, None;
-    Unsigned8: true, Some(Numbers::Unsigned8);
-    Unsigned16: true, Some(Numbers::Unsigned16);
-    Signed8: true, Some(Numbers::Signed8);
-    Signed16: true, Some(Numbers::Signed16);
-    Half: true, Some(Numbers::Half);
-    Float: true, Some(Numbers::Float);
+    Nearest: Nearest, false, None;
+    Mixed: Mixed, true, None;
+    Unsigned8: Mixed, true, Some(Numbers::Unsigned8);
+    Unsigned16: Mixed, true, Some(Numbers::Unsigned16);
+    Signed8: Mixed, true, Some(Numbers::Signed8);
+    Signed16: Mixed, true, Some(Numbers::Signed16);
+    Half: Mixed, true, Some(Numbers::Half);
+    Float: Mixed, true, Some(Numbers::Float);
 );
 
 /// What samples textures whose texels have so many bytes, and channels that are read like this.
@@ -133,8 +136,18 @@ fn sample<F: Filter, const WIDTH: usize, const N: usize>(
         Isa::Avx512(token) => plane.sample::<_, F, WIDTH, N>(token, Gather::Avx512(token), memory, fetch),
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2(token) => plane.sample::<_, F, WIDTH, N>(token, Gather::Avx2(token), memory, fetch),
-        Isa::Baseline => plane.sample::<_, F, WIDTH, N>(Arrays, Gather::OneByOne, memory, fetch),
+        Isa::Baseline => baseline::<F::Baseline, WIDTH, N>(plane, memory, fetch),
     }
+}
+
+/// A call, as many of [`sample`] have it in common.
+#[inline(never)]
+fn baseline<F: Filter, const WIDTH: usize, const N: usize>(
+    plane: &Plane,
+    memory: Readable<'_>,
+    fetch: &mut Fetch<'_>,
+) -> Option<()> {
+    plane.sample::<_, F, WIDTH, N>(Arrays, Gather::OneByOne, memory, fetch)
 }
 
 /// Where all lanes that are looked at lie along the second dimension: threads that follow each other mostly read along rows.
@@ -175,6 +188,7 @@ impl Plane {
                 let mut line = F::LINEAR.then(|| self.line(v, y[0]));
                 if let Some(line) = line
                     && *lanes > BLOCK
+                    && !matches!(how, Gather::OneByOne)
                 {
                     let out = [&mut *a, &mut *b, &mut *c, &mut *d];
                     if self.along_lines::<V, F, WIDTH, N>(v, how, memory, line, [x, y], out) {
@@ -247,23 +261,26 @@ impl Plane {
             *line = self.line(v, y);
         }
         let mut room = Room::default();
-        if !v.any(v.xor(y, line.at))
-            && let Some(corners) =
-                memory.near_in_rows::<V, WIDTH, N, 2, 2, 1>(v, [line.rows], &[columns.pair], how, &mut room)
-        {
-            let weights = Weights::new(v, columns.weight, line.weight);
-            self.blended::<V, F, WIDTH, N, 1>(v, &[weights], corners, out);
-            return Some(());
-        }
-        let lines = self.rulers[1].between(v, y);
-        let loaded = self.load::<V, WIDTH, N, 2, 2>(v, how, memory, self.corners(v, &columns, &lines))?;
-        let mut corners = [[[[[0; BLOCK]; N]; 2]; 2]];
-        let to = corners.as_flattened_mut().as_flattened_mut().as_flattened_mut();
-        for (corner, loaded) in to.iter_mut().zip(loaded.as_flattened().as_flattened()) {
-            *corner = v.store(*loaded);
-        }
-        let weights = Weights::new(v, columns.weight, lines.weight);
-        self.blended::<V, F, WIDTH, N, 1>(v, &[weights], &corners, out);
+        let near = if v.any(v.xor(y, line.at)) {
+            None
+        } else {
+            memory.near_in_rows::<V, WIDTH, N, 2, 2, 1>(v, [line.rows], &[columns.pair], how, &mut room)
+        };
+        let mut apart;
+        let (corners, weight) = match near {
+            Some(corners) => (corners, line.weight),
+            None => {
+                let lines = self.rulers[1].between(v, y);
+                let loaded = self.load::<V, WIDTH, N, 2, 2>(v, how, memory, self.corners(v, &columns, &lines))?;
+                apart = [[[[[0; BLOCK]; N]; 2]; 2]];
+                let to = apart.as_flattened_mut().as_flattened_mut().as_flattened_mut();
+                for (corner, loaded) in to.iter_mut().zip(loaded.as_flattened().as_flattened()) {
+                    *corner = v.store(*loaded);
+                }
+                (&apart, lines.weight)
+            }
+        };
+        self.blended::<V, F, WIDTH, N, 1>(v, &[Weights::new(v, columns.weight, weight)], corners, out);
         Some(())
     }
 
@@ -284,11 +301,14 @@ impl Plane {
         }
         let Some(numbers) = F::NUMBERS else {
             for (channel, out) in out.into_iter().enumerate() {
-                if channel < self.channels {
-                    let numbers = self.readings[channel].numbers();
-                    mean(v, numbers, true, weights, &words, channel, out);
-                } else {
+                if channel >= self.channels {
                     *out = [[0; BLOCK]; B];
+                    continue;
+                }
+                let numbers = self.readings[channel].numbers();
+                for ((out, weights), words) in out.iter_mut().zip(weights).zip(&words) {
+                    let (word, shift) = within(channel, numbers.bits());
+                    *out = mean_of_any(v, numbers, weights, &words[word % N], shift);
                 }
             }
             return;
@@ -402,6 +422,24 @@ fn mean<V: SamplingVectors, const N: usize, const B: usize>(
     for (out, results) in out.iter_mut().zip(blend(v, numbers, near, weights, &four, shift)) {
         *out = v.store(results);
     }
+}
+
+/// The same of one block and of numbers that no function is made for. A call: all kinds of numbers are much code, and every size of texels would have it.
+#[inline(never)]
+fn mean_of_any<V: SamplingVectors>(
+    v: V,
+    numbers: Numbers,
+    weights: &Weights<V>,
+    words: &[V::Words; 4],
+    shift: u32,
+) -> [u32; BLOCK] {
+    v.run(
+        #[inline(always)]
+        || {
+            let [mean] = blend(v, numbers, are_near(v, numbers, &[[*words]]), &[*weights], &[*words], shift);
+            v.store(mean)
+        },
+    )
 }
 
 /// The word that a channel of so many bits lies in, and how far up.
