@@ -6,17 +6,21 @@ use std::sync::{Arc, Mutex};
 
 use device::{Device, Nobody};
 use warploom_exec::fault::{FaultKind, Refusal};
-use warploom_jit::{Made, Mode, Options as Jit, Origin, Target, assembly, tiered};
+use warploom_jit::{Made, Mode, Options as Jit, Origin, Style, Target, assembly, tiered};
 use warploom_ptx::ir::FunctionId;
 use warploom_ptx::{Options, load};
 use warploom_simt::{Gangs, analyze, codegen};
 
 fn run(device: &Device, target: Target, text: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
+    run_as(Style::Chosen, device, target, text, grid, cta, params);
+}
+
+fn run_as(style: Style, device: &Device, target: Target, text: &str, grid: [u32; 3], cta: [u32; 3], params: &[&[u8]]) {
     let module = Arc::new(load(text.as_bytes(), &Options { driver_version: 13000, sm: 90 }).expect("loads"));
     let said = Arc::new(Mutex::new(Vec::new()));
     let all = said.clone();
     let report = Arc::new(move |made: &Made<'_>| all.lock().expect("no panic").push(made.code.map_err(str::to_owned)));
-    let jit = Jit { mode: Mode::Always, target, cache: None, dump: None, style: warploom_jit::Style::Chosen, report };
+    let jit = Jit { mode: Mode::Always, target, cache: None, dump: None, style, report };
     device.run(&module, tiered(jit, &module, FunctionId(0), Arc::new(Nobody)), grid, cta, params);
     assert_eq!(*said.lock().expect("no panic"), [Ok(Origin::Compiler)]);
 }
@@ -276,6 +280,54 @@ fn a_lane_at_an_edge_is_refused() {
         run(&device, target, EDGES, [2, 1, 1], [16, 16, 1], &params);
         let fault = device.engine.fault().expect("a fault");
         assert!(matches!(&fault.kind, FaultKind::Access(access) if access.refusal == Refusal::Unmapped), "{fault}");
+    }
+}
+
+/// Between two barriers: what replaces some of a row that all threads have stored. After them each loads what lies a few threads before it, if it runs then.
+const REPLACED: [&str; 11] = [
+    "",
+    // Some threads that are known, by another instruction or with another width; one of them all alone.
+    "setp.ge.u32 %p1, %r2, 20; @%p1 bra B; st.shared.u32 [%d5], %r2; B:",
+    "setp.ge.u32 %p1, %r2, 20; @%p1 bra B; st.shared.u16 [%d5+2], %h1; B:",
+    "setp.ne.u32 %p1, %r2, 37; @%p1 bra B; st.shared.u32 [row+100], %r2; B:",
+    "setp.ge.u32 %p1, %r2, 32; @%p1 bra B; mul.wide.u32 %d6, %r2, 8; add.s64 %d6, %d6, %d4; st.shared.v2.u32 [%d6], {%r2, %r3}; B:",
+    // Others, as the data tell.
+    "and.b32 %r4, %r3, 1; setp.eq.u32 %p1, %r4, 1; @%p1 st.shared.u32 [%d5], %r2;",
+    "and.b32 %r4, %r3, 1; setp.eq.u32 %p1, %r4, 1; @%p1 bra B; st.shared.u32 [%d5], %r2; B:",
+    // By addresses of which nothing is known, and by operations that are no stores.
+    "cvta.shared.u64 %d6, %d5; st.u32 [%d6], %r2;",
+    "xor.b32 %r4, %r2, %r1; mul.wide.u32 %d6, %r4, 4; add.s64 %d6, %d6, %d4; st.shared.u32 [%d6], %r2;",
+    "red.shared.add.u32 [%d5], %r2;",
+    // In a loop, the last trip's.
+    "mov.u32 %r4, 0; B: ld.shared.u32 %r5, [%d5]; bar.sync 0; add.u32 %r5, %r5, %r2; st.shared.u32 [%d5], %r5; bar.sync 0;\n\
+     add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, %r1; @%p1 bra B;",
+];
+
+#[test]
+fn a_team_loads_what_others_have_stored_last() {
+    for (replaced, apart) in REPLACED.iter().flat_map(|replaced| [1, 5, 16, 33].map(|apart| (replaced, apart))) {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 keys, .param .u64 out, .param .u32 n)\n{{\n\
+             .reg .b16 %h1; .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<9>; .shared .align 16 .b32 row[64];\n\
+             ld.param.u64 %d1, [keys]; ld.param.u64 %d2, [out]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; cvt.u16.u32 %h1, %r2;\n\
+             mul.wide.u32 %d3, %r2, 4; add.s64 %d1, %d1, %d3; add.s64 %d2, %d2, %d3; ld.global.u32 %r3, [%d1];\n\
+             mov.u64 %d4, row; add.s64 %d5, %d4, %d3; st.shared.u32 [%d5], %r3;\n\
+             bar.sync 0; {replaced}\nbar.sync 0; mov.u32 %r6, 0;\n\
+             setp.lt.u32 %p2, %r2, {apart}; @%p2 bra C; ld.shared.u32 %r6, [%d5+-{}]; C: st.global.u32 [%d2], %r6; ret;\n}}\n",
+            4 * apart
+        );
+        for target in [Target::Host, Target::V3] {
+            let results = [Style::Gangs, Style::Teams].map(|style| {
+                let device = Device::new();
+                let keys: Vec<u32> = (0..64).map(|thread| 1000 + thread * 37 % 64).collect();
+                let (keys, out) = (device.buffer(&keys), device.buffer(&[7; 64]));
+                let params: [&[u8]; 3] = [&keys.to_le_bytes(), &out.to_le_bytes(), &3u32.to_le_bytes()];
+                run_as(style, &device, target, &text, [1; 3], [64, 1, 1], &params);
+                assert!(device.engine.fault().is_none());
+                device.words(out, 64)
+            });
+            assert_eq!(results[0], results[1], "{apart}, {target:?}: {replaced}");
+        }
     }
 }
 

@@ -82,10 +82,13 @@ fn steps_whose_threads_are_known_need_no_branches() {
     // Gangs that have left their team go on in the function that has masks, behind barriers too.
     assert_eq!(["region", "team", "resumed"].map(count), [0, 1, 1]);
     let team = text.split("@through0").next().expect("a team");
-    // A load of each gang for what it has, and of those gangs that add for what they add: all four of them in the first four steps, the first one for some of its lanes.
-    // The four of what lies before the bound stand once more, for those of the lanes that do.
-    let loads = 2 * 4 + 6 * 4 + (4 * 4 + 3 + 2) + 4 + 4 + 1;
-    assert_eq!(team.matches("@llvm.masked.load.v16i32.p0(").count(), loads, "{team}");
+    // Of global memory, by each gang. Those of what lies before the bound stand once more, for those of the lanes that do.
+    assert_eq!(team.matches("@llvm.masked.load.v16i32.p0(").count(), 2 * 4 + 4, "{team}");
+    // What threads add comes from what others have stored: in the first four steps of two gangs each, the first one of itself alone.
+    for apart in [1, 2, 4, 8] {
+        let order = format!("<16 x i32> <i32 {}, i32 {}, ", 16 - apart, 17 - apart);
+        assert_eq!(team.matches(&order).count(), 4, "{team}");
+    }
     // They leave for four accesses to global memory, of which those before the bound are looked at twice, but not for the bound.
     assert_eq!(team.matches("call i32 @apart(").count(), 6, "{team}");
 }

@@ -44,18 +44,13 @@ pub(super) struct Arms {
 }
 
 impl Arms {
-    /// Looks at all branches.
-    pub(super) fn new(plan: &Plan<'_>, layout: &SharedLayout) -> Arms {
-        let (info, body) = (plan.info, plan.body);
+    /// Looks at all branches of a kernel whose gangs are full.
+    pub(super) fn new(plan: &Plan<'_>, threads: &Threads, layout: &SharedLayout) -> Arms {
         let mut arms = Arms::default();
-        if !info.gangs.are_full() {
-            return arms;
-        }
-        let threads = Threads::new(info, body, layout);
-        for branch in 0..body.blocks.len() as u32 {
+        for branch in 0..plan.body.blocks.len() as u32 {
             let Some(guard) = plan.guard_of(branch) else { continue };
             let condition = threads.of(guard);
-            if let Some(arm) = arm(plan, &threads, layout, branch, condition) {
+            if let Some(arm) = arm(plan, threads, layout, branch, condition) {
                 arms.all.insert(branch, arm);
             } else if condition.is_some_and(|condition| condition.iter().any(|holds| *holds != condition[0])) {
                 arms.parting.insert(branch);

@@ -61,6 +61,8 @@ pub(super) struct Writer<'p> {
     pub(super) member: u32,
     /// By gang of the team, which of its lanes run the arm that is written, if not all do; none where no lane does.
     pub(super) arm_masks: Vec<Option<String>>,
+    /// What gangs of the team have stored that others load, by the instruction and the gang.
+    pub(super) stored: BTreeMap<(u32, u32), Val>,
     /// What is asked for is asked of all gangs of the team.
     pub(super) whole: bool,
     /// Accesses of the instruction are known to be allowed.
@@ -97,6 +99,7 @@ impl<'p> Writer<'p> {
             team: 0,
             member: 0,
             arm_masks: Vec::new(),
+            stored: BTreeMap::new(),
             whole: false,
             checked: false,
             resumed: false,

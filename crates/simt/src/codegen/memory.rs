@@ -95,9 +95,12 @@ impl Writer<'_> {
             }
             return Ok(());
         }
-        let target = self.target(inst, *space, *addr)?;
         let common = (0..dst.len()).all(|at| self.written(inst, at).is_none_or(|value| self.is_scalar(value)));
         let ty_of = Ty { element: Element::bits_of(*ty), lanes: if common { 0 } else { self.lanes() } };
+        if let Some(value) = self.forwarded(ty_of) {
+            return self.write(inst, 0, &value, signed);
+        }
+        let target = self.target(inst, *space, *addr)?;
         let places: Vec<String> = (0..dst.len()).map(|_| self.new_place(ty_of)).collect();
         if *semantics == Semantics::Weak {
             self.load_weak(inst, &target, *ty, &places, common)?;
@@ -217,6 +220,7 @@ impl Writer<'_> {
         }
         let target = self.target(inst, *space, *addr)?;
         let values: Vec<Val> = src.iter().map(|operand| self.operand(*operand, *ty)).collect();
+        self.keep_stored(&values[0]);
         if *semantics != Semantics::Weak {
             if self.lane_by_lane_only(&target) {
                 return Err(self.lacks(inst));

@@ -22,6 +22,7 @@ mod directed;
 mod exchange;
 mod float;
 mod flow;
+mod forward;
 mod full;
 mod function;
 mod groups;

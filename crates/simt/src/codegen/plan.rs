@@ -10,6 +10,7 @@ use warploom_ptx::ir::{BarrierOp, Base, Body, GlobalId, Op, SharedLayout, Step};
 
 use super::arms::{Arm, Arms};
 use super::deferred::deferrable;
+use super::forward::Forwards;
 use super::hull::{Hull, hulls};
 use super::indexed::{Indexed, indexed};
 use super::later::kept_back;
@@ -20,6 +21,7 @@ use super::regions::Processor;
 use super::span::{Across, Span, across, spans};
 use super::stop::Stop;
 use super::team::{Point, Teams, is_seldom_apart, preferred_team};
+use super::threads::Threads;
 use crate::access::Access;
 use crate::barrier::{BarrierControl, Region};
 use crate::info::{KernelInfo, analyze};
@@ -99,6 +101,8 @@ pub(super) struct Plan<'k> {
     homes: BTreeMap<ValueId, Keep>,
     /// Branches of which it is known what each thread does.
     arms: Arms,
+    /// Loads of which it is known who has stored what they find.
+    forwards: Forwards,
     /// Teams come apart at the end of a grid at most: what follows then is written once, with masks.
     seldom: bool,
     /// Where teams are left.
@@ -145,7 +149,10 @@ impl<'k> Plan<'k> {
         };
         plan.find_groups()?;
         if teams != Teams::Never {
-            plan.arms = Arms::new(&plan, &plan.shared);
+            let threads = info.gangs.are_full().then(|| Threads::new(info, body, &plan.shared));
+            if let Some(threads) = &threads {
+                plan.arms = Arms::new(&plan, threads, &plan.shared);
+            }
             (plan.team, plan.at_a_time) = preferred_team(&plan, teams == Teams::Always);
             let together = info.gangs.together(plan.team);
             if plan.team > 0
@@ -154,6 +161,9 @@ impl<'k> Plan<'k> {
                 plan.across = across(&plan, &wide);
                 plan.spans = spans(&plan, &wide);
                 plan.wide = Some(wide);
+            }
+            if let Some(threads) = threads.filter(|_| plan.is_one_team()) {
+                plan.forwards = Forwards::new(&plan, &threads, &plan.shared);
             }
             plan.seldom = plan.team > 0 && is_seldom_apart(&plan);
         }
@@ -204,6 +214,7 @@ impl<'k> Plan<'k> {
             spans: Vec::new(),
             homes: BTreeMap::new(),
             arms: Arms::default(),
+            forwards: Forwards::default(),
             seldom: false,
             points: RefCell::default(),
         }
@@ -296,6 +307,11 @@ impl<'k> Plan<'k> {
     /// The same, by the block that they come to.
     pub(super) fn arm_of(&self, block: u32) -> Option<&Arm> {
         self.arms.all.values().find(|arm| arm.block == block).filter(|_| self.is_one_team())
+    }
+
+    /// Loads of which it is known who has stored what they find.
+    pub(super) fn forwards(&self) -> &Forwards {
+        &self.forwards
     }
 
     /// Teams are left there.
