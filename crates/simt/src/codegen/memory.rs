@@ -23,6 +23,8 @@ pub(super) struct Target {
     pub(super) flag: Val,
     /// The register with the address, and what is added; none of a variable.
     register: Option<(Operand, i64)>,
+    /// That register has fewer bits than an address: lanes may go around their end.
+    short: bool,
     pub(super) space: Space,
     pub(super) site: u32,
     /// Bytes of a lane.
@@ -50,10 +52,10 @@ impl Target {
 
     /// The first lane's address, and how far the others' are from one another's, if that is the same for all and sure.
     pub(super) fn even(&self) -> Option<(&Val, i64)> {
-        let apart = self.apart.as_ref().filter(|_| self.flag.text == "true")?;
+        let apart = self.apart.as_ref().filter(|_| self.flag.text == "true" && !self.short)?;
         let step = apart.get(1).map_or(0, |second| second - apart[0]);
         let even = apart.iter().zip(0..).all(|(apart, lane)| *apart == lane * step);
-        Some((self.first.as_ref().filter(|first| even && first.ty.element.bits() == 64)?, step))
+        Some((self.first.as_ref().filter(|_| even)?, step))
     }
 
     fn is_row(&self) -> bool {
@@ -318,6 +320,7 @@ impl Writer<'_> {
             apart: Some(vec![0; lanes]),
             flag,
             register: None,
+            short: false,
             space,
             site,
             bytes: *bytes,
@@ -342,6 +345,7 @@ impl Writer<'_> {
                 if target.apart.is_some() {
                     let base = self.read_base(value).ok_or_else(|| self.lacks(inst))?;
                     target.flag = self.read_flag(value);
+                    target.short = base.ty.element.bits() < 64;
                     target.first = Some(self.moved(&base, address.offset));
                 }
             }
