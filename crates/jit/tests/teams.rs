@@ -331,6 +331,81 @@ fn a_team_loads_what_others_have_stored_last() {
     }
 }
 
+/// Each row of threads adds up the numbers of a row of memory, 16 at a time. Rows are a number apart that is a parameter in the last CTA, and 16 in those before, by which
+/// workers learn what is allowed. `widened` puts into `%d5` where a thread's first number is, of its row `%r3`, its column `%r2` and that number, `%r1` or `%d4`.
+fn rows(widened: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 out, .param .u64 apart)\n{{\n\
+         .reg .b32 %r<16>; .reg .b64 %d<16>; .reg .pred %p<9>;\n\
+         ld.param.u64 %d1, [data]; ld.param.u64 %d2, [out]; ld.param.u32 %r1, [apart]; ld.param.u64 %d4, [apart];\n\
+         mov.u32 %r2, %tid.x; mov.u32 %r3, %tid.y; mad.lo.u32 %r4, %r3, 16, %r2; mul.wide.u32 %d3, %r4, 4; add.s64 %d2, %d2, %d3;\n\
+         mov.u32 %r9, %ctaid.x; setp.lt.u32 %p2, %r9, 299; selp.b64 %d3, 0, 1024, %p2; add.s64 %d2, %d2, %d3;\n\
+         selp.b32 %r1, 16, %r1, %p2; selp.b64 %d4, 16, %d4, %p2; mov.u32 %r5, 0; mov.u32 %r6, 0;\n\
+         L: {widened}\n\
+         ld.global.u32 %r7, [%d5]; add.u32 %r5, %r5, %r7; add.u32 %r2, %r2, 16; add.u32 %r6, %r6, 1;\n\
+         setp.lt.u32 %p1, %r6, 3; @%p1 bra L; st.global.u32 [%d2], %r5; ret;\n}}\n"
+    )
+}
+
+const SIGNED: &str = "mad.lo.s32 %r8, %r3, %r1, %r2; mul.wide.s32 %d5, %r8, 4; add.s64 %d5, %d1, %d5;";
+const UNSIGNED: &str = "mad.lo.u32 %r8, %r3, %r1, %r2; mul.wide.u32 %d5, %r8, 4; add.s64 %d5, %d1, %d5;";
+/// In bytes, of 64 bits.
+const LONG: &str = "cvt.u64.u32 %d6, %r3; mul.lo.u64 %d6, %d6, %d4; mul.wide.u32 %d7, %r2, 4; add.s64 %d5, %d1, %d6; add.s64 %d5, %d5, %d7;";
+
+#[test]
+fn rows_are_looked_at_by_the_first_and_the_last() {
+    // Where the last row is one of those that are there, but some before it are not: it is so far away that addresses, or indices, have gone around the end of numbers.
+    let around = |bits: u32, bytes: u128| {
+        let mut rest = (1..).map(|rest| (1u128 << bits) + bytes * rest);
+        rest.find_map(|far| (far % (15 * bytes) == 0).then_some(far / 15)).expect("one of 15") as u64
+    };
+    let cases: [(&str, u32, u64); 14] = [
+        (SIGNED, 16, 48),
+        (SIGNED, 16, 50),
+        (SIGNED, 16, 0),
+        (SIGNED, 16, -20i64 as u64),
+        (SIGNED, 16, 4096),
+        (SIGNED, 16, around(32, 1)),
+        (UNSIGNED, 16, 50),
+        (UNSIGNED, 16, around(32, 1)),
+        (UNSIGNED, 16, -20i64 as u64),
+        (LONG, 16, 200),
+        (LONG, 16, -80i64 as u64),
+        (LONG, 16, around(64, 4)),
+        // Rows that are not aligned, though the last one of five is.
+        (LONG, 16, 202),
+        (LONG, 5, 201),
+    ];
+    for (target, (widened, rows_of, apart)) in
+        [Target::Host, Target::V3].into_iter().flat_map(|target| cases.map(|case| (target, case)))
+    {
+        let results = [Style::Gangs, Style::Teams].map(|style| {
+            let device = Device::new();
+            let data: Vec<u32> = (0..2048).map(|at| at * at % 1009).collect();
+            let (data, out) = (device.buffer(&data), device.buffer(&[7; 512]));
+            // In the middle, as rows may go up or down.
+            let params: [&[u8]; 3] = [&(data + 4096).to_le_bytes(), &out.to_le_bytes(), &apart.to_le_bytes()];
+            run_as(style, &device, target, &rows(widened), [300, 1, 1], [16, rows_of, 1], &params);
+            let fault = device.engine.fault().map(|fault| match &fault.kind {
+                FaultKind::Access(access) => (access.refusal, access.address.wrapping_sub(data), fault.thread),
+                _ => panic!("{fault}"),
+            });
+            let sums = fault.is_none().then(|| device.words(out, 512));
+            (fault, sums)
+        });
+        assert_eq!(results[0], results[1], "{apart}, {target:?}: {widened}");
+    }
+}
+
+#[test]
+fn two_looks_tell_for_all_rows_of_a_tile() {
+    let text = code(&rows(SIGNED), [16, 16, 1]);
+    let team = text.lines().map(str::trim).skip_while(|line| *line != "cta:").take_while(|line| *line != "apart:");
+    let looks = team.filter(|line| line.starts_with("rorx")).count();
+    // And one for what is stored, rows of 16 numbers.
+    assert_eq!(looks, 2 + 1, "{text}");
+}
+
 /// The assembly of a kernel for AVX-512.
 fn code(text: &str, cta: [u32; 3]) -> String {
     code_for("x86-64-v4", text, cta)

@@ -9,9 +9,11 @@ use super::exchange::is_exchange;
 use super::function::{Val, Writer};
 use super::how::{How, how};
 use super::names::Ty;
+use super::span::Across;
 use super::window;
 use crate::range::is_integer;
 use crate::shape::Shape;
+use crate::values::ValueId;
 
 impl Writer<'_> {
     /// One instruction, for the lanes of the mask.
@@ -127,33 +129,58 @@ impl Writer<'_> {
     fn has_not_wrapped(&mut self, inst: &Inst, source: Operand, ty: ScalarType) -> Result<Val, String> {
         let value = self.value_of(source).ok_or_else(|| self.lacks(inst))?;
         let written = self.plan.info.values.written(self.plan.body, self.inst);
-        let shape = match self.plan.wide() {
+        let across = written.filter(|_| self.team > 0).map(|id| self.plan.across(id));
+        let shape = match (across, self.plan.wide()) {
             // For all gangs of the team at once.
-            Some(wide) if self.team > 0 && written.is_some_and(|id| self.plan.step_of(id, 0).is_some()) => {
-                wide.shape(value)
-            }
+            (Some(Across::Steps(_)), Some(wide)) => wide.shape(value),
             _ => self.shape(value),
         };
-        let Shape::Affine(affine) = shape else { return Err(self.lacks(inst)) };
-        let (low, high) = affine.lanes.bounds();
-        let base = self.read_base(value).ok_or_else(|| self.lacks(inst))?;
+        let (low, high) = match shape {
+            Shape::Affine(affine) => affine.lanes.bounds(),
+            shape if shape.is_uniform() => (0, 0),
+            _ => return Err(self.lacks(inst)),
+        };
         if ty.bits() > 32 {
             return Err(self.lacks(inst));
         }
-        let base = self.resize(&base, ty.bits(), false);
-        let base = self.resize(&base, 64, ty.is_signed());
         let (least, most) = match (ty.is_signed(), ty.bits()) {
             (true, bits) => (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1),
             (false, bits) => (0, (1i64 << bits) - 1),
         };
+        let base = self.base_within(inst, value, ty)?;
+        let mut fine = self.are_within(&base, [low, high], [least, most]);
+        if let Some(Across::Even) = across {
+            // Where the last gang has as many times what the second has more, no gang before it has wrapped around.
+            let second = self.of_member(1, |this| this.base_within(inst, value, ty))?;
+            let step = self.binary("sub", &second, &base);
+            let step = self.resize(&step, ty.bits(), false);
+            let step = self.resize(&step, 64, true);
+            let times = self.constant(step.ty, i64::from(self.team) - 1);
+            let step = self.binary("mul", &step, &times);
+            let last = self.binary("add", &base, &step);
+            let last = self.are_within(&last, [low, high], [least, most]);
+            fine = self.binary("and", &fine, &last);
+        }
+        Ok(fine)
+    }
+
+    /// What the first lane has of a number, which may be held in a wider register.
+    fn base_within(&mut self, inst: &Inst, value: ValueId, ty: ScalarType) -> Result<Val, String> {
+        let base = self.read_base(value).ok_or_else(|| self.lacks(inst))?;
+        let base = self.resize(&base, ty.bits(), false);
+        Ok(self.resize(&base, 64, ty.is_signed()))
+    }
+
+    /// Whether a pattern that reaches from one number to another behind a first one stays between two others.
+    fn are_within(&mut self, base: &Val, [low, high]: [i64; 2], [least, most]: [i64; 2]) -> Val {
         let i64 = base.ty;
         let (low, high) = (self.constant(i64, low), self.constant(i64, high));
         let (least, most) = (self.constant(i64, least), self.constant(i64, most));
-        let first = self.binary("add", &base, &low);
-        let last = self.binary("add", &base, &high);
+        let first = self.binary("add", base, &low);
+        let last = self.binary("add", base, &high);
         let first = self.compare("sge", &first, &least);
         let last = self.compare("sle", &last, &most);
-        Ok(self.binary("and", &first, &last))
+        self.binary("and", &first, &last)
     }
 
     pub(super) fn two(&mut self, a: Operand, b: Operand, ty: ScalarType) -> (Val, Val) {

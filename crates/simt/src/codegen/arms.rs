@@ -277,14 +277,14 @@ impl Writer<'_> {
         if self.arm_masks.iter().any(Option::is_some) {
             for number in self.body().blocks[arm.block as usize].insts.clone() {
                 let inst = self.turn_to(number);
-                let once = self.is_once(number);
-                let leads = self.leads(inst);
+                let led = self.is_led(number);
+                let leaders = if led { self.leaders(number) } else { self.leading(inst) };
                 let comes: Vec<(u32, String)> = (0..self.team)
                     .filter_map(|member| {
-                        // What other gangs have a known step more than is the first one's to say.
-                        let mask = if once { None } else { self.arm_masks[member as usize].clone() };
-                        let first = member == 0 && (once || leads);
-                        Some((member, mask.or_else(|| first.then(|| all.clone()))?))
+                        // What the first gangs have tells what others have, also where these run nothing.
+                        let mask = if led { None } else { self.arm_masks[member as usize].clone() };
+                        let leads = member < leaders;
+                        Some((member, mask.or_else(|| leads.then(|| all.clone()))?))
                     })
                     .collect();
                 let mut fine: Option<Val> = None;
@@ -320,11 +320,12 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Whether what an instruction writes of the first gang says what others have.
-    fn leads(&self, inst: &Inst) -> bool {
+    /// How many gangs, the first ones, have a part of what an instruction writes that tells what others have.
+    fn leading(&self, inst: &Inst) -> u32 {
         let operands = inst.operands();
-        let mut written = operands.iter().zip(self.values).filter(|(operand, _)| operand.def().is_some());
-        written.any(|(_, value)| value.is_some_and(|value| self.plan.step_of(value, 0).is_some()))
+        let written = operands.iter().zip(self.values).filter(|(operand, _)| operand.def().is_some());
+        let followed = written.filter_map(|(_, value)| *value).filter(|value| self.plan.is_followed(*value));
+        followed.map(|value| self.holders(value, "%b")).max().unwrap_or(0)
     }
 
     /// What is to be looked at for an access of a gang in an arm, if there is anything.

@@ -44,30 +44,43 @@ impl<'p> Writer<'p> {
 
     /// The name of a place for the gang that is written for: what differs between gangs in no known way has one for each of a team.
     pub(super) fn own(&self, value: ValueId, place: String) -> String {
-        if self.team == 0 || self.is_shared(value, &place) { place } else { format!("{place}.{}", self.member) }
+        if self.team == 0 || self.holders(value, &place) == 1 { place } else { format!("{place}.{}", self.member) }
     }
 
-    /// Whether all gangs of a team have one place for a part of a value.
-    pub(super) fn is_shared(&self, value: ValueId, place: &str) -> bool {
+    /// How many gangs of a team, the first ones, have a place of their own for a part of a value, where that tells what the others have.
+    pub(super) fn holders(&self, value: ValueId, place: &str) -> u32 {
+        let is_followed = self.is_scalar(value) || !place.starts_with("%v");
         match self.plan.across(value) {
-            Across::Same => true,
-            Across::Steps(_) => self.is_scalar(value) || !place.starts_with("%v"),
-            Across::Apart => false,
+            Across::Same => 1,
+            Across::Steps(_) if is_followed => 1,
+            // Whether the pattern holds is said for all at once.
+            Across::Even if place.starts_with("%w") => 1,
+            Across::Even if is_followed => 2,
+            Across::Steps(_) | Across::Even | Across::Apart => self.team,
         }
     }
 
     /// What a place holds for the gang that is written for.
     pub(super) fn held(&mut self, value: ValueId, place: String, ty: Ty) -> Val {
         self.used.insert(value);
-        let own = self.own(value, place);
-        let held = self.load(ty, &own);
-        let shared = self.team > 0 && self.is_shared(value, &own) && !own.starts_with("%w");
-        match self.plan.step_of(value, self.member) {
-            Some(step) if shared && step != 0 => {
-                let step = self.constant(ty, step);
+        if self.team == 0 || self.member < self.holders(value, &place) || place.starts_with("%w") {
+            let own = self.own(value, place);
+            return self.load(ty, &own);
+        }
+        match self.plan.across(value) {
+            Across::Steps(steps) => {
+                let held = self.load(ty, &place);
+                let step = self.constant(ty, steps[self.member as usize]);
                 self.binary("add", &held, &step)
             }
-            _ => held,
+            Across::Even => {
+                let [first, second] = [0, 1].map(|member| self.load(ty, &format!("{place}.{member}")));
+                let step = self.binary("sub", &second, &first);
+                let times = self.constant(ty, i64::from(self.member));
+                let step = self.binary("mul", &step, &times);
+                self.binary("add", &first, &step)
+            }
+            Across::Same | Across::Apart => self.load(ty, &place),
         }
     }
 
@@ -263,7 +276,9 @@ impl<'p> Writer<'p> {
         let base = self.resize(&base, self.element_of(id).bits(), false);
         let place = self.part_of(id, 'b');
         self.store(&base, &place);
-        if matches!(self.shape(id), Shape::Affine(affine) if !affine.unless_wraps.is_empty()) {
+        if matches!(self.shape(id), Shape::Affine(affine) if !affine.unless_wraps.is_empty())
+            && self.member < self.holders(id, "%w").max(1)
+        {
             let place = self.part_of(id, 'w');
             self.store(&flag, &place);
         }
@@ -272,8 +287,7 @@ impl<'p> Writer<'p> {
 
     /// Whether the result of this instruction has a pattern with a first lane of its own.
     pub(super) fn wants_base(&self) -> bool {
-        // All gangs of a team but the first have theirs from that one.
-        let has_own = |id: ValueId| self.member == 0 || self.plan.step_of(id, self.member).is_none();
+        let has_own = |id: ValueId| self.team == 0 || self.member < self.holders(id, "%b");
         self.plan.info.values.written(self.body(), self.inst).is_some_and(|id| self.has_base(id) && has_own(id))
     }
 

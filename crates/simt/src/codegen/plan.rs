@@ -245,11 +245,16 @@ impl<'k> Plan<'k> {
         self.across.get(value.0 as usize).unwrap_or(&Across::Apart)
     }
 
+    /// Whether what the first gangs of a team have of a value, which is not the same for all, tells what others have.
+    pub(super) fn is_followed(&self, value: ValueId) -> bool {
+        matches!(self.across(value), Across::Steps(_) | Across::Even)
+    }
+
     /// What a gang of the team has more than the first one.
     pub(super) fn step_of(&self, value: ValueId, member: u32) -> Option<i64> {
         match self.across(value) {
             Across::Steps(steps) => steps.get(member as usize).copied(),
-            Across::Apart | Across::Same => None,
+            Across::Apart | Across::Same | Across::Even => None,
         }
     }
 

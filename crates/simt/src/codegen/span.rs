@@ -9,6 +9,7 @@ use super::plan::Plan;
 use crate::access::{AccessKind, Pattern};
 use crate::affine::Affine;
 use crate::info::KernelInfo;
+use crate::lanes::Lanes;
 use crate::shape::Shape;
 use crate::values::{ValueId, paired};
 
@@ -21,7 +22,12 @@ pub(super) enum Across {
     Same,
     /// What the first one has, and so much more by gang.
     Steps(Vec<i64>),
+    /// What the second one has more than the first, each has more than the one before.
+    Even,
 }
+
+/// Of fewer gangs the first two say nothing of others.
+const FEW: u32 = 3;
 
 /// What all gangs of a team access with one instruction, or with several that have one base.
 #[derive(Clone, Debug)]
@@ -45,7 +51,7 @@ pub(super) fn across(plan: &Plan<'_>, wide: &KernelInfo<'_>) -> Vec<Across> {
     // Whether a pattern holds for all gangs is told by what it comes from.
     loop {
         let unsound = |value: &ValueId| {
-            matches!(all[value.0 as usize], Across::Steps(_))
+            matches!(all[value.0 as usize], Across::Steps(_) | Across::Even)
                 && plan.is_flagged(*value)
                 && !is_told(plan, wide, &all, *value)
         };
@@ -59,7 +65,7 @@ fn of(plan: &Plan<'_>, wide: &KernelInfo<'_>, value: ValueId) -> Across {
     let narrow = match plan.info.shape(value) {
         shape if shape.is_cta_uniform() => return Across::Same,
         shape if shape.is_uniform() && wide.shape(value).is_uniform() => return Across::Same,
-        shape if shape.is_uniform() => Affine::new(crate::lanes::Lanes::zero(width), 0),
+        shape if shape.is_uniform() => Affine::new(Lanes::zero(width), 0),
         Shape::Affine(affine) if affine.is_constant() => affine.clone(),
         _ => return Across::Apart,
     };
@@ -68,12 +74,31 @@ fn of(plan: &Plan<'_>, wide: &KernelInfo<'_>, value: ValueId) -> Across {
     let alike = gangs
         .iter()
         .all(|gang| gang.iter().zip(narrow.lanes.get()).all(|(lane, apart)| lane.wrapping_sub(gang[0]) == *apart));
-    if !affine.is_constant() || affine.unless_wraps != narrow.unless_wraps || !alike {
+    if affine.unless_wraps != narrow.unless_wraps || !alike {
         return Across::Apart;
     }
-    Across::Steps(gangs.iter().map(|gang| gang[0]).collect())
+    let steps: Vec<i64> = gangs.iter().map(|gang| gang[0]).collect();
+    if affine.is_constant() {
+        return Across::Steps(steps);
+    }
+    let even = |direction: &Lanes| {
+        let gangs: Vec<&[i64]> = direction.get().chunks(width).collect();
+        let common = gangs.iter().all(|gang| gang.iter().all(|lane| *lane == gang[0]));
+        common && is_even(&gangs.iter().map(|gang| gang[0]).collect::<Vec<_>>())
+    };
+    if plan.team() >= FEW && is_even(&steps) && affine.directions.iter().all(even) {
+        Across::Even
+    } else {
+        Across::Apart
+    }
 }
 
+/// Whether each has as much more than the one before.
+fn is_even(steps: &[i64]) -> bool {
+    steps.windows(3).all(|steps| steps[1].wrapping_sub(steps[0]) == steps[2].wrapping_sub(steps[1]))
+}
+
+/// Whether what is known of the operands of all instructions that write a value tells that its pattern holds for all gangs.
 fn is_told(plan: &Plan<'_>, wide: &KernelInfo<'_>, all: &[Across], value: ValueId) -> bool {
     plan.info.values.get(value).defs.iter().all(|def| {
         let operands = plan.body.insts[*def as usize].operands();
@@ -81,6 +106,13 @@ fn is_told(plan: &Plan<'_>, wide: &KernelInfo<'_>, all: &[Across], value: ValueI
             .filter(|(operand, _)| operand.read().is_some())
             .filter_map(|(_, value)| value);
         read.all(|source| {
+            if all[value.0 as usize] == Across::Even {
+                return match &all[source.0 as usize] {
+                    Across::Apart => false,
+                    Across::Same | Across::Even => true,
+                    Across::Steps(steps) => is_even(steps),
+                };
+            }
             let known = all[source.0 as usize] != Across::Apart || !plan.is_flagged(source);
             let constant = match (plan.info.shape(source), wide.shape(source)) {
                 (Shape::Affine(_), Shape::Affine(affine)) => affine.is_constant(),

@@ -48,13 +48,13 @@ impl<'p> Writer<'p> {
             }
             let operands = inst.operands();
             let values = || paired(&operands, plan.info.values.of_inst(at)).filter_map(|(o, value)| Some((o, value?)));
-            let once = self.is_once(at);
+            let led = self.is_led(at);
             let mut results = values().filter(|(operand, _)| operand.def().is_some()).map(|(_, value)| value);
-            let fits = results.all(|value| self.is_in_any_order(value, once, &read));
+            let fits = results.all(|value| self.is_in_any_order(value, led, &read));
             let needed = match access {
                 // The look comes before all that gangs do on their own.
                 Some(_) => plan.address_of(at).into_iter().collect(),
-                None if once => values().filter(|(o, _)| o.read().is_some()).map(|(_, value)| value).collect(),
+                None if led => values().filter(|(o, _)| o.read().is_some()).map(|(_, value)| value).collect(),
                 None => Vec::new(),
             };
             if !fits || needed.iter().any(|value| written.contains(value)) {
@@ -64,11 +64,11 @@ impl<'p> Writer<'p> {
                 if operand.read().is_some() {
                     read.insert(value);
                 }
-                if operand.def().is_some() && !once {
+                if operand.def().is_some() && !led {
                     written.insert(value);
                 }
             }
-            if !once {
+            if !led {
                 stream.own.push(at);
             }
             stream.insts.end = at + 1;
@@ -77,10 +77,10 @@ impl<'p> Writer<'p> {
     }
 
     /// Whether others find what they would of a value, in whichever order gangs come to the instruction that writes it; `read` have been read before.
-    pub(super) fn is_in_any_order(&self, value: ValueId, once: bool, read: &BTreeSet<ValueId>) -> bool {
+    pub(super) fn is_in_any_order(&self, value: ValueId, led: bool, read: &BTreeSet<ValueId>) -> bool {
         let known = self.plan.info.values.get(value);
         let settled = known.defs.len() == 1 && !known.undefined && !read.contains(&value);
-        settled || (!once && self.plan.across(value) == &Across::Apart)
+        settled || (!led && self.plan.across(value) == &Across::Apart)
     }
 
     /// Whether an access leads each gang of the team to places of its own, and one look tells for all.
@@ -98,7 +98,11 @@ impl<'p> Writer<'p> {
             if stream.own.contains(&at) {
                 self.look_at_all(inst, self.team)?;
             } else {
-                self.instruction(inst)?;
+                for member in 0..self.leaders(at) {
+                    self.member = member;
+                    self.instruction(inst)?;
+                }
+                self.member = 0;
             }
         }
         self.leaves_at = None;

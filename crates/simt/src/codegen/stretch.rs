@@ -55,8 +55,8 @@ impl Writer<'_> {
         read.extend(values().filter(|(operand, _)| operand.read().is_some()).map(|(_, value)| value));
         let results: Vec<ValueId> =
             values().filter(|(operand, _)| operand.def().is_some()).map(|(_, value)| value).collect();
-        let once = self.is_once(at);
-        let fits = results.iter().all(|value| self.is_in_any_order(*value, once, read));
+        let led = self.is_led(at);
+        let fits = results.iter().all(|value| self.is_in_any_order(*value, led, read));
         written.extend(results);
         fits
     }
@@ -79,7 +79,7 @@ impl Writer<'_> {
             }
             for at in stretch.clone() {
                 let inst = self.turn_to(at);
-                let members = if self.is_once(at) { 0..1 } else { first..first + few };
+                let members = if self.is_led(at) { 0..self.leaders(at) } else { first..first + few };
                 for member in members {
                     self.member = member;
                     self.instruction(inst)?;

@@ -117,7 +117,7 @@ impl Writer<'_> {
         for value in self.used.clone() {
             self.for_members(value, |this, member| {
                 for (place, ty, _) in plan.places(value, 0) {
-                    if member > 0 && this.is_shared(value, &place) {
+                    if member >= this.holders(value, &place) {
                         continue;
                     }
                     let place = this.own(value, place);
@@ -157,7 +157,7 @@ impl Writer<'_> {
             };
             self.for_members(value, |this, member| {
                 for (place, ty, offset) in plan.places(value, offset) {
-                    if member > 0 && this.is_shared(value, &place) {
+                    if member >= this.holders(value, &place) {
                         continue;
                     }
                     let at = this.offset(&format!("%frame{member}"), offset);
@@ -181,6 +181,14 @@ impl Writer<'_> {
             with(self, member);
         }
         self.member = 0;
+    }
+
+    /// Something of one gang of the team.
+    pub(super) fn of_member<T>(&mut self, member: u32, with: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.member, member);
+        let out = with(self);
+        self.member = before;
+        out
     }
 
     /// Writes instructions; false if a barrier ends them.
@@ -211,7 +219,7 @@ impl Writer<'_> {
                 self.note_for_all(inst);
                 continue;
             }
-            let members = if self.is_once(number) { 1 } else { self.team };
+            let members = self.leaders(number);
             self.look_at_all(inst, members)?;
             self.checked = true;
             if !self.update_as_team(inst)? {
@@ -234,27 +242,27 @@ impl Writer<'_> {
         self.whole = false;
     }
 
-    /// Whether an instruction does the same for all gangs.
-    pub(super) fn is_once(&self, number: u32) -> bool {
+    /// For how many gangs, the first ones, an instruction is written: what others have is known of what these have, or it does the same for all.
+    pub(super) fn leaders(&self, number: u32) -> u32 {
         let inst = &self.body().insts[number as usize];
         let operands = inst.operands();
         let values = self.plan.info.values.of_inst(number);
         let mut written = operands.iter().zip(values).filter(|(operand, _)| operand.def().is_some()).peekable();
         match &inst.op {
-            Op::Fence(_) => true,
-            Op::St { .. } | Op::Atom { .. } => false,
-            _ if written.peek().is_none() => false,
-            _ => written.all(|(_, value)| value.is_none_or(|value| self.is_had_once(value))),
+            Op::Fence(_) => 1,
+            Op::St { .. } | Op::Atom { .. } => self.team,
+            _ if written.peek().is_none() => self.team,
+            _ => {
+                let part = |value| if self.plan.is_lazy(value) { "%b" } else { "%v" };
+                let holders = written.map(|(_, value)| value.map_or(1, |value| self.holders(value, part(value))));
+                holders.max().unwrap_or(self.team)
+            }
         }
     }
 
-    /// Whether there is one place for all that is kept of a value.
-    fn is_had_once(&self, value: ValueId) -> bool {
-        match self.plan.across(value) {
-            Across::Same => true,
-            Across::Steps(_) => self.is_scalar(value) || self.plan.is_lazy(value),
-            Across::Apart => false,
-        }
+    /// Whether what an instruction does for the first gangs tells what it does for all.
+    pub(super) fn is_led(&self, number: u32) -> bool {
+        self.leaders(number) < self.team
     }
 
     /// One look for all gangs, whose lanes are a known way apart.
@@ -304,8 +312,9 @@ impl Writer<'_> {
         if self.is_seen(self.inst) {
             return Ok(());
         }
-        let mut all: Option<Val> = None;
-        for member in 0..members {
+        let mut all = self.steps_are_short(inst);
+        let looked_at = if all.is_some() { self.ends() } else { (0..members).collect() };
+        for member in looked_at {
             self.member = member;
             let before = self.mask.clone();
             let condition = inst.guard.map(|guard| self.predicate(guard));
@@ -330,6 +339,31 @@ impl Writer<'_> {
             self.or_leave(&all);
         }
         Ok(())
+    }
+
+    /// Of an access whose addresses are as far apart from gang to gang: whether that is not so far that they go around the end of numbers. Then what lies between the
+    /// first gang's and the last one's is allowed as they are.
+    fn steps_are_short(&mut self, inst: &Inst) -> Option<Val> {
+        /// As long as addresses are.
+        const ADDRESS: i64 = 48;
+        let address = self.plan.address_of(self.inst).filter(|_| inst.guard.is_none())?;
+        let long = self.element_of(address).bits() == 64 && self.plan.across(address) == &Across::Even;
+        let is_seen = self.plan.hull(self.inst).is_some_and(|(_, hull)| hull.first != self.inst);
+        if !long || is_seen || self.plan.access(self.inst)?.1.is_always_allowed() {
+            return None;
+        }
+        let [first, second] = [0, 1].map(|member| self.of_member(member, |this| this.read_base(address)));
+        let step = self.binary("sub", &second?, &first?);
+        let (least, many) = (self.constant(step.ty, 1 << ADDRESS), self.constant(step.ty, 2 << ADDRESS));
+        let from = self.binary("add", &step, &least);
+        Some(self.compare("ult", &from, &many))
+    }
+
+    /// The gangs of a team whose addresses tell of all, where these are as far apart from gang to gang: the last as many steps from the first as there are, which is aligned
+    /// only where each step is if they are an odd number.
+    fn ends(&self) -> Vec<u32> {
+        let last = self.team - 1;
+        if last.is_multiple_of(2) { vec![0, 1, last] } else { vec![0, last] }
     }
 
     /// What need not hold for a gang of which nothing runs.
