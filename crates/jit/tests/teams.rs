@@ -406,6 +406,53 @@ fn two_looks_tell_for_all_rows_of_a_tile() {
     assert_eq!(looks, 2 + 1, "{text}");
 }
 
+/// Each thread adds up the numbers from an index of 16 bits on, 64 bytes apart, for as many trips as its number tells, or all alike; the index goes around the end of numbers
+/// in some lane, where the others' addresses are no row.
+fn carried(trips: &str, step: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 data, .param .u64 out, .param .u32 first)\n{{\n\
+         .reg .b16 %h<4>; .reg .b32 %r<16>; .reg .b64 %d<16>; .reg .pred %p<9>;\n\
+         ld.param.u64 %d1, [data]; ld.param.u64 %d2, [out]; ld.param.u32 %r1, [first];\n\
+         mov.u32 %r2, %tid.x; mov.u32 %r3, %tid.y; mad.lo.u32 %r4, %r3, 32, %r2; mul.wide.u32 %d3, %r4, 4; add.s64 %d2, %d2, %d3;\n\
+         mad.lo.u32 %r8, %r3, 100, %r2; add.u32 %r8, %r8, %r1; cvt.u16.u32 %h1, %r8; mul.wide.u16 %r9, %h1, 4; cvt.u64.u32 %d4, %r9; add.s64 %d5, %d1, %d4;\n\
+         mov.u32 %r5, 0; mov.u32 %r6, 0; {trips}\n\
+         L: ld.global.u32 %r7, [%d5]; mad.lo.u32 %r5, %r5, 3, %r7; {step} add.u32 %r6, %r6, 1;\n\
+         setp.lt.u32 %p1, %r6, %r10; @%p1 bra L; st.global.u32 [%d2], %r5; ret;\n}}\n"
+    )
+}
+
+#[test]
+fn addresses_that_loops_carry_need_be_no_row() {
+    let data: Vec<u32> = (0..65536 + 512).map(|at| at * 7 % 1009).collect();
+    let trips = ["mov.u32 %r10, 3;", "and.b32 %r10, %r2, 3; add.u32 %r10, %r10, 1;"];
+    let steps = [("add.s64 %d5, %d5, 64;", 16), ("sub.s64 %d5, %d5, 4;", -1)];
+    for (target, style) in
+        [Target::Host, Target::V3].into_iter().flat_map(|target| [(target, Style::Gangs), (target, Style::Teams)])
+    {
+        for (at, (trip, (step, words))) in trips.iter().flat_map(|trips| steps.map(|step| (trips, step))).enumerate() {
+            for first in [70u32, 65530, 65536 - 16, 65536 - 105, 65536 - 700] {
+                let device = Device::new();
+                // A word in front, to which the last trips go back.
+                let (data_at, out) = (device.buffer(&data) + 16, device.buffer(&[7; 256]));
+                let params: [&[u8]; 3] = [&data_at.to_le_bytes(), &out.to_le_bytes(), &first.to_le_bytes()];
+                run_as(style, &device, target, &carried(trip, step), [1; 3], [32, 8, 1], &params);
+                assert!(device.engine.fault().is_none(), "{:?}", device.engine.fault());
+                let expected: Vec<u32> = (0..256u32)
+                    .map(|thread| {
+                        let (x, y) = (thread % 32, thread / 32);
+                        let start = 4 + i64::from((first + 100 * y + x) as u16);
+                        let trips = if at < 2 { 3 } else { 1 + (x & 3) };
+                        (0..i64::from(trips)).fold(0u32, |sum, trip| {
+                            sum.wrapping_mul(3).wrapping_add(data[(start + trip * words) as usize])
+                        })
+                    })
+                    .collect();
+                assert_eq!(device.words(out, 256), expected, "{first}, {trip}, {step}, {target:?}");
+            }
+        }
+    }
+}
+
 /// The assembly of a kernel for AVX-512.
 fn code(text: &str, cta: [u32; 3]) -> String {
     code_for("x86-64-v4", text, cta)

@@ -48,8 +48,9 @@ impl Writer<'_> {
         }
         // What a pattern comes to the same of in all lanes is computed from the first one.
         let written = self.plan.info.values.written(self.plan.body, self.inst);
+        let begins = written.and_then(|value| self.plan.begins(value));
         let lazy = written.is_some_and(|value| self.plan.is_lazy(value));
-        if !lazy {
+        if !lazy && begins.is_none() {
             self.first_lane = written.is_some_and(|value| self.is_scalar(value));
             let result = self.result(inst);
             self.first_lane = false;
@@ -66,9 +67,12 @@ impl Writer<'_> {
         } else {
             None
         };
-        match base {
-            Some((base, _, flag)) => self.write_base(inst, Some(base), flag),
-            None => Ok(()),
+        if let Some((base, _, flag)) = base {
+            self.write_base(inst, Some(base), flag)?;
+        }
+        match written {
+            Some(value) if begins == Some(self.inst) => self.write_apart(inst, value),
+            _ => Ok(()),
         }
     }
 

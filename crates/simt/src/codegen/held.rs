@@ -96,6 +96,12 @@ impl<'p> Writer<'p> {
         if self.plan.is_lazy(value) {
             return self.all_lanes(value, ty);
         }
+        if self.plan.begins(value).is_some() {
+            let first = self.held(value, format!("%b{}", value.0), Ty { lanes: 0, ..ty });
+            let first = self.splat(&first);
+            let apart = self.held(value, format!("%v{}", value.0), ty);
+            return self.binary("add", &first, &apart);
+        }
         match self.float_kept(value, lanes) {
             Some(float) => {
                 let held = self.held(value, format!("%v{}", value.0), Ty { element: float, lanes });

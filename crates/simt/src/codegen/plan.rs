@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warploom_ptx::ir::{BarrierOp, Base, Body, GlobalId, Op, SharedLayout, Step};
 
 use super::arms::{Arm, Arms};
+use super::carried::carried;
 use super::deferred::deferrable;
 use super::forward::Forwards;
 use super::hull::{Hull, hulls};
@@ -78,6 +79,8 @@ pub(super) struct Plan<'k> {
     frame: u32,
     /// By value: only its first lane is kept.
     lazy: Vec<bool>,
+    /// Patterns that loops carry, with the instructions that begin them.
+    carried: BTreeMap<ValueId, u32>,
     hulls: Vec<Hull>,
     /// Instructions that full code writes where their results are read.
     deferrable: BTreeSet<u32>,
@@ -139,8 +142,10 @@ impl<'k> Plan<'k> {
         }
         debug_assert!(info.barriers.all.iter().all(|(_, control)| *control == BarrierControl::Whole));
         let block_of = block_of(body);
+        let lazy = lazy(info, body, &block_of);
         let mut plan = Plan {
-            lazy: lazy(info, body, &block_of),
+            carried: carried(info, body, &lazy),
+            lazy,
             hulls: hulls(info, body, &block_of),
             deferrable: deferrable(info, body),
             kept_back: kept_back(info, body, &reads(info, body)),
@@ -188,6 +193,7 @@ impl<'k> Plan<'k> {
             info,
             body,
             lazy: vec![false; info.values.len()],
+            carried: BTreeMap::new(),
             hulls: Vec::new(),
             deferrable: BTreeSet::new(),
             kept_back: BTreeSet::new(),
@@ -370,6 +376,11 @@ impl<'k> Plan<'k> {
     /// Whether only the first lane of a value's pattern is kept.
     pub(super) fn is_lazy(&self, value: ValueId) -> bool {
         self.lazy[value.0 as usize]
+    }
+
+    /// The instruction that begins a pattern that loops carry: what lanes have of it more than the first stays as it writes it.
+    pub(super) fn begins(&self, value: ValueId) -> Option<u32> {
+        self.carried.get(&value).copied()
     }
 
     /// Whether full code writes an instruction only where its result is read.

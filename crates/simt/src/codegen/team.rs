@@ -253,7 +253,8 @@ impl Writer<'_> {
             Op::St { .. } | Op::Atom { .. } => self.team,
             _ if written.peek().is_none() => self.team,
             _ => {
-                let part = |value| if self.plan.is_lazy(value) { "%b" } else { "%v" };
+                let goes_on = |value| self.plan.begins(value).is_some_and(|begins| begins != number);
+                let part = |value| if self.plan.is_lazy(value) || goes_on(value) { "%b" } else { "%v" };
                 let holders = written.map(|(_, value)| value.map_or(1, |value| self.holders(value, part(value))));
                 holders.max().unwrap_or(self.team)
             }
