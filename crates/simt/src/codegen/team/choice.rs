@@ -22,7 +22,7 @@ pub(in crate::codegen) enum Teams {
 /// How many gangs run together: as many as make loops better, and registers and the length of the code allow, or as there can be with `always`. 0 if none do. And
 /// how many of them compute at a time.
 pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> (u32, u32) {
-    /// Instructions of all gangs, with which compiling takes as long as it may.
+    /// Instructions that are written for each gang, of all gangs, with which compiling takes as long as it may.
     const LONG: u32 = 1800;
     /// Fewer gain too little.
     const FEW: u32 = 4;
@@ -38,7 +38,8 @@ pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> (u32,
         let team = (2..=count).rev().find(|team| count.is_multiple_of(*team) && alike(*team)).unwrap_or(0);
         return (team, if team.is_multiple_of(2) { team / 2 } else { team });
     }
-    if count >= FEW && goes_by_steps(plan) && count * body.insts.len() as u32 <= LONG {
+    let long = written_for_each(plan);
+    if count >= FEW && goes_by_steps(plan) && count * long <= LONG {
         return (count, count);
     }
     if body.loops.is_empty() {
@@ -60,7 +61,7 @@ pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> (u32,
     let carried = carried.max().unwrap_or(0) * (gangs.width / vector).max(1);
     let registers = if plan.has_wide_vectors() { 26 } else { 12 };
     // What is spilled is no loss where memory is what takes the time.
-    let fits = |team: u32| team * body.insts.len() as u32 <= LONG && (row || team * carried <= registers);
+    let fits = |team: u32| team * long <= LONG && (row || team * carried <= registers);
     let most = |goes: &dyn Fn(u32) -> bool| {
         let halves = std::iter::successors(Some(count), |team| Some(team / 2)).take_while(|team| *team >= FEW);
         halves.into_iter().find(|team| count.is_multiple_of(*team) && goes(*team))
@@ -68,12 +69,21 @@ pub(in crate::codegen) fn preferred_team(plan: &Plan<'_>, always: bool) -> (u32,
     // All are one team where barriers would part them, though only a few compute at a time.
     if !row
         && !info.barriers.all.is_empty()
-        && count * body.insts.len() as u32 <= LONG
+        && count * long <= LONG
         && let Some(few) = most(&fits)
     {
         return (count, few);
     }
     most(&|team| fits(team) && alike(team)).map_or((0, 0), |team| (team, team))
+}
+
+/// How many instructions are written for each gang of a team: what is uniform, or a pattern, is mostly known of all gangs as soon as of the first ones.
+fn written_for_each(plan: &Plan<'_>) -> u32 {
+    let each = |inst: &u32| {
+        let written = plan.info.values.written(plan.body, *inst);
+        plan.access(*inst).is_some() || written.is_none_or(|value| matches!(plan.info.shape(value), Shape::Varying(_)))
+    };
+    (0..plan.body.insts.len() as u32).filter(each).count() as u32
 }
 
 /// Whether a kernel goes on from barrier to barrier, all that threads do apart being known, or at the end only.
