@@ -9,6 +9,7 @@ mod anisotropy;
 mod axis;
 pub mod block;
 mod channel;
+mod compressed;
 mod cube;
 mod filter;
 mod level;
@@ -20,6 +21,7 @@ pub use channel::{
     Numbers, border_channel, from_srgb, signed_channel, signed_fraction, srgb_term, stretched, to_srgb,
     unsigned_channel, unsigned_fraction,
 };
+pub use compressed::{BLOCK_SIDE, Compression};
 pub use cube::{CUBE_FACES, across_edge, cube_face, cube_gradient, share_corner};
 pub use filter::{UNIT, blend, split_slices, square_weights};
 pub use level::{LevelRange, Levels, level_of_gradients};
