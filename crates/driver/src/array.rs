@@ -283,6 +283,12 @@ impl Driver {
         let limits = match (layered || cube, height, depth) {
             (false, 0, 0) => [most(attribute::MAXIMUM_TEXTURE1D_WIDTH), 0, 0],
             (false, _, 0) => [most(attribute::MAXIMUM_TEXTURE2D_WIDTH), most(attribute::MAXIMUM_TEXTURE2D_HEIGHT), 0],
+            // A box may be deeper that is less wide and high.
+            (false, _, _) if depth > most(attribute::MAXIMUM_TEXTURE3D_DEPTH) => [
+                most(attribute::MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE),
+                most(attribute::MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE),
+                most(attribute::MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE),
+            ],
             (false, _, _) => [
                 most(attribute::MAXIMUM_TEXTURE3D_WIDTH),
                 most(attribute::MAXIMUM_TEXTURE3D_HEIGHT),
