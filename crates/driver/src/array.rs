@@ -45,15 +45,15 @@ const PART_ALIGNMENT: u64 = 256;
 /// The shape and format of an array, as `cuArray3DCreate` takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayDescriptor {
-    /// Elements of a row.
+    /// Texels of a row.
     pub width: u64,
-    /// Rows; 0 for one dimension.
+    /// Rows of texels; 0 for one dimension.
     pub height: u64,
     /// Slices; 0 for one or two dimensions. Layers and cube faces count here.
     pub depth: u64,
     /// Format of a channel.
     pub format: Format,
-    /// Channels of an element, as many as the format can have.
+    /// Channels of a texel, as many as the format can have.
     pub channels: u32,
     /// [`array_flags`].
     pub flags: u32,
@@ -80,9 +80,18 @@ impl ArrayDescriptor {
         if self.is_layered() { ArrayDescriptor { depth: 1, ..*self } } else { *self }
     }
 
-    /// Bytes of an element.
+    /// Bytes of an element: a texel, or a block of them.
     fn element_bytes(&self) -> u64 {
-        self.format.bytes() * u64::from(self.channels)
+        match self.format.compression() {
+            None => self.format.bytes() * u64::from(self.channels),
+            Some(compression) => compression.bytes(),
+        }
+    }
+
+    /// Elements of a row, rows of them, and slices, each at least 1.
+    pub(crate) fn elements(&self) -> [u64; 3] {
+        let side = self.format.element_side();
+        [self.width.div_ceil(side), self.height.max(1).div_ceil(side), self.depth.max(1)]
     }
 
     /// The shape of a plane of an image.
@@ -93,10 +102,9 @@ impl ArrayDescriptor {
 
     /// Bytes of all elements.
     fn bytes(&self) -> DriverResult<u64> {
-        let element = self.element_bytes();
-        [self.width, self.height.max(1), self.depth.max(1)]
+        self.elements()
             .into_iter()
-            .try_fold(element, u64::checked_mul)
+            .try_fold(self.element_bytes(), u64::checked_mul)
             .ok_or_else(|| DriverError::new(ErrorCode::OutOfMemory, "the array does not fit memory"))
     }
 }
@@ -145,9 +153,14 @@ impl Array {
         self.mapping.as_ref()
     }
 
-    /// Bytes of an element.
+    /// Bytes of an element: a texel, or a block of them.
     pub fn element_bytes(&self) -> u64 {
         self.descriptor.element_bytes()
+    }
+
+    /// Whether its elements are blocks, which are copied whole.
+    pub(crate) fn has_blocks(&self) -> bool {
+        self.descriptor.format.compression().is_some()
     }
 
     /// Whether it has elements: an image of several planes has only those.
@@ -170,13 +183,10 @@ impl Array {
         self.context.id()
     }
 
-    /// Bytes of a row, rows, slices: each at least 1.
+    /// Bytes of a row of elements, rows, slices: each at least 1.
     pub(crate) fn storage_box(&self) -> Box3 {
-        Box3 {
-            width: self.descriptor.width * self.element_bytes(),
-            height: self.descriptor.height.max(1),
-            depth: self.descriptor.depth.max(1),
-        }
+        let [width, height, depth] = self.descriptor.elements();
+        Box3 { width: width * self.element_bytes(), height, depth }
     }
 }
 
@@ -184,8 +194,8 @@ impl Driver {
     /// Creates an array in the calling thread's context.
     ///
     /// # Errors
-    /// `InvalidValue` for shapes and formats that do not exist; `NotSupported` for compressed blocks and some images; `OutOfMemory`; those of
-    /// [`Driver::current`].
+    /// `InvalidValue` for shapes and formats that do not exist; `NotSupported` for blocks that a surface would write, and images of several planes without memory of their own;
+    /// `OutOfMemory`; those of [`Driver::current`].
     pub fn create_array(&self, descriptor: ArrayDescriptor) -> DriverResult<Handle> {
         let context = self.current()?;
         self.check_array(&context, &descriptor)?;
@@ -328,19 +338,15 @@ impl Driver {
                 if !flat || flags & array_flags::CUBEMAP != 0 || width % 2 != 0 || height % 2 != 0 {
                     return refuse("images have two dimensions, each of an even size");
                 }
-                if elements != Elements::Planes {
-                    return lacks("images whose brightness and colours lie among each other");
-                }
-                if flags & (array_flags::SPARSE | array_flags::DEFERRED_MAPPING) != 0 {
+                if elements == Elements::Planes && descriptor.is_mapped() {
                     return lacks("several planes without memory of their own");
                 }
                 Ok(())
             }
-            // As recorded, of surfaces that is not looked at.
-            Elements::Compressed(_) if height == 0 && flags & array_flags::SURFACE_LDST == 0 => {
-                refuse("blocks have two dimensions")
-            }
-            Elements::Compressed(_) => lacks("compressed blocks"),
+            // As recorded, whatever their shape.
+            Elements::Compressed(_) if flags & array_flags::SURFACE_LDST != 0 => lacks("blocks that are surfaces"),
+            Elements::Compressed(_) if height == 0 => refuse("blocks have two dimensions"),
+            Elements::Compressed(_) => Ok(()),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::driver::Driver;
 use crate::handle::{Handle, HandleTable, Kind};
 use crate::module::Module;
-use crate::{DriverError, DriverResult, ErrorCode};
+use crate::{DriverError, DriverResult};
 use reference::{BoundReferences, SurfaceReference};
 
 /// A texture that a program created.
@@ -111,8 +111,8 @@ impl Driver {
     /// parameter.
     ///
     /// # Errors
-    /// `InvalidValue` for a resource, settings or a view that do not exist; `NotSupported` for views of compressed blocks; `InvalidHandle` for
-    /// a stale array; those of [`Driver::current`].
+    /// `InvalidValue` for a resource, settings or a view that do not exist, and for an array whose format asks for other settings or a view; `InvalidHandle` for a stale array;
+    /// those of [`Driver::current`].
     pub fn create_texture(
         &self,
         resource: Resource,
@@ -127,14 +127,28 @@ impl Driver {
         if texture.sampler.seamless && !texture.base().cube {
             return Err(DriverError::invalid_value("what is no cube has no edges to sample across"));
         }
-        if let Some(view) = &view {
-            self.apply_view(&resource, view, &mut texture)?;
+        match &view {
+            Some(view) => self.apply_view(&resource, view, &mut texture)?,
+            None => self.check_own_format(&resource, &texture)?,
         }
         read_fractions(&mut texture);
         let texture = Arc::new(texture);
         let owner = Arc::clone(&context);
         let make = |handle| TextureObject { handle, context: owner, resource, settings, view, texture };
         Ok(context.while_alive(|| self.objects.textures.insert(make))?.handle)
+    }
+
+    /// Whether an array can be read as its own format says.
+    fn check_own_format(&self, resource: &Resource, texture: &Texture) -> DriverResult {
+        let Some(array) = self.base_array(resource)? else { return Ok(()) };
+        let format = array.descriptor().format;
+        if self.is_interleaved(resource)? {
+            return Err(DriverError::invalid_value("brightness and colours among each other are read as a view says"));
+        }
+        if format.is_srgb() && !texture.sampler.srgb {
+            return Err(DriverError::invalid_value("blocks of sRGB are read with CU_TRSF_SRGB"));
+        }
+        Ok(())
     }
 
     /// Destroys a texture. Kernels that were launched before may still sample it.
@@ -184,7 +198,7 @@ impl Driver {
         if !matches!(resource, Resource::Array(_)) {
             return Err(DriverError::invalid_value("a surface needs an array"));
         }
-        let texels = Arc::new(self.texels_of(&resource)?);
+        let texels = Arc::new(self.surface_texels(&resource)?);
         let owner = Arc::clone(&context);
         let make = |handle| SurfaceObject { handle, context: owner, resource, texels };
         Ok(context.while_alive(|| self.objects.surfaces.insert(make))?.handle)
@@ -213,12 +227,9 @@ impl Driver {
     }
 }
 
-/// Texels whose format says that they are fractions are read as such, whatever the settings say.
+/// Texels whose format says that they are fractions, as those of blocks are, are read as such, whatever the settings say.
 fn read_fractions(texture: &mut Texture) {
-    texture.sampler.integers &= !texture.base().fractions;
-}
-
-/// What cannot be asked of a texture on a CPU yet.
-fn not_supported(what: &str) -> DriverError {
-    DriverError::new(ErrorCode::NotSupported, format!("{what} is not supported"))
+    let base = texture.base();
+    let fractions = base.fractions || base.blocks.is_some();
+    texture.sampler.integers &= !fractions;
 }

@@ -7,7 +7,9 @@ pub use tiles::{MappedTexels, Place, TILE_BYTES, Tiles};
 
 use std::sync::Arc;
 
-/// The type of one channel of a texel in memory.
+pub use warploom_numerics::texture::{BLOCK_SIDE, Compression};
+
+/// The type of one channel of a texel: in memory, or as it comes out of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Channel {
@@ -32,9 +34,29 @@ impl Channel {
             Channel::U32 | Channel::S32 | Channel::F32 => 4,
         }
     }
+
+    /// What comes out of blocks: fractions, and halves.
+    pub fn of_blocks(compression: Compression) -> Channel {
+        match compression {
+            Compression::Bc1 | Compression::Bc2 | Compression::Bc3 | Compression::Bc7 => Channel::U8,
+            Compression::Bc4 { signed: false } | Compression::Bc5 { signed: false } => Channel::U16,
+            Compression::Bc4 { signed: true } | Compression::Bc5 { signed: true } => Channel::S16,
+            Compression::Bc6h { .. } => Channel::F16,
+        }
+    }
 }
 
-/// Texels of one mip level in device memory: texel (x, y, z) starts at `address + x * texel_bytes() + y * pitch + z * slice`, or where `mapped` says.
+/// Blocks of compressed texels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// How they are compressed.
+    pub compression: Compression,
+    /// Whether the fourth channel of texels that lack it is 1, as the format of an array has it, or 0, as in a view.
+    pub opaque: bool,
+}
+
+/// Texels of one mip level in device memory: element (x, y, z), a texel or a block of them, starts at `address + x * element_bytes() + y * pitch + z * slice`, or where
+/// `mapped` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Texels {
     /// First byte.
@@ -45,13 +67,13 @@ pub struct Texels {
     pub size: [u32; 3],
     /// Dimensions that the program gave: 1 to 3; layers and faces are none.
     pub dimensions: u8,
-    /// Bytes from row to row.
+    /// Bytes from row to row of elements.
     pub pitch: u64,
     /// Bytes from slice to slice.
     pub slice: u64,
     /// Type of a channel.
     pub channel: Channel,
-    /// Channels of a texel: 1, 2 or 4.
+    /// Channels of a texel: 1, 2 or 4; in blocks also 3.
     pub channels: u32,
     /// Whether slices are layers.
     pub layered: bool,
@@ -61,6 +83,8 @@ pub struct Texels {
     pub linear: bool,
     /// Whether integer channels are fractions of their range by their format, which is what stores make of floats.
     pub fractions: bool,
+    /// Of compressed texels.
+    pub blocks: Option<Blocks>,
 }
 
 impl Texels {
@@ -73,13 +97,28 @@ impl Texels {
         }
     }
 
-    /// Where byte `x` of row `y` of slice `z` lies.
+    /// Where byte `x` of row `y` of elements of slice `z` lies.
     #[inline]
     pub fn place(&self, [x, y, z]: [u64; 3]) -> Place {
         match &self.mapped {
             None => Place::At(self.address + x + y * self.pitch + z * self.slice),
-            Some(mapped) => mapped.place([x, y, z], self.texel_bytes()).0,
+            Some(mapped) => mapped.place([x, y, z], self.element_bytes()).0,
         }
+    }
+
+    /// Where the element with texel (x, y, z) lies.
+    #[inline]
+    pub fn element(&self, [x, y, z]: [u32; 3]) -> Place {
+        let bytes = self.element_bytes();
+        if self.blocks.is_none() {
+            return self.place([u64::from(x) * bytes, y.into(), z.into()]);
+        }
+        let (x, y) = (u64::from(x / BLOCK_SIDE) * bytes, u64::from(y / BLOCK_SIDE));
+        // A level of a view has half the texels of the one below, and so perhaps some that the array has no blocks for.
+        if x >= self.pitch || y * self.pitch >= self.slice {
+            return Place::Nowhere;
+        }
+        self.place([x, y, z.into()])
     }
 
     /// The first byte, where all others lie behind it row by row.
@@ -90,9 +129,12 @@ impl Texels {
         }
     }
 
-    /// Bytes of one texel.
-    pub fn texel_bytes(&self) -> u64 {
-        self.channel.bytes() * u64::from(self.channels)
+    /// Bytes of one texel, or of a block of them.
+    pub fn element_bytes(&self) -> u64 {
+        match self.blocks {
+            None => self.channel.bytes() * u64::from(self.channels),
+            Some(blocks) => blocks.compression.bytes(),
+        }
     }
 }
 

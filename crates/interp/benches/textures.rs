@@ -64,6 +64,7 @@ fn filtered(criterion: &mut Criterion, filter: &str, linear: bool, diagonal: boo
                 cube: false,
                 linear: false,
                 fractions: false,
+                blocks: None,
                 mapped: None,
             };
             let sampler = Sampler { address: [address; 3], linear, normalized, ..Sampler::default() };

@@ -1,7 +1,7 @@
 //! How kernels name textures and surfaces, and what happens at their edges and outside them. What they read is held by the PTX sweep.
 use std::sync::{Arc, OnceLock};
 
-use warploom_exec::texture::{AddressMode, Channel, Objects, Sampler, Texels, Texture};
+use warploom_exec::texture::{AddressMode, Blocks, Channel, Compression, Objects, Sampler, Texels, Texture};
 use warploom_interp_testing::{Device, Shape, entry};
 
 const HANDLE: u64 = 0x70;
@@ -43,6 +43,7 @@ fn device_with(change: impl FnOnce(Texels) -> Texels) -> Device {
         cube: false,
         linear: false,
         fractions: false,
+        blocks: None,
         mapped: None,
     };
     let sampler = Sampler { address: [AddressMode::Clamp; 3], ..Sampler::default() };
@@ -92,6 +93,47 @@ fn lanes_store_texels() {
     assert_eq!(words, [0, 100, 200, 300, 300, 300]);
 }
 
+/// A device whose image is blocks, two beside each other and two below.
+fn blocks(compression: Compression, opaque: bool, size: [u32; 3]) -> Device {
+    device_with(|image| Texels {
+        size,
+        channel: Channel::of_blocks(compression),
+        channels: compression.channels(),
+        blocks: Some(Blocks { compression, opaque }),
+        ..image
+    })
+}
+
+#[test]
+fn texels_come_out_of_blocks() {
+    // Blue of both blocks of the first row: ends 10 and 0, texels 3, 2, 0 and 0, then ends 12 and 0, texels 1, 3, 0 and 0. Outside there is nothing.
+    let body = "mov.u64 %d3, 0x70; tex.2d.v4.u32.s32 {%r7, %r8, %r1, %r9}, [%d3, {%r0, 0}];";
+    let words = blocks(Compression::Bc1, true, [8, 8, 1]).run(&entry(body), Shape::new(1, 10));
+    let blue = [27u8, 55, 82, 82, 0, 33, 99, 99, 0, 0];
+    assert_eq!(words, blue.map(|blue| (f32::from(blue) / 255.0).to_bits()));
+}
+
+#[test]
+fn the_fourth_channel_of_blocks_that_lack_it() {
+    let one = 1.0f32.to_bits();
+    let body = "mov.u64 %d3, 0x70; shl.b32 %r5, %r0, 2; tex.2d.v4.u32.s32 {%r7, %r8, %r9, %r1}, [%d3, {%r5, 0}];";
+    for (opaque, fourth) in [(true, one), (false, 0)] {
+        // Also where there is no texel.
+        let device = blocks(Compression::Bc4 { signed: false }, opaque, [8, 8, 1]);
+        assert_eq!(device.run(&entry(body), Shape::new(1, 3)), [fourth; 3]);
+    }
+    assert_eq!(blocks(Compression::Bc1, true, [8, 8, 1]).run(&entry(body), Shape::new(1, 3)), [one, one, 0]);
+}
+
+#[test]
+fn past_the_last_block_are_zeros() {
+    // Alpha of BC1, whose block of zeros is black, and then of no texel.
+    let body = "mov.u64 %d3, 0x70; shl.b32 %r5, %r0, 2; tex.2d.v4.u32.s32 {%r7, %r8, %r9, %r1}, [%d3, {0, %r5}];";
+    let words = blocks(Compression::Bc1, true, [8, 12, 1]).run(&entry(body), Shape::new(1, 4));
+    let one = 1.0f32.to_bits();
+    assert_eq!(words, [one, one, one, 0]);
+}
+
 /// A device with `layers` layers of 2 by 2 words each, that count up from 0; twelve are two cubes.
 fn layers(layers: u32, cube: bool) -> Device {
     let objects = Arc::new(One::default());
@@ -108,6 +150,7 @@ fn layers(layers: u32, cube: bool) -> Device {
         cube,
         linear: false,
         fractions: false,
+        blocks: None,
         mapped: None,
     };
     let sampler = Sampler { address: [AddressMode::Clamp; 3], normalized: cube, ..Sampler::default() };
@@ -249,6 +292,7 @@ fn warps_sample_what_lanes_do() {
                     cube: false,
                     linear: false,
                     fractions: false,
+                    blocks: None,
                     mapped: None,
                 };
                 let anisotropy = 4;
@@ -334,6 +378,7 @@ fn edges_are_as_recorded() {
             cube: false,
             linear: false,
             fractions: false,
+            blocks: None,
             mapped: None,
         };
         let sampler = Sampler {

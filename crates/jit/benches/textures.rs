@@ -56,6 +56,7 @@ impl Objects for Textures {
             cube: false,
             linear: false,
             fractions: false,
+            blocks: None,
             mapped: None,
         };
         let address = if normalized { AddressMode::Wrap } else { AddressMode::Clamp };

@@ -7,7 +7,10 @@ mod anisotropy;
 mod library;
 #[path = "../../../tests/settings.rs"]
 mod settings;
+#[path = "recorded_answers/small_halves.rs"]
+mod small_halves;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -184,26 +187,6 @@ const DELIBERATE: &[Difference] = &[
         "    texture 2, sampler of 2: CUDA_SUCCESS 0 0.588235319 0",
         "    texture 2, sampler of 2: CUDA_SUCCESS 0 0.392156869 0",
     ),
-    not_made(
-        3,
-        "    blocks of 16 x 16, flags 0: 14 are made, 0 invalid, 0 not supported",
-        "    blocks of 16 x 16, flags 0: 0 are made, 0 invalid, 14 not supported",
-    ),
-    not_made(
-        11,
-        "    blocks of 16 x 16, flags 256: 14 are made, 0 invalid, 0 not supported",
-        "    blocks of 16 x 16, flags 256: 0 are made, 0 invalid, 14 not supported",
-    ),
-    not_made(
-        12,
-        "    interleaved images of 16 x 16, flags 256: 6 are made, 0 invalid, 0 not supported",
-        "    interleaved images of 16 x 16, flags 256: 0 are made, 0 invalid, 6 not supported",
-    ),
-    not_made(
-        16,
-        "    interleaved images of 16 x 16, flags 258: 6 are made, 0 invalid, 0 not supported",
-        "    interleaved images of 16 x 16, flags 258: 0 are made, 0 invalid, 6 not supported",
-    ),
     of_two_slices(
         6,
         "    3 dimensions, address mode 1: ok: cf7e9dc5 3d3f0000 00000000 3ea82000 00000000",
@@ -223,6 +206,33 @@ const DELIBERATE: &[Difference] = &[
         25,
         "    3 dimensions, address mode 3: ok: 41e6cc15 3e89a000 3f2a8000 3ef96000 3efefeff",
         "    3 dimensions, address mode 3: ok: 87cb6c15 3e89a000 3f2a8000 3ef96000 3efefeff",
+    ),
+    Difference {
+        section: "wholes",
+        line: 44,
+        recorded: "    box: 51829670 3e300000 3c3e0000 3f2c0000 3f800000 3de92000 3d1b8000 3e1a8000 3f1fffa0",
+        ours: "    box: 419dd670 3e300000 3c3e0000 3f2c0000 3f800000 3de92000 3d1b8000 3e1a8000 3f1fffa0",
+        reason: OF_TWO_SLICES,
+    },
+    of_half_a_row(
+        140,
+        "    view 9: fc0c599d 3ce000e0 3da870a8 3e0c708c 3e44a8c5 00000000 00000000 00000000 00000000",
+        "    view 9: 96dd3194 3ce000e0 3da870a8 3e0c708c 3e44a8c5 3e771cf7 3e97aa98 3eb3c6b4 3e8b9e8c",
+    ),
+    of_half_a_row(
+        141,
+        "    view 12: 700c05a4 3d6001c0 3e287151 3e8c7119 3ec4a989 00000000 00000000 00000000 00000000",
+        "    view 12: 5e90be63 3d6001c0 3e287151 3e8c7119 3ec4a989 3cf1c1e4 3e0ea91d 3e5f19be 3ea73d4e",
+    ),
+    of_half_a_row(
+        142,
+        "    view 14: 521f6a4c 150e0700 312a231c 00000000 00000000 00000000 00000000 00000000 00000000",
+        "    view 14: f9b4a124 150e0700 312a231c 00000000 00000000 4bd4cdc6 45cee9e2 00000000 00000000",
+    ),
+    of_half_a_row(
+        143,
+        "    view 17: 431f6a4c 150e0700 312a231c 00000000 00000000 00000000 00000000 00000000 00000000",
+        "    view 17: 51b4a124 150e0700 312a231c 00000000 00000000 11d4cdc6 29cee9e2 00000000 00000000",
     ),
     half_without_number(
         56,
@@ -294,17 +304,17 @@ const fn with_sampler(line: usize, recorded: &'static str, ours: &'static str) -
     Difference { section: "sampler_of_another", line, recorded, ours, reason }
 }
 
-/// A line about formats that arrays are not made of.
-const fn not_made(line: usize, recorded: &'static str, ours: &'static str) -> Difference {
-    let reason =
-        "there are no arrays of compressed blocks, and of images whose brightness and colours lie among each other";
-    Difference { section: "blocks", line, recorded, ours, reason }
-}
+const OF_TWO_SLICES: &str = "of sums over two slices that lie in the middle between two results hardware rounds one in some thousands the other way";
 
 /// A line about what lies between texels of sRGB in two slices.
 const fn of_two_slices(line: usize, recorded: &'static str, ours: &'static str) -> Difference {
-    let reason = "of sums over two slices that lie in the middle between two results hardware rounds one in some thousands the other way";
-    Difference { section: "between_colours", line, recorded, ours, reason }
+    Difference { section: "between_colours", line, recorded, ours, reason: OF_TWO_SLICES }
+}
+
+/// A line about a view of an image of eight bytes a texel.
+const fn of_half_a_row(line: usize, recorded: &'static str, ours: &'static str) -> Difference {
+    let reason = "the recorded driver's view shows the first eight of sixteen texels, and 0 behind them, where a copy finds what was put there";
+    Difference { section: "interleaved", line, recorded, ours, reason }
 }
 
 /// A line about texels of halves some of which are no numbers.
@@ -352,6 +362,7 @@ fn folder() -> &'static Path {
             "answers",
             "arrays",
             "backing",
+            "blocks",
             "formats",
             "green",
             "interop",
@@ -389,9 +400,15 @@ fn section(text: &str, name: &str) -> Vec<String> {
 }
 
 /// What ours prints where `recorded` was printed as the line number `line` of a section.
-fn expected<'a>(section: &str, line: usize, recorded: &'a str) -> &'a str {
+fn expected<'a>(section: &str, line: usize, recorded: &'a str) -> Cow<'a, str> {
     let difference = DELIBERATE.iter().find(|difference| difference.section == section && difference.line == line);
-    difference.map_or(recorded, |difference| difference.ours)
+    if let Some(difference) = difference {
+        return Cow::Borrowed(difference.ours);
+    }
+    match small_halves::checksum(section, line) {
+        Some((theirs, ours)) => Cow::Owned(recorded.replacen(theirs, ours, 1)),
+        None => Cow::Borrowed(recorded),
+    }
 }
 
 /// What `program` prints in its section `name`.
@@ -416,7 +433,7 @@ fn compare(program: &str, golden: &str, name: &str) {
     for index in 0..ours.len().max(recorded.len()) {
         let nothing = String::new();
         let (ours, recorded) = (ours.get(index).unwrap_or(&nothing), recorded.get(index).unwrap_or(&nothing));
-        if ours != expected(name, index + 1, recorded) {
+        if *ours != expected(name, index + 1, recorded) {
             differences.push(format!("line {}\n  ours     {ours}\n  recorded {recorded}", index + 1));
         }
     }
@@ -470,6 +487,10 @@ sections! { backing, "backing", "tests/c/answers/backing.golden":
     attributes requirements requirements_refused unbacked_copy_in unbacked_copy_out unbacked_texture unbacked_put unbacked_get
     whole unmapped_fetch lists streams sparse_surface not_sparse mipmapped properties some_tiles between boxes mip_tail
     mip_tail_of_layers copies_beyond other_texels
+}
+
+sections! { blocks, "blocks", "tests/c/answers/blocks.golden":
+    channels block_shapes blocks_described block_memory block_copies between_arrays batches block_textures modes ends wholes views views_of_blocks interleaved references mapped
 }
 
 sections! { green, "green", "tests/c/answers/green.golden":
@@ -527,7 +548,7 @@ fn where_the_recorded_driver_crashes_ours_answers() {
 
 #[test]
 fn deliberate_differences_have_reasons_and_are_recorded() {
-    let answers = ["answers", "arrays", "backing", "formats", "green", "interop", "links", "sharing"]
+    let answers = ["answers", "arrays", "backing", "blocks", "formats", "green", "interop", "links", "sharing"]
         .map(|name| format!("c/answers/{name}"));
     let goldens = answers.into_iter().chain(["goldens/scenarios".to_owned()]).map(|golden| {
         let golden = root().join("tests").join(golden).with_extension("golden");

@@ -1,4 +1,4 @@
-/* Views of arrays as textures: of the array's own format and size, as an H100 takes them. */
+/* Views of arrays as textures: of the array's own format and size, and of words as blocks, as an H100 takes them. */
 #include "expect.h"
 
 int main(void) {
@@ -38,8 +38,14 @@ int main(void) {
         OK(cuTexObjectDestroy(texture));
         view.format = CU_RES_VIEW_FORMAT_NONE;
         IS(INVALID_VALUE, cuTexObjectCreate(&texture, &resource, &how, &view));
-        view.format = CU_RES_VIEW_FORMAT_UNSIGNED_BC1;
-        IS(NOT_SUPPORTED, cuTexObjectCreate(&texture, &resource, &how, &view));
+        /* Blocks are words, each four texels wide and high. */
+        view.format = CU_RES_VIEW_FORMAT_UNSIGNED_BC2;
+        IS(INVALID_VALUE, cuTexObjectCreate(&texture, &resource, &how, &view));
+        view.width *= 4, view.height *= 4;
+        if (known[index].format == CU_AD_FORMAT_UNSIGNED_INT32 && known[index].channels == 4)
+            OK(cuTexObjectCreate(&texture, &resource, &how, &view));
+        else
+            IS(INVALID_VALUE, cuTexObjectCreate(&texture, &resource, &how, &view));
         OK(cuArrayDestroy(array));
     }
     puts("done");

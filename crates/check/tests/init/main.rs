@@ -407,6 +407,7 @@ fn with_array(linear: bool, body: &str, act: impl FnOnce(&Checked, u64)) -> Stri
         cube: false,
         linear: false,
         fractions: false,
+        blocks: None,
         mapped: None,
     };
     let sampler = Sampler { address: [AddressMode::Clamp; 3], linear, ..Sampler::default() };

@@ -1,4 +1,6 @@
 //! The formats of elements that arrays can have (`CUarray_format`).
+use warploom_exec::texture::{BLOCK_SIDE, Compression};
+
 use crate::{DriverError, DriverResult};
 
 /// A format of elements, by its number in `CUarray_format`.
@@ -48,10 +50,10 @@ pub(crate) enum Elements {
     Packed,
     /// An image of several planes.
     Planes,
-    /// An image whose brightness and colours lie among each other, of so many channels.
+    /// An image whose brightness and colours lie among each other, of so many channels. A view says what they are read as.
     Interleaved(u32),
-    /// Blocks of 4 x 4 compressed texels, of so many channels.
-    Compressed(u32),
+    /// Blocks of 4 x 4 compressed texels.
+    Compressed(Compression),
 }
 
 impl Format {
@@ -84,10 +86,13 @@ impl Format {
             0xa5 | 0xa8 | 0xb1 => Elements::Interleaved(4),
             0xa6 | 0xa7 => Elements::Interleaved(2),
             0xa9 => Elements::Interleaved(1),
-            0x91..=0x96 | 0x9d | 0x9e => Elements::Compressed(4),
-            0x97 | 0x98 => Elements::Compressed(1),
-            0x99 | 0x9a => Elements::Compressed(2),
-            0x9b | 0x9c => Elements::Compressed(3),
+            0x91 | 0x92 => Elements::Compressed(Compression::Bc1),
+            0x93 | 0x94 => Elements::Compressed(Compression::Bc2),
+            0x95 | 0x96 => Elements::Compressed(Compression::Bc3),
+            0x97 | 0x98 => Elements::Compressed(Compression::Bc4 { signed: self.0 == 0x98 }),
+            0x99 | 0x9a => Elements::Compressed(Compression::Bc5 { signed: self.0 == 0x9a }),
+            0x9b | 0x9c => Elements::Compressed(Compression::Bc6h { signed: self.0 == 0x9c }),
+            0x9d | 0x9e => Elements::Compressed(Compression::Bc7),
             number => return Err(DriverError::invalid_value(format!("{number:#x} is no format of arrays"))),
         })
     }
@@ -103,13 +108,31 @@ impl Format {
         self.0
     }
 
-    /// Bytes of one channel; of a packed word, a quarter of it. Images and blocks have none.
+    /// Bytes of one channel; of a packed word, a quarter of it. Blocks and images of several planes have none.
     pub fn bytes(self) -> u64 {
         match self.0 {
-            0x01 | 0x08 | 0x50 | 0xc0..=0xc2 | 0xc6..=0xc8 => 1,
-            0x02 | 0x09 | 0x10 | 0xc3..=0xc5 | 0xc9..=0xcb => 2,
+            0x01 | 0x08 | 0x50 | 0xa5 | 0xa8 | 0xc0..=0xc2 | 0xc6..=0xc8 => 1,
+            0x02 | 0x09 | 0x10 | 0xa6 | 0xa7 | 0xb1 | 0xc3..=0xc5 | 0xc9..=0xcb => 2,
             _ => 4,
         }
+    }
+
+    /// Texels of an element along x, and along y.
+    pub(crate) fn element_side(self) -> u64 {
+        if self.compression().is_some() { u64::from(BLOCK_SIDE) } else { 1 }
+    }
+
+    /// How its blocks are compressed, if it has some.
+    pub(crate) fn compression(self) -> Option<Compression> {
+        match self.elements() {
+            Elements::Compressed(compression) => Some(compression),
+            _ => None,
+        }
+    }
+
+    /// Whether it says that its colours are of sRGB: textures of it are made with the flag for that.
+    pub(crate) fn is_srgb(self) -> bool {
+        matches!(self.0, 0x92 | 0x94 | 0x96 | 0x9e)
     }
 
     /// Whether an element can have so many channels.
@@ -118,7 +141,8 @@ impl Format {
             Elements::Plain => matches!(channels, 1 | 2 | 4),
             Elements::Packed => channels == 4,
             Elements::Planes => channels == 3,
-            Elements::Fractions(only) | Elements::Interleaved(only) | Elements::Compressed(only) => channels == only,
+            Elements::Fractions(only) | Elements::Interleaved(only) => channels == only,
+            Elements::Compressed(compression) => channels == compression.channels(),
         }
     }
 
@@ -153,5 +177,18 @@ mod tests {
         }
         let fractions: Vec<u64> = (0xc0..=0xcb).map(|number| Format(number).bytes()).collect();
         assert_eq!(fractions, [1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2]);
+        let colours = formats.iter().filter(|format| format.is_srgb());
+        assert!(colours.clone().all(|format| format.compression().is_some() && format.has(4)));
+        assert_eq!(colours.count(), 4);
+    }
+
+    #[test]
+    fn elements_of_images() {
+        // As recorded, whatever the format says of halves of colours: four bytes each, and eight of the one of four channels of 16 bits.
+        let bytes = [0xa5, 0xa6, 0xa7, 0xa8, 0xa9, 0xb1].map(|number| match Format(number).elements() {
+            Elements::Interleaved(channels) => Format(number).bytes() * u64::from(channels),
+            _ => 0,
+        });
+        assert_eq!(bytes, [4, 4, 4, 4, 4, 8]);
     }
 }

@@ -14,8 +14,8 @@ const BOX: [u64; 2] = [1, 16];
 
 /// Bytes of a mip level, or of one layer of it, and of one of its blocks, which are at most so many small ones.
 fn level_bytes(shape: &ArrayDescriptor, most: [u64; 2]) -> (u64, u64) {
-    let depth = if shape.is_layered() { 1 } else { shape.depth.max(1) };
-    let height = shape.height.max(1);
+    let [width, height, depth] = shape.elements();
+    let depth = if shape.is_layered() { 1 } else { depth };
     let [mut high, mut deep] = most;
     while high > 1 && height <= high / 2 * SMALL[1] {
         high /= 2;
@@ -23,7 +23,7 @@ fn level_bytes(shape: &ArrayDescriptor, most: [u64; 2]) -> (u64, u64) {
     while deep > 1 && depth <= deep / 2 {
         deep /= 2;
     }
-    let row = (shape.width * shape.element_bytes()).next_multiple_of(SMALL[0]);
+    let row = (width * shape.element_bytes()).next_multiple_of(SMALL[0]);
     let bytes = row * height.next_multiple_of(high * SMALL[1]) * depth.next_multiple_of(deep);
     (bytes, SMALL[0] * SMALL[1] * high * deep)
 }
@@ -49,7 +49,7 @@ pub(super) fn requirement(levels: &[ArrayDescriptor]) -> u64 {
 /// How a sparse array is divided (`CUDA_ARRAY_SPARSE_PROPERTIES`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SparseProperties {
-    /// Elements of a tile along x, y and z.
+    /// Texels of a tile along x, y and z.
     pub tile: [u64; 3],
     /// The first mip level of the tail: those that do not fill a tile. As many as there are levels where there is no tail.
     pub first_of_tail: u32,
@@ -78,13 +78,15 @@ fn tile(shape: &ArrayDescriptor) -> [u64; 3] {
 /// How a sparse array of these mip levels, of which there is at least one, is divided.
 pub(super) fn sparse(levels: &[ArrayDescriptor]) -> SparseProperties {
     let base = &levels[0];
-    let tile = tile(base);
+    let elements = tile(base);
+    let side = base.format.element_side();
+    let tile = [elements[0] * side, elements[1] * side, elements[2]];
     let fills = |level: &ArrayDescriptor| {
         level.width >= tile[0] && level.height >= tile[1] && (!base.is_box() || level.depth >= tile[2])
     };
     let first = levels.iter().position(|level| !fills(level)).unwrap_or(levels.len());
     // What has no level of tiles is laid out as other arrays are.
-    let most = if first == 0 { blocks(base) } else { [tile[1] / SMALL[1], tile[2]] };
+    let most = if first == 0 { blocks(base) } else { [elements[1] / SMALL[1], elements[2]] };
     let tail = &levels[first..];
     let bytes = if first == 0 || tail.is_empty() {
         all_bytes(tail, most)

@@ -31,9 +31,9 @@ pub enum ArrayPart {
         level: u32,
         /// The layer; 0 of arrays without.
         layer: u32,
-        /// First element along x, y and z: multiples of the tile's.
+        /// First texel along x, y and z: multiples of the tile's.
         offset: [u64; 3],
-        /// Elements along x, y and z: multiples of the tile's, or up to the end of the level.
+        /// Texels along x, y and z: multiples of the tile's, or up to the end of the level.
         extent: [u64; 3],
     },
     /// Of the tail.
@@ -129,9 +129,10 @@ impl Mapping {
         let tiles = Arc::new(Tiles::new(count, true));
         let own = own.iter().zip(&starts).map(|(level, &start)| {
             let [x, y, _] = counts(level, tile);
+            let side = level.format.element_side();
             Arc::new(MappedTexels {
                 tiles: Arc::clone(&tiles),
-                size: tile,
+                size: [tile[0] / side, tile[1] / side, tile[2]],
                 count: [x, y],
                 start: start as u64 * TILE_BYTES,
                 stride: TILE_BYTES,
@@ -229,8 +230,7 @@ impl Mapping {
 
 /// A level, or a layer of it, that lies in rows one after another.
 fn whole_box(tiles: &Arc<Tiles>, level: &ArrayDescriptor, start: u64, stride: u64) -> Arc<MappedTexels> {
-    let size = [level.width, level.height.max(1), level.depth.max(1)];
-    Arc::new(MappedTexels { tiles: Arc::clone(tiles), size, count: [1, 1], start, stride })
+    Arc::new(MappedTexels { tiles: Arc::clone(tiles), size: level.elements(), count: [1, 1], start, stride })
 }
 
 impl Driver {

@@ -110,8 +110,8 @@ struct Rows {
 /// Rows of an array whose memory the program maps. Which memory that is, is seen when the copy runs.
 struct MappedRows {
     texels: Arc<MappedTexels>,
-    /// Bytes of a texel.
-    texel: u64,
+    /// Bytes of an element.
+    element: u64,
     /// Bytes, rows and slices before the first.
     origin: [u64; 3],
     /// Address of as many zeros as a tile has bytes.
@@ -163,7 +163,7 @@ impl Rows {
 impl MappedRows {
     fn place(&self, [x, y, z]: [u64; 3]) -> (Place, u64) {
         let [left, above, before] = self.origin;
-        self.texels.place([x + left, y + above, z + before], self.texel)
+        self.texels.place([x + left, y + above, z + before], self.element)
     }
 }
 
@@ -427,6 +427,13 @@ impl Driver {
         if size.is_empty() {
             return Ok(None);
         }
+        if let (CopyPlace::Array(src), CopyPlace::Array(dst)) = (&src.place, &dst.place) {
+            let bytes = [src, dst].map(|array| array.element_bytes());
+            if (src.has_blocks() || dst.has_blocks()) && bytes[0] != bytes[1] {
+                let reason = format!("a copy of blocks from elements of {} bytes to such of {}", bytes[0], bytes[1]);
+                return Err(DriverError::invalid_value(reason));
+            }
+        }
         let src = self.check_side(src, size, AccessKind::Load, callers)?;
         let dst = self.check_side(dst, size, AccessKind::Store, callers)?;
         Ok(Some(Checked { dst, src, size: *size }))
@@ -493,6 +500,11 @@ impl Driver {
             return Err(DriverError::invalid_value("an image is copied plane by plane"));
         }
         let [x, y, z] = side.origin;
+        let element = array.element_bytes();
+        if array.has_blocks() && !(x.is_multiple_of(element) && size.width.is_multiple_of(element)) {
+            let reason = format!("{} bytes at byte {x} of a row of blocks of {element} bytes", size.width);
+            return Err(DriverError::invalid_value(reason));
+        }
         let within = |offset: u64, len: u64, limit: u64| offset.checked_add(len).is_some_and(|end| end <= limit);
         let shape = array.storage_box();
         if !within(x, size.width, shape.width)
@@ -507,7 +519,7 @@ impl Driver {
             Storage::At(address) => (address + z * slice + y * pitch + x, None),
             Storage::Mapped(texels) => {
                 let (texels, zeros) = (Arc::clone(texels), self.zeros()?);
-                (0, Some(Arc::new(MappedRows { texels, texel: array.element_bytes(), origin: side.origin, zeros })))
+                (0, Some(Arc::new(MappedRows { texels, element, origin: side.origin, zeros })))
             }
         };
         Ok(Rows { base: copy::Side::Device(start), pitch, slice, mapped, pageable: false })

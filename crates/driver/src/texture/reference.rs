@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use warploom_exec::texture::{Objects, Texels, Texture};
 use warploom_ptx::ir::{GlobalId, ScalarType};
 
+use super::resource::hide;
 use super::{ObjectTables, Resource, TextureSettings, read_fractions};
 use crate::array::Format;
 use crate::context::Context;
@@ -233,6 +234,9 @@ impl Driver {
             None => None,
             Some(resource) => {
                 let mut texture = Texture::new(self.levels_of(&resource)?, sampler);
+                if self.is_interleaved(&resource)? {
+                    texture.levels.iter_mut().for_each(hide);
+                }
                 read_fractions(&mut texture);
                 Some(Arc::new(texture))
             }
@@ -291,7 +295,7 @@ impl Driver {
     pub fn bind_surface_reference(&self, reference: Handle, array: Handle) -> DriverResult {
         self.check()?;
         let reference = self.objects.surface_references.lookup(reference)?;
-        let texels = self.texels_of(&Resource::Array(array))?;
+        let texels = self.surface_texels(&Resource::Array(array))?;
         *reference.array.lock() = Some((array, Arc::new(texels)));
         Ok(())
     }

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use warploom_exec::fault::AccessKind;
-use warploom_exec::texture::{AddressMode, Channel, Sampler, Texels};
+use warploom_exec::texture::{AddressMode, Blocks, Channel, MappedTexels, Sampler, Texels, Tiles};
 
 use crate::array::{Array, Elements, Format, Storage, array_flags};
 use crate::device::attribute;
@@ -151,6 +151,10 @@ fn channel(format: Format) -> Channel {
         0xc3..=0xc5 => Channel::U16,
         0xc6..=0xc8 => Channel::S8,
         0xc9..=0xcb => Channel::S16,
+        // Of images whose brightness and colours lie among each other: what has their bytes.
+        0xa5 | 0xa8 => Channel::U8,
+        0xa6 | 0xa7 | 0xb1 => Channel::U16,
+        0xa9 => Channel::U32,
         _ => Channel::F32,
     }
 }
@@ -164,6 +168,33 @@ impl Driver {
             }
             _ => Ok(vec![self.texels_of(resource)?]),
         }
+    }
+
+    /// The array of a resource; of a mipmapped one, its base level.
+    pub(super) fn base_array(&self, resource: &Resource) -> DriverResult<Option<Arc<Array>>> {
+        match *resource {
+            Resource::Array(array) => self.array(array).map(Some),
+            Resource::Mipmapped(array) => self.array(self.mipmap_level(array, 0)?).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether a resource is an image whose brightness and colours lie among each other.
+    pub(super) fn is_interleaved(&self, resource: &Resource) -> DriverResult<bool> {
+        let array = self.base_array(resource)?;
+        Ok(array.is_some_and(|array| matches!(array.descriptor().format.elements(), Elements::Interleaved(_))))
+    }
+
+    /// The texels of an array that kernels write: of no blocks.
+    pub(super) fn surface_texels(&self, resource: &Resource) -> DriverResult<Texels> {
+        let mut texels = self.texels_of(resource)?;
+        if texels.blocks.is_some() {
+            return Err(DriverError::invalid_value("blocks are no surface"));
+        }
+        if self.is_interleaved(resource)? {
+            hide(&mut texels);
+        }
+        Ok(texels)
     }
 
     /// The texels of a resource; of a mipmapped array, those of its base level.
@@ -217,6 +248,13 @@ impl Driver {
     }
 }
 
+/// Makes texels read as 0, and take no writes. As recorded, references and surfaces show nothing of an image whose brightness and colours lie among each other: a view would have to
+/// say what it is.
+pub(super) fn hide(texels: &mut Texels) {
+    let tiles = Arc::new(Tiles::new(0, true));
+    texels.mapped = Some(Arc::new(MappedTexels { tiles, size: [1; 3], count: [1; 2], start: 0, stride: 0 }));
+}
+
 /// The texels of an array.
 fn texels_of_array(array: &Array) -> DriverResult<Texels> {
     if !array.has_elements() {
@@ -225,7 +263,9 @@ fn texels_of_array(array: &Array) -> DriverResult<Texels> {
     let known = array.descriptor();
     let (layered, cube) = (known.flags & array_flags::LAYERED != 0, known.flags & array_flags::CUBEMAP != 0);
     let narrow = |extent: u64| u32::try_from(extent).unwrap_or(u32::MAX);
-    let pitch = known.width * array.element_bytes();
+    let [columns, rows, _] = known.elements();
+    let pitch = columns * array.element_bytes();
+    let blocks = known.format.compression().map(|compression| Blocks { compression, opaque: true });
     let (address, mapped) = match array.storage() {
         Storage::At(address) => (*address, None),
         Storage::Mapped(mapped) => (0, Some(Arc::clone(mapped))),
@@ -236,13 +276,14 @@ fn texels_of_array(array: &Array) -> DriverResult<Texels> {
         size: [narrow(known.width), narrow(known.height.max(1)), narrow(known.depth.max(1))],
         dimensions: 1 + u8::from(known.height > 0) + u8::from(known.depth > 0 && !layered && !cube),
         pitch,
-        slice: pitch * known.height.max(1),
-        channel: channel(known.format),
+        slice: pitch * rows,
+        channel: blocks.map_or_else(|| channel(known.format), |blocks| Channel::of_blocks(blocks.compression)),
         channels: known.channels,
         layered,
         cube,
         linear: false,
         fractions: matches!(known.format.elements(), Elements::Fractions(_)),
+        blocks,
     })
 }
 
@@ -267,6 +308,7 @@ fn plane(address: u64, size: [u32; 2], dimensions: u8, pitch: u64, format: Forma
         cube: false,
         linear: false,
         fractions: false,
+        blocks: None,
     }
 }
 

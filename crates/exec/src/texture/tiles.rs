@@ -45,18 +45,18 @@ impl Tiles {
 pub enum Place {
     /// At this address.
     At(u64),
-    /// In a tile of a sparse array that has no memory: it is 0, and stays it.
+    /// In a tile of a sparse array that has no memory, or past the last block: it is 0, and stays it.
     Nowhere,
     /// In an array that has no memory yet.
     Missing,
 }
 
-/// Where the texels of one mip level lie in the memory of tiles: in boxes, one after another, x first, and in a box row by row.
+/// Where the elements of one mip level, texels or blocks of them, lie in the memory of tiles: in boxes, one after another, x first, and in a box row by row.
 #[derive(Clone, Debug)]
 pub struct MappedTexels {
     /// The tiles, of all levels.
     pub tiles: Arc<Tiles>,
-    /// Texels of a box along x, y and z; layers count as z.
+    /// Elements of a box along x, y and z; layers count as z.
     pub size: [u64; 3],
     /// Boxes along x and y.
     pub count: [u64; 2],
@@ -67,17 +67,17 @@ pub struct MappedTexels {
 }
 
 impl MappedTexels {
-    /// Where byte `x` of a row lies, of texels of `texel` bytes; and how many bytes from there on lie one after another in that row.
+    /// Where byte `x` of a row lies, of elements of `element` bytes; and how many bytes from there on lie one after another in that row.
     #[inline]
-    pub fn place(&self, [x, y, z]: [u64; 3], texel: u64) -> (Place, u64) {
-        let [width, height, depth] = [self.size[0] * texel, self.size[1], self.size[2]];
+    pub fn place(&self, [x, y, z]: [u64; 3], element: u64) -> (Place, u64) {
+        let [width, height, depth] = [self.size[0] * element, self.size[1], self.size[2]];
         let index = (z / depth * self.count[1] + y / height) * self.count[0] + x / width;
         let inside = (z % depth * height + y % height) * width + x % width;
         let byte = self.start + index * self.stride + inside;
         (self.tiles.place(byte), (width - x % width).min(TILE_BYTES - byte % TILE_BYTES))
     }
 
-    /// The address of the first texel, where all others lie behind it row by row: memory that was mapped as a whole.
+    /// The address of the first element, where all others lie behind it row by row: memory that was mapped as a whole.
     pub fn whole(&self) -> Option<u64> {
         match self.tiles.place(self.start) {
             Place::At(address) if !self.tiles.sparse => Some(address),

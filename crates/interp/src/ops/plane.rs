@@ -45,15 +45,20 @@ impl Plane {
         let [texels] = levels.as_slice() else { return None };
         let &Texels { size: [width, height, _], channel, channels, .. } = texels;
         let start = texels.start()?;
-        if *first_layer != 0 || texels.cube || texels.dimensions != 2 || channel == Channel::Packed {
+        if *first_layer != 0
+            || texels.cube
+            || texels.dimensions != 2
+            || channel == Channel::Packed
+            || texels.blocks.is_some()
+        {
             return None;
         }
         let axes = [axis(texels, sampler, 0), axis(texels, sampler, 1)];
         if axes.iter().any(|axis| axis.outside() == Outside::Border) {
             return None;
         }
-        let bytes = (u64::from(height) - 1) * texels.pitch + u64::from(width) * texels.texel_bytes();
-        let texel = texels.texel_bytes() as u32;
+        let bytes = (u64::from(height) - 1) * texels.pitch + u64::from(width) * texels.element_bytes();
+        let texel = texels.element_bytes() as u32;
         if !texel.is_power_of_two() {
             return None;
         }

@@ -292,14 +292,15 @@ impl Machine<'_> {
         offset: [i32; 3],
         slice: Option<u32>,
     ) -> Result<[u32; 4], FaultKind> {
-        let Some(texels) = texture.levels.get(level.unwrap_or(0)) else { return Ok([0; 4]) };
-        let Some(slice) = slice else { return Ok([0; 4]) };
+        let nothing = std::array::from_fn(|index| lacked(texture.base(), index));
+        let Some(texels) = texture.levels.get(level.unwrap_or(0)) else { return Ok(nothing) };
+        let Some(slice) = slice else { return Ok(nothing) };
         let mut texel = [Some(0), Some(0), Some(slice)];
         for index in 0..dimensions {
             let named = i64::from(at[index]) + i64::from(offset[index]);
             let axis = Axis { size: texels.size[index], outside: Outside::Clamp, normalized: false };
             if level.is_none() && !(0..i64::from(axis.size)).contains(&named) {
-                return Ok([0; 4]);
+                return Ok(nothing);
             }
             texel[index] = axis.texel(named);
         }
@@ -320,7 +321,7 @@ impl Machine<'_> {
         self.square(&mut taps, texels, &texture.sampler, place, Some(place.slice), UNIT)?;
         let channel = usize::from(channel & 3);
         if channel >= texels.channels as usize {
-            return Ok([0; 4]);
+            return Ok([lacked(texels, channel); 4]);
         }
         let reading = reading(texels, &texture.sampler, channel);
         let raw = &taps.texels[channel];
@@ -356,7 +357,10 @@ impl Machine<'_> {
                 *sum += f64::from(weight) * f64::from(f32::from_bits(sample));
             }
         }
-        Ok(sums.map(|sum| (sum as f32).to_bits()))
+        Ok(std::array::from_fn(|index| match index < base.channels as usize {
+            true => (sums[index] as f32).to_bits(),
+            false => lacked(base, index),
+        }))
     }
 
     /// What is read at a place, as the sampler says.
@@ -374,7 +378,7 @@ impl Machine<'_> {
                 self.tap(&mut taps, texels, sampler, place, weight)?;
             }
         }
-        let mut result = [0; 4];
+        let mut result = std::array::from_fn(|index| lacked(base, index));
         for (index, out) in result.iter_mut().enumerate().take(base.channels as usize) {
             let reading = reading(base, sampler, index);
             let terms = taps.texels[index].map(|raw| reading.term(raw));
@@ -505,17 +509,20 @@ impl Machine<'_> {
                 false => 0,
             }));
         };
-        let [x, y, z] = [x, y, z].map(u64::from);
-        let bytes = texels.texel_bytes();
-        let address = match texels.place([x * bytes, y, z]) {
-            Memory::At(address) => address,
-            Memory::Nowhere => return Ok([0; 4]),
+        let bytes = texels.element_bytes() as u32;
+        let value = match texels.element([x, y, z]) {
+            Memory::At(address) => {
+                if weight != 0 {
+                    self.tell_texel(address, bytes);
+                }
+                self.load(StateSpace::Global, address, bytes, 0)?
+            }
+            Memory::Nowhere => 0,
             Memory::Missing => return Err(FaultKind::UnmappedArray { kind: AccessKind::Load }),
         };
-        if weight != 0 {
-            self.tell_texel(address, bytes as u32);
+        if let Some(blocks) = texels.blocks {
+            return Ok(blocks.compression.texel(value, x, y));
         }
-        let value = self.load(StateSpace::Global, address, bytes as u32, 0)?;
         Ok(std::array::from_fn(|index| match index < channels {
             true => channel_of(value, texels.channel, index),
             false => 0,
@@ -523,10 +530,16 @@ impl Machine<'_> {
     }
 }
 
-/// The results of one texel; what it lacks is 0.
+/// The results of one texel.
 fn results(texels: &Texels, sampler: &Sampler, raw: [u32; 4]) -> [u32; 4] {
     std::array::from_fn(|index| match index < texels.channels as usize {
         true => reading(texels, sampler, index).result(raw[index]),
-        false => 0,
+        false => lacked(texels, index),
     })
+}
+
+/// What a channel is that texels lack: 0, but for the fourth of blocks that are opaque.
+fn lacked(texels: &Texels, index: usize) -> u32 {
+    let opaque = texels.blocks.is_some_and(|blocks| blocks.opaque);
+    if opaque && index == 3 && texels.channels < 4 { 1.0f32.to_bits() } else { 0 }
 }

@@ -80,7 +80,7 @@ pub(crate) fn store(machine: &mut Machine<'_>, inst: &Inst, mask: u32) -> Flow {
             for (channel, slot) in channels.iter_mut().zip(&site.slots) {
                 *channel = machine.lane(*slot, lane) as u32;
             }
-            (formatted(&surface, channels), surface.texel_bytes() as u32)
+            (formatted(&surface, channels), surface.element_bytes() as u32)
         } else {
             let elements = site.slots.iter().enumerate();
             let value = elements.fold(0, |value, (index, slot)| {
@@ -182,7 +182,7 @@ impl Machine<'_> {
         let handle = self.handle(site.surface, lane)?;
         let surface = self.grid.launch.objects.surface(handle);
         let surface = surface.ok_or_else(|| no_object("surface", handle))?;
-        let texel = surface.texel_bytes();
+        let texel = surface.element_bytes();
         let (bytes, unit) = if site.formatted { (texel, texel) } else { (u64::from(site.bytes()), 1) };
         let limits = [
             (i64::from(surface.size[0]) * texel as i64 - bytes as i64) / unit as i64,
