@@ -49,9 +49,29 @@ fn own_kind(kind: cudaChannelFormatKind) -> Option<([i32; 4], CUarray_format)> {
 const OWN_KINDS: std::ops::RangeInclusive<u32> = cudaChannelFormatKind::cudaChannelFormatKindNV12.0
     ..=cudaChannelFormatKind::cudaChannelFormatKindUnsignedNormalized1010102.0;
 
-/// Whether elements are fractions of their range by their format; of those packed in a word the runtime library says otherwise.
+/// Whether elements are fractions of their range by their format, as those of blocks are but for halves; of those packed in a word the runtime library says otherwise.
 pub(crate) fn is_fractions(format: CUarray_format) -> bool {
     (CUarray_format::CU_AD_FORMAT_UNORM_INT8X1.0..=CUarray_format::CU_AD_FORMAT_SNORM_INT16X4.0).contains(&format.0)
+        || block_bytes(format).is_some() && !is_halves_in_blocks(format)
+}
+
+/// Whether elements are blocks of halves, which are read as they are.
+pub(crate) fn is_halves_in_blocks(format: CUarray_format) -> bool {
+    matches!(format, CUarray_format::CU_AD_FORMAT_BC6H_UF16 | CUarray_format::CU_AD_FORMAT_BC6H_SF16)
+}
+
+/// Bytes of a block of compressed elements; none of other formats.
+pub(crate) fn block_bytes(format: CUarray_format) -> Option<usize> {
+    const FIRST: u32 = CUarray_format::CU_AD_FORMAT_BC1_UNORM.0;
+    const LAST: u32 = CUarray_format::CU_AD_FORMAT_BC7_UNORM_SRGB.0;
+    match format {
+        CUarray_format::CU_AD_FORMAT_BC1_UNORM
+        | CUarray_format::CU_AD_FORMAT_BC1_UNORM_SRGB
+        | CUarray_format::CU_AD_FORMAT_BC4_UNORM
+        | CUarray_format::CU_AD_FORMAT_BC4_SNORM => Some(8),
+        CUarray_format(FIRST..=LAST) => Some(16),
+        _ => None,
+    }
 }
 
 /// The driver's format and number of channels: channels of one size, without gaps, or a kind that says all.

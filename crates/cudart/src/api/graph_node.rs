@@ -6,7 +6,7 @@ use warploom_abi::{CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUarray, CUcontext
 
 use super::memory::pointer;
 use super::memory_copy::in_symbol;
-use super::memory_copy_3d::{driver_copy, element_size};
+use super::memory_copy_3d::{BYTE, driver_copy, element_of};
 use crate::border::{In, Out, Passed};
 use crate::driver::driver;
 use crate::failure::{ApiResult, Failure};
@@ -263,7 +263,7 @@ pub fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
     driver!(cuGraphExecMemcpyNodeSetParams_v10020(hGraphExec, node, &copy, context))
 }
 
-/// What a caller described as this copy. Widths of copies with arrays count elements.
+/// What a caller described as this copy. Widths of copies with arrays count elements, and heights too: those of blocks are as many texels as they hold.
 pub(crate) fn runtime_copy(copy: &CUDA_MEMCPY3D) -> ApiResult<cudaMemcpy3DParms> {
     let host = |kind| kind == CUmemorytype::CU_MEMORYTYPE_HOST;
     let unified = [copy.srcMemoryType, copy.dstMemoryType].contains(&CUmemorytype::CU_MEMORYTYPE_UNIFIED);
@@ -275,12 +275,16 @@ pub(crate) fn runtime_copy(copy: &CUDA_MEMCPY3D) -> ApiResult<cudaMemcpy3DParms>
         (false, false) => cudaMemcpyKind::cudaMemcpyDeviceToDevice,
     };
     let element = match [copy.srcArray, copy.dstArray].into_iter().find(|array| *array != CUarray::NULL) {
-        Some(array) => element_size(array)?,
-        None => 1,
+        Some(array) => element_of(array)?,
+        None => BYTE,
     };
     let source = if host(copy.srcMemoryType) { copy.srcHost.cast_mut() } else { pointer(copy.srcDevice) };
     let target = if host(copy.dstMemoryType) { copy.dstHost } else { pointer(copy.dstDevice) };
-    let position = |array, x, y, z| cudaPos { x: if array == CUarray::NULL { x } else { x / element }, y, z };
+    let texels = |bytes: usize| bytes / element.bytes * element.side;
+    let position = |array, x, y, z| match array {
+        CUarray::NULL => cudaPos { x, y, z },
+        _ => cudaPos { x: texels(x), y: y * element.side, z },
+    };
     let (width, rows) = (copy.WidthInBytes, (copy.srcHeight, copy.dstHeight));
     Ok(cudaMemcpy3DParms {
         srcArray: copy.srcArray,
@@ -289,7 +293,7 @@ pub(crate) fn runtime_copy(copy: &CUDA_MEMCPY3D) -> ApiResult<cudaMemcpy3DParms>
         dstArray: copy.dstArray,
         dstPos: position(copy.dstArray, copy.dstXInBytes, copy.dstY, copy.dstZ),
         dstPtr: cudaPitchedPtr { ptr: target, pitch: copy.dstPitch, xsize: width, ysize: rows.1 },
-        extent: cudaExtent { width: width / element, height: copy.Height, depth: copy.Depth },
+        extent: cudaExtent { width: texels(width), height: copy.Height * element.side, depth: copy.Depth },
         kind,
     })
 }

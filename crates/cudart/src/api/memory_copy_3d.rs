@@ -4,6 +4,7 @@ use warploom_abi::{
     CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY3D, CUDA_MEMCPY3D_PEER, CUarray, CUarray_format, CUmemorytype, CUstream,
 };
 
+use super::array::block_bytes;
 use super::memory_copy::{Way, either};
 use crate::border::{DefaultStream, In};
 use crate::context;
@@ -19,10 +20,29 @@ struct DriverSide {
     position: (usize, usize, usize),
 }
 
-/// Bytes of an element of an array, in which the widths of copies with it are counted.
-pub(crate) fn element_size(array: CUarray) -> ApiResult<usize> {
+/// An element of an array: a texel, or a block of compressed ones.
+#[derive(Clone, Copy)]
+pub(crate) struct Element {
+    pub(crate) bytes: usize,
+    /// Texels along x, and along y.
+    pub(crate) side: usize,
+}
+
+/// What stands for one where there is no array.
+pub(crate) const BYTE: Element = Element { bytes: 1, side: 1 };
+
+/// The elements of an array.
+pub(crate) fn element_of(array: CUarray) -> ApiResult<Element> {
     let mut descriptor = CUDA_ARRAY3D_DESCRIPTOR::default();
     driver!(cuArray3DGetDescriptor_v3020(&mut descriptor, array))?;
+    element(&descriptor)
+}
+
+/// The elements of an array so described.
+pub(crate) fn element(descriptor: &CUDA_ARRAY3D_DESCRIPTOR) -> ApiResult<Element> {
+    if let Some(bytes) = block_bytes(descriptor.Format) {
+        return Ok(Element { bytes, side: 4 });
+    }
     let bytes = match descriptor.Format {
         CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8
         | CUarray_format::CU_AD_FORMAT_SIGNED_INT8
@@ -51,7 +71,7 @@ pub(crate) fn element_size(array: CUarray) -> ApiResult<usize> {
             return Err(Failure::new(code, format!("elements of {other:?} have no size in bytes")));
         }
     };
-    Ok(bytes * descriptor.NumChannels as usize)
+    Ok(Element { bytes: bytes * descriptor.NumChannels as usize, side: 1 })
 }
 
 /// The driver's description of a copy; none if it is empty.
@@ -65,15 +85,20 @@ pub(crate) fn driver_copy(parameters: &cudaMemcpy3DParms) -> ApiResult<Option<CU
     let arrays = [parameters.srcArray, parameters.dstArray];
     let with_array = arrays.into_iter().any(|array| array != CUarray::NULL);
     let element = match arrays.into_iter().find(|array| *array != CUarray::NULL) {
-        Some(array) => element_size(array)?,
-        None => 1,
+        Some(array) => element_of(array)?,
+        None => BYTE,
     };
     let bytes = |elements: usize| {
-        elements.checked_mul(element).ok_or_else(|| Failure::invalid_value("the bytes of a row are too many to count"))
+        let bytes = elements.checked_mul(element.bytes);
+        bytes.ok_or_else(|| Failure::invalid_value("the bytes of a row are too many to count"))
     };
-    let width = bytes(extent.width)?;
+    // Of compressed blocks, extents and positions in arrays count texels, of which each stands for its block; positions in plain memory count blocks, as recorded.
+    let width = bytes(extent.width.div_ceil(element.side))?;
     let side = |name, array: CUarray, pointer: cudaPitchedPtr, position: cudaPos, memory| -> ApiResult<DriverSide> {
-        let position = (bytes(position.x)?, position.y, position.z);
+        let position = match array {
+            CUarray::NULL => (bytes(position.x)?, position.y, position.z),
+            _ => (bytes(position.x / element.side)?, position.y / element.side, position.z),
+        };
         if (array == CUarray::NULL) == pointer.ptr.is_null() {
             return Err(Failure::invalid_value(format!("the {name} is an array or a pointer, and only one of them")));
         }
@@ -108,7 +133,7 @@ pub(crate) fn driver_copy(parameters: &cudaMemcpy3DParms) -> ApiResult<Option<CU
         dstPitch: target.pointer.pitch,
         dstHeight: target.pointer.ysize,
         WidthInBytes: width,
-        Height: extent.height,
+        Height: extent.height.div_ceil(element.side),
         Depth: extent.depth,
         ..Default::default()
     }))

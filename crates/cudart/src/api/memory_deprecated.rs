@@ -8,7 +8,7 @@ use super::array_copy::{
     cudaMemcpy2DArrayToArray, cudaMemcpy2DFromArray, cudaMemcpy2DFromArrayAsync, cudaMemcpy2DToArray,
     cudaMemcpy2DToArrayAsync,
 };
-use super::memory_copy_3d::element_size;
+use super::memory_copy_3d::element;
 use crate::border::{DefaultStream, Passed};
 use crate::context;
 use crate::driver::driver;
@@ -26,7 +26,8 @@ fn parts(array: CUarray, (x, y): (usize, usize), count: usize) -> ApiResult<(usi
     context::ensure()?;
     let mut descriptor = CUDA_ARRAY3D_DESCRIPTOR::default();
     driver!(cuArray3DGetDescriptor_v3020(&mut descriptor, array))?;
-    let row = descriptor.Width * element_size(array)?;
+    let element = element(&descriptor)?;
+    let row = descriptor.Width.div_ceil(element.side) * element.bytes;
     Ok((row, split(row, (x, y), count)))
 }
 

@@ -8,7 +8,7 @@ use warploom_abi::{
     CUDA_TEXTURE_DESC, CUaddress_mode, CUarray_format, CUfilter_mode, CUresourceViewFormat, CUresourcetype,
 };
 
-use super::array::{channel_format, driver_format, is_fractions};
+use super::array::{channel_format, driver_format, is_fractions, is_halves_in_blocks};
 use super::memory::pointer;
 use crate::border::{Destination, In, Out, version};
 use crate::context;
@@ -129,23 +129,30 @@ fn format_of(resource: &CUDA_RESOURCE_DESC) -> ApiResult<Option<CUarray_format>>
     })
 }
 
-/// Fractions are read as such, words that they are packed in as they are, as recorded; whole numbers that are read as they are have nothing between them.
+/// Fractions are read as such, words that they are packed in and blocks of halves as they are, as recorded; whole numbers that are read as they are have nothing between them.
 fn check_reading(resource: &CUDA_RESOURCE_DESC, texture: &CUDA_TEXTURE_DESC) -> ApiResult {
     let linear = texture.filterMode == CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
     let as_they_are = texture.flags & CU_TRSF_READ_AS_INTEGER != 0;
     let Some(format) = format_of(resource)? else { return Ok(()) };
-    let packed = format == CUarray_format::CU_AD_FORMAT_UNORM_INT_101010_2;
-    if is_fractions(format) && as_they_are || packed && !as_they_are {
+    let only_as_is = format == CUarray_format::CU_AD_FORMAT_UNORM_INT_101010_2 || is_halves_in_blocks(format);
+    if is_fractions(format) && as_they_are || only_as_is && !as_they_are {
         let code = cudaError::cudaErrorInvalidNormSetting;
-        let mode = if packed { "cudaReadModeElementType" } else { "cudaReadModeNormalizedFloat" };
+        let mode = if only_as_is { "cudaReadModeElementType" } else { "cudaReadModeNormalizedFloat" };
         return Err(Failure::new(code, format!("elements of {format:?} are read in {mode}")));
     }
+    // Words are no fractions, whatever a view makes of them.
+    let words =
+        matches!(format, CUarray_format::CU_AD_FORMAT_UNSIGNED_INT32 | CUarray_format::CU_AD_FORMAT_SIGNED_INT32);
+    if words && !as_they_are && !linear {
+        let code = cudaError::cudaErrorInvalidNormSetting;
+        return Err(Failure::new(code, format!("elements of {format:?} are read in cudaReadModeElementType")));
+    }
     let numbers = matches!(format, CUarray_format::CU_AD_FORMAT_FLOAT | CUarray_format::CU_AD_FORMAT_HALF);
-    if !linear || !as_they_are || numbers || packed {
+    if !linear || !(as_they_are || words) || numbers || only_as_is {
         return Ok(());
     }
     let code = cudaError::cudaErrorInvalidFilterSetting;
-    Err(Failure::new(code, format!("elements of {format:?} that are read as they are cannot be interpolated")))
+    Err(Failure::new(code, format!("elements of {format:?} that are whole numbers cannot be interpolated")))
 }
 
 pub fn cudaCreateTextureObject(
