@@ -179,6 +179,7 @@ impl Streams {
 
     /// Lets all streams, also those to come, wait for a place in another one.
     pub(crate) fn hold_back(&self, marker: &Marker) {
+        marker.tell_held_back(&self.group);
         let mut held_back_by = self.held_back_by.lock();
         for stream in self.all() {
             stream.wait_for(marker);
@@ -213,9 +214,9 @@ impl Streams {
         self.group.has_ended()
     }
 
-    /// Those in which something has not ended, destroyed ones among them.
-    pub(crate) fn busy(&self) -> Vec<Stream> {
-        self.group.busy()
+    /// Waits until all that they hold has ended, destroyed ones too.
+    pub(crate) fn synchronize(&self) {
+        self.legacy.synchronize_group();
     }
 }
 

@@ -552,10 +552,29 @@ pub enum HostEvent {
         /// The last that it comes behind.
         other: StreamPlace,
     },
+    /// The same behind all that the streams of a group hold.
+    AfterGroup {
+        /// The stream.
+        stream: u64,
+        /// The group.
+        group: u64,
+    },
+    /// What is put into the streams of a group from now on, into those to come too, comes behind `other`.
+    GroupAfter {
+        /// The group.
+        group: u64,
+        /// The last that it comes behind.
+        other: StreamPlace,
+    },
     /// The calling thread has seen that the stream has got beyond that place: what it does from now on comes behind it.
     Waited(StreamPlace),
     /// The same of all that the streams of a group hold.
-    WaitedForGroup(u64),
+    WaitedForGroup {
+        /// The group.
+        group: u64,
+        /// What its non-blocking streams hold may not have ended.
+        blocking_only: bool,
+    },
     /// The host copies or fills memory, told before it is done and in the order in which all is done: a part of it without gaps.
     Touches {
         /// Where in a stream.

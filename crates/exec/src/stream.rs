@@ -161,10 +161,7 @@ impl Stream {
         if kind == StreamKind::Legacy {
             group.set_legacy(&shared);
         }
-        shared.tell(|| {
-            let group = Arc::as_ptr(group).addr() as u64;
-            HostEvent::Stream { stream: shared.id, group, kind }
-        });
+        shared.tell(|| HostEvent::Stream { stream: shared.id, group: group.id(), kind });
         Stream { shared }
     }
 
@@ -233,7 +230,7 @@ impl Stream {
         self.shared.engine.pool.stand_in();
         let ended = self.shared.is_idle() && self.shared.peers_to_synchronize().all(|peer| peer.is_idle());
         if ended {
-            self.shared.tell(|| HostEvent::Waited(self.shared.last()));
+            self.shared.tell_waited();
         }
         ended
     }
@@ -340,17 +337,31 @@ impl Stream {
         }
     }
 
+    /// Goes on when all that the streams of a group hold now has ended.
+    pub fn follow_all(&self, group: &Group) {
+        self.shared.tell(|| HostEvent::AfterGroup { stream: self.shared.id, group: group.id() });
+        for other in group.busy() {
+            self.follow(&other);
+        }
+    }
+
     /// Waits until everything put into the stream so far has ended, and what that must come after. The calling thread
     /// takes part in the work.
     pub fn synchronize(&self) {
         self.shared.wait_for(self.shared.submitted.load(Ordering::Acquire));
-        self.shared.tell(|| HostEvent::Waited(self.shared.last()));
         for peer in self.shared.peers_to_synchronize() {
             peer.wait_for(peer.submitted.load(Ordering::Acquire));
         }
-        if self.shared.kind == StreamKind::Legacy {
-            self.shared.tell(|| HostEvent::WaitedForGroup(Arc::as_ptr(&self.shared.group).addr() as u64));
+        self.shared.tell_waited();
+    }
+
+    /// Waits until everything put into the streams of its group so far has ended.
+    pub fn synchronize_group(&self) {
+        let group = &self.shared.group;
+        for stream in group.busy() {
+            stream.synchronize();
         }
+        self.shared.tell(|| HostEvent::WaitedForGroup { group: group.id(), blocking_only: false });
     }
 
     fn submit(&self, operation: Operation) {
@@ -379,6 +390,15 @@ impl Shared {
     fn tell(&self, event: impl FnOnce() -> HostEvent) {
         if let Some(observer) = self.engine.pool.observer().filter(|_| self.within.is_none()) {
             observer.host(&event());
+        }
+    }
+
+    /// Tells the observer that the calling thread has seen the end of all that the stream holds; of the legacy one also of what the blocking ones
+    /// of its group do.
+    fn tell_waited(&self) {
+        self.tell(|| HostEvent::Waited(self.last()));
+        if self.kind == StreamKind::Legacy {
+            self.tell(|| HostEvent::WaitedForGroup { group: self.group.id(), blocking_only: true });
         }
     }
 

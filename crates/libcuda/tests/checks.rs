@@ -73,6 +73,9 @@ fn each_check_finds_its_fault_and_nothing_in_the_twin() {
                 "the other is a fill in another stream, which writes ",
             ],
         ),
+        ("race_of_streams", &["error[race/global-race]", "a weak write by a grid that no stream order separates"]),
+        ("race_of_devices", &["error[race/global-race]", "a weak write by a grid that no stream order separates"]),
+        ("race_of_contexts", &["error[race/global-race]", "a weak write by a grid that no stream order separates"]),
         ("sync", &["error[sync/divergent-barrier]", "kernel meet, PTX line"]),
         (
             "leak",
@@ -103,11 +106,12 @@ fn each_check_finds_its_fault_and_nothing_in_the_twin() {
             ],
         ),
     ] {
-        let found = said(&program, &[fault], &[]);
+        let devices = [("WARPLOOM_DEVICE_COUNT", "2")];
+        let found = said(&program, &[fault], &devices);
         for part in expected {
             assert!(found.contains(part), "{fault}: no {part:?} in\n{found}");
         }
-        let clean = said(&program, &[fault, "clean"], &[]);
+        let clean = said(&program, &[fault, "clean"], &devices);
         assert!(clean.ends_with(": 0 errors\n") && clean.lines().count() == 1, "{fault}: {clean}");
     }
     let by_right = said(&program, &["host_source_by_right"], &[]);

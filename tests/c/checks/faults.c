@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <time.h>
 
 static const char *PTX =
     ".version 7.8\n"
@@ -137,6 +138,98 @@ static void race_of_a_copy(int clean) {
     CHECK(cuStreamDestroy(second));
     CHECK(cuMemFree(p));
     CHECK(cuMemFreeHost(host));
+}
+
+/* In which a grid ends that nothing waits for, which orders nothing. */
+static void pause_a_while(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+}
+
+/* Two grids that write the same memory in streams that do not block. */
+static void race_of_streams(int clean) {
+    CUdeviceptr p;
+    CUstream first, second;
+    CHECK(cuMemAlloc(&p, 256));
+    CHECK(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+    launch("scale", 32, first, p, 0);
+    pause_a_while();
+    CHECK(clean ? cuCtxSynchronize() : cuStreamSynchronize(NULL));
+    launch("exchange", 64, second, p, 1);
+    CHECK(cuCtxSynchronize());
+    CHECK(cuStreamDestroy(first));
+    CHECK(cuStreamDestroy(second));
+    CHECK(cuMemFree(p));
+}
+
+/* The same in the default streams of two devices, with something between the two: memory of the first device, and of the second. */
+static void in_two_devices(void (*between)(CUcontext first, CUcontext second, CUdeviceptr p, CUdeviceptr q)) {
+    CUdevice device;
+    CUcontext first, second;
+    CUmodule module_of_first = module, module_of_second;
+    CUdeviceptr p, q;
+    CHECK(cuCtxGetCurrent(&first));
+    CHECK(cuMemAlloc(&p, 256));
+    CHECK(cuDeviceGet(&device, 1));
+    CHECK(cuDevicePrimaryCtxRetain(&second, device));
+    CHECK(cuCtxSetCurrent(second));
+    CHECK(cuCtxEnablePeerAccess(first, 0));
+    CHECK(cuMemAlloc(&q, 256));
+    CHECK(cuModuleLoadData(&module_of_second, PTX));
+    CHECK(cuCtxSetCurrent(first));
+    launch("scale", 32, NULL, p, 0);
+    pause_a_while();
+    between(first, second, p, q);
+    pause_a_while();
+    CHECK(cuCtxSetCurrent(second));
+    module = module_of_second;
+    launch("exchange", 64, NULL, p, 1);
+    CHECK(cuCtxSynchronize());
+    module = module_of_first;
+    CHECK(cuModuleUnload(module_of_second));
+    CHECK(cuMemFree(q));
+    CHECK(cuDevicePrimaryCtxRelease(device));
+    CHECK(cuCtxSetCurrent(first));
+    CHECK(cuMemFree(p));
+}
+
+/* A copy from one device to the other comes behind all that both were given, and before what they are given next; one that stays on its device does not. */
+static void copy_to_second(CUcontext first, CUcontext second, CUdeviceptr p, CUdeviceptr q) {
+    (void)first, (void)second;
+    CHECK(cuMemcpyDtoDAsync(q, p + 64, 64, NULL));
+}
+
+static void copy_on_first(CUcontext first, CUcontext second, CUdeviceptr p, CUdeviceptr q) {
+    (void)first, (void)second, (void)q;
+    CHECK(cuMemcpyDtoDAsync(p + 128, p + 64, 64, NULL));
+}
+
+static void race_of_devices(int clean) {
+    in_two_devices(clean ? copy_to_second : copy_on_first);
+}
+
+/* An event behind all that a context was given, for which waits what the other one is given, or nothing. */
+static CUevent record_all(CUcontext context) {
+    CUevent event;
+    CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CHECK(cuCtxRecordEvent(context, event));
+    return event;
+}
+
+static void wait_in_second(CUcontext first, CUcontext second, CUdeviceptr p, CUdeviceptr q) {
+    CUevent event = record_all(first);
+    (void)p, (void)q;
+    CHECK(cuCtxWaitEvent(second, event));
+    CHECK(cuEventDestroy(event));
+}
+
+static void wait_in_none(CUcontext first, CUcontext second, CUdeviceptr p, CUdeviceptr q) {
+    (void)second, (void)p, (void)q;
+    CHECK(cuEventDestroy(record_all(first)));
+}
+
+static void race_of_contexts(int clean) {
+    in_two_devices(clean ? wait_in_second : wait_in_none);
 }
 
 /* The halves of a warp come to the barrier on two ways. */
@@ -278,7 +371,8 @@ static void host_result(int clean) {
 static const struct {
     const char *name;
     void (*run)(int clean);
-} FAULTS[] = {FAULT(memory), FAULT(init), FAULT(init_in_order), FAULT(init_to_host), FAULT(race), FAULT(race_of_a_copy), FAULT(sync), FAULT(leak), FAULT(host_source),
+} FAULTS[] = {FAULT(memory), FAULT(init), FAULT(init_in_order), FAULT(init_to_host), FAULT(race), FAULT(race_of_a_copy), FAULT(race_of_streams), FAULT(race_of_devices),
+              FAULT(race_of_contexts), FAULT(sync), FAULT(leak), FAULT(host_source),
               FAULT(host_source_freed), FAULT(host_source_by_right), FAULT(read_only), FAULT(fresh), FAULT(host_result)};
 
 int main(int count, char **arguments) {

@@ -32,6 +32,8 @@ struct Stream {
 #[derive(Default)]
 pub(super) struct Streams {
     streams: HashMap<u64, Stream>,
+    /// What comes before whatever is put into the streams of a group next, by group.
+    groups: HashMap<u64, Reached>,
     /// What the host has waited for.
     host: Reached,
     /// Grids that are in no stream's order: numbers of their CTAs.
@@ -67,12 +69,23 @@ impl Streams {
                 join(&mut self.host, &known);
                 learn(&mut self.host, place.stream, place.number);
             }
+            HostEvent::AfterGroup { stream, group } => {
+                for other in self.ends(|of, _| of == group) {
+                    self.host(&HostEvent::After { stream, other });
+                }
+            }
+            HostEvent::GroupAfter { group, other } => {
+                let known = self.reached(other);
+                let before = self.groups.entry(group).or_default();
+                join(before, &known);
+                learn(before, other.stream, other.number);
+            }
             HostEvent::Stream { stream, group, kind } => {
                 self.streams.entry(stream).or_default().group = Some((group, kind));
             }
-            HostEvent::WaitedForGroup(group) => {
-                let all: Vec<StreamPlace> = self.ends(|of, _| of == group).collect();
-                for place in all {
+            HostEvent::WaitedForGroup { group, blocking_only } => {
+                let counts = |kind| !blocking_only || kind != StreamKind::NonBlocking;
+                for place in self.ends(|of, kind| of == group && counts(kind)) {
                     self.host(&HostEvent::Waited(place));
                 }
             }
@@ -95,28 +108,31 @@ impl Streams {
     }
 
     /// The last places in the streams of some kind of a group.
-    fn ends(&self, which: impl Fn(u64, StreamKind) -> bool) -> impl Iterator<Item = StreamPlace> {
+    fn ends(&self, which: impl Fn(u64, StreamKind) -> bool) -> Vec<StreamPlace> {
         self.streams
             .iter()
-            .filter(move |(_, stream)| stream.last != 0 && stream.group.is_some_and(|(group, kind)| which(group, kind)))
+            .filter(|(_, stream)| stream.last != 0 && stream.group.is_some_and(|(group, kind)| which(group, kind)))
             .map(|(&stream, of)| StreamPlace { stream, number: of.last })
+            .collect()
     }
 
     fn submit(&mut self, place: StreamPlace) {
-        let host = self.host.clone();
+        let group = self.streams.get(&place.stream).and_then(|stream| stream.group);
         // The legacy stream and the blocking ones wait for each other (CUDA programming guide 3.2.8.5.4).
-        let others = match self.streams.get(&place.stream).and_then(|stream| stream.group) {
+        let others = match group {
             Some((group, StreamKind::Legacy)) => Some((group, StreamKind::Blocking)),
             Some((group, StreamKind::Blocking)) => Some((group, StreamKind::Legacy)),
             _ => None,
         };
-        let others: Vec<StreamPlace> =
-            others.map_or_else(Vec::new, |(group, kind)| self.ends(|of, how| of == group && how == kind).collect());
+        let others = others.map_or_else(Vec::new, |(group, kind)| self.ends(|of, how| of == group && how == kind));
         for other in others {
             self.host(&HostEvent::After { stream: place.stream, other });
         }
         let stream = self.streams.entry(place.stream).or_default();
-        join(&mut stream.before, &host);
+        join(&mut stream.before, &self.host);
+        if let Some(before) = group.and_then(|(group, _)| self.groups.get(&group)) {
+            join(&mut stream.before, before);
+        }
         stream.last = stream.last.max(place.number);
         stream.places.push_back((place.number, stream.before.clone()));
         if stream.places.len() > REMEMBERED {
@@ -188,9 +204,34 @@ mod tests {
         assert!(streams.begin(Some(place(1, 1)), 4..8).is_empty());
         assert_eq!(streams.begin(Some(place(3, 1)), 8..12).len(), 2);
         assert_eq!(streams.begin(Some(place(2, 2)), 12..16).first(), Some(&(8..12)));
-        streams.host(&HostEvent::WaitedForGroup(7));
+        // Who waits for the legacy stream knows nothing of the one that does not block.
+        streams.host(&HostEvent::WaitedForGroup { group: 7, blocking_only: true });
         streams.host(&HostEvent::Submit { place: place(4, 1) });
-        assert!(streams.begin(Some(place(4, 1)), 16..20).is_empty());
+        assert_eq!(streams.begin(Some(place(4, 1)), 16..20), [8..12]);
+        streams.host(&HostEvent::WaitedForGroup { group: 7, blocking_only: false });
+        streams.host(&HostEvent::Submit { place: place(5, 1) });
+        assert_eq!(streams.begin(Some(place(5, 1)), 20..24), [16..20]);
+    }
+
+    #[test]
+    fn streams_come_behind_whole_groups_and_whole_groups_behind_streams() {
+        let mut streams = Streams::default();
+        for (stream, group) in [(1, 7), (2, 7), (3, 8), (4, 8)] {
+            streams.host(&HostEvent::Stream { stream, group, kind: StreamKind::NonBlocking });
+        }
+        let mut begun = |streams: &mut Streams, at, ctas| {
+            streams.host(&HostEvent::Submit { place: at });
+            streams.begin(Some(at), ctas)
+        };
+        assert!(begun(&mut streams, place(1, 1), 0..4).is_empty());
+        assert_eq!(begun(&mut streams, place(2, 1), 4..8), [0..4]);
+        streams.host(&HostEvent::AfterGroup { stream: 3, group: 7 });
+        assert!(begun(&mut streams, place(3, 1), 8..12).is_empty());
+        assert_eq!(begun(&mut streams, place(4, 1), 12..16).len(), 3);
+        // What is put into the first group from now on comes behind stream 3, also into a stream that is made later.
+        streams.host(&HostEvent::GroupAfter { group: 7, other: place(3, 1) });
+        streams.host(&HostEvent::Stream { stream: 5, group: 7, kind: StreamKind::NonBlocking });
+        assert_eq!(begun(&mut streams, place(5, 1), 16..20), [12..16]);
     }
 
     #[test]

@@ -46,19 +46,12 @@ impl ContextRef {
         self.green.as_ref().map_or_else(|| self.context.streams(), |green| green.streams())
     }
 
-    /// The streams in which something has not ended. Those of a context's green ones are a context's too.
-    pub(super) fn busy_streams(&self) -> Vec<Stream> {
+    /// Does something with its streams. Those of a context's green ones are a context's too.
+    pub(super) fn each_streams(&self, does: impl FnMut(&Streams)) {
+        let mut does = does;
         match &self.green {
-            Some(green) => green.streams().busy(),
-            None => self.context.busy_streams(),
-        }
-    }
-
-    /// Lets all its streams, also those to come, wait for a place in another one.
-    pub(super) fn hold_back(&self, marker: &Marker) {
-        match &self.green {
-            Some(green) => green.streams().hold_back(marker),
-            None => self.context.hold_back(marker),
+            Some(green) => does(green.streams()),
+            None => self.context.each_streams(does),
         }
     }
 }
@@ -84,17 +77,11 @@ impl Context {
         self.streams.are_idle() && self.green.lock().iter().all(|streams| streams.are_idle())
     }
 
-    /// All of its streams in which something has not ended.
-    pub(crate) fn busy_streams(&self) -> Vec<Stream> {
-        let mut busy = self.streams.busy();
-        busy.extend(self.green.lock().iter().flat_map(|streams| streams.busy()));
-        busy
-    }
-
-    /// Lets all of its streams, also those to come, wait for a place in another one.
-    pub(crate) fn hold_back(&self, marker: &Marker) {
-        self.streams.hold_back(marker);
-        self.green.lock().iter().for_each(|streams| streams.hold_back(marker));
+    /// Does something with its own streams, and with those of each of its green contexts. No lock is held meanwhile.
+    pub(crate) fn each_streams(&self, mut does: impl FnMut(&Streams)) {
+        does(&self.streams);
+        let green = self.green.lock().clone();
+        green.iter().for_each(|streams| does(streams));
     }
 }
 

@@ -100,9 +100,7 @@ impl Driver {
     /// The sticky error; `StreamCaptureUnsupported` if one of its streams is captured, as the capture cannot wait.
     pub fn synchronize(&self, place: &ContextRef) -> DriverResult {
         self.refuse_captures_in(place)?;
-        for stream in place.busy_streams() {
-            stream.synchronize();
-        }
+        place.each_streams(Streams::synchronize);
         place.context.check()?;
         self.release_pools();
         self.flush_output();
@@ -111,9 +109,7 @@ impl Driver {
 
     /// Waits until all work of a context has ended, without passing on what kernels have printed.
     pub(crate) fn finish_all_of(&self, context: &Context) -> DriverResult {
-        for stream in context.busy_streams() {
-            stream.synchronize();
-        }
+        context.each_streams(Streams::synchronize);
         context.check()
     }
 

@@ -16,9 +16,7 @@ impl Driver {
             return task();
         }
         let last = self.internal_stream();
-        for stream in context.busy_streams() {
-            last.follow(&stream);
-        }
+        context.each_streams(|streams| last.follow_all(streams.group()));
         last.run(Weight::Light, task);
     }
 
@@ -38,9 +36,7 @@ impl Driver {
         // A stream of its own comes after all others.
         let group = place.streams().group();
         let last = Stream::new(context.device().engine(), group, StreamKind::NonBlocking, false);
-        for stream in place.busy_streams() {
-            last.wait_for(&stream.record());
-        }
+        place.each_streams(|streams| last.follow_all(streams.group()));
         event.record_in(&last);
         Ok(())
     }
@@ -53,7 +49,7 @@ impl Driver {
         let place = self.context_ref(context)?;
         self.refuse_captures_in(&place)?;
         if let Some(marker) = self.event(event)?.marker() {
-            place.hold_back(&marker);
+            place.each_streams(|streams| streams.hold_back(&marker));
         }
         Ok(())
     }

@@ -93,14 +93,15 @@ impl Driver {
         stream: &StreamRef,
         put: impl FnOnce() -> DriverResult,
     ) -> DriverResult {
-        for other in contexts.iter().flat_map(|context| context.busy_streams()) {
-            stream.stream.follow(&other);
+        for context in contexts {
+            context.each_streams(|streams| stream.stream.follow_all(streams.group()));
         }
         put()?;
-        if !stream.stream.is_idle() {
+        // An observer is to know of the order even if nothing is left to wait for.
+        if self.is_observed() || !stream.stream.is_idle() {
             let end = stream.stream.record();
             for context in contexts {
-                context.hold_back(&end);
+                context.each_streams(|streams| streams.hold_back(&end));
             }
         }
         Ok(())

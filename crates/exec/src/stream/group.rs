@@ -27,6 +27,11 @@ impl Group {
         group
     }
 
+    /// What observers know it by: no other group has it while this one is there.
+    pub fn id(&self) -> u64 {
+        std::ptr::from_ref(self).addr() as u64
+    }
+
     /// Enters the legacy stream, of which there is one.
     pub(super) fn set_legacy(&self, stream: &Arc<Shared>) {
         let first = self.legacy.set(Arc::downgrade(stream)).is_ok();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use super::Shared;
+use super::{Group, Shared};
 use crate::interprocess::SharedEvent;
 use crate::observe::{HostEvent, Observer, StreamPlace};
 
@@ -79,6 +79,15 @@ impl Marker {
         }
         if let Where::Here(mark) = &self.place {
             mark.tell_waited();
+        }
+    }
+
+    /// Tells the observer that all streams of a group are to wait for it, those to come too.
+    pub fn tell_held_back(&self, group: &Group) {
+        if let Where::Here(mark) = &self.place
+            && let Some(observer) = &mark.observer
+        {
+            observer.host(&HostEvent::GroupAfter { group: group.id(), other: mark.place });
         }
     }
 
