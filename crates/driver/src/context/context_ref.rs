@@ -1,8 +1,6 @@
 //! A context as a call names it: itself, or one of its green contexts.
 use std::sync::Arc;
 
-use warploom_exec::stream::{Marker, Stream};
-
 use super::Context;
 use crate::driver::Driver;
 use crate::green::GreenContext;
