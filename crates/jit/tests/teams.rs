@@ -531,6 +531,8 @@ fn rows_a_grid_apart_are_fetched_trips_ahead() {
     let sum = bins().replace("red.shared.add.u32 [%r8], 1;", "add.u32 %r10, %r10, %r8;");
     assert_eq!([lines("znver4", &bins()), lines("znver4", &sum)], [[0, 16], [0, 16]]);
     assert_eq!([lines("x86-64-v4", &bins()), lines("x86-64-v4", &sum)], [[16, 0], [0, 0]]);
+    // And some trips where vectors are short.
+    assert_eq!([lines("x86-64-v3", &bins()), lines("x86-64-v3", &sum)], [[16, 0], [16, 0]]);
     // Not the lines of a tile, which are short.
     assert_eq!(lines("znver4", TILE), [0, 0]);
 }
