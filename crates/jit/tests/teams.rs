@@ -349,6 +349,8 @@ fn rows(widened: &str) -> String {
 
 const SIGNED: &str = "mad.lo.s32 %r8, %r3, %r1, %r2; mul.wide.s32 %d5, %r8, 4; add.s64 %d5, %d1, %d5;";
 const UNSIGNED: &str = "mad.lo.u32 %r8, %r3, %r1, %r2; mul.wide.u32 %d5, %r8, 4; add.s64 %d5, %d1, %d5;";
+/// From an index on that is 300 below the greatest, which is taken off again behind the widening.
+const HIGH: &str = "mad.lo.s32 %r8, %r3, %r1, %r2; add.s32 %r8, %r8, 2147483348; mul.wide.s32 %d5, %r8, 4; add.s64 %d5, %d1, %d5; add.s64 %d5, %d5, -8589933392;";
 /// In bytes, of 64 bits.
 const LONG: &str = "cvt.u64.u32 %d6, %r3; mul.lo.u64 %d6, %d6, %d4; mul.wide.u32 %d7, %r2, 4; add.s64 %d5, %d1, %d6; add.s64 %d5, %d5, %d7;";
 
@@ -359,13 +361,16 @@ fn rows_are_looked_at_by_the_first_and_the_last() {
         let mut rest = (1..).map(|rest| (1u128 << bits) + bytes * rest);
         rest.find_map(|far| (far % (15 * bytes) == 0).then_some(far / 15)).expect("one of 15") as u64
     };
-    let cases: [(&str, u32, u64); 14] = [
+    let cases: [(&str, u32, u64); 16] = [
         (SIGNED, 16, 48),
         (SIGNED, 16, 50),
         (SIGNED, 16, 0),
         (SIGNED, 16, -20i64 as u64),
         (SIGNED, 16, 4096),
         (SIGNED, 16, around(32, 1)),
+        // All rows would lie beside each other, if indices had more bits.
+        (HIGH, 16, 17),
+        (HIGH, 16, 48),
         (UNSIGNED, 16, 50),
         (UNSIGNED, 16, around(32, 1)),
         (UNSIGNED, 16, -20i64 as u64),
