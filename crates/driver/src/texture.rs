@@ -142,7 +142,7 @@ impl Driver {
     fn check_own_format(&self, resource: &Resource, texture: &Texture) -> DriverResult {
         let Some(array) = self.base_array(resource)? else { return Ok(()) };
         let format = array.descriptor().format;
-        if self.is_interleaved(resource)? {
+        if format.is_interleaved() {
             return Err(DriverError::invalid_value("brightness and colours among each other are read as a view says"));
         }
         if format.is_srgb() && !texture.sampler.srgb {

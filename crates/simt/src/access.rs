@@ -1,13 +1,13 @@
 //! How the lanes of a gang access memory.
 
 use smallvec::SmallVec;
-use warploom_ptx::ir::{Address, Base, Body, Linkage, Module, Op, SharedLayout, Space};
+use warploom_ptx::ir::{Address, Base, Body, Linkage, Module, Op, Operand, SharedLayout, Space};
 
 use crate::alignment::Alignments;
 use crate::lanes::Lanes;
 use crate::range::{Interval, Ranges};
 use crate::shape::{Extent, Shape};
-use crate::values::{ValueId, Values, paired};
+use crate::values::{ValueId, Values};
 
 /// What an instruction does with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,11 +132,8 @@ pub(crate) fn accesses(
         if address.base == Base::ParamFrame {
             continue;
         }
-        let operands = inst.operands();
         let value = match *address {
-            Address { base: Base::Reg(reg), .. } => {
-                paired(&operands, values.of_inst(number)).find(|(o, _)| o.read() == Some(reg)).and_then(|(_, v)| v)
-            }
+            Address { base: Base::Reg(reg), .. } => values.read(body, number, Operand::Reg(reg)),
             _ => None,
         };
         let mut unless_wraps = SmallVec::new();

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
-use warploom_ptx::ir::{Body, Cfg, OperandRef, Reg, ScalarType};
+use warploom_ptx::ir::{Body, Cfg, Operand, OperandRef, Reg, ScalarType};
 
 /// A value, by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -82,6 +82,13 @@ impl Values {
     /// What is alive at the beginning of a block.
     pub fn live_in(&self, block: u32) -> &[ValueId] {
         &self.live_in[block as usize]
+    }
+
+    /// The value that an instruction reads as an operand; none of a constant.
+    pub fn read(&self, body: &Body, inst: u32, operand: Operand) -> Option<ValueId> {
+        let reg = operand.reg()?;
+        let operands = body.insts[inst as usize].operands();
+        paired(&operands, self.of_inst(inst)).find(|(operand, _)| operand.read() == Some(reg))?.1
     }
 
     /// The first value that an instruction writes.

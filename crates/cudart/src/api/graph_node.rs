@@ -6,7 +6,7 @@ use warploom_abi::{CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUarray, CUcontext
 
 use super::memory::pointer;
 use super::memory_copy::in_symbol;
-use super::memory_copy_3d::{BYTE, driver_copy, element_of};
+use super::memory_copy_3d::{driver_copy, element_of};
 use crate::border::{In, Out, Passed};
 use crate::driver::driver;
 use crate::failure::{ApiResult, Failure};
@@ -274,10 +274,7 @@ pub(crate) fn runtime_copy(copy: &CUDA_MEMCPY3D) -> ApiResult<cudaMemcpy3DParms>
         (false, true) => cudaMemcpyKind::cudaMemcpyDeviceToHost,
         (false, false) => cudaMemcpyKind::cudaMemcpyDeviceToDevice,
     };
-    let element = match [copy.srcArray, copy.dstArray].into_iter().find(|array| *array != CUarray::NULL) {
-        Some(array) => element_of(array)?,
-        None => BYTE,
-    };
+    let element = element_of([copy.srcArray, copy.dstArray])?;
     let source = if host(copy.srcMemoryType) { copy.srcHost.cast_mut() } else { pointer(copy.srcDevice) };
     let target = if host(copy.dstMemoryType) { copy.dstHost } else { pointer(copy.dstDevice) };
     let texels = |bytes: usize| bytes / element.bytes * element.side;

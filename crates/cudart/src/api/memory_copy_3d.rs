@@ -28,11 +28,11 @@ pub(crate) struct Element {
     pub(crate) side: usize,
 }
 
-/// What stands for one where there is no array.
-pub(crate) const BYTE: Element = Element { bytes: 1, side: 1 };
-
-/// The elements of an array.
-pub(crate) fn element_of(array: CUarray) -> ApiResult<Element> {
+/// The elements that a copy counts: those of the first of both arrays that is one, or bytes.
+pub(crate) fn element_of(arrays: [CUarray; 2]) -> ApiResult<Element> {
+    let Some(array) = arrays.into_iter().find(|array| *array != CUarray::NULL) else {
+        return Ok(Element { bytes: 1, side: 1 });
+    };
     let mut descriptor = CUDA_ARRAY3D_DESCRIPTOR::default();
     driver!(cuArray3DGetDescriptor_v3020(&mut descriptor, array))?;
     element(&descriptor)
@@ -84,10 +84,7 @@ pub(crate) fn driver_copy(parameters: &cudaMemcpy3DParms) -> ApiResult<Option<CU
     // With an array, widths and positions count its elements, those in plain memory too: so recorded, where the manual says bytes.
     let arrays = [parameters.srcArray, parameters.dstArray];
     let with_array = arrays.into_iter().any(|array| array != CUarray::NULL);
-    let element = match arrays.into_iter().find(|array| *array != CUarray::NULL) {
-        Some(array) => element_of(array)?,
-        None => BYTE,
-    };
+    let element = element_of(arrays)?;
     let bytes = |elements: usize| {
         let bytes = elements.checked_mul(element.bytes);
         bytes.ok_or_else(|| Failure::invalid_value("the bytes of a row are too many to count"))

@@ -130,6 +130,11 @@ impl Format {
         }
     }
 
+    /// Whether its elements are of an image whose brightness and colours lie among each other.
+    pub(crate) fn is_interleaved(self) -> bool {
+        matches!(self.elements(), Elements::Interleaved(_))
+    }
+
     /// Whether it says that its colours are of sRGB: textures of it are made with the flag for that.
     pub(crate) fn is_srgb(self) -> bool {
         matches!(self.0, 0x92 | 0x94 | 0x96 | 0x9e)

@@ -45,8 +45,7 @@ impl ContextRef {
     }
 
     /// Does something with its streams. Those of a context's green ones are a context's too.
-    pub(super) fn each_streams(&self, does: impl FnMut(&Streams)) {
-        let mut does = does;
+    pub(super) fn each_streams(&self, mut does: impl FnMut(&Streams)) {
         match &self.green {
             Some(green) => does(green.streams()),
             None => self.context.each_streams(does),

@@ -182,7 +182,7 @@ impl Driver {
     /// Whether a resource is an image whose brightness and colours lie among each other.
     pub(super) fn is_interleaved(&self, resource: &Resource) -> DriverResult<bool> {
         let array = self.base_array(resource)?;
-        Ok(array.is_some_and(|array| matches!(array.descriptor().format.elements(), Elements::Interleaved(_))))
+        Ok(array.is_some_and(|array| array.descriptor().format.is_interleaved()))
     }
 
     /// The texels of an array that kernels write: of no blocks.

@@ -292,15 +292,15 @@ impl Machine<'_> {
         offset: [i32; 3],
         slice: Option<u32>,
     ) -> Result<[u32; 4], FaultKind> {
-        let nothing = std::array::from_fn(|index| lacked(texture.base(), index));
-        let Some(texels) = texture.levels.get(level.unwrap_or(0)) else { return Ok(nothing) };
-        let Some(slice) = slice else { return Ok(nothing) };
+        let nothing = || std::array::from_fn(|index| lacked(texture.base(), index));
+        let Some(texels) = texture.levels.get(level.unwrap_or(0)) else { return Ok(nothing()) };
+        let Some(slice) = slice else { return Ok(nothing()) };
         let mut texel = [Some(0), Some(0), Some(slice)];
         for index in 0..dimensions {
             let named = i64::from(at[index]) + i64::from(offset[index]);
             let axis = Axis { size: texels.size[index], outside: Outside::Clamp, normalized: false };
             if level.is_none() && !(0..i64::from(axis.size)).contains(&named) {
-                return Ok(nothing);
+                return Ok(nothing());
             }
             texel[index] = axis.texel(named);
         }

@@ -57,17 +57,13 @@ impl Writer<'_> {
             let (value, signed) = result?;
             self.write(inst, 0, &value, signed)?;
         }
-        let base = if self.wants_base() {
+        if self.wants_base() {
             self.first_lane = true;
             let base = self.result(inst);
             self.first_lane = false;
-            let (base, signed) = base?;
+            let (base, _) = base?;
             let flag = self.holds(inst)?;
-            Some((self.scalar(inst, base)?, signed, flag))
-        } else {
-            None
-        };
-        if let Some((base, _, flag)) = base {
+            let base = self.scalar(inst, base)?;
             self.write_base(inst, Some(base), flag)?;
         }
         match written {

@@ -12,7 +12,7 @@ use super::lazy::is_flagged;
 use super::names::Ty;
 use crate::info::KernelInfo;
 use crate::shape::Shape;
-use crate::values::{ValueId, paired};
+use crate::values::ValueId;
 
 /// By value: the instruction that begins it. All others that write it add what the lanes have in common.
 pub(super) fn carried(info: &KernelInfo<'_>, body: &Body, lazy: &[bool]) -> BTreeMap<ValueId, u32> {
@@ -35,11 +35,7 @@ fn begins(info: &KernelInfo<'_>, body: &Body, value: ValueId) -> Option<u32> {
 fn goes_on(info: &KernelInfo<'_>, body: &Body, def: u32, value: ValueId) -> bool {
     let inst = &body.insts[def as usize];
     let Op::IntBinary { op, sat: false, relu: false, a, b, .. } = &inst.op else { return false };
-    let operands = inst.operands();
-    let read = |operand: Operand| {
-        let reg = operand.reg()?;
-        paired(&operands, info.values.of_inst(def)).find(|(operand, _)| operand.read() == Some(reg))?.1
-    };
+    let read = |operand: Operand| info.values.read(body, def, operand);
     let common = |operand: Operand| read(operand).map_or(operand.reg().is_none(), |id| info.shape(id).is_uniform());
     let adds = |itself: Operand, other: Operand| read(itself) == Some(value) && common(other);
     inst.guard.is_none()

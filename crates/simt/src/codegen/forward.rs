@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use warploom_ptx::ir::{AsyncOp, BarrierOp, Base, Op, Semantics, SharedLayout, Space};
+use warploom_ptx::ir::{AsyncOp, BarrierOp, Base, BlockId, Cfg, Op, Semantics, SharedLayout, Space};
 
 use super::function::{Val, Writer};
 use super::how::{How, how};
@@ -73,7 +73,7 @@ impl Search<'_> {
         let count = plan.body.blocks.len();
         // What is there at the end of each block.
         let mut ends: Vec<Option<Stored>> = vec![None; count];
-        let before: Vec<Vec<u32>> = predecessors(plan);
+        let before = Cfg::new(plan.body).predecessors;
         for block in 0..count as u32 {
             // It has been gone through with its branch.
             if plan.arm_of(block).is_some_and(super::arms::Arm::is_known) {
@@ -174,20 +174,14 @@ impl Search<'_> {
 
     fn is_plain_load(&self, inst: u32) -> bool {
         let op = &self.plan.body.insts[inst as usize].op;
-        let one = |op: &Op| match op {
-            Op::Ld { space: Space::Shared, semantics: Semantics::Weak, dst, .. } => dst.len() == 1,
-            _ => false,
-        };
-        one(op) && self.is_plain(inst)
+        let one = matches!(op, Op::Ld { space: Space::Shared, semantics: Semantics::Weak, dst, .. } if dst.len() == 1);
+        one && self.is_plain(inst)
     }
 
     fn is_plain_store(&self, inst: u32) -> bool {
         let op = &self.plan.body.insts[inst as usize].op;
-        let one = |op: &Op| match op {
-            Op::St { space: Space::Shared, semantics: Semantics::Weak, src, .. } => src.len() == 1,
-            _ => false,
-        };
-        one(op) && self.is_plain(inst)
+        let one = matches!(op, Op::St { space: Space::Shared, semantics: Semantics::Weak, src, .. } if src.len() == 1);
+        one && self.is_plain(inst)
     }
 
     /// Where each thread goes, if that is known, and is static shared memory for all that run.
@@ -217,22 +211,11 @@ impl Search<'_> {
     }
 }
 
-/// By block, those from which it is come to.
-fn predecessors(plan: &Plan<'_>) -> Vec<Vec<u32>> {
-    let mut before = vec![Vec::new(); plan.body.blocks.len()];
-    for block in 0..plan.body.blocks.len() as u32 {
-        for to in crate::divergence::successors(plan.body, block) {
-            before[to as usize].push(block);
-        }
-    }
-    before
-}
-
 /// What all ways to a block have in common: everything, or nothing. What a loop's own end has left is not known where it begins.
-fn common(before: &[u32], block: u32, ends: &[Option<Stored>]) -> Stored {
+fn common(before: &[BlockId], block: u32, ends: &[Option<Stored>]) -> Stored {
     let mut all: Option<&Stored> = None;
     for from in before {
-        let end = ends[*from as usize].as_ref().filter(|_| *from < block);
+        let end = ends[from.0 as usize].as_ref().filter(|_| from.0 < block);
         match (end, all) {
             (Some(end), None) => all = Some(end),
             (Some(end), Some(all)) if end == all => {}

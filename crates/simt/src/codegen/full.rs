@@ -391,7 +391,10 @@ impl Writer<'_> {
         let pattern = |this: &Self, operand: Operand| {
             let id = this.value_of(operand)?;
             let shape = match this.plan.wide() {
-                Some(wide) if this.whole => this.plan.step_of(id, 0).map(|_| wide.shape(id))?,
+                Some(wide) if this.whole => match this.plan.across(id) {
+                    Across::Steps(_) => wide.shape(id),
+                    Across::Same | Across::Even | Across::Apart => return None,
+                },
                 _ => this.shape(id),
             };
             match shape {

@@ -60,10 +60,15 @@ impl<'p> Writer<'p> {
         }
     }
 
+    /// Whether the gang that is written for has a place of its own for a part of a value.
+    pub(super) fn has_own(&self, value: ValueId, place: &str) -> bool {
+        self.team == 0 || self.member < self.holders(value, place)
+    }
+
     /// What a place holds for the gang that is written for.
     pub(super) fn held(&mut self, value: ValueId, place: String, ty: Ty) -> Val {
         self.used.insert(value);
-        if self.team == 0 || self.member < self.holders(value, &place) || place.starts_with("%w") {
+        if self.has_own(value, &place) || place.starts_with("%w") {
             let own = self.own(value, place);
             return self.load(ty, &own);
         }
@@ -282,8 +287,7 @@ impl<'p> Writer<'p> {
         let base = self.resize(&base, self.element_of(id).bits(), false);
         let place = self.part_of(id, 'b');
         self.store(&base, &place);
-        if matches!(self.shape(id), Shape::Affine(affine) if !affine.unless_wraps.is_empty())
-            && self.member < self.holders(id, "%w").max(1)
+        if matches!(self.shape(id), Shape::Affine(affine) if !affine.unless_wraps.is_empty()) && self.has_own(id, "%w")
         {
             let place = self.part_of(id, 'w');
             self.store(&flag, &place);
@@ -293,8 +297,8 @@ impl<'p> Writer<'p> {
 
     /// Whether the result of this instruction has a pattern with a first lane of its own.
     pub(super) fn wants_base(&self) -> bool {
-        let has_own = |id: ValueId| self.team == 0 || self.member < self.holders(id, "%b");
-        self.plan.info.values.written(self.body(), self.inst).is_some_and(|id| self.has_base(id) && has_own(id))
+        let written = self.plan.info.values.written(self.body(), self.inst);
+        written.is_some_and(|id| self.has_base(id) && self.has_own(id, "%b"))
     }
 
     /// A place for what either of two ways gives.

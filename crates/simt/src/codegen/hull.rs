@@ -1,6 +1,6 @@
 //! Accesses of one block with one base, and constants between them: one look at all of them tells that none needs a look of its own.
 
-use warploom_ptx::ir::{Base, Body, Op, Reg, Space};
+use warploom_ptx::ir::{Base, Body, Op, Operand, Space};
 
 use crate::access::{Access, AccessKind};
 use crate::info::KernelInfo;
@@ -83,11 +83,5 @@ fn part(info: &KernelInfo<'_>, body: &Body, access: &Access) -> Option<(ValueId,
     if inst.guard.is_some() || access.proven || !plain || !access.bytes.is_power_of_two() {
         return None;
     }
-    Some((value(info, body, access.inst, reg)?, addr.offset))
-}
-
-fn value(info: &KernelInfo<'_>, body: &Body, inst: u32, reg: Reg) -> Option<ValueId> {
-    let operands = body.insts[inst as usize].operands();
-    let mut read = paired(&operands, info.values.of_inst(inst)).filter(|(operand, _)| operand.read() == Some(reg));
-    read.find_map(|(_, value)| value)
+    Some((info.values.read(body, access.inst, Operand::Reg(reg))?, addr.offset))
 }

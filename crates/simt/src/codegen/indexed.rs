@@ -4,7 +4,7 @@
 use warploom_ptx::ir::{Body, Inst, IntBinaryOp, MulMode, Op, Operand, ScalarType, ShiftDirection};
 
 use crate::info::KernelInfo;
-use crate::values::{ValueId, paired};
+use crate::values::ValueId;
 
 /// An address in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +69,7 @@ impl Find<'_> {
     }
 
     fn operand(&self, inst: u32, operand: Operand) -> Option<ValueId> {
-        let reg = operand.reg()?;
-        let operands = self.body.insts[inst as usize].operands();
-        paired(&operands, self.info.values.of_inst(inst)).find(|(o, _)| o.read() == Some(reg)).and_then(|(_, v)| v)
+        self.info.values.read(self.body, inst, operand)
     }
 
     fn is_common(&self, value: ValueId) -> bool {

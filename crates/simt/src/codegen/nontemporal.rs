@@ -16,7 +16,6 @@ use super::function::{Val, Writer};
 use super::memory::Target;
 use super::names::Ty;
 use crate::info::KernelInfo;
-use crate::values::{ValueId, paired};
 
 /// How far ahead lines are fetched that are stored to through the caches. Measured with a stencil's tiles of 128 bytes by 8 rows: 256 and 384 do
 /// equally well, 128 is too near, and with 1,024 rows evict each other.
@@ -58,14 +57,14 @@ pub(super) fn nontemporal(info: &KernelInfo<'_>, body: &Body) -> BTreeSet<u32> {
 fn parameter_behind(info: &KernelInfo<'_>, body: &Body, inst: u32) -> Option<i64> {
     let (Op::Ld { addr, .. } | Op::St { addr, .. }) = &body.insts[inst as usize].op else { return None };
     let Base::Reg(reg) = addr.base else { return None };
-    let mut next = vec![value_of(info, body, inst, Operand::Reg(reg))?];
+    let mut next = vec![info.values.read(body, inst, Operand::Reg(reg))?];
     let (mut seen, mut parameters) = (BTreeSet::new(), BTreeSet::new());
     while let Some(value) = next.pop() {
         if !seen.insert(value) {
             continue;
         }
         for def in &info.values.get(value).defs {
-            let from = |operand: Operand| value_of(info, body, *def, operand);
+            let from = |operand: Operand| info.values.read(body, *def, operand);
             match &body.insts[*def as usize].op {
                 Op::Ld { addr, ty: ScalarType::U64 | ScalarType::S64 | ScalarType::B64, dst, .. }
                     if addr.base == Base::ParamFrame && dst.len() == 1 =>
@@ -83,12 +82,6 @@ fn parameter_behind(info: &KernelInfo<'_>, body: &Body, inst: u32) -> Option<i64
     }
     let mut parameters = parameters.into_iter();
     parameters.next().filter(|_| parameters.next().is_none())
-}
-
-fn value_of(info: &KernelInfo<'_>, body: &Body, inst: u32, operand: Operand) -> Option<ValueId> {
-    let reg = operand.reg()?;
-    let operands = body.insts[inst as usize].operands();
-    paired(&operands, info.values.of_inst(inst)).find(|(o, _)| o.read() == Some(reg)).and_then(|(_, value)| value)
 }
 
 impl Writer<'_> {

@@ -6,7 +6,7 @@ mod groups;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use warploom_ptx::ir::{BarrierOp, Base, Body, GlobalId, Op, SharedLayout, Step};
+use warploom_ptx::ir::{BarrierOp, Base, Body, GlobalId, Op, Operand, SharedLayout, Step};
 
 use super::arms::{Arm, Arms};
 use super::carried::carried;
@@ -256,14 +256,6 @@ impl<'k> Plan<'k> {
         matches!(self.across(value), Across::Steps(_) | Across::Even)
     }
 
-    /// What a gang of the team has more than the first one.
-    pub(super) fn step_of(&self, value: ValueId, member: u32) -> Option<i64> {
-        match self.across(value) {
-            Across::Steps(steps) => steps.get(member as usize).copied(),
-            Across::Apart | Across::Same | Across::Even => None,
-        }
-    }
-
     /// The look that tells for all gangs of a team, with its site.
     pub(super) fn span(&self, inst: u32) -> Option<(u32, &Span)> {
         let at = self.spans.iter().position(|span| span.inst == inst)?;
@@ -279,9 +271,7 @@ impl<'k> Plan<'k> {
         let instruction = &self.body.insts[inst as usize];
         let (Op::Ld { addr, .. } | Op::St { addr, .. } | Op::Atom { addr, .. }) = &instruction.op else { return None };
         let Base::Reg(reg) = addr.base else { return None };
-        let operands = instruction.operands();
-        let mut read = paired(&operands, self.info.values.of_inst(inst)).filter(|(o, _)| o.read() == Some(reg));
-        read.find_map(|(_, value)| value)
+        self.info.values.read(self.body, inst, Operand::Reg(reg))
     }
 
     /// Whether all gangs of a CTA are one team: barriers need no code then.

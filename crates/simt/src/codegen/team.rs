@@ -115,9 +115,9 @@ impl Writer<'_> {
         let kept = if start == RegionStart::Entry { &[][..] } else { plan.kept(number) };
         self.used.extend(kept.iter().map(|(value, _)| *value));
         for value in self.used.clone() {
-            self.for_members(value, |this, member| {
+            self.for_members(value, |this, _| {
                 for (place, ty, _) in plan.places(value, 0) {
-                    if member >= this.holders(value, &place) {
+                    if !this.has_own(value, &place) {
                         continue;
                     }
                     let place = this.own(value, place);
@@ -157,7 +157,7 @@ impl Writer<'_> {
             };
             self.for_members(value, |this, member| {
                 for (place, ty, offset) in plan.places(value, offset) {
-                    if member >= this.holders(value, &place) {
+                    if !this.has_own(value, &place) {
                         continue;
                     }
                     let at = this.offset(&format!("%frame{member}"), offset);
