@@ -258,14 +258,15 @@ fn endless(body: &str) -> String {
 #[test]
 fn endless_kernels_are_reported_and_end_with_the_time_limit() {
     for (name, body) in ENDLESS {
-        // Longer than it takes to make the code.
+        // Longer than it takes to make the code, unless much else runs; the kernel is said to wait for that then.
         let (device, reports) = Device::watched(Duration::from_millis(1200), Some(Duration::from_millis(2600)));
         let out = device.buffer(&[0; 64]);
         run_text(&device, Target::Host, &endless(body), [4, 1, 1], [64, 1, 1], &[&out.to_le_bytes()]);
         let fault = device.engine.fault().expect("a fault");
         assert!(matches!(fault.kind, FaultKind::LaunchTimeout { .. }), "{name}: {fault}");
         assert!(fault.to_string().contains("runs compiled code"), "{name}: {fault}");
-        let reports = reports.lock().expect("no panic");
+        let mut reports = reports.lock().expect("no panic");
+        reports.retain(|report| !report.contains("waits for its code"));
         assert_eq!(reports.len(), 1, "{name}: {reports:?}");
         let expected =
             ["kernel nobody is still running: no CTA has ended for ", "0 of 4 CTAs have ended\n", "runs compiled code"];
